@@ -1,0 +1,1 @@
+"""Weft weaves what is known into what a model reads."""

@@ -1,0 +1,326 @@
+"""What Weft knows and what it hands out: nodes, edges, requests, candidates, pages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+
+DEFAULT_TENANT: Final = "default"
+
+
+class Unset(StrEnum):
+    """The type of UNSET, for arguments where None already means something."""
+
+    UNSET = "unset"
+
+
+UNSET: Final = Unset.UNSET
+
+
+# --- what is known ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a node came from, precise enough to open it there."""
+
+    source: str = ""
+    file: str | None = None
+    first_line: int | None = None
+    last_line: int | None = None
+    url: str | None = None
+    commit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """Another name of a node, and who says so (`maker` is a source or a linker, with its version)."""
+
+    text: str
+    maker: str = ""
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One thing that is known. `key` is unique within a tenant and begins with the name of its source."""
+
+    key: str
+    kind: str
+    tenant: str = DEFAULT_TENANT
+    title: str = ""
+    summary: str = ""
+    text: str = ""
+    language: str | None = None
+    fields: Mapping[str, Json] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    aliases: tuple[Alias, ...] = ()
+    origin: Origin = Origin()
+    sequence: int | None = None
+    known_from: int | None = None
+    created: datetime | None = None
+    modified: datetime | None = None
+    importance: float = 0.0
+    id: int = 0
+
+    @property
+    def handle(self) -> str:
+        """What a reader passes to `weft show` to fetch this node whole."""
+        return self.key
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A typed, weighted link between two keys; the target may live in a tenant that ours declares shared."""
+
+    source: str
+    target: str
+    type: str
+    weight: float = 1.0
+    confidence: float = 1.0
+    evidence: str = ""
+    tenant: str = DEFAULT_TENANT
+    target_tenant: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeSet:
+    """All edges that one maker draws from the given nodes: writing it replaces what that maker drew before.
+
+    `scope` lists the source keys whose earlier edges by this maker go away; None means all of the tenant's.
+    """
+
+    maker: str
+    tenant: str
+    edges: tuple[Edge, ...]
+    scope: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AliasSet:
+    """All aliases that one maker gives to the given nodes, replacing what that maker gave before."""
+
+    maker: str
+    tenant: str
+    aliases: Mapping[str, tuple[Alias, ...]]
+    scope: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A span of a node's text: characters [start, end), lines counted from 1 within the text."""
+
+    ordinal: int
+    start: int
+    end: int
+    first_line: int
+    last_line: int
+    heading_path: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a reader may see: a set of tenants, optionally only what is known up to a point in the sequence."""
+
+    tenants: tuple[str, ...] = (DEFAULT_TENANT,)
+    as_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which nodes a search may return. Empty tuples mean no restriction; `where` compares scalar fields."""
+
+    kinds: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    where: tuple[tuple[str, str], ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    sequence_from: int | None = None
+    sequence_to: int | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether every node passes."""
+        return self == Filter()
+
+
+# --- what is asked ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question, or a place to start, and how the answer should look. Unset values come from the profile."""
+
+    question: str = ""
+    start: tuple[str, ...] = ()
+    profile: str = "general"
+    preset: str | None = None
+    lens: str | None = None
+    depth: int | None = None
+    max_tokens: int | Unset | None = UNSET
+    format: str | None = None
+    include_fields: bool | None = None
+    filter: Filter = Filter()
+    view: View = View()
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+    candidates: "tuple[Candidate, ...] | None" = None
+    token_model: str = "cl100k_base"
+
+
+# --- what is found ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One edge of a path: the node it leads to, the edge's type, weight and direction ('out' or 'in')."""
+
+    key: str
+    edge_type: str
+    weight: float = 1.0
+    direction: str = "out"
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node that may go on the page, by value, with what speaks for it.
+
+    `parts` are the signals by name (0..1); `spans` the character ranges that matched, best first; `path` the
+    steps from a starting node, which is its `root`; `text_tokens` the stored count of the node's text.
+    """
+
+    node: Node
+    score: float = 0.0
+    parts: Mapping[str, float] = field(default_factory=dict)
+    probe: str = ""
+    match_source: str | None = None
+    distance: int = 0
+    root: str = ""
+    path: tuple[Step, ...] = ()
+    spans: tuple[tuple[int, int], ...] = ()
+    text_tokens: int | None = None
+    sketch: bytes = b""
+
+
+# --- what is handed out ----------------------------------------------------------------------------------
+
+
+class Detail(StrEnum):
+    """How much of an item is printed, from most to least."""
+
+    WHOLE = "whole"
+    EXCERPT = "excerpt"
+    SUMMARY = "summary"
+    POINTER = "pointer"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A candidate placed on the page at a level of detail; `spans` are the parts of its text that are shown."""
+
+    candidate: Candidate
+    detail: Detail
+    spans: tuple[tuple[int, int], ...] = ()
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedSection:
+    """A section as placed: its items, or (for `for_each`) one group per subject, or nested parts."""
+
+    name: str
+    heading: str
+    items: tuple[Item, ...] = ()
+    groups: "tuple[PlacedGroup, ...]" = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedGroup:
+    """One subject of a `for_each` section with its parts in order."""
+
+    subject: Candidate
+    parts: tuple[PlacedSection, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is printed, before it has a format: a title, sections, printed notes and a footer."""
+
+    title: str = ""
+    sections: tuple[PlacedSection, ...] = ()
+    notes: tuple[str, ...] = ()
+    footer: str = ""
+    sources: "tuple[Citation, ...]" = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """One source of the page, as the footer and the caller get it."""
+
+    key: str
+    id: int
+    kind: str
+    title: str
+    tenant: str
+    origin: Origin
+    score: float
+    detail: Detail
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """What became of one candidate and why."""
+
+    key: str
+    id: int
+    kind: str
+    title: str
+    tenant: str
+    section: str
+    score: float
+    parts: Mapping[str, float]
+    match_source: str | None
+    distance: int
+    path: tuple[Step, ...]
+    detail: Detail
+    tokens: int
+    reason: str
+    handle: str
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestEntry:
+    """The source of lines [first_line, last_line] of the text; `key` is None for the frame Weft itself printed."""
+
+    first_line: int
+    last_line: int
+    key: str | None
+    tenant: str | None = None
+    origin: Origin | None = None
+    source_first_line: int | None = None
+    source_last_line: int | None = None
+    verbatim: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The answer: a text within the budget and, beside it, everything needed to check and explain it."""
+
+    text: str
+    format: str
+    profile: str
+    page: Page
+    tokens: int
+    max_tokens: int | None
+    token_model: str
+    sources: tuple[Citation, ...]
+    ledger: tuple[LedgerEntry, ...]
+    manifest: tuple[ManifestEntry, ...]
+    notes: tuple[str, ...]
+    stats: Mapping[str, float]
+    hash: str
