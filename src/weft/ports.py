@@ -301,8 +301,8 @@ class Store(Protocol):
         """Remembered stamp of each unit of a source."""
         ...
 
-    def unit_keys(self, tenant: str, source: str, unit: str) -> tuple[str, ...]:
-        """Keys of the nodes a unit brought."""
+    def unit_keys(self, source: str, unit: str) -> tuple[tuple[str, str], ...]:
+        """(tenant, key) of the nodes a unit brought; units are named `<owning tenant>/<unit>` on nodes."""
         ...
 
     def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
