@@ -13,7 +13,7 @@ from weft.ports import TokenCounter
 from weft.printing import Printer
 from weft.profile import Profile
 from weft.render import ItemStyle, open_format
-from weft.tokens import STORED_COUNTER
+from weft.tokens import DEFAULT_ENCODING
 
 
 def assemble(
@@ -48,7 +48,7 @@ def _printer(plan: Plan, gathered: Gathered, count: TokenCounter) -> Printer:
         count=count,
         styles=_styles(plan),
         weights=gathered.query.weights(),
-        stored=count.name == STORED_COUNTER,
+        stored=count.name == DEFAULT_ENCODING,
     )
 
 

@@ -20,7 +20,7 @@ from weft.profile import Fusion, Match, Probe, Profile
 from weft.retrieve import Found, search, understand
 from weft.sources import open_sources
 from weft.store import EmbeddedIndex, SqliteStore
-from weft.tokens import STORED_COUNTER, counter_for
+from weft.tokens import DEFAULT_ENCODING, counter_for
 
 
 class Weft:
@@ -63,7 +63,7 @@ class Weft:
     ) -> Report:
         """Read files or folders into the store; only what changed since last time is touched."""
         sources = [one for path in paths for one in open_sources(str(path), name=source, tenant=tenant)]
-        count, _ = counter_for(STORED_COUNTER)
+        count, _ = counter_for(DEFAULT_ENCODING)
         return ingest(sources, Workshop(self.store, self._index, self._embed, count), tenant, progress)
 
     def context(
@@ -83,7 +83,7 @@ class Weft:
         as_of: int | None = None,
         parameters: Mapping[str, Json] | None = None,
         candidates: Sequence[Candidate] | None = None,
-        token_model: str = STORED_COUNTER,
+        token_model: str = DEFAULT_ENCODING,
         now: datetime | None = None,
         observe: Observe | None = None,
     ) -> Context:
