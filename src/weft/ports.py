@@ -33,7 +33,8 @@ class Embedder(Protocol):
 class TokenCounter(Protocol):
     """Counts and cuts text as one tokenizer sees it; `name` is its identity."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def count(self, text: str) -> int: ...
 
@@ -343,7 +344,9 @@ class Index(Protocol):
     the derived files: what the index has not caught up with is scanned from the snapshot.
     """
 
-    def lexical(self, snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int) -> Proposals:
+    def lexical(
+        self, snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int
+    ) -> Proposals:
         """Passages that hold any of the terms, most promising first; ties at the cut are included."""
         ...
 
