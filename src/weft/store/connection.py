@@ -1,0 +1,156 @@
+"""Connections to one SQLite file: how they are opened, pooled, and how their errors read."""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from weft.errors import StoreBusy, StoreCorrupt, StoreError, StoreReadOnly
+
+_MAPPED_BYTES: Final = 1 << 30
+_IDLE_CONNECTIONS: Final = 8
+
+
+def writable(folder: Path, file: Path) -> bool:
+    """Whether this process may create and change the store's files."""
+    return os.access(folder, os.W_OK) and (not file.exists() or os.access(file, os.W_OK))
+
+
+def connect_writer(file: Path, busy_seconds: float) -> sqlite3.Connection:
+    """A connection that writes: committed means safe against the death of the process.
+
+    With WAL and synchronous=NORMAL a power cut may undo the last commits, but never leaves half of one.
+    """
+    connection = _connect(_address(file, "rwc"), busy_seconds)
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA wal_autocheckpoint = 4000")
+    connection.execute("PRAGMA journal_size_limit = 67108864")
+    connection.execute("PRAGMA cache_size = -32768")
+    return connection
+
+
+def connect_reader(file: Path, busy_seconds: float) -> sqlite3.Connection:
+    """A connection that only reads, also where the disk takes no writes."""
+    try:
+        return _probed(_address(file, "ro"), busy_seconds)
+    except sqlite3.OperationalError:
+        # A WAL store on a disk where its -shm file cannot be made can only be read as a file nobody changes.
+        if writable(file.parent, file):
+            raise
+        return _probed(_address(file, "ro") + "&immutable=1", busy_seconds)
+
+
+def _probed(address: str, busy_seconds: float) -> sqlite3.Connection:
+    connection = _connect(address, busy_seconds)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _address(file: Path, mode: str) -> str:
+    return f"file:{quote(file.resolve().as_posix())}?mode={mode}"
+
+
+def _connect(address: str, busy_seconds: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        address,
+        uri=True,
+        timeout=busy_seconds,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+    )
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+    return connection
+
+
+class ReaderPool:
+    """Reading connections that are lent out one at a time; any thread may borrow."""
+
+    def __init__(self, file: Path, busy_seconds: float) -> None:
+        self._file, self._busy_seconds = file, busy_seconds
+        self._idle: list[sqlite3.Connection] = []
+        self._guard = threading.Lock()
+        self._closed = False
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection inside one read transaction, which ends with the block."""
+        connection = self._borrow()
+        try:
+            connection.execute("BEGIN")
+            yield connection
+        finally:
+            self._give_back(connection)
+
+    def close(self) -> None:
+        """Close what is idle now and the rest when it comes back."""
+        with self._guard:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _borrow(self) -> sqlite3.Connection:
+        with self._guard:
+            if self._closed:
+                raise StoreError(f"The store at {self._file} is closed. Open it again with SqliteStore.open().")
+            if self._idle:
+                return self._idle.pop()
+        return connect_reader(self._file, self._busy_seconds)
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        with self._guard:
+            if not self._closed and len(self._idle) < _IDLE_CONNECTIONS:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+
+@contextmanager
+def explained(file: Path) -> Iterator[None]:
+    """Turn SQLite's errors inside the block into ours, with what to do next."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _explain(error, file) from error
+
+
+def _explain(error: sqlite3.Error, file: Path) -> StoreError:
+    message = str(error)
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreBusy(f"{file} is kept busy by another program ({message}). Try again when it has finished.")
+    if code == sqlite3.SQLITE_READONLY:
+        return StoreReadOnly(read_only_message(file))
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return StoreCorrupt(
+            f"{file} cannot be read as a Weft store ({message}). "
+            "Restore it from a copy, or move it away and run `weft index` again."
+        )
+    if code == sqlite3.SQLITE_FULL:
+        return StoreError(f"The disk of {file} is full; nothing was written. Make room and try again.")
+    return StoreError(
+        f"{file} cannot be used ({message}). Check the folder and its permissions, or `weft doctor`."
+    )
+
+
+def read_only_message(file: Path) -> str:
+    """What a writer is told about a store that takes no writes."""
+    return (
+        f"{file} can only be read: the file, its folder or its disk takes no writes, or it was opened read-only. "
+        "Change the permissions, or index into another folder with --store."
+    )

@@ -1,0 +1,149 @@
+"""Writing edges: a maker's set replaces what it drew before, and the touched neighbour lists are noted."""
+
+import math
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
+
+from weft.errors import InvalidInput
+from weft.model import Edge, EdgeSet
+from weft.store.numbers import Numbers
+
+Identity: TypeAlias = tuple[int, int, int, int]  # source key, maker, type, target key
+Strength: TypeAlias = tuple[float, float, str]  # weight, confidence, evidence
+
+_TEMPORARY: Final = (
+    "CREATE TEMP TABLE IF NOT EXISTS stale (node_id INTEGER PRIMARY KEY)",
+    "CREATE TEMP TABLE IF NOT EXISTS fresh (source_key INTEGER, maker_id INTEGER, type_id INTEGER,"
+    " target_key INTEGER, PRIMARY KEY (source_key, maker_id, type_id, target_key)) WITHOUT ROWID",
+    "DELETE FROM temp.stale",
+    "DELETE FROM temp.fresh",
+)
+
+
+def begin_links(connection: sqlite3.Connection) -> None:
+    """Start noting which neighbour lists a write touches."""
+    for statement in _TEMPORARY:
+        connection.execute(statement)
+
+
+def note_disturbed(connection: sqlite3.Connection, node_ids: Sequence[tuple[int]]) -> None:
+    """The lists of these nodes and of all their neighbours must be derived anew."""
+    neighbours = (
+        "INSERT OR IGNORE INTO temp.stale SELECT k.node_id FROM nodes n CROSS JOIN edges e"
+        " ON e.{near}_key = n.key_id CROSS JOIN keys k ON k.id = e.{far}_key"
+        " WHERE n.id = ? AND k.node_id IS NOT NULL"
+    )
+    connection.executemany(neighbours.format(near="source", far="target"), node_ids)
+    connection.executemany(neighbours.format(near="target", far="source"), node_ids)
+    connection.executemany("INSERT OR IGNORE INTO temp.stale VALUES (?)", node_ids)
+
+
+def note_appeared(connection: sqlite3.Connection, key_ids: Sequence[tuple[int]]) -> None:
+    """Edges that named these keys before there was a node lead somewhere now."""
+    for end in ("source", "target"):
+        connection.executemany(
+            "INSERT OR IGNORE INTO temp.fresh SELECT source_key, maker_id, type_id, target_key FROM edges"
+            f" WHERE {end}_key = ?",
+            key_ids,
+        )
+
+
+def note_crossing(connection: sqlite3.Connection, tenant_id: int) -> None:
+    """The lists at both ends of every edge that leads from this tenant into another must be derived anew."""
+    for end in ("a", "b"):
+        connection.execute(
+            f"INSERT OR IGNORE INTO temp.stale SELECT {end}.node_id FROM keys a CROSS JOIN edges e"
+            " ON e.source_key = a.id CROSS JOIN keys b ON b.id = e.target_key WHERE a.tenant_id = ?"
+            f" AND b.tenant_id <> a.tenant_id AND {end}.node_id IS NOT NULL",
+            (tenant_id,),
+        )
+
+
+def write_edge_set(connection: sqlite3.Connection, numbers: Numbers, given: EdgeSet) -> bool:
+    """Replace the maker's edges in the set's scope and return whether anything changed."""
+    wanted = _wanted(numbers, given)
+    present = _present(connection, numbers, given, wanted)
+    in_scope = None if given.scope is None else _scope_keys(numbers, given)
+    gone = [edge for edge in present if edge not in wanted and (in_scope is None or edge[0] in in_scope)]
+    altered = [edge for edge in wanted if edge in present and present[edge] != wanted[edge]]
+    new = [edge for edge in wanted if edge not in present]
+    _note_ends(connection, gone + [edge for edge in altered if present[edge][0] != wanted[edge][0]])
+    _delete(connection, gone)
+    _insert(connection, [(*edge, *wanted[edge]) for edge in altered + new])
+    connection.executemany("INSERT OR IGNORE INTO temp.fresh VALUES (?, ?, ?, ?)", new)
+    return bool(gone or altered or new)
+
+
+def _wanted(numbers: Numbers, given: EdgeSet) -> dict[Identity, Strength]:
+    maker_id = numbers.maker(given.maker)
+    wanted: dict[Identity, Strength] = {}
+    for edge in given.edges:
+        _check(edge, given)
+        target_tenant = given.tenant if edge.target_tenant is None else edge.target_tenant
+        source_key = numbers.key(given.tenant, edge.source)
+        identity = (source_key, maker_id, numbers.edge_type(edge.type), numbers.key(target_tenant, edge.target))
+        strength = (float(edge.weight), float(edge.confidence), edge.evidence)
+        wanted[identity] = max(strength, wanted.get(identity, strength))
+    return wanted
+
+
+def _check(edge: Edge, given: EdgeSet) -> None:
+    where = f"The edge {edge.source!r} -> {edge.target!r} ({edge.type}) by {given.maker!r}"
+    if edge.tenant != given.tenant:
+        raise InvalidInput(
+            f"{where} says tenant {edge.tenant!r}, its set says {given.tenant!r}. "
+            "An edge starts in the tenant of its set: give both the same one."
+        )
+    if not (math.isfinite(edge.weight) and math.isfinite(edge.confidence)):
+        raise InvalidInput(
+            f"{where} has weight {edge.weight} and confidence {edge.confidence}. "
+            "Allowed are finite numbers: leave the edge out or correct them."
+        )
+
+
+def _scope_keys(numbers: Numbers, given: EdgeSet) -> set[int]:
+    found = (numbers.known_key(given.tenant, key) for key in given.scope or ())
+    return {key_id for key_id in found if key_id is not None}
+
+
+def _present(
+    connection: sqlite3.Connection, numbers: Numbers, given: EdgeSet, wanted: Iterable[Identity]
+) -> dict[Identity, Strength]:
+    columns = "e.source_key, e.maker_id, e.type_id, e.target_key, e.weight, e.confidence, e.evidence"
+    maker_id = numbers.maker(given.maker)
+    if given.scope is None:
+        rows = connection.execute(
+            f"SELECT {columns} FROM keys k CROSS JOIN edges e ON e.source_key = k.id AND e.maker_id = ?"
+            " WHERE k.tenant_id = ?",
+            (maker_id, numbers.tenant(given.tenant)),
+        ).fetchall()
+    else:
+        rows = []
+        for key_id in sorted(_scope_keys(numbers, given) | {edge[0] for edge in wanted}):
+            rows += connection.execute(
+                f"SELECT {columns} FROM edges e WHERE e.source_key = ? AND e.maker_id = ?", (key_id, maker_id)
+            ).fetchall()
+    return {row[:4]: row[4:] for row in rows}
+
+
+def _note_ends(connection: sqlite3.Connection, edges: Sequence[Identity]) -> None:
+    ends = {(key_id,) for edge in edges for key_id in (edge[0], edge[3])}
+    connection.executemany(
+        "INSERT OR IGNORE INTO temp.stale SELECT node_id FROM keys WHERE id = ? AND node_id IS NOT NULL",
+        sorted(ends),
+    )
+
+
+def _delete(connection: sqlite3.Connection, edges: Sequence[Identity]) -> None:
+    connection.executemany(
+        "DELETE FROM edges WHERE source_key = ? AND maker_id = ? AND type_id = ? AND target_key = ?", edges
+    )
+
+
+def _insert(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, int, int, float, float, str]]) -> None:
+    connection.executemany(
+        "INSERT INTO edges VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET weight = excluded.weight,"
+        " confidence = excluded.confidence, evidence = excluded.evidence",
+        rows,
+    )

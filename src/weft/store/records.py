@@ -1,0 +1,175 @@
+"""Rows of the embedded store from nodes and passages, and back."""
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import orjson
+import xxhash
+
+from weft.errors import InvalidInput
+from weft.model import Alias, Json, Node, Origin, Passage
+from weft.ports import NodeRow, PassageRow, PreparedNode
+
+Row = tuple[Any, ...]
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+LONGEST_FACET_VALUE: Final = 64
+
+NODE_COLUMNS: Final = (
+    "n.id, n.tenant_id, n.kind_id, n.sequence, n.known_from, n.created, n.modified, n.text_tokens, n.key, "
+    "n.source, n.language, n.file, n.first_line, n.last_line, n.url, n.revision, n.tags, n.fields, n.sketch, "
+    "n.title, n.summary, n.text, i.value"
+)
+PASSAGE_COLUMNS: Final = (
+    "p.id, p.node_id, p.ordinal, p.start, p.stop, p.first_line, p.last_line, p.heading_path, p.length, "
+    "p.term_hashes, p.term_counts"
+)
+WRITTEN_COLUMNS: Final = (
+    *("id", "tenant_id", "kind_id", "key_id", "changed", "tag", "position", "sequence", "known_from"),
+    *("created", "modified", "text_tokens", "key", "source", "unit", "content_hash", "language"),
+    *("file", "first_line", "last_line", "url", "revision", "tags", "fields", "sketch"),
+    *("title", "summary", "text"),
+)
+
+
+def fold(name: str) -> str:
+    """The form in which names are compared: compatible characters and letter case made equal."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).strip()
+
+
+def stable_tag(tenant: str, key: str) -> int:
+    """A signed 64-bit hash of tenant and key that is the same in every store."""
+    unsigned = xxhash.xxh64_intdigest(f"{tenant}\0{key}".encode())
+    return unsigned - (1 << 64) if unsigned >= 1 << 63 else unsigned
+
+
+def to_microseconds(moment: datetime | None) -> int | None:
+    """Microseconds since 1970 in UTC; a moment without a zone is taken as UTC."""
+    if moment is None:
+        return None
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return (aware - _EPOCH) // _MICROSECOND
+
+
+def to_moment(microseconds: int | None) -> datetime | None:
+    """The moment that `to_microseconds` stored."""
+    return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)
+
+
+def names_of(key: str, title: str, aliases: Iterable[str]) -> list[str]:
+    """The folded names by which a node is found: its key without the source, its title and its aliases."""
+    folded = {fold(name) for name in (key.partition(":")[2], title, *aliases)}
+    return sorted(folded - {""})
+
+
+def facets_of(kind: str, source: str, tags: Iterable[str], fields: Mapping[str, Json]) -> tuple[str, ...]:
+    """What filters may ask of a node: its kind, source, tags and short scalar fields, sorted."""
+    facets = {f"kind:{kind}"}
+    if source:
+        facets.add(f"source:{source}")
+    facets.update(f"tag:{tag}" for tag in tags)
+    for name, value in fields.items():
+        text = scalar_text(value)
+        if text is not None and len(text) <= LONGEST_FACET_VALUE:
+            facets.add(f"field:{name}={text}")
+    return tuple(sorted(facets))
+
+
+def scalar_text(value: Json) -> str | None:
+    """A field's value as filters write it, or None when it is not a scalar."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int | float) else None
+
+
+def position_of(node: Node) -> int | None:
+    """From where in the sequence a node is known."""
+    return node.sequence if node.known_from is None else node.known_from
+
+
+def node_values(prepared: PreparedNode) -> Row:
+    """The values of WRITTEN_COLUMNS for a node, after the numbers that it is written under."""
+    node, origin = prepared.node, prepared.node.origin
+    return (
+        *(stable_tag(node.tenant, node.key), position_of(node), node.sequence, node.known_from),
+        *(to_microseconds(node.created), to_microseconds(node.modified), prepared.text_tokens),
+        *(node.key, origin.source, prepared.unit, prepared.content_hash, node.language),
+        *(origin.file, origin.first_line, origin.last_line, origin.url, origin.commit),
+        *(packed_texts(node.tags), _packed_fields(node), prepared.sketch),
+        *(node.title, node.summary, node.text),
+    )
+
+
+def packed_texts(texts: Sequence[str]) -> str | None:
+    """A list of texts as JSON, or None when it is empty."""
+    return orjson.dumps(list(texts)).decode() if texts else None
+
+
+def _packed_fields(node: Node) -> str | None:
+    if not node.fields:
+        return None
+    try:
+        return orjson.dumps(dict(node.fields), default=_plain, option=orjson.OPT_SORT_KEYS).decode()
+    except TypeError as error:
+        raise InvalidInput(
+            f"The fields of node {node.key!r} cannot be stored as JSON ({error}). Allowed: texts, finite numbers "
+            "of at most 64 bits, true, false, null, and lists and mappings of these. Change the value."
+        ) from error
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence):
+        return list(value)
+    raise TypeError(f"a value of type {type(value).__name__}")
+
+
+def unpacked_texts(packed: str | None) -> tuple[str, ...]:
+    """The texts that `packed_texts` stored."""
+    return tuple(orjson.loads(packed)) if packed else ()
+
+
+def unpacked_fields(packed: str | None) -> dict[str, Json]:
+    """A node's fields as stored."""
+    return orjson.loads(packed) if packed else {}
+
+
+def node_row(
+    row: Row, tenants: Mapping[int, str], kinds: Mapping[int, str], aliases: tuple[Alias, ...]
+) -> NodeRow:
+    """A node from NODE_COLUMNS and its aliases."""
+    (node_id, tenant_id, kind_id, sequence, known_from, created, modified, text_tokens, key, source) = row[:10]
+    (language, file, first_line, last_line, url, revision, tags, fields, sketch, title, summary, text) = row[10:22]
+    node = Node(
+        key,
+        kinds[kind_id],
+        tenants[tenant_id],
+        title,
+        summary,
+        text,
+        language,
+        orjson.loads(fields) if fields else {},
+        tuple(orjson.loads(tags)) if tags else (),
+        aliases,
+        Origin(source, file, first_line, last_line, url, revision),
+        sequence,
+        known_from,
+        to_moment(created),
+        to_moment(modified),
+        row[22] or 0.0,
+        node_id,
+    )
+    return NodeRow(node, text_tokens, sketch)
+
+
+def passage_row(row: Row) -> PassageRow:
+    """A passage from PASSAGE_COLUMNS."""
+    passage_id, node_id, ordinal, start, stop, first, last, headings, length, hashes, counts = row
+    path = tuple(orjson.loads(headings)) if headings else ()
+    return PassageRow(
+        passage_id, node_id, Passage(ordinal, start, stop, first, last, path), length, hashes, counts
+    )

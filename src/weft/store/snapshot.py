@@ -1,0 +1,208 @@
+"""One consistent reading of the embedded store through a view."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import orjson
+
+from weft.model import Alias, Edge, Filter, View
+from weft.ports import Adjacency, NodeRow, PassageRow, Tail, TermStatistics
+from weft.store import adjacency
+from weft.store.filters import matching_ids
+from weft.store.numbers import names_by_number
+from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, fold, node_row, passage_row
+from weft.store.statistics import ScannedStatistics, stored_statistics
+from weft.store.tail import read_tail
+from weft.store.visibility import Visibility
+from weft.store.write import sequence_of
+
+if TYPE_CHECKING:
+    from weft.ports import Ids, Vectors
+
+Scan = Callable[["SqliteSnapshot"], ScannedStatistics]
+
+
+class SqliteSnapshot:
+    """A read transaction seen through a view; every method returns only what the view may see."""
+
+    def __init__(self, connection: sqlite3.Connection, view: View, visible: Visibility, scan: Scan) -> None:
+        self.connection, self.view, self.visible = connection, view, visible
+        self.sequence = sequence_of(connection)
+        self._scan = scan
+
+    @cached_property
+    def _kinds(self) -> dict[int, str]:
+        return names_by_number(self.connection, "kinds")
+
+    @cached_property
+    def _edge_types(self) -> dict[int, str]:
+        return names_by_number(self.connection, "edge_types")
+
+    # --- nodes -------------------------------------------------------------------------------------------
+
+    def nodes(self, ids: Sequence[int]) -> dict[int, NodeRow]:
+        """Nodes by id in the order asked; ids outside the view are absent."""
+        return {row.node.id: row for row in self._node_rows("json_each(?) j", _json(ids))}
+
+    def page_of_nodes(self, after_id: int, limit: int) -> list[NodeRow]:
+        """The next nodes of the view by id."""
+        found = self.connection.execute(
+            f"SELECT n.id FROM nodes n WHERE {self.visible.of('n')} AND n.id > ? ORDER BY n.id LIMIT ?",
+            (after_id, limit),
+        )
+        return list(self.nodes([node_id for (node_id,) in found]).values())
+
+    def _node_rows(self, ids: str, asked: str) -> list[NodeRow]:
+        rows = self.connection.execute(
+            f"SELECT {NODE_COLUMNS} FROM {ids} CROSS JOIN nodes n ON n.id = j.value"
+            f" LEFT JOIN importance i ON i.node_id = n.id WHERE {self.visible.of('n')}",
+            (asked,),
+        ).fetchall()
+        aliases = self._aliases(asked)
+        return [node_row(row, self.visible.tenants, self._kinds, aliases.get(row[0], ())) for row in rows]
+
+    def _aliases(self, asked: str) -> dict[int, tuple[Alias, ...]]:
+        found: dict[int, tuple[Alias, ...]] = {}
+        for node_id, text, maker, confidence in self.connection.execute(
+            "SELECT DISTINCT a.node_id, a.alias, m.name, a.confidence FROM json_each(?) j CROSS JOIN aliases a"
+            " ON a.node_id = j.value CROSS JOIN makers m ON m.id = a.maker_id ORDER BY a.node_id, a.alias, m.name",
+            (asked,),
+        ):
+            found[node_id] = (*found.get(node_id, ()), Alias(text, maker, confidence))
+        return found
+
+    def find(self, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
+        """Ids for each name: the node with that key; else all with that bare key, title or alias; else that id.
+
+        Ids come last because a note called "2024" must not depend on how many nodes were stored before it.
+        """
+        found: dict[str, tuple[int, ...]] = {}
+        for name in dict.fromkeys(names):
+            ids = self._by_key(name) or self._by_name(fold(name)) or self._by_id(name)
+            if ids:
+                found[name] = ids
+        return found
+
+    def _by_key(self, key: str) -> tuple[int, ...]:
+        return self._in_order(
+            f"keys k JOIN nodes n ON n.id = k.node_id WHERE {self.visible.by_tenant('k.tenant_id')} AND k.key = ?",
+            key,
+        )
+
+    def _by_name(self, name: str) -> tuple[int, ...]:
+        return self._in_order("names s CROSS JOIN nodes n ON n.id = s.node_id WHERE s.name = ?", name)
+
+    def _by_id(self, name: str) -> tuple[int, ...]:
+        if not (name.isascii() and name.isdigit() and len(name) <= 18):
+            return ()
+        return self._in_order("nodes n WHERE n.id = ?", int(name))
+
+    def _in_order(self, tables: str, value: str | int) -> tuple[int, ...]:
+        rows = self.connection.execute(
+            f"SELECT n.tenant_id, n.key, n.id FROM {tables} AND {self.visible.of('n')}", (value,)
+        ).fetchall()
+        rows.sort(key=lambda row: (self.visible.tenants[row[0]], row[1]))
+        return tuple(row[2] for row in rows)
+
+    def matching(self, filter: Filter) -> "Ids":
+        """Sorted ids of nodes that pass the filter."""
+        return matching_ids(self.connection, self.visible, filter)
+
+    # --- passages ----------------------------------------------------------------------------------------
+
+    def passages(self, ids: Sequence[int]) -> list[PassageRow]:
+        """Passages by id, in the order asked; those that are gone or outside the view are left out."""
+        rows = self._passage_rows("p.id = j.value", ids)
+        return [passage_row(row) for row in rows]
+
+    def passages_of(self, node_ids: Sequence[int]) -> list[PassageRow]:
+        """All passages of the nodes, by node as asked and by ordinal."""
+        rows = self._passage_rows("p.node_id = j.value", node_ids, "ORDER BY j.id, p.ordinal")
+        return [passage_row(row) for row in rows]
+
+    def _passage_rows(self, join: str, ids: Sequence[int], order: str = "ORDER BY j.id") -> list[Row]:
+        return self.connection.execute(
+            f"SELECT {PASSAGE_COLUMNS} FROM json_each(?) j CROSS JOIN passages p ON {join}"
+            f" WHERE {self.visible.of('p')} {order}",
+            (_json(ids),),
+        ).fetchall()
+
+    def vectors(self, passage_ids: Sequence[int]) -> "Vectors":
+        """Unit vectors by passage, zero rows where there is none."""
+        embedder = self.embedder()
+        result = np.zeros((len(passage_ids), embedder[1] if embedder else 0), np.float32)
+        rows = self.connection.execute(
+            "SELECT j.key, v.vector FROM json_each(?) j CROSS JOIN passages p ON p.id = j.value"
+            f" CROSS JOIN vectors v ON v.passage_id = p.id WHERE {self.visible.of('p')}",
+            (_json(passage_ids),),
+        ).fetchall()
+        if rows and embedder:
+            stored = np.frombuffer(b"".join(vector for _, vector in rows), np.int8).astype(np.float32)
+            stored = stored.reshape(len(rows), embedder[1])
+            norms = np.linalg.norm(stored, axis=1, keepdims=True)
+            result[[place for place, _ in rows]] = stored / np.where(norms == 0, 1, norms)
+        return result
+
+    def statistics(self, term_hashes: Sequence[int]) -> TermStatistics:
+        """Term statistics of exactly this view."""
+        if self.visible.as_of is not None:
+            return self._scan(self).of(term_hashes)
+        return stored_statistics(self.connection, self.visible.by_tenant("t.tenant_id"), _json(set(term_hashes)))
+
+    def embedder(self) -> tuple[str, int] | None:
+        """Name and dimensions of the embedder whose vectors are stored."""
+        return embedder_of(self.connection)
+
+    # --- links -------------------------------------------------------------------------------------------
+
+    def adjacency(self, ids: Sequence[int], fan_out: int) -> Adjacency:
+        """The strongest `fan_out` neighbours of each node, ties by edge type name, tag and direction."""
+        asked = list(dict.fromkeys(ids))
+        names = self._edge_types, self._kinds
+        if self.visible.as_of is None and fan_out <= adjacency.KEPT:
+            rows = self.connection.execute(
+                "SELECT l.node_id, l.degree, l.packed FROM json_each(?) j CROSS JOIN adjacency l"
+                f" ON l.node_id = j.value WHERE {self.visible.by_tenant('l.tenant_id')}"
+                f" AND {self.visible.by_tenant('l.owner_tenant_id')}",
+                (_json(asked),),
+            ).fetchall()
+            return adjacency.listed_adjacency(rows, asked, fan_out, *names)
+        visible = f"{self.visible.of('a')} AND {self.visible.of('b')}"
+        arcs = adjacency.arcs_of(self.connection, "json_each(?)", (_json(asked),), visible)
+        return adjacency.counted_adjacency(arcs, asked, fan_out, *names)
+
+    def edges(self, ids: Sequence[int], limit: int = 1000) -> list[tuple[int, int, Edge]]:
+        """Full edges touching the nodes: (source id, target id, edge), strongest first."""
+        rows = adjacency.full_edges(
+            self.connection, _json(ids), f"{self.visible.of('a')} AND {self.visible.of('b')}", limit
+        )
+        tenants = self.visible.tenants
+        return [(row[0], row[1], _edge(row, tenants)) for row in rows]
+
+    def tail(self, since: int, limit: int) -> Tail:
+        """What changed after a sequence number, up to the sequence number that the tail names."""
+        return read_tail(
+            self.connection, self.visible, kinds=self._kinds, since=since, limit=limit, sequence=self.sequence
+        )
+
+
+def embedder_of(connection: sqlite3.Connection) -> tuple[str, int] | None:
+    """Name and dimensions of the embedder that a store remembers."""
+    row = connection.execute("SELECT value FROM meta WHERE name = 'embedder'").fetchone()
+    if row is None:
+        return None
+    name, dimensions = orjson.loads(row[0])
+    return str(name), int(dimensions)
+
+
+def _edge(row: Row, tenants: Mapping[int, str]) -> Edge:
+    _, _, start, end, source, target, edge_type, weight, confidence, evidence = row
+    other = None if start == end else tenants[end]
+    return Edge(source, target, edge_type, weight, confidence, evidence, tenants[start], other)
+
+
+def _json(ids: Iterable[int]) -> str:
+    return orjson.dumps([int(number) for number in ids]).decode()

@@ -1,0 +1,251 @@
+"""The embedded store: one SQLite file holds the truth, many processes read it while one writes."""
+
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, Final, Self
+
+import orjson
+
+from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreReadOnly
+from weft.model import View
+from weft.ports import Changes, NodeRow, StoreStatus
+from weft.store import repair
+from weft.store.connection import (
+    ReaderPool,
+    connect_reader,
+    connect_writer,
+    explained,
+    read_only_message,
+    writable,
+)
+from weft.store.lock import WriteLock
+from weft.store.schema import SCHEMA_VERSION, migrate, version_of
+from weft.store.snapshot import SqliteSnapshot, embedder_of
+from weft.store.statistics import ScannedStatistics, scanned_statistics
+from weft.store.status import read_status
+from weft.store.visibility import visibility_of
+from weft.store.write import apply_changes, declare_shared
+
+FILE_NAME: Final = "weft.sqlite"
+_PAGE: Final = 500
+_REMEMBERED_SCANS: Final = 8
+
+
+class SqliteStore:
+    """The truth in one folder; keep it open as long as you like and use it from any thread."""
+
+    def __init__(self, path: Path, busy_seconds: float, read_only: bool) -> None:
+        self.path, self.file, self.read_only = path, path / FILE_NAME, read_only
+        self._busy_seconds = busy_seconds
+        self._lock = WriteLock(path, busy_seconds)
+        self._pool = ReaderPool(self.file, busy_seconds)
+        self._writer: sqlite3.Connection | None = None
+        self._scans: OrderedDict[tuple[View, int], ScannedStatistics] = OrderedDict()
+        self._scans_guard = threading.Lock()
+
+    @classmethod
+    def open(cls, path: Path, *, create: bool = True, read_only: bool = False, busy_seconds: float = 60.0) -> Self:
+        """The store in the folder `path`, made or brought up to date if need be and allowed."""
+        file = path / FILE_NAME
+        if not file.exists():
+            _make_folder(path, create and not read_only)
+        store = cls(path, busy_seconds, read_only or not writable(path, file))
+        with explained(file):
+            store._prepare()
+        return store
+
+    def _prepare(self) -> None:
+        if self._current_version() == SCHEMA_VERSION:
+            return
+        if self.read_only:
+            raise StoreReadOnly(f"{self.file} has an older schema. {read_only_message(self.file)}")
+        with self._lock.held():
+            connection = self._writing_connection()
+            migrate(connection, version_of(connection, str(self.file)))
+
+    def _current_version(self) -> int:
+        if not self.file.exists():
+            return 0
+        connection = connect_reader(self.file, self._busy_seconds)
+        try:
+            return version_of(connection, str(self.file))
+        finally:
+            connection.close()
+
+    def close(self) -> None:
+        """Let go of the file; snapshots that are still open end with their blocks."""
+        self._pool.close()
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    # --- writing -----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the right to write across several writes, each of which commits on its own."""
+        if self.read_only:
+            raise StoreReadOnly(read_only_message(self.file))
+        with self._lock.held():
+            yield
+
+    def write(self, changes: Changes) -> int:
+        """Apply the changes atomically and return the sequence number after them."""
+        with self._transaction() as connection:
+            return apply_changes(connection, changes)
+
+    def share(self, tenant: str, shared: Sequence[str]) -> None:
+        """Declare which other tenants this tenant's links may point to."""
+        with self._transaction() as connection:
+            declare_shared(connection, tenant, shared)
+
+    def remember_embedder(self, name: str, dimensions: int) -> None:
+        """Fix the embedder of this store; raises EmbedderMismatch when another one's vectors are stored."""
+        with self._reading() as connection:
+            known = embedder_of(connection)
+        if known == (name, dimensions):
+            return
+        with self._transaction() as connection:
+            known = embedder_of(connection)
+            if known and connection.execute("SELECT 1 FROM vectors LIMIT 1").fetchone():
+                raise EmbedderMismatch(
+                    f"The vectors in {self.path} were made by {known[0]} ({known[1]} dimensions), not by {name} "
+                    f"({dimensions}). Use {known[0]} again, or index into a new folder with {name} (--store)."
+                )
+            value = orjson.dumps([name, dimensions]).decode()
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (value,))
+
+    def rebuild_derived(self) -> None:
+        """Derive neighbour lists, names, facets and statistics anew from nodes, passages and edges."""
+        with self._transaction() as connection:
+            repair.rebuild_derived(connection)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with explained(self.file), self.writing():
+            connection = self._writing_connection()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except UnicodeEncodeError as error:
+                raise InvalidInput(
+                    f"A text cannot be stored because it is not valid Unicode ({error.reason}: "
+                    f"{error.object[error.start : error.end]!r}). Decode it with errors='replace' first."
+                ) from error
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    def _writing_connection(self) -> sqlite3.Connection:
+        if self._writer is None:
+            self._writer = connect_writer(self.file, self._busy_seconds)
+        return self._writer
+
+    # --- reading -----------------------------------------------------------------------------------------
+
+    def snapshot(self, view: View) -> AbstractContextManager[SqliteSnapshot]:
+        """A consistent reading through a view, held for the block."""
+        return self._snapshot(view)
+
+    def everything(self) -> AbstractContextManager[SqliteSnapshot]:
+        """A snapshot of all tenants, for derived indexes and maintenance only, never for a reader."""
+        return self._snapshot(None)
+
+    @contextmanager
+    def _snapshot(self, view: View | None) -> Iterator[SqliteSnapshot]:
+        with self._reading() as connection:
+            visible = visibility_of(connection, view)
+            seen = View(tuple(sorted(visible.tenants.values()))) if view is None else view
+            yield SqliteSnapshot(connection, seen, visible, self._scan)
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with explained(self.file), self._pool.reading() as connection:
+            yield connection
+
+    def _scan(self, snapshot: SqliteSnapshot) -> ScannedStatistics:
+        """Statistics of a view as of a point, remembered until the store changes."""
+        key = (snapshot.view, snapshot.sequence)
+        with self._scans_guard:
+            if key in self._scans:
+                self._scans.move_to_end(key)
+                return self._scans[key]
+        scanned = scanned_statistics(snapshot.connection, snapshot.visible.of("p"))
+        with self._scans_guard:
+            self._scans[key] = scanned
+            while len(self._scans) > _REMEMBERED_SCANS:
+                self._scans.popitem(last=False)
+        return scanned
+
+    def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
+        """All nodes of a tenant in id order, a page at a time, so that no transaction stays open in between."""
+        while True:
+            with self.snapshot(View((tenant,))) as snapshot:
+                page = snapshot.page_of_nodes(after_id, _PAGE)
+            yield from page
+            if len(page) < _PAGE:
+                return
+            after_id = page[-1].node.id
+
+    def hashes(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
+        """Content hash by key for the nodes that exist."""
+        query = (
+            "SELECT n.content_hash FROM tenants t JOIN keys k ON k.tenant_id = t.id"
+            " JOIN nodes n ON n.id = k.node_id WHERE t.name = ? AND k.key = ?"
+        )
+        with self._reading() as connection:
+            found = ((key, connection.execute(query, (tenant, key)).fetchone()) for key in keys)
+            return {key: row[0] for key, row in found if row}
+
+    def units(self, tenant: str, source: str) -> dict[str, str]:
+        """Remembered stamp of each unit of a source."""
+        return dict(self._rows(
+            "SELECT u.unit, u.stamp FROM units u JOIN tenants t ON t.id = u.tenant_id"
+            " WHERE t.name = ? AND u.source = ? ORDER BY u.unit", tenant, source,
+        ))  # fmt: skip
+
+    def unit_keys(self, tenant: str, source: str, unit: str) -> tuple[str, ...]:
+        """Keys of the nodes a unit brought."""
+        rows = self._rows(
+            "SELECT n.key FROM nodes n JOIN tenants t ON t.id = n.tenant_id"
+            " WHERE t.name = ? AND n.source = ? AND n.unit = ? ORDER BY n.key", tenant, source, unit,
+        )  # fmt: skip
+        return tuple(key for (key,) in rows)
+
+    def shared(self, tenant: str) -> tuple[str, ...]:
+        """The tenants that this tenant's links may point to, by name."""
+        rows = self._rows(
+            "SELECT o.name FROM shared s JOIN tenants t ON t.id = s.tenant_id JOIN tenants o ON o.id = s.shared_id"
+            " WHERE t.name = ? ORDER BY o.name", tenant,
+        )  # fmt: skip
+        return tuple(name for (name,) in rows)
+
+    def _rows(self, query: str, *values: str) -> list[Any]:
+        with self._reading() as connection:
+            return connection.execute(query, values).fetchall()
+
+    def status(self, view: View | None = None) -> StoreStatus:
+        """Counts and versions; with a view, only what it sees is counted."""
+        with self._reading() as connection:
+            return read_status(connection, self.file, visibility_of(connection, view))
+
+    def verify(self) -> tuple[str, ...]:
+        """What is inconsistent in the store, in words; nothing when it is sound."""
+        with self._reading() as connection:
+            return repair.verify(connection)
+
+
+def _make_folder(path: Path, create: bool) -> None:
+    if not create:
+        raise StoreError(f"There is no Weft store in {path}. Make one with `weft index PATH`.")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreReadOnly(
+            f"The folder {path} cannot be made ({error.strerror}). Choose another one with --store."
+        ) from error
