@@ -63,7 +63,13 @@ def prose(random: Random, words: int) -> str:
 
 def random_node(random: Random, place: int, tenant: str = "default") -> Node:
     """A node of any kind and size; about one in six has no text, one in ten is long."""
-    size = 0 if random.random() < 0.15 else random.randint(200, 1200) if random.random() < 0.1 else random.randint(5, 120)
+    size = (
+        0
+        if random.random() < 0.15
+        else random.randint(200, 1200)
+        if random.random() < 0.1
+        else random.randint(5, 120)
+    )
     kind = random.choice(KINDS)
     modified = NOW - timedelta(days=random.randint(0, 400)) if random.random() < 0.7 else None
     title = f"{random.choice(WORDS)} {random.choice(WORDS)} {place}".title()

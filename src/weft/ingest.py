@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from weft.link import link_mentions
+from weft.link import each_mentions
 from weft.model import DEFAULT_TENANT, EdgeSet, Filter, Node, View
 from weft.ports import Changes, Embedder, Index, Problem, Source, Store, TokenCounter, Unit
 from weft.prepare import content_hash, prepare
@@ -61,7 +61,7 @@ class _Tally:
 def ingest(
     sources: Sequence[Source], shop: Workshop, tenant: str = DEFAULT_TENANT, progress: Progress | None = None
 ) -> Report:
-    """Bring the store up to what the sources hold now. Interrupted, it leaves whole batches and goes on next time."""
+    """Bring the store up to what the sources hold now; interrupted, it leaves whole batches and goes on next time."""
     tell = progress or _untold
     tally = _Tally()
     with shop.store.writing():
@@ -180,14 +180,12 @@ def _forget(source: Source, shop: Workshop, tenant: str, units: Sequence[str], t
 def _link(shop: Workshop, tally: _Tally, tell: Progress) -> None:
     for tenant in sorted(tally.touched):
         changed = tuple(tally.touched[tenant])
-
-        def told(done: int, total: int = len(changed)) -> None:
-            tell("linking", done, total)
-
-        sets = link_mentions(shop.store, tenant, changed, _containing(shop, tenant), told)
-        tally.links += sum(len(each.edges) for each in sets)
-        for each in sets:
+        done = 0
+        for each in each_mentions(shop.store, tenant, changed, _containing(shop, tenant)):
             shop.store.write(Changes(edges=(each,)))
+            done += len(each.scope or ())
+            tally.links += len(each.edges)
+            tell("linking", done, None)
 
 
 def _containing(shop: Workshop, tenant: str) -> Callable[[Sequence[int]], Sequence[int]]:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from weft.errors import InvalidInput, UnknownName
-from weft.loading import apply_preset, fill, resolve_parameters
+from weft.errors import InvalidInput
+from weft.loading import apply_preset, fill, find_lens, resolve_parameters
 from weft.model import Filter, Json, Node, Request, Unset
 from weft.profile import Lens, Probe, Profile, Section
 
@@ -23,7 +23,7 @@ class Plan:
 
     def lens_named(self, name: str | None) -> Lens:
         """The lens a section asks for, or the one in force."""
-        return self.lens if name is None else lens_of(self.profile, name)
+        return self.lens if name is None else find_lens(self.profile, name)
 
     def given(self, parameter: str | None) -> bool:
         """Whether something conditional on a parameter takes place."""
@@ -42,7 +42,7 @@ def make_plan(request: Request, profile: Profile) -> Plan:
     """The plan for a request, or an error that names what is wrong with it."""
     if request.preset is not None:
         profile = apply_preset(profile, request.preset)
-    lens = lens_of(profile, request.lens or profile.lens)
+    lens = find_lens(profile, request.lens)
     if request.depth is not None:
         lens = replace(lens, depth=_depth(request.depth, profile))
     values = {**resolve_parameters(profile, request.parameters), "question": request.question}
@@ -55,14 +55,6 @@ def make_plan(request: Request, profile: Profile) -> Plan:
         include_fields=profile.include_fields if request.include_fields is None else request.include_fields,
         values=values,
     )
-
-
-def lens_of(profile: Profile, name: str) -> Lens:
-    """A lens of the profile by name."""
-    for lens in profile.lenses:
-        if lens.name == name:
-            return lens
-    raise UnknownName(f"lens of profile {profile.name!r}", name, [lens.name for lens in profile.lenses])
 
 
 def _depth(depth: int, profile: Profile) -> int:

@@ -344,9 +344,7 @@ class Index(Protocol):
     the derived files: what the index has not caught up with is scanned from the snapshot.
     """
 
-    def lexical(
-        self, snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int
-    ) -> Proposals:
+    def lexical(self, snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int) -> Proposals:
         """Passages that hold any of the terms, most promising first; ties at the cut are included."""
         ...
 

@@ -133,9 +133,7 @@ def _humps(segment: str) -> list[str]:
 
 def _kept_parts(parts: Iterable[str]) -> list[str]:
     """Stems of the parts that say something by themselves: no single letters, short numbers or stop words."""
-    return [
-        _stem(part) for part in parts if len(part) > (2 if part.isdecimal() else 1) and part not in STOP_WORDS
-    ]
+    return [_stem(part) for part in parts if len(part) > (2 if part.isdecimal() else 1) and part not in STOP_WORDS]
 
 
 def _stem(word: str) -> str:
