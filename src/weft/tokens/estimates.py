@@ -22,7 +22,7 @@ MARGIN_OF_MODEL = (
     (re.compile(r"claude-(?:v?[123]|instant)"), Margin(1.4, 1.4)),
     (re.compile(r"claude"), Margin(1.9, 1.4)),
     (re.compile(r"gemini|gemma"), Margin(1.4, 0.4)),
-    (re.compile(r"llama-?[34]"), Margin(1.2, 0.2)),
+    (re.compile(r"llama-?[34]"), Margin(1.35, 0.4)),
     (re.compile(r"llama|mistral|mixtral|codestral|ministral|vicuna"), Margin(1.85, 0.8)),
     (re.compile(r"qwen"), Margin(1.3, 0.6)),
     (re.compile(r"deepseek"), Margin(1.3, 0.4)),
