@@ -24,6 +24,7 @@ from weft.store.catching_up import DAMAGED, LEXICAL, catch_up
 from weft.store.generations import G, Generations
 from weft.store.overlay import NOTHING, PAGE, Overlay, changes_after, earlier_state
 from weft.store.progress import Damaged
+from weft.store.records import LONGEST_FACET_VALUE
 from weft.store.scope import Scope, cut_at_tie
 from weft.vectors import quantise
 
@@ -59,7 +60,7 @@ class EmbeddedIndex:
         generation, overlay, notes = self._pinned(self._lexical, snapshot)
         found = []
         if generation:
-            scope = Scope(snapshot.view, filter, overlay.masked)
+            scope = Scope(snapshot.view, filter, overlay.masked, _judged_for_terms(snapshot, filter))
             try:
                 found.append(generation.search(weights, scope, limit))
             except Damaged:
@@ -80,7 +81,7 @@ class EmbeddedIndex:
         generation, overlay, notes = self._pinned(self._vectors, snapshot)
         found = []
         if generation and generation.state.dimensions == len(query):
-            scope = Scope(snapshot.view, filter, overlay.masked, _judged(snapshot, filter))
+            scope = Scope(snapshot.view, filter, overlay.masked, _judged_for_rows(snapshot, filter))
             found.append(generation.search(query, scope, limit))
         if len(overlay.ids):
             found.append(overlay.semantic(query, _passing(snapshot, filter), limit))
@@ -211,7 +212,13 @@ def _passing(snapshot: Snapshot, filter: Filter) -> "Ids | None":
     return None if filter.empty else snapshot.matching(filter)
 
 
-def _judged(snapshot: Snapshot, filter: Filter) -> "Ids | None":
+def _judged_for_terms(snapshot: Snapshot, filter: Filter) -> "Ids | None":
+    """Nodes that hold the field values that are too long to be facets, or None when none is asked for."""
+    long = tuple(pair for pair in filter.where if len(pair[1]) > LONGEST_FACET_VALUE)
+    return snapshot.matching(Filter(where=long)) if long else None
+
+
+def _judged_for_rows(snapshot: Snapshot, filter: Filter) -> "Ids | None":
     """Nodes that pass the parts of a filter for which the vector rows have no column."""
     return snapshot.matching(Filter(tags=filter.tags, where=filter.where)) if filter.tags or filter.where else None
 
