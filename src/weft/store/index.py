@@ -43,9 +43,12 @@ class EmbeddedIndex:
 
     def __init__(self, folder: Path, store: Store | None = None, busy_seconds: float = 60.0) -> None:
         self._folder, self._store, self._busy_seconds = folder, store, busy_seconds
+        self._intact: set[tuple[int, str]] = set()
         words = folder / LEXICAL
         self._lexical = Generations(words / "meta.json", partial(lexical.open_generation, words))
-        self._vectors = Generations(vectors.state_path(folder), partial(vectors.open_generation, folder))
+        self._vectors = Generations(
+            vectors.state_path(folder), partial(vectors.open_generation, folder, self._intact)
+        )
         self._overlays: OrderedDict[Any, Overlay] = OrderedDict()
         self._overlay_lock = threading.Lock()
         self._writer_lock = threading.Lock()
@@ -126,7 +129,7 @@ class EmbeddedIndex:
         """Bring the derived files up to the store's sequence and return it."""
         self._store = store
         with self._writing(self._busy_seconds), store.everything() as snapshot:
-            return catch_up(self._folder, snapshot)
+            return catch_up(self._folder, snapshot, self._intact)
 
     def _caught_up_for_others(self) -> bool:
         """Catch up if nobody is doing so and the folder takes writes; whether it was done."""
@@ -134,7 +137,7 @@ class EmbeddedIndex:
             return False
         try:
             with self._writing(0.0), self._store.everything() as snapshot:
-                catch_up(self._folder, snapshot)
+                catch_up(self._folder, snapshot, self._intact)
         except (StoreBusy, StoreReadOnly):
             return False
         return True
