@@ -41,8 +41,10 @@ def body_of(item: Item, code: bool = False, limit: int | None = None) -> Body | 
     node = item.candidate.node
     if item.detail is Detail.SUMMARY and not item.spans:
         return _summary(node, code)
-    if item.detail is Detail.WHOLE or not item.spans:
+    if item.detail is Detail.WHOLE:
         return _quoted(node, (_trimmed(0, len(node.text), node.text),), code, limit)
+    if not item.spans:
+        return None
     return _quoted(node, _joined(item.spans, node.text), code, limit)
 
 
