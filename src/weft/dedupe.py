@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from weft.model import Candidate, Json, Node
 from weft.profile import Dedupe
 from weft.sketch import likely_pairs, similarity, sketch
+from weft.terms import term_hash
+from weft.text import analyze
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ def dedupe(entries: Sequence[Entry], rule: Dedupe) -> Mapping[int, str]:
 def _repeats(members: Sequence[tuple[int, Entry]], rule: Dedupe) -> dict[int, str]:
     repeated = _same_fields(members, rule.same)
     rest = [(place, entry.candidate) for place, entry in members if place not in repeated]
-    sketches = [each.sketch or sketch(_said(each.node)) for _, each in rest]
+    sketches = [each.sketch or sketch([term_hash(term) for term in analyze(_said(each.node))]) for _, each in rest]
     for earlier, later in likely_pairs(sketches):
         first, second = rest[earlier], rest[later]
         if first[0] in repeated or second[0] in repeated:

@@ -141,18 +141,21 @@ def _pagerank(seeds: Sequence[Candidate], area: _Neighbourhood, lens: Lens) -> "
         home[area.place[seed.node.id]] = max(seed.parts.get("relevance", seed.parts.get("start", 0.0)), 1e-6)
     home /= home.sum()
     if not area.edges:
-        return np.round(home / home.max(), 9)
+        alone: NDArray[np.float64] = np.round(home / home.max(), 9)
+        return alone
     start, end, chance = (np.concatenate(column) for column in zip(*area.edges, strict=True))
     rank = home
     for _ in range(_ITERATIONS):
         rank = lens.restart * home + (1 - lens.restart) * np.bincount(end, rank[start] * chance, size)
-    return np.round(rank / rank.max(), 9)
+    scaled: NDArray[np.float64] = np.round(rank / rank.max(), 9)
+    return scaled
 
 
 def _breadth(area: _Neighbourhood) -> "NDArray[np.float64]":
     """Closeness times the weight of the last edge."""
     distance = np.array(area.distance, dtype=np.float64)
-    return np.round(np.array([step[1] for step in area.step]) / (distance + 1.0), 9)
+    closeness: NDArray[np.float64] = np.round(np.array([step[1] for step in area.step]) / (distance + 1.0), 9)
+    return closeness
 
 
 def _collect(

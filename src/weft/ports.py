@@ -186,6 +186,11 @@ class Snapshot(Protocol):
     view: View
     sequence: int
 
+    @property
+    def identity(self) -> str:
+        """What tells the store from every other; derived files carry it."""
+        ...
+
     def nodes(self, ids: Sequence[int]) -> dict[int, NodeRow]:
         """Nodes by id; ids outside the view are absent."""
         ...
@@ -302,8 +307,8 @@ class Store(Protocol):
         """Remembered stamp of each unit of a source."""
         ...
 
-    def unit_keys(self, tenant: str, source: str, unit: str) -> tuple[str, ...]:
-        """Keys of the nodes a unit brought."""
+    def unit_keys(self, source: str, unit: str) -> tuple[tuple[str, str], ...]:
+        """(tenant, key) of the nodes a unit brought; units are named `<owning tenant>/<unit>` on nodes."""
         ...
 
     def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
@@ -344,9 +349,7 @@ class Index(Protocol):
     the derived files: what the index has not caught up with is scanned from the snapshot.
     """
 
-    def lexical(
-        self, snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int
-    ) -> Proposals:
+    def lexical(self, snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int) -> Proposals:
         """Passages that hold any of the terms, most promising first; ties at the cut are included."""
         ...
 

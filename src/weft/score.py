@@ -79,4 +79,4 @@ def _recency(time: datetime | None, half_life_days: float, now: datetime) -> flo
     if time is None:
         return 0.0
     days = max((now - time).total_seconds(), 0.0) / 86_400
-    return round(0.5 ** (days / half_life_days), 9)
+    return round(float(0.5 ** (days / half_life_days)), 9)

@@ -26,14 +26,12 @@ def _multipliers() -> "tuple[NDArray[np.uint64], NDArray[np.uint64]]":
 _MULTIPLY, _ADD = _multipliers()
 
 
-def sketch(text: str) -> bytes:
-    """MinHash values over words or pairs of neighbouring words; empty for a text without words."""
-    words = text.casefold().split()
-    if not words:
+def sketch(words: Sequence[int]) -> bytes:
+    """MinHash values over a text's hashed words, or pairs of neighbours; empty for a text without words."""
+    if not len(words):
         return b""
-    hashed = np.array([xxhash.xxh64_intdigest(word.encode("utf-8", "replace")) for word in words], np.uint64)
-    short = len(hashed) < _SHORT
-    shingles = np.unique(hashed if short else hashed[:-1] * np.uint64(3) + hashed[1:])
+    hashed = np.array(words, dtype=np.uint64)
+    shingles = np.unique(hashed if len(hashed) < _SHORT else (hashed[:-1] << np.uint64(32)) | hashed[1:])
     spread = shingles[:, None] * _MULTIPLY + _ADD
     smallest: bytes = (spread.min(axis=0) >> np.uint64(32)).astype("<u4").tobytes()
     return smallest

@@ -26,9 +26,7 @@ class _Chunk:
     opens_section: bool = False
 
 
-def split_passages(
-    text: str, *, target: int = 200, limit: int = 320, markdown: bool = False
-) -> list[Passage]:
+def split_passages(text: str, *, target: int = 200, limit: int = 320, markdown: bool = False) -> list[Passage]:
     """The passages of a text: about `target` words each and, but for an unsplittable run, at most `limit`.
 
     Spans are in order, do not overlap and hold all that is not blank. Paragraphs stay together where they

@@ -17,7 +17,7 @@ _LETTER = rf"[^\W_{UNSPACED}{INDIC}]"
 _WORD = re.compile(
     rf"[A-Za-z](?:\+\+|#(?!\w))(?![+#])"
     rf"|[$€£¥]?\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?(?![\w,])"
-    rf"|(?:_+|[$€£¥](?=\d))?{_LETTER}+(?:(?:\.?_+|[.\-'’]|::){_LETTER}+)*"
+    rf"|(?:[$€£¥](?=\d))?{_LETTER}+(?:(?:\.?_+|[.\-'’]|::){_LETTER}+)*"
     rf"|[{CJK}]+|[{UNSPACED}]+|[{INDIC}]+"
 )
 _LOOSE_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670]")
@@ -133,9 +133,7 @@ def _humps(segment: str) -> list[str]:
 
 def _kept_parts(parts: Iterable[str]) -> list[str]:
     """Stems of the parts that say something by themselves: no single letters, short numbers or stop words."""
-    return [
-        _stem(part) for part in parts if len(part) > (2 if part.isdecimal() else 1) and part not in STOP_WORDS
-    ]
+    return [_stem(part) for part in parts if len(part) > (2 if part.isdecimal() else 1) and part not in STOP_WORDS]
 
 
 def _stem(word: str) -> str:
