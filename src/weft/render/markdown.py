@@ -173,8 +173,8 @@ def _reference(text: str) -> str:
 _WORDS: Final[Mapping[str, Callable[[str], str]]] = {
     "location": _italic,
     "caption": _italic,
-    "path": _italic,
-    "score": _italic,
+    "path": lambda text: _italic(f"via {text}"),
+    "score": lambda text: _italic(f"score {text}"),
     "tags": lambda text: _italic(f"Tags: {text}"),
     "handle": lambda text: f"[more: {text}]",
 }

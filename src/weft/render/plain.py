@@ -36,6 +36,13 @@ def guarded(text: str) -> str:
     return _LIKE_A_TITLE.sub(r"\1\\", text) if "]" in text else text
 
 
+_WORDS: Final = {
+    "location": "[{}]",
+    "handle": "[more: {}]",
+    "tags": "Tags: {}",
+    "path": "via {}",
+    "score": "score {}",
+}
 DIALECT: Final = Dialect(marks=False, guard=guarded)
 
 
@@ -128,8 +135,7 @@ def _lines(node: Node, piece: Piece) -> list[Line]:
 
 
 def _words(piece: Words) -> str:
-    framed = {"location": f"[{piece.text}]", "handle": f"[more: {piece.text}]", "tags": f"Tags: {piece.text}"}
-    return framed.get(piece.role, piece.text)
+    return _WORDS.get(piece.role, "{}").format(piece.text)
 
 
 def _entries(node: Node, piece: Entries) -> list[str]:
