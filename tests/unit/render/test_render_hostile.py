@@ -33,15 +33,15 @@ def headings(text: str) -> list[str]:
     return [token.tag for token in tokens if token.type == "heading_open"]
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.lists(nodes(), min_size=1, max_size=3))
+@settings(max_examples=60, deadline=None)
+@given(st.lists(nodes(), min_size=1, max_size=2))
 def test_the_headings_of_a_markdown_page_are_ours_alone(known: list[Node]) -> None:
     text = page_text("markdown", page_of(known), styles(ALL_BLOCKS, ALL_BLOCKS))
     count = len(known)
     assert headings(text) == ["h1", "h2", *["h3"] * count, "h2", "h3", *["h4"] * count]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(texts, st.sampled_from(BODIES), st.sampled_from([3, 4]))
 def test_what_follows_hostile_markdown_still_counts_as_frame(text: str, name: str, level: int) -> None:
     known = (Node("k1", "note", text=text), Node("k2", "note", text="after"))
@@ -55,7 +55,7 @@ def test_what_follows_hostile_markdown_still_counts_as_frame(text: str, name: st
     assert "**Sources:**" in [token.content.split("\n")[0] for token in tokens if token.type == "inline"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(texts)
 def test_code_cannot_break_out_of_its_fence(text: str) -> None:
     shown = printed("markdown", item(Node("k", "note", text=text, language="python")), Block("code"))
@@ -66,8 +66,8 @@ def test_code_cannot_break_out_of_its_fence(text: str) -> None:
         assert tokens == []
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.lists(nodes(), min_size=1, max_size=3))
+@settings(max_examples=60, deadline=None)
+@given(st.lists(nodes(), min_size=1, max_size=2))
 def test_an_xml_page_has_exactly_our_elements(known: list[Node]) -> None:
     root = ElementTree.fromstring(page_text("xml", page_of(known), styles(ALL_BLOCKS, ALL_BLOCKS)))
     assert [child.tag for child in root] == ["section", "section", "note", "sources", "footer"]
@@ -77,8 +77,8 @@ def test_an_xml_page_has_exactly_our_elements(known: list[Node]) -> None:
     assert len(root.findall("sources/source")) == len(known)
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.lists(nodes(), min_size=1, max_size=3))
+@settings(max_examples=60, deadline=None)
+@given(st.lists(nodes(), min_size=1, max_size=2))
 def test_a_json_page_parses_to_our_arrays(known: list[Node]) -> None:
     title, items, subjects, notes, sources, footer = json.loads(
         page_text("json", page_of(known), styles(ALL_BLOCKS, ALL_BLOCKS))
@@ -88,7 +88,7 @@ def test_a_json_page_parses_to_our_arrays(known: list[Node]) -> None:
     assert len(items) - 1 == len(sources) - 1 == len(subjects[1][1]) - 1 == len(known)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(nodes())
 def test_the_delimiters_of_a_plain_page_are_ours_alone(known: Node) -> None:
     text = page_text("plain", page_of([known]), styles((Block("text"),), (Block("text"),)))
@@ -101,7 +101,7 @@ def test_the_delimiters_of_a_plain_page_are_ours_alone(known: Node) -> None:
     ]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(nodes(), min_size=1, max_size=2), st.sampled_from(FORMATS), st.sampled_from(Detail))
 def test_no_page_prints_controls_or_overrides_and_no_line_holds_a_line_break(
     known: list[Node], format: str, detail: Detail
@@ -112,7 +112,7 @@ def test_no_page_prints_controls_or_overrides_and_no_line_holds_a_line_break(
         assert len(line.text.splitlines()) <= 1
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(nodes(), st.sampled_from(FORMATS))
 def test_a_pointer_is_exactly_one_line_and_no_heading(known: Node, format: str) -> None:
     lines = open_format(format).item(item(known, Detail.POINTER), styles((), ())["items"])

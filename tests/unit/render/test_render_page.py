@@ -31,8 +31,8 @@ def parts_of(page: Page, format: Format, page_styles: dict[str, ItemStyle]) -> I
     yield from (format.notes(page.notes), format.sources(page.sources), format.footer(page.footer), format.end())
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.lists(nodes(), min_size=1, max_size=3), st.sampled_from(FORMATS), st.sampled_from(list(Detail)[:-1]))
+@settings(max_examples=40, deadline=None)
+@given(st.lists(nodes(), min_size=1, max_size=2), st.sampled_from(FORMATS), st.sampled_from(list(Detail)[:-1]))
 def test_the_text_is_its_parts_joined(known: list[Node], name: str, detail: Detail) -> None:
     page, format = page_of(known, detail), open_format(name)
     page_styles = styles(ALL_BLOCKS, ALL_BLOCKS)
@@ -41,15 +41,15 @@ def test_the_text_is_its_parts_joined(known: list[Node], name: str, detail: Deta
     assert text == "\n".join(text_of(part) for part in parts)
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.lists(nodes(), min_size=1, max_size=3), st.sampled_from(FORMATS), st.sampled_from(Detail))
+@settings(max_examples=40, deadline=None)
+@given(st.lists(nodes(), min_size=1, max_size=2), st.sampled_from(FORMATS), st.sampled_from(Detail))
 def test_the_manifest_covers_every_line_exactly_once(known: list[Node], name: str, detail: Detail) -> None:
     text, manifest = render(page_of(known, detail), open_format(name), styles(ALL_BLOCKS, ALL_BLOCKS), FRAME)
     covered = [line for entry in manifest for line in range(entry.first_line, entry.last_line + 1)]
     assert covered == list(range(1, len(text.split("\n")) + 1))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(nodes(), st.sampled_from(FORMATS), st.lists(st.tuples(st.integers(0, 40), st.integers(0, 60)), max_size=4))
 def test_verbatim_lines_stand_in_the_text_on_the_line_named(
     known: Node, name: str, spans: list[tuple[int, int]]
