@@ -108,7 +108,8 @@ def _parts(
     printed = [section for section in page.sections if section.items or section.groups]
     for index, section in enumerate(printed):
         yield format.section(section.name, section.heading, index == 0, frame.separator)
-        yield from _items(section.items, styles[section.name], print_item)
+        if section.items:
+            yield from _items(section.items, styles[section.name], print_item)
         for group in section.groups:
             yield from _group(section, group, format, styles, print_item)
         yield format.section_end()

@@ -15,9 +15,7 @@ def test_none_means_no_embedder() -> None:
 
 
 def test_an_unknown_spec_lists_the_known_ones_and_the_nearest() -> None:
-    with pytest.raises(
-        UnknownName, match=r"Unknown embedder 'statik'.*'static'.*fastembed, none, onnx, openai"
-    ):
+    with pytest.raises(UnknownName, match=r"Unknown embedder 'statik'.*'static'.*fastembed, none, onnx, openai"):
         open_embedder("statik")
 
 
@@ -27,9 +25,7 @@ def test_a_spec_without_its_model_says_how_to_write_it(spec: str) -> None:
         open_embedder(spec)
 
 
-@pytest.mark.parametrize(
-    "spec", ["openai", "openai:model", "openai:@http://localhost", "openai:m@ftp://host"]
-)
+@pytest.mark.parametrize("spec", ["openai", "openai:model", "openai:@http://localhost", "openai:m@ftp://host"])
 def test_an_endpoint_needs_a_model_and_an_address(spec: str) -> None:
     with pytest.raises(InvalidInput, match="openai:MODEL@URL"):
         open_embedder(spec)
