@@ -224,13 +224,13 @@ class SqliteStore:
             " WHERE t.name = ? AND u.source = ? ORDER BY u.unit", tenant, source,
         ))  # fmt: skip
 
-    def unit_keys(self, tenant: str, source: str, unit: str) -> tuple[str, ...]:
-        """Keys of the nodes a unit brought."""
+    def unit_keys(self, source: str, unit: str) -> tuple[tuple[str, str], ...]:
+        """(tenant, key) of the nodes a unit brought."""
         rows = self._rows(
-            "SELECT n.key FROM nodes n JOIN tenants t ON t.id = n.tenant_id"
-            " WHERE t.name = ? AND n.source = ? AND n.unit = ? ORDER BY n.key", tenant, source, unit,
+            "SELECT t.name, n.key FROM nodes n JOIN tenants t ON t.id = n.tenant_id"
+            " WHERE n.source = ? AND n.unit = ? ORDER BY t.name, n.key", source, unit,
         )  # fmt: skip
-        return tuple(key for (key,) in rows)
+        return tuple((tenant, key) for tenant, key in rows)
 
     def shared(self, tenant: str) -> tuple[str, ...]:
         """The tenants that this tenant's links may point to, by name."""

@@ -1,0 +1,255 @@
+"""What a profile can say: probes, lenses, scores and sections, as frozen values. Reading TOML is in loading.py."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from weft.model import Detail, Json
+
+Match = Literal["hybrid", "bm25", "vector"]
+Walk = Literal["pagerank", "breadth", "none"]
+Direction = Literal["both", "out", "in"]
+Combine = Literal["sum", "product"]
+Reach = Literal["any", "start", "found", "walked"]
+Scope = Literal["page", "section", "none"]
+Order = Literal["score", "time", "sequence", "title"]
+Split = Literal["equal", "importance"]
+Select = Literal["share", "relevance"]
+ParameterType = Literal["text", "integer", "number", "flag", "choice"]
+
+SIGNALS: Final = (
+    "relevance",
+    "lexical",
+    "semantic",
+    "walk",
+    "distance",
+    "edge",
+    "recency",
+    "importance",
+    "table",
+)
+"""What can be weighed: the fused search score and its two halves, the walk's score, closeness, the weight of
+the last edge, freshness, the node's importance, and a value looked up in `score.table`."""
+
+BLOCKS: Final = (
+    "title",
+    "line",
+    "location",
+    "summary",
+    "text",
+    "code",
+    "bullet",
+    "fields",
+    "caption",
+    "tags",
+    "path",
+    "score",
+    "links",
+    "tree",
+    "images",
+    "handle",
+)
+"""The closed vocabulary of what an item can print."""
+
+LADDER: Final = (Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY, Detail.POINTER)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A typed value the caller may give, usable as {name} in questions, filters and headings."""
+
+    name: str
+    type: ParameterType = "text"
+    choices: tuple[str, ...] = ()
+    required: bool = False
+    default: Json = None
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One thing to ask the store. `when` names a parameter without which the probe is not asked."""
+
+    name: str
+    question: str = "{question}"
+    match: Match = "hybrid"
+    kinds: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    where: Mapping[str, str] = field(default_factory=dict)
+    limit: int = 50
+    when: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """How to walk from what was found: which edges, how far, what to raise, which fields to show.
+
+    `edges` empty means all types; `edge_weights` multiply by type. With `kinds`, nodes of other kinds are
+    neither taken nor walked through. `raise_kinds` and `raise_tags` multiply an item's score.
+    """
+
+    name: str
+    description: str = ""
+    walk: Walk = "pagerank"
+    depth: int = 2
+    direction: Direction = "both"
+    edges: tuple[str, ...] = ()
+    edge_weights: Mapping[str, float] = field(default_factory=dict)
+    kinds: tuple[str, ...] = ()
+    raise_kinds: Mapping[str, float] = field(default_factory=dict)
+    raise_tags: Mapping[str, float] = field(default_factory=dict)
+    fields: tuple[str, ...] = ()
+    seeds: int = 20
+    fan_out: int = 20
+    limit: int = 100
+    restart: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How signals become one score: a weighted sum or product, times (1 + boost x signal) for each boost.
+
+    `without` states the weights to use for the whole request when a signal is absent from it. Distance is
+    1/max(d, 1) ("inverse") or 1/(d + 1) ("decay"). `table` maps values of `table_field` to a 0..1 signal.
+    """
+
+    combine: Combine = "sum"
+    weights: Mapping[str, float] = field(default_factory=lambda: {"relevance": 1.0})
+    without: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    boosts: Mapping[str, float] = field(default_factory=dict)
+    half_life_days: float = 30.0
+    distance: Literal["inverse", "decay"] = "inverse"
+    table_field: str = ""
+    table: Mapping[str, float] = field(default_factory=dict)
+    start_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dedupe:
+    """What counts as the same thing twice: near-identical text, or an equal field across sections.
+
+    `same` lists fields whose values identify one thing told in several sections; "a|b" compares one field's
+    values with the other's. Within one section only text similarity counts.
+    """
+
+    scope: Scope = "page"
+    similarity: float = 0.9
+    same: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One printed part of an item. `form` is literal words with {field} placeholders, for `line` blocks."""
+
+    block: str
+    label: str = ""
+    form: str = ""
+    fields: tuple[str, ...] = ()
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a `for_each` subject: its neighbours over `via` edges, or with no `via` the subject itself.
+
+    `links` keeps neighbours that are linked with one subject-like node only ("one") or more ("several").
+    """
+
+    name: str
+    label: str = ""
+    via: tuple[str, ...] = ()
+    direction: Direction = "both"
+    links: Literal["any", "one", "several"] = "any"
+    share: float = 1.0
+    limit: int | None = None
+    detail: tuple[Detail, ...] = LADDER
+    blocks: tuple[Block, ...] = (Block("text"),)
+    order: Order = "score"
+
+
+@dataclass(frozen=True, slots=True)
+class ForEach:
+    """The subjects of a section: at most `limit` of them, each with an equal or importance-weighted budget."""
+
+    limit: int = 5
+    split: Split = "equal"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Which candidates, what share of the budget, how many, and how they are printed and degraded.
+
+    A candidate goes to the first section that admits it: by the probe that found it, its kind, and whether it
+    was a start, found by search or reached by walking. Empty tuples admit all. `share` is relative to the
+    other sections present; `item_cap` limits one item to a fraction of the section's first budget; with
+    `relax` that limit gives way in the end, when nothing else wants the room.
+    """
+
+    name: str
+    heading: str = ""
+    probes: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    reach: Reach = "any"
+    share: float = 1.0
+    limit: int | None = None
+    item_cap: float | None = None
+    relax: bool = False
+    pointers: int | None = None
+    detail: tuple[Detail, ...] = LADDER
+    blocks: tuple[Block, ...] = (Block("title"), Block("location"), Block("text"))
+    order: Order = "score"
+    when: str | None = None
+    lens: str | None = None
+    score: Score | None = None
+    dedupe: Dedupe | None = None
+    for_each: ForEach | None = None
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stands around the items. `title` and `footer` may use parameters; the footer also {items},
+    {sections}, {sources}. `sources` is how many citations are printed at the end, 0 for none."""
+
+    title: str = "Context: {question}"
+    footer: str = ""
+    sources: int = 0
+    separator: bool = False
+    notes: bool = True
+    empty: str = "No matching nodes found."
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """How the two searches become one relevance: weights of their calibrated scores, and of title terms."""
+
+    lexical: float = 0.7
+    semantic: float = 0.3
+    pool: int = 200
+    title_weight: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One kind of page, as data."""
+
+    name: str
+    profile_version: int = 1
+    description: str = ""
+    max_tokens: int | None = 4000
+    format: str = "markdown"
+    select: Select = "share"
+    summary_only_below: int = 0
+    include_fields: bool = True
+    max_depth: int = 5
+    lens: str = "general"
+    frame: Frame = Frame()
+    fusion: Fusion = Fusion()
+    score: Score = Score()
+    dedupe: Dedupe = Dedupe()
+    parameters: tuple[Parameter, ...] = ()
+    probes: tuple[Probe, ...] = (Probe("question"),)
+    lenses: tuple[Lens, ...] = (Lens("general"),)
+    sections: tuple[Section, ...] = (Section("context"),)
+    presets: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)

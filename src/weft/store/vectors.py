@@ -1,0 +1,250 @@
+"""Semantic search over derived, memory-mapped columns: an exact int8 scan, or for very many rows a two-stage one.
+
+Every vector is one row across the column files of a folder. Rows are only ever appended; those of changed nodes
+are listed as dead until the folder is written anew. A state file, replaced in one step, says how many rows and
+dead rows count, so a reader never sees a half-written append.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import orjson
+import xxhash
+
+from weft.store.progress import Damaged, Progress, packed, unpacked
+from weft.store.scope import Scope, cut_at_tie, microseconds
+from weft.vectors import cosines
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ids = NDArray[np.int64]
+    Scores = NDArray[np.float64]
+    Rows = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
+
+ABSENT: Final = np.iinfo(np.int64).min
+EXACT_ROWS: Final = 262_144
+_EXACT_SOME: Final = 131_072
+_PROMISING: Final = 4096
+_PROMISING_SHARE: Final = 16
+_GATHERED: Final = 16_384
+_BLOCK: Final = 32_768
+DIGESTED: Final = 16_384
+COLUMNS: Final = {
+    "passage": "<i8",
+    "node": "<i8",
+    "tenant": "<i4",
+    "kind": "<i4",
+    "source": "<i4",
+    "position": "<i8",
+    "sequence": "<i8",
+    "time": "<i8",
+    "norm": "<f8",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class VectorState:
+    """What the state file says: progress, which folder, how wide the rows are and how many count."""
+
+    progress: Progress
+    epoch: int = 0
+    dimensions: int = 0
+    rows: int = 0
+    dead: int = 0
+    digests: tuple[str, ...] = ()
+    """One for each block of rows, over all columns, and a last one for the list of dead rows."""
+
+
+def state_path(folder: Path) -> Path:
+    """The file that says what counts."""
+    return folder / "vectors.json"
+
+
+def columns_path(folder: Path, epoch: int) -> Path:
+    """The folder of one generation of column files."""
+    return folder / f"vectors-{epoch}"
+
+
+def read_state(folder: Path) -> VectorState:
+    """The state in the folder; raises Damaged when there is none that can be used."""
+    try:
+        fields = orjson.loads(state_path(folder).read_bytes())
+        progress = unpacked(fields["progress"].encode())
+        counts = [int(fields[name]) for name in ("epoch", "dimensions", "rows", "dead")]
+        digests = tuple(map(str, fields["digests"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Damaged(str(error)) from error
+    if progress is None or min(counts) < 0:
+        raise Damaged("no state of this format is recorded")
+    return VectorState(progress, counts[0], counts[1], counts[2], counts[3], digests)
+
+
+def packed_state(state: VectorState) -> bytes:
+    """The state as JSON."""
+    counts = {name: getattr(state, name) for name in ("epoch", "dimensions", "rows", "dead")}
+    return orjson.dumps({"progress": packed(state.progress).decode(), **counts, "digests": state.digests})
+
+
+def mapped(folder: Path, name: str, state: VectorState) -> "NDArray[Any]":
+    """One column, mapped into memory."""
+    width = {"values": state.dimensions, "signs": -(-state.dimensions // 64)}.get(name)
+    dtype = np.dtype({"values": "i1", "signs": "<u8", "dead": "<i8"}.get(name) or COLUMNS[name])
+    rows = state.dead if name == "dead" else state.rows
+    shape = (rows,) if width is None else (rows, width)
+    if not np.prod(shape):
+        return np.zeros(shape, dtype=dtype)
+    try:
+        return np.asarray(np.memmap(columns_path(folder, state.epoch) / name, dtype, mode="r", shape=shape))
+    except (OSError, ValueError) as error:
+        raise Damaged(str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class VectorGeneration:
+    """The rows as one state file counts them, open for searching."""
+
+    state: VectorState
+    columns: "dict[str, NDArray[Any]]"
+    alive: "Mask | None"
+
+    @property
+    def progress(self) -> Progress:
+        """How far these rows have come."""
+        return self.state.progress
+
+    def search(self, query: "NDArray[np.int8]", scope: Scope, limit: int) -> "tuple[Ids, Scores]":
+        """The passages nearest to the query, and those that tie with the last, by cosine and id."""
+        rows = _chosen(self._mask(scope))
+        rows, scores = self._scored(rows, query, limit)
+        if len(scores) > limit > 0:
+            kept = np.flatnonzero(scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit])
+            rows, scores = (kept if rows is None else rows[kept]), scores[kept]
+        passages = self.columns["passage"]
+        return cut_at_tie(passages[:] if rows is None else passages[rows], scores, limit)
+
+    def _scored(self, rows: "Rows | None", query: "NDArray[np.int8]", limit: int) -> "tuple[Rows | None, Scores]":
+        total = self.state.rows
+        wanted = total if rows is None else len(rows)
+        if wanted > (EXACT_ROWS if total <= EXACT_ROWS else _EXACT_SOME):
+            rows = self._promising(rows, query, max(_PROMISING, 16 * limit, wanted // _PROMISING_SHARE))
+        values, lengths = self.columns["values"], self.columns["norm"]
+        if rows is None:
+            return None, cosines(values, lengths, query)
+        if 4 * len(rows) > total:
+            return rows, cosines(values, lengths, query)[rows]
+        # Copies that fit the processor's cache cost a third of one large copy.
+        parts = [rows[start : start + _GATHERED] for start in range(0, len(rows), _GATHERED)]
+        scores = [cosines(values[part], lengths[part], query) for part in parts]
+        return rows, np.concatenate(scores) if scores else np.zeros(0)
+
+    def _promising(self, rows: "Rows | None", query: "NDArray[np.int8]", wanted: int) -> "Rows":
+        """The rows whose signs agree most with the query's, with all that tie, in row order."""
+        distances = sign_distances(self.columns["signs"], signs_of(query[None, :])[0])
+        distances = distances if rows is None else distances[rows]
+        last = min(wanted, len(distances)) - 1
+        near = np.flatnonzero(distances <= np.partition(distances, last)[last])
+        return near if rows is None else rows[near]
+
+    def _mask(self, scope: Scope) -> "Mask | None":
+        """Which rows may be returned; None means all."""
+        view, filter, node = scope.view, scope.filter, self.columns["node"]
+        tenants = {name for name in self.progress.names if name.startswith("tenant:")}
+        all_tenants = tenants <= {f"tenant:{tenant}" for tenant in view.tenants}
+        parts = (
+            self.alive,
+            ~np.isin(node, scope.masked) if len(scope.masked) else None,
+            None if scope.nodes is None else np.isin(node, scope.nodes),
+            None if all_tenants else self._coded("tenant", view.tenants),
+            self._coded("kind", filter.kinds) if filter.kinds else None,
+            self._coded("source", filter.sources) if filter.sources else None,
+            self._between("position", None, view.as_of),
+            self._between("sequence", filter.sequence_from, filter.sequence_to),
+            self._between("time", microseconds(filter.since), microseconds(filter.until)),
+        )
+        real = [part for part in parts if part is not None]
+        return np.logical_and.reduce(real) if real else None
+
+    def _coded(self, column: str, wanted: "tuple[str, ...]") -> "Mask":
+        codes = [
+            code for code, name in enumerate(self.progress.names) if name in {f"{column}:{w}" for w in wanted}
+        ]
+        return np.isin(self.columns[column], np.array(codes, dtype=np.int32))
+
+    def _between(self, column: str, low: int | None, high: int | None) -> "Mask | None":
+        if low is None and high is None:
+            return None
+        values = self.columns[column]
+        inside: Mask = values > ABSENT
+        if low is not None:
+            inside &= values >= low
+        if high is not None:
+            inside &= values <= high
+        return inside
+
+
+def _chosen(mask: "Mask | None") -> "Rows | None":
+    return None if mask is None else np.flatnonzero(mask)
+
+
+def signs_of(matrix: "NDArray[np.int8]") -> "NDArray[np.uint64]":
+    """One bit a value, set where it is positive, packed into whole 64-bit words by row."""
+    packed_bits = np.packbits(matrix > 0, axis=1, bitorder="little")
+    padding = -packed_bits.shape[1] % 8
+    words: NDArray[np.uint64] = np.pad(packed_bits, ((0, 0), (0, padding))).view("<u8")
+    return words
+
+
+def sign_distances(signs: "NDArray[np.uint64]", query: "NDArray[np.uint64]") -> "NDArray[np.uint16]":
+    """In how many bits each row differs from the query."""
+    distances = np.empty(len(signs), dtype=np.uint16)
+    for start in range(0, len(signs), _BLOCK):
+        block = signs[start : start + _BLOCK]
+        count = np.zeros(len(block), dtype=np.uint16)
+        for word in range(block.shape[1]):
+            count += np.bitwise_count(block[:, word] ^ query[word])
+        distances[start : start + _BLOCK] = count
+    return distances
+
+
+def digests_of(columns: "Mapping[str, NDArray[Any]]", from_row: int = 0) -> tuple[str, ...]:
+    """The digests of the blocks of rows from the one that holds `from_row` on, and of the dead rows."""
+    rows = len(columns["passage"])
+    blocks = []
+    for start in range(from_row // DIGESTED * DIGESTED, rows, DIGESTED):
+        digest = xxhash.xxh3_64()
+        for name in ("values", "signs", *COLUMNS):
+            digest.update(columns[name][start : start + DIGESTED].data)
+        blocks.append(digest.hexdigest())
+    return (*blocks, xxhash.xxh3_64(columns["dead"].data).hexdigest())
+
+
+def open_columns(folder: Path, state: VectorState) -> "dict[str, NDArray[Any]]":
+    """All columns by name."""
+    return {name: mapped(folder, name, state) for name in ("values", "signs", *COLUMNS, "dead")}
+
+
+def open_generation(folder: Path, intact: set[tuple[int, str]] | None = None) -> VectorGeneration:
+    """The newest rows in the folder; raises Damaged when they cannot be read or are not what was written.
+
+    `intact` remembers what was already checked, so that opening again after a small write is quick.
+    """
+    state = read_state(folder)
+    columns = open_columns(folder, state)
+    known = set() if intact is None else intact
+    if any((state.epoch, digest) not in known for digest in state.digests):
+        checked = len(list(takewhile(lambda digest: (state.epoch, digest) in known, state.digests[:-1])))
+        if digests_of(columns, checked * DIGESTED) != state.digests[checked:]:
+            raise Damaged("columns differ from what was written")
+        known.update((state.epoch, digest) for digest in state.digests)
+    alive: Mask | None = None
+    if state.dead:
+        dead = columns["dead"]
+        alive = np.ones(state.rows, dtype=np.bool_)
+        alive[dead] = False
+    return VectorGeneration(state, columns, alive)

@@ -1,0 +1,79 @@
+"""Quantised vectors: small errors, and cosines that do not depend on where a row stands."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from weft.vectors import cosines, dequantise, dots, dots_by_numpy, norms, quantise, stacked
+
+MATRICES = arrays(
+    np.float32,
+    st.tuples(st.integers(1, 12), st.integers(1, 40)),
+    elements=st.floats(-1, 1, width=32, allow_subnormal=False),
+)
+INTEGERS = arrays(np.int8, st.tuples(st.integers(1, 30), st.integers(1, 300)), elements=st.integers(-127, 127))
+
+
+@given(MATRICES)
+def test_each_value_is_off_by_at_most_half_a_step(vectors):
+    for row, stored in zip(vectors.astype(np.float64), quantise(vectors), strict=True):
+        peak = np.abs(row).max()
+        if peak == 0:
+            assert stored == b""
+            continue
+        back = np.frombuffer(stored, np.int8) / 127 * peak
+        assert np.abs(back - row).max() <= peak / 254 * (1 + 1e-9)
+
+
+@given(MATRICES)
+def test_a_row_is_quantised_the_same_alone_as_among_others(vectors):
+    together = quantise(vectors)
+    assert together == [quantise(vectors[position : position + 1])[0] for position in range(len(vectors))]
+
+
+@given(MATRICES)
+def test_quantising_what_was_dequantised_changes_no_byte(vectors):
+    stored = quantise(vectors)
+    assert quantise(dequantise(stored, vectors.shape[1])) == stored
+
+
+def test_dequantised_rows_have_length_one_and_missing_rows_are_zero():
+    vectors = np.array([[0.3, -0.4], [0.0, 0.0]], dtype=np.float32)
+    back = dequantise([*quantise(vectors), b"abc"], 2)
+    assert np.linalg.norm(back[0]) == pytest.approx(1.0)
+    assert not back[1:].any()
+
+
+def test_what_is_not_a_number_counts_as_nothing():
+    assert quantise(np.array([[np.nan, np.inf], [1.0, np.nan]], dtype=np.float32)) == [b"", b"\x7f\x00"]
+
+
+@given(INTEGERS, st.randoms(use_true_random=False))
+def test_cosines_do_not_depend_on_position_or_company(matrix, random):
+    query = matrix[0]
+    whole = cosines(matrix, norms(matrix), query)
+    order = list(range(len(matrix)))
+    random.shuffle(order)
+    shuffled = np.ascontiguousarray(matrix[order])
+    assert np.array_equal(cosines(shuffled, norms(shuffled), query), whole[order])
+    one = matrix[-1:]
+    assert cosines(one, norms(one), query)[0] == whole[-1]
+
+
+@given(INTEGERS)
+def test_inner_products_are_exact_integers_with_and_without_the_kernel(matrix):
+    query = matrix[-1]
+    exact = (matrix.astype(np.int64) @ query.astype(np.int64)).astype(np.float64)
+    assert np.array_equal(dots(matrix, query), exact)
+    assert np.array_equal(dots_by_numpy(matrix, query), exact)
+
+
+def test_long_vectors_are_exact_too():
+    matrix = np.full((3, 4096), 127, dtype=np.int8)
+    assert dots_by_numpy(matrix, matrix[0])[2] == dots(matrix, matrix[0])[2] == 4096 * 127 * 127
+
+
+def test_no_rows_give_no_products():
+    assert len(dots(stacked([], 4), np.zeros(4, np.int8))) == 0
