@@ -1,6 +1,5 @@
 """Rows of the embedded store from nodes and passages, and back."""
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -13,6 +12,7 @@ from weft.errors import InvalidInput
 from weft.model import Alias, Json, Node, Origin, Passage
 from weft.ports import NodeRow, PassageRow, PreparedNode
 from weft.store.construct import constructor
+from weft.text.fold import fold
 
 Row = tuple[Any, ...]
 
@@ -41,9 +41,9 @@ _node, _origin, _node_row = constructor(Node), constructor(Origin), constructor(
 _passage, _passage_row = constructor(Passage), constructor(PassageRow)
 
 
-def fold(name: str) -> str:
-    """The form in which names are compared: compatible characters and letter case made equal."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).strip()
+def folded_name(name: str) -> str:
+    """The form in which names are compared: case, accents, compatible characters and blanks made equal."""
+    return " ".join(fold(name).split())
 
 
 def stable_tag(tenant: str, key: str) -> int:
@@ -67,7 +67,7 @@ def to_moment(microseconds: int | None) -> datetime | None:
 
 def names_of(key: str, title: str, aliases: Iterable[str]) -> list[str]:
     """The folded names by which a node is found: its key without the source, its title and its aliases."""
-    folded = {fold(name) for name in (key.partition(":")[2], title, *aliases)}
+    folded = {folded_name(name) for name in (key.partition(":")[2], title, *aliases)}
     return sorted(folded - {""})
 
 

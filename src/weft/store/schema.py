@@ -49,7 +49,7 @@ CREATE TABLE nodes (
 );
 CREATE INDEX nodes_tenant ON nodes (tenant_id);
 CREATE INDEX nodes_changed ON nodes (changed, tenant_id);
-CREATE INDEX nodes_unit ON nodes (tenant_id, source, unit);
+CREATE INDEX nodes_unit ON nodes (source, unit);
 CREATE TABLE keys (
     id INTEGER PRIMARY KEY,
     tenant_id INTEGER NOT NULL REFERENCES tenants,
