@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from weft.ports import Snapshot
+from weft.ports import Snapshot, Tail
 from weft.store import lexical, vectors
 from weft.store.lexical_writer import LexicalWriter
 from weft.store.progress import Damaged, Progress
@@ -47,33 +47,38 @@ def _forget(folder: Path) -> None:
 def _write(folder: Path, snapshot: Snapshot, intact: set[tuple[int, str]]) -> None:
     progress, state = _lexical_progress(folder, snapshot), _vector_state(folder, snapshot, intact)
     since = min(progress.sequence, state.progress.sequence)
+    if since == snapshot.sequence:
+        return
+    first = snapshot.tail(since, _PAGE)
     writers: list[Writer] = []
     with contextlib.ExitStack() as stack:
         if state.progress.sequence < snapshot.sequence:
             writers.append(VectorWriter(folder, state))
         if progress.sequence < snapshot.sequence:
-            words = LexicalWriter(folder / LEXICAL, progress, bulk=not snapshot.tail(since, _PAGE).complete)
+            words = LexicalWriter(folder / LEXICAL, progress, bulk=not first.complete)
             stack.callback(words.close)
             writers.append(words)
-        for sequence in _pages(snapshot, since, writers):
+        for sequence in _pages(snapshot, first, writers):
             for writer in writers:
                 if writer.progress.sequence < sequence:
                     writer.commit(sequence)
 
 
-def _pages(snapshot: Snapshot, since: int, writers: list[Writer]) -> Iterator[int]:
+def _pages(snapshot: Snapshot, page: Tail, writers: list[Writer]) -> Iterator[int]:
     """Hand each page to the writers that lack it; yields the sequences at which to commit."""
     pending = 0
-    while writers and since < snapshot.sequence:
-        page = snapshot.tail(since, _PAGE)
-        since = snapshot.sequence if page.complete else page.sequence
+    while True:
+        reached = snapshot.sequence if page.complete else page.sequence
         for writer in writers:
-            if writer.progress.sequence < since:
+            if writer.progress.sequence < reached:
                 writer.add(page.changed_nodes, page.passages)
         pending += len(page.passages)
-        if since == snapshot.sequence or pending >= _COMMIT:
+        if reached == snapshot.sequence or pending >= _COMMIT:
             pending = 0
-            yield since
+            yield reached
+        if reached == snapshot.sequence:
+            return
+        page = snapshot.tail(reached, _PAGE)
 
 
 def _lexical_progress(folder: Path, snapshot: Snapshot) -> Progress:

@@ -13,6 +13,7 @@ _NODE: Final = (
     "n.id, n.tenant_id, n.kind_id, n.source, n.tags, n.fields, n.sequence, n.known_from,"
     " coalesce(n.modified, n.created)"
 )
+_NODES: Final = "nodes n INDEXED BY nodes_changed"  # else the tenant's index is taken, and all its nodes are read
 
 
 def read_tail(
@@ -31,12 +32,12 @@ def read_tail(
     until = _until(connection, visible, since, limit)
     reached = sequence if until is None else until
     nodes = connection.execute(
-        f"SELECT {_NODE} FROM nodes n WHERE n.changed > ? AND n.changed <= ? AND {visible.of('n')}"
+        f"SELECT {_NODE} FROM {_NODES} WHERE n.changed > ? AND n.changed <= ? AND {visible.of('n')}"
         " ORDER BY n.changed, n.id",
         (since, reached),
     ).fetchall()
     passages = connection.execute(
-        "SELECT n.id, p.id, p.term_hashes, p.term_counts, v.vector FROM nodes n CROSS JOIN passages p"
+        f"SELECT n.id, p.id, p.term_hashes, p.term_counts, v.vector FROM {_NODES} CROSS JOIN passages p"
         " ON p.node_id = n.id LEFT JOIN vectors v ON v.passage_id = p.id"
         f" WHERE n.changed > ? AND n.changed <= ? AND {visible.of('n')} ORDER BY n.changed, n.id, p.ordinal",
         (since, reached),
@@ -64,8 +65,8 @@ def _changes(visible: Visibility) -> str:
     is void either way.
     """
     return (
-        f"SELECT n.changed, n.id FROM nodes n WHERE n.changed > ? AND {visible.by_tenant('n.tenant_id')} UNION ALL"
-        f" SELECT t.changed, t.node_id FROM tombstones t WHERE t.changed > ?"
+        f"SELECT n.changed, n.id FROM {_NODES} WHERE n.changed > ? AND {visible.by_tenant('n.tenant_id')}"
+        f" UNION ALL SELECT t.changed, t.node_id FROM tombstones t WHERE t.changed > ?"
         f" AND {visible.by_tenant('t.tenant_id')}"
     )
 

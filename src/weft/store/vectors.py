@@ -5,6 +5,8 @@ are listed as dead until the folder is written anew. A state file, replaced in o
 dead rows count, so a reader never sees a half-written append.
 """
 
+import math
+import mmap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import takewhile
@@ -97,12 +99,15 @@ def mapped(folder: Path, name: str, state: VectorState) -> "NDArray[Any]":
     dtype = np.dtype({"values": "i1", "signs": "<u8", "dead": "<i8"}.get(name) or COLUMNS[name])
     rows = state.dead if name == "dead" else state.rows
     shape = (rows,) if width is None else (rows, width)
-    if not np.prod(shape):
+    size = math.prod(shape) * dtype.itemsize
+    if not size:
         return np.zeros(shape, dtype=dtype)
     try:
-        return np.asarray(np.memmap(columns_path(folder, state.epoch) / name, dtype, mode="r", shape=shape))
+        with (columns_path(folder, state.epoch) / name).open("rb") as file:
+            content = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
         raise Damaged(str(error)) from error
+    return np.frombuffer(content, dtype=dtype).reshape(shape)
 
 
 @dataclass(frozen=True, slots=True)
