@@ -153,7 +153,7 @@ class EmbeddedIndex:
                 yield
         except Timeout as error:
             raise StoreBusy(self._busy(seconds)) from error
-        except OSError as error:
+        except (OSError, Damaged) as error:
             raise StoreReadOnly(
                 f"The search index in {self._folder} cannot be written: {error}. Searches scan the store itself; "
                 "make the folder writable, or copy the store to a disk that takes writes."
