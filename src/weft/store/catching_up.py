@@ -8,6 +8,7 @@ from typing import Final
 
 from weft.ports import Snapshot, Tail
 from weft.store import lexical, vectors
+from weft.store.digests import Intact, record_digests
 from weft.store.lexical_writer import LexicalWriter
 from weft.store.progress import Damaged, Progress
 from weft.store.vectors_writer import VectorWriter, started
@@ -20,7 +21,7 @@ _COMMIT: Final = 50_000
 Writer = LexicalWriter | VectorWriter
 
 
-def catch_up(folder: Path, snapshot: Snapshot, intact: set[tuple[int, str]]) -> int:
+def catch_up(folder: Path, snapshot: Snapshot, intact: Intact) -> int:
     """Bring the files in the folder up to the snapshot and return its sequence; the caller holds the lock.
 
     Files that are missing, damaged, of another format, of another store or beyond the snapshot start anew.
@@ -44,8 +45,8 @@ def _forget(folder: Path) -> None:
     (folder / DAMAGED).unlink(missing_ok=True)
 
 
-def _write(folder: Path, snapshot: Snapshot, intact: set[tuple[int, str]]) -> None:
-    progress, state = _lexical_progress(folder, snapshot), _vector_state(folder, snapshot, intact)
+def _write(folder: Path, snapshot: Snapshot, intact: Intact) -> None:
+    progress, state = _lexical_progress(folder, snapshot, intact), _vector_state(folder, snapshot, intact)
     since = min(progress.sequence, state.progress.sequence)
     if since == snapshot.sequence:
         return
@@ -56,6 +57,7 @@ def _write(folder: Path, snapshot: Snapshot, intact: set[tuple[int, str]]) -> No
             writers.append(VectorWriter(folder, state))
         if progress.sequence < snapshot.sequence:
             words = LexicalWriter(folder / LEXICAL, progress, bulk=not first.complete)
+            stack.callback(record_digests, folder / LEXICAL, lexical.digests_path(folder / LEXICAL))
             stack.callback(words.close)
             writers.append(words)
         for sequence in _pages(snapshot, first, writers):
@@ -81,15 +83,15 @@ def _pages(snapshot: Snapshot, page: Tail, writers: list[Writer]) -> Iterator[in
         page = snapshot.tail(reached, _PAGE)
 
 
-def _lexical_progress(folder: Path, snapshot: Snapshot) -> Progress:
+def _lexical_progress(folder: Path, snapshot: Snapshot, intact: Intact) -> Progress:
     try:
-        progress = lexical.open_generation(folder / LEXICAL).progress
+        progress = lexical.open_generation(folder / LEXICAL, intact).progress
     except Damaged:
         return Progress(snapshot.identity)
     return progress if _continues(progress, snapshot) else Progress(snapshot.identity)
 
 
-def _vector_state(folder: Path, snapshot: Snapshot, intact: set[tuple[int, str]]) -> vectors.VectorState:
+def _vector_state(folder: Path, snapshot: Snapshot, intact: Intact) -> vectors.VectorState:
     dimensions = (snapshot.embedder() or ("", 0))[1]
     try:
         state = vectors.open_generation(folder, intact).state

@@ -17,6 +17,7 @@ import numpy as np
 import orjson
 import xxhash
 
+from weft.store.digests import Intact
 from weft.store.progress import Damaged, Progress, packed, unpacked
 from weft.store.scope import Scope, cut_at_tie, microseconds
 from weft.vectors import cosines
@@ -234,19 +235,20 @@ def open_columns(folder: Path, state: VectorState) -> "dict[str, NDArray[Any]]":
     return {name: mapped(folder, name, state) for name in ("values", "signs", *COLUMNS, "dead")}
 
 
-def open_generation(folder: Path, intact: set[tuple[int, str]] | None = None) -> VectorGeneration:
+def open_generation(folder: Path, intact: Intact | None = None) -> VectorGeneration:
     """The newest rows in the folder; raises Damaged when they cannot be read or are not what was written.
 
     `intact` remembers what was already checked, so that opening again after a small write is quick.
     """
     state = read_state(folder)
     columns = open_columns(folder, state)
-    known = set() if intact is None else intact
-    if any((state.epoch, digest) not in known for digest in state.digests):
-        checked = len(list(takewhile(lambda digest: (state.epoch, digest) in known, state.digests[:-1])))
+    known: Intact = set() if intact is None else intact
+    place = columns_path(folder, state.epoch).name
+    if any((place, digest) not in known for digest in state.digests):
+        checked = len(list(takewhile(lambda digest: (place, digest) in known, state.digests[:-1])))
         if digests_of(columns, checked * DIGESTED) != state.digests[checked:]:
             raise Damaged("columns differ from what was written")
-        known.update((state.epoch, digest) for digest in state.digests)
+        known.update((place, digest) for digest in state.digests)
     alive: Mask | None = None
     if state.dead:
         dead = columns["dead"]
