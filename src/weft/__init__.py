@@ -1,1 +1,24 @@
-"""Weft weaves what is known into what a model reads."""
+"""Weft weaves what is known into what a model reads: one page, within its budget, every line cited."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from weft.faces.library import Weft
+    from weft.model import Candidate, Context, Edge, Filter, Node, Origin, Request
+
+__version__ = "0.1.0"
+
+__all__ = ["Candidate", "Context", "Edge", "Filter", "Node", "Origin", "Request", "Weft", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    """The public names, loaded when first used so that `import weft` costs nothing."""
+    if name == "Weft":
+        from weft.faces.library import Weft
+
+        return Weft
+    if name in __all__:
+        from weft import model
+
+        return getattr(model, name)
+    raise AttributeError(f"module 'weft' has no attribute {name!r}")

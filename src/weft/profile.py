@@ -181,7 +181,8 @@ class Section:
 
     A candidate goes to the first section that admits it: by the probe that found it, its kind, and whether it
     was a start, found by search or reached by walking. Empty tuples admit all. `share` is relative to the
-    other sections present; `item_cap` limits one item to a fraction of the section's first budget.
+    other sections present; `item_cap` limits one item to a fraction of the section's first budget; with
+    `relax` that limit gives way in the end, when nothing else wants the room.
     """
 
     name: str
@@ -193,6 +194,7 @@ class Section:
     share: float = 1.0
     limit: int | None = None
     item_cap: float | None = None
+    relax: bool = False
     pointers: int | None = None
     detail: tuple[Detail, ...] = LADDER
     blocks: tuple[Block, ...] = (Block("title"), Block("location"), Block("text"))

@@ -165,7 +165,7 @@ def test_filters_ask_for_kind_tag_source_field_time_and_sequence(store: Store) -
         "a": Filter(kinds=("x",)),
         "ab": Filter(tags=("q",)),
         "abc ": Filter(kinds=("x", "y")),
-        "b": Filter(tags=("q",), sources=("two",)),
+        "b": Filter(tags=("q",), sources=("two", "none")),
         "a   ": Filter(tags=("p", "q")),
         "bc": Filter(where=(("n", "3"),)),
         "b ": Filter(where=(("n", "3"), ("ok", "true"))),

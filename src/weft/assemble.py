@@ -1,0 +1,96 @@
+"""The whole program in one function: a question becomes a page within its budget, with its books."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from weft.account import citations, ledger
+from weft.compose import Composed, compose
+from weft.gather import Desk, Gathered, Observe, gather
+from weft.layout import Layout, lay_out
+from weft.model import Context, Request
+from weft.plan import Plan, make_plan
+from weft.ports import TokenCounter
+from weft.printing import Printer
+from weft.profile import Profile
+from weft.render import ItemStyle, open_format
+from weft.tokens import DEFAULT_ENCODING
+
+
+def assemble(
+    request: Request,
+    profile: Profile,
+    desk: Desk,
+    count: TokenCounter,
+    now: datetime,
+    observe: Observe | None = None,
+) -> Context:
+    """The context for a request: the same bytes for the same store, request, profile and clock."""
+    seen = observe or _unobserved
+    plan = make_plan(request, profile)
+    gathered = gather(plan, desk, seen)
+    printer = _printer(plan, gathered, count)
+    layout = lay_out(plan, gathered, desk, now, printer.opening)
+    seen("score")
+    page = compose(plan, layout, printer)
+    seen("budget")
+    context = _context(plan, gathered, layout, page, count)
+    seen("account")
+    return context
+
+
+def _unobserved(stage: str) -> None:
+    """Nobody watches the stages."""
+
+
+def _printer(plan: Plan, gathered: Gathered, count: TokenCounter) -> Printer:
+    return Printer(
+        format=open_format(plan.format),
+        count=count,
+        styles=_styles(plan),
+        weights=gathered.query.weights(),
+        stored=count.name == DEFAULT_ENCODING,
+    )
+
+
+def _styles(plan: Plan) -> Mapping[str, ItemStyle]:
+    styles: dict[str, ItemStyle] = {}
+    for section in plan.sections():
+        fields = plan.lens_named(section.lens).fields
+        styles[section.name] = ItemStyle(section.blocks, plan.include_fields, fields, 3)
+        for part in section.parts:
+            styles[f"{section.name}/{part.name}"] = ItemStyle(part.blocks, plan.include_fields, fields, 4)
+    return styles
+
+
+def _context(plan: Plan, gathered: Gathered, layout: Layout, page: Composed, count: TokenCounter) -> Context:
+    return Context(
+        text=page.text,
+        format=plan.format,
+        profile=plan.profile.name,
+        page=page.page,
+        tokens=page.tokens,
+        max_tokens=plan.budget,
+        token_model=count.name,
+        sources=citations(page.outcomes),
+        ledger=ledger(page.outcomes, layout),
+        manifest=page.manifest,
+        notes=tuple(dict.fromkeys([*_absences(gathered), *gathered.notes, *page.notes])),
+        stats=_stats(gathered, page),
+        hash=page.hash,
+    )
+
+
+def _absences(gathered: Gathered) -> tuple[str, ...]:
+    if gathered.query.vector is None and gathered.query.text.strip():
+        return ("No embedder is in use: candidates come from words and links alone.",)
+    return ()
+
+
+def _stats(gathered: Gathered, page: Composed) -> Mapping[str, float]:
+    return {
+        "nodes_searched": gathered.searched,
+        "nodes_expanded": gathered.reached,
+        "max_depth_reached": gathered.deepest,
+        "candidates": len(gathered.candidates),
+        "printed": sum(outcome.item is not None for outcome in page.outcomes),
+    }

@@ -1,0 +1,282 @@
+"""Shares, leftovers and levels of detail: which items go on the page, and how much of each."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from weft.model import Candidate, Detail, Item
+from weft.profile import Select
+
+Cost = Callable[["Leaf", Item], int]
+Shorten = Callable[[Candidate, int], tuple[tuple[int, int], ...]]
+
+SMALLEST_EXCERPT: Final = 24
+"""An excerpt of fewer tokens than this says less than a summary or a pointer."""
+
+SMALLEST_ITEM: Final = 6
+"""No item costs less than this, however short its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A place on the page that takes items: a section, or one part of one subject of a section.
+
+    `openings` are the headings to be printed before its first item, outermost first, as (name, tokens);
+    leaves may share them. `cap` is the fraction of the leaf's first budget that one item may cost, and with
+    `relax` gives way in the end when nothing else wants the room.
+    """
+
+    name: str
+    candidates: tuple[Candidate, ...]
+    share: float = 1.0
+    openings: tuple[tuple[str, int], ...] = ()
+    limit: int | None = None
+    cap: float | None = None
+    relax: bool = False
+    pointers: int | None = None
+    ladder: tuple[Detail, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one candidate of a leaf: its item, or none, and why."""
+
+    leaf: str
+    candidate: Candidate
+    item: Item | None
+    reason: str
+
+
+@dataclass(slots=True)
+class _Room:
+    """What is left, what is opened, and what is placed so far."""
+
+    left: float
+    opened: set[str] = field(default_factory=set)
+    placed: dict[tuple[str, int], Item] = field(default_factory=dict)
+    reasons: dict[tuple[str, int], str] = field(default_factory=dict)
+    taken: dict[tuple[str, str], str] = field(default_factory=dict)
+    costs: dict[tuple[str, int, Detail], int] = field(default_factory=dict)
+    counts: dict[tuple[str, Detail | None], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """One attempt at placing: how much this leaf may spend now, and how much one item may cost."""
+
+    room: float
+    cap: float
+    bound: str
+
+
+def fit(
+    leaves: Sequence[Leaf],
+    budget: int | None,
+    *,
+    select: Select,
+    cost: Cost,
+    shorten: Shorten,
+    repeat: bool = False,
+) -> tuple[Outcome, ...]:
+    """An outcome for every candidate of every leaf, together never costing more than the budget.
+
+    First every leaf spends its own share; what it leaves goes to the others, better detail first, then more
+    items. `repeat` lets one node appear in several leaves.
+    """
+    room = _Room(float("inf") if budget is None else float(budget))
+    work = _Work(room, cost, shorten, repeat)
+    present = [leaf for leaf in leaves if leaf.candidates]
+    if select == "relevance":
+        _by_relevance(present, work)
+    else:
+        _by_share(present, work)
+    while _leftovers(present, work, relaxed=False):
+        pass
+    _leftovers([leaf for leaf in present if leaf.relax], work, relaxed=True)
+    return tuple(
+        Outcome(leaf.name, candidate, room.placed.get((leaf.name, place)), _reason(room, leaf, place))
+        for leaf in leaves
+        for place, candidate in enumerate(leaf.candidates)
+    )
+
+
+def _by_share(leaves: Sequence[Leaf], work: "_Work") -> None:
+    total, shares = work.room.left, sum(leaf.share for leaf in leaves)
+    for leaf in leaves:
+        own = total * leaf.share / shares
+        work.first[leaf.name] = own
+        before = work.room.left
+        for place in range(len(leaf.candidates)):
+            work.place(leaf, place, own - (before - work.room.left), relaxed=False)
+
+
+def _by_relevance(leaves: Sequence[Leaf], work: "_Work") -> None:
+    """All leaves draw on one room, the best-scored candidate of any leaf first."""
+    for leaf in leaves:
+        work.first[leaf.name] = work.room.left
+    ranked = sorted(
+        ((-each.score, at, place) for at, leaf in enumerate(leaves) for place, each in enumerate(leaf.candidates)),
+    )
+    for _, at, place in ranked:
+        work.place(leaves[at], place, work.room.left, relaxed=False)
+
+
+def _leftovers(leaves: Sequence[Leaf], work: "_Work", *, relaxed: bool) -> bool:
+    """Offer what is left to every candidate in turn; whether any took much of it."""
+    before = work.room.left
+    for leaf in leaves:
+        for place in range(len(leaf.candidates)):
+            if work.room.left < SMALLEST_ITEM:
+                return False
+            work.place(leaf, place, work.room.left, relaxed=relaxed)
+    return before - work.room.left > SMALLEST_EXCERPT
+
+
+@dataclass(slots=True)
+class _Work:
+    """The hands of `fit`: tries levels of detail for one candidate and books what it costs."""
+
+    room: _Room
+    cost: Cost
+    shorten: Shorten
+    repeat: bool
+    first: dict[str, float] = field(default_factory=dict)
+
+    def place(self, leaf: Leaf, place: int, room: float, *, relaxed: bool) -> None:
+        """Give a candidate the best level of detail that the room allows, never less than it has."""
+        slot = (leaf.name, place)
+        current = self.room.placed.get(slot)
+        if (current is not None and current.detail is leaf.ladder[0]) or not self._admitted(leaf, place, current):
+            return
+        turn = self._turn(leaf, room, current, relaxed=relaxed)
+        for detail in leaf.ladder:
+            if current is not None and not _better(leaf, detail, current):
+                return
+            item = self._option(leaf, place, detail, turn)
+            if item is not None and (
+                current is None or item.tokens > current.tokens or detail is not current.detail
+            ):
+                self._book(leaf, place, item, current)
+                self._explain(leaf, place, item, turn)
+                return
+        if current is None:
+            self.room.reasons[slot] = f"no room: {max(int(turn.room), 0)} tokens left{turn.bound}"
+
+    def _admitted(self, leaf: Leaf, place: int, current: Item | None) -> bool:
+        if current is not None:
+            return True
+        slot, node = (leaf.name, place), leaf.candidates[place].node
+        elsewhere = self.room.taken.get((node.tenant, node.key))
+        if elsewhere is not None and not self.repeat:
+            self.room.reasons[slot] = f"already printed in {elsewhere}"
+            return False
+        if leaf.limit is not None and self._count(leaf) >= leaf.limit:
+            self.room.reasons[slot] = f"the section's limit of {leaf.limit} items is reached"
+            return False
+        return True
+
+    def _count(self, leaf: Leaf, detail: Detail | None = None) -> int:
+        return self.room.counts.get((leaf.name, detail), 0)
+
+    def _turn(self, leaf: Leaf, room: float, current: Item | None, *, relaxed: bool) -> _Turn:
+        held = current.tokens if current else 0
+        opening = sum(tokens for name, tokens in leaf.openings if name not in self.room.opened)
+        own = min(room, self.room.left) + held - opening
+        cap = float("inf")
+        if leaf.cap is not None and not relaxed and self.first[leaf.name] != float("inf"):
+            cap = int(self.first[leaf.name] * leaf.cap)
+        bound = f", an item may cost {int(cap)}" if cap < own else ""
+        return _Turn(own, min(own, cap), bound)
+
+    def _option(self, leaf: Leaf, place: int, detail: Detail, turn: _Turn) -> Item | None:
+        """The item at this level if it exists and fits."""
+        candidate = leaf.candidates[place]
+        if turn.cap < SMALLEST_ITEM:
+            return None
+        if detail is Detail.EXCERPT:
+            return self._excerpt(leaf, place, turn)
+        if detail is Detail.POINTER and leaf.pointers is not None and self._count(leaf, detail) >= leaf.pointers:
+            return None
+        if detail is Detail.SUMMARY and not _summary(candidate):
+            return None
+        key = (leaf.name, place, detail)
+        if key not in self.room.costs:
+            if detail is Detail.WHOLE and candidate.text_tokens is not None and candidate.text_tokens > turn.cap:
+                return None
+            self.room.costs[key] = self.cost(leaf, Item(candidate, detail))
+        tokens = self.room.costs[key]
+        return Item(candidate, detail, tokens=tokens) if tokens <= turn.cap else None
+
+    def _excerpt(self, leaf: Leaf, place: int, turn: _Turn) -> Item | None:
+        candidate = leaf.candidates[place]
+        if not candidate.node.text or not SMALLEST_ITEM + SMALLEST_EXCERPT < turn.cap < float("inf"):
+            return None
+        room = int(turn.cap) - self._frame(leaf, place)
+        for _ in range(3):
+            if room < SMALLEST_EXCERPT:
+                return None
+            spans = self.shorten(candidate, room)
+            if not spans:
+                return None
+            item = Item(candidate, Detail.EXCERPT, spans)
+            tokens = self.cost(leaf, item)
+            if tokens <= turn.cap:
+                return Item(candidate, Detail.EXCERPT, spans, tokens)
+            room -= tokens - int(turn.cap)
+        return None
+
+    def _frame(self, leaf: Leaf, place: int) -> int:
+        """What an excerpt costs besides its text."""
+        key = (leaf.name, place, Detail.EXCERPT)
+        if key not in self.room.costs:
+            self.room.costs[key] = self.cost(leaf, Item(leaf.candidates[place], Detail.EXCERPT))
+        return self.room.costs[key]
+
+    def _book(self, leaf: Leaf, place: int, item: Item, current: Item | None) -> None:
+        for name, tokens in leaf.openings:
+            if name not in self.room.opened:
+                self.room.opened.add(name)
+                self.room.left -= tokens
+        self.room.left -= item.tokens - (current.tokens if current else 0)
+        self.room.placed[leaf.name, place] = item
+        self._tally(leaf, None, 0 if current else 1)
+        self._tally(leaf, item.detail, 1)
+        if current:
+            self._tally(leaf, current.detail, -1)
+        node = item.candidate.node
+        self.room.taken.setdefault((node.tenant, node.key), leaf.name)
+
+    def _tally(self, leaf: Leaf, detail: Detail | None, change: int) -> None:
+        key = (leaf.name, detail)
+        self.room.counts[key] = self.room.counts.get(key, 0) + change
+
+    def _explain(self, leaf: Leaf, place: int, item: Item, turn: _Turn) -> None:
+        if item.detail is Detail.WHOLE:
+            reason = "fits whole"
+        else:
+            reason = f"reduced to fit: {max(int(turn.room), 0)} tokens were left{turn.bound}"
+        self.room.reasons[leaf.name, place] = reason
+
+
+def _summary(candidate: Candidate) -> bool:
+    return bool(candidate.node.summary or candidate.node.fields.get("signature"))
+
+
+def _better(leaf: Leaf, detail: Detail, current: Item) -> bool:
+    """Whether a level is above the current one, or is an excerpt that may grow."""
+    here = leaf.ladder.index(detail)
+    at = leaf.ladder.index(current.detail)
+    return here < at or (here == at and detail is Detail.EXCERPT)
+
+
+def _reason(room: _Room, leaf: Leaf, place: int) -> str:
+    return room.reasons.get((leaf.name, place), "not reached")
+
+
+def tokens_by_leaf(outcomes: Sequence[Outcome]) -> Mapping[str, int]:
+    """Tokens that each leaf's items cost."""
+    spent: dict[str, int] = {}
+    for outcome in outcomes:
+        if outcome.item is not None:
+            spent[outcome.leaf] = spent.get(outcome.leaf, 0) + outcome.item.tokens
+    return spent

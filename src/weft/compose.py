@@ -1,0 +1,233 @@
+"""A layout becomes a page that costs no more than its budget, counted as a whole once it is printed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Final
+
+from weft.account import citations
+from weft.budget import Outcome, fit
+from weft.layout import Layout, Spot
+from weft.loading import fill
+from weft.model import Detail, Item, ManifestEntry, Page, PlacedGroup, PlacedSection
+from weft.plan import Plan
+from weft.printing import Printer
+from weft.profile import Frame, Order
+from weft.render import render
+
+_ATTEMPTS: Final = 6
+_SLACK: Final = 0.04
+"""A page emptier than this is fitted once more, with the room that cautious counting had kept back."""
+_FAR_PAST: Final = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A printed page: its text and manifest, what became of each candidate, and what must be told."""
+
+    page: Page
+    text: str
+    manifest: tuple[ManifestEntry, ...]
+    outcomes: tuple[Outcome, ...]
+    tokens: int
+    notes: tuple[str, ...]
+    hash: str
+
+
+def compose(plan: Plan, layout: Layout, printer: Printer) -> Composed:
+    """The fullest page within the budget; a plainer frame, then none at all, where the budget is very small."""
+    warning = _warning(plan)
+    for frame in (plan.profile.frame, Frame(title=plan.profile.frame.title, empty=plan.profile.frame.empty)):
+        composed = _within(plan, layout, printer, frame, warning)
+        if composed is not None:
+            return composed
+    return _nothing(plan, layout, printer, warning)
+
+
+def _warning(plan: Plan) -> tuple[str, ...]:
+    below = plan.profile.summary_only_below
+    if plan.budget is None or plan.budget >= below:
+        return ()
+    return (f"A budget of {plan.budget} tokens is under {below}: only names and types are printed.",)
+
+
+def _within(
+    plan: Plan, layout: Layout, printer: Printer, frame: Frame, warning: tuple[str, ...]
+) -> Composed | None:
+    """A page with this frame, or None when the budget does not even take its smallest form."""
+    if plan.budget is None:
+        return _printed(plan, layout, printer, frame, warning, None)
+    reserve = _frame_cost(plan, layout, printer, frame, warning)
+    best: Composed | None = None
+    for _ in range(_ATTEMPTS):
+        composed = _printed(plan, layout, printer, frame, warning, max(plan.budget - reserve, 0))
+        over = composed.tokens - plan.budget
+        if over > 0:
+            reserve += over
+            continue
+        if best is not None and composed.tokens <= best.tokens:
+            break
+        best = composed
+        if -over <= max(_SLACK * plan.budget, 8) or not _wanting(composed.outcomes):
+            break
+        reserve += over // 2
+    wants = any(spot.leaf.candidates for spot in layout.spots)
+    shows = best is not None and any(outcome.item for outcome in best.outcomes)
+    return best if best is not None and (shows or not wants) else None
+
+
+def _wanting(outcomes: Sequence[Outcome]) -> bool:
+    """Whether anything would take more room."""
+    return any(
+        outcome.reason.startswith(("no room", "reduced"))
+        for outcome in outcomes
+        if outcome.item is None or outcome.item.detail is not Detail.WHOLE
+    )
+
+
+def _frame_cost(plan: Plan, layout: Layout, printer: Printer, frame: Frame, warning: tuple[str, ...]) -> int:
+    """What stands around the items, with the widest numbers the footer could show."""
+    shown = printer.format
+    cost = printer.lines(shown.head(_title(plan, frame))) + printer.lines(shown.end())
+    cost += printer.lines(shown.notes(_printed_notes(frame, layout, warning)))
+    if frame.footer:
+        cost += printer.lines(shown.footer(_footer(plan, frame, 999, 99, 999)))
+    if frame.sources:
+        foremost = [
+            Outcome("", each, Item(each, Detail.WHOLE), "")
+            for spot in layout.spots
+            for each in spot.leaf.candidates
+        ]
+        cost += printer.lines(shown.sources(citations(foremost)[: frame.sources]))
+    return cost
+
+
+def _title(plan: Plan, frame: Frame) -> str:
+    values = dict(plan.values)
+    if not values.get("question"):
+        values["question"] = ", ".join(plan.request.start)
+    return fill(frame.title, values)
+
+
+def _footer(plan: Plan, frame: Frame, items: int, sections: int, considered: int) -> str:
+    return fill(
+        frame.footer,
+        {
+            **plan.values,
+            "items": items,
+            "sections": sections,
+            "considered": considered,
+            "left_out": considered - items,
+        },
+    )
+
+
+def _printed_notes(frame: Frame, layout: Layout, warning: tuple[str, ...]) -> tuple[str, ...]:
+    if not any(spot.leaf.candidates for spot in layout.spots):
+        return (*warning, frame.empty)
+    return warning if frame.notes else ()
+
+
+def _printed(
+    plan: Plan, layout: Layout, printer: Printer, frame: Frame, warning: tuple[str, ...], room: int | None
+) -> Composed:
+    outcomes = fit(
+        [spot.leaf for spot in layout.spots],
+        room,
+        select=plan.profile.select,
+        cost=printer.cost,
+        shorten=printer.shorten,
+        repeat=plan.profile.dedupe.scope == "section",
+    )
+    page = _page(plan, layout, frame, outcomes, warning)
+    text, manifest = render(page, printer.format, printer.styles, frame, printer.item)
+    return _composed(page, text, manifest, outcomes, printer.count.count(text), ())
+
+
+def _composed(
+    page: Page,
+    text: str,
+    manifest: tuple[ManifestEntry, ...],
+    outcomes: tuple[Outcome, ...],
+    tokens: int,
+    notes: tuple[str, ...],
+) -> Composed:
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return Composed(page, text, manifest, outcomes, tokens, notes, digest)
+
+
+def _nothing(plan: Plan, layout: Layout, printer: Printer, warning: tuple[str, ...]) -> Composed:
+    note = (
+        f"The budget of {plan.budget} tokens is too small for a page: its title and one pointer alone cost more. "
+        "Raise max_tokens."
+    )
+    outcomes = tuple(
+        Outcome(spot.leaf.name, each, None, "no room: the budget is below the smallest page")
+        for spot in layout.spots
+        for each in spot.leaf.candidates
+    )
+    return _composed(Page(), "", (), outcomes, 0, (*warning, note))
+
+
+def _page(plan: Plan, layout: Layout, frame: Frame, outcomes: Sequence[Outcome], warning: tuple[str, ...]) -> Page:
+    items: dict[str, list[Item]] = {}
+    for outcome in outcomes:
+        if outcome.item is not None:
+            items.setdefault(outcome.leaf, []).append(outcome.item)
+    sections = _sections(layout, items)
+    shown = sum(len(each) for each in items.values())
+    considered = len({(each.candidate.node.tenant, each.candidate.node.key) for each in outcomes}) + len(
+        layout.refused
+    )
+    return Page(
+        title=_title(plan, frame),
+        sections=sections,
+        notes=_printed_notes(frame, layout, warning),
+        footer=_footer(plan, frame, shown, len(sections), max(considered, shown))
+        if frame.footer and shown
+        else "",
+        sources=citations(outcomes)[: frame.sources],
+    )
+
+
+def _sections(layout: Layout, items: dict[str, list[Item]]) -> tuple[PlacedSection, ...]:
+    sections: dict[str, PlacedSection] = {}
+    for spot in layout.spots:
+        placed = _ordered(items.get(spot.leaf.name, []), spot.order)
+        if not placed:
+            continue
+        name = spot.section.name
+        section = sections.get(name, PlacedSection(name, spot.heading))
+        if spot.subject is None:
+            sections[name] = replace(section, items=placed)
+        else:
+            sections[name] = replace(section, groups=_with_part(section.groups, spot, placed))
+    return tuple(sections.values())
+
+
+def _with_part(groups: tuple[PlacedGroup, ...], spot: Spot, items: tuple[Item, ...]) -> tuple[PlacedGroup, ...]:
+    if spot.subject is None or spot.part is None:
+        return groups
+    part = PlacedSection(spot.part.name, spot.part.label, items)
+    if groups and groups[-1].subject.node.key == spot.subject.node.key:
+        return (*groups[:-1], replace(groups[-1], parts=(*groups[-1].parts, part)))
+    return (*groups, PlacedGroup(spot.subject, (part,)))
+
+
+def _ordered(items: Sequence[Item], order: Order) -> tuple[Item, ...]:
+    """Items as printed; pointers always come last, so that they read as a list of what else there is."""
+    if order == "time":
+        items = sorted(items, key=_moment)
+    elif order == "sequence":
+        items = sorted(
+            items, key=lambda item: (item.candidate.node.sequence is None, item.candidate.node.sequence or 0)
+        )
+    elif order == "title":
+        items = sorted(items, key=lambda item: (item.candidate.node.title, item.candidate.node.key))
+    return tuple(sorted(items, key=lambda item: item.detail is Detail.POINTER))
+
+
+def _moment(item: Item) -> datetime:
+    node = item.candidate.node
+    return node.created or node.modified or _FAR_PAST

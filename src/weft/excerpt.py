@@ -1,0 +1,103 @@
+"""The part of a text that speaks to what was asked, in whole sentences or lines, within a number of tokens."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from weft.ports import TokenCounter
+from weft.terms import term_hash
+from weft.text import analyze, sentences
+
+Span = tuple[int, int]
+
+_READ: Final = 12_000
+_MARGIN: Final = 1_500
+_GAP_TOKENS: Final = 4
+"""What the mark for left-out text costs, at most."""
+
+
+def excerpt(
+    text: str, focus: Sequence[Span], weights: Mapping[int, float], max_tokens: int, count: TokenCounter
+) -> tuple[Span, ...]:
+    """Spans of the text in order, costing at most `max_tokens` with their gap marks; empty when none fits."""
+    units = [unit for region in _regions(text, focus) for unit in _sentences(text, region)]
+    if not units or max_tokens <= _GAP_TOKENS:
+        return ()
+    costs = count.count_many([text[start:end] for start, end in units])
+    chosen = _choose(units, costs, _worth(text, units, focus, weights), max_tokens - _GAP_TOKENS)
+    if not chosen:
+        return _beginning(text, units[_best(text, units, focus, weights)], max_tokens - 2 * _GAP_TOKENS, count)
+    return _joined(text, [units[place] for place in sorted(chosen)])
+
+
+def _regions(text: str, focus: Sequence[Span]) -> list[Span]:
+    """What is read of the text: all of a short one, the surroundings of the matches in a long one."""
+    if len(text) <= _READ:
+        return [(0, len(text))]
+    regions: list[Span] = []
+    for start, end in sorted(focus or [(0, _READ - _MARGIN)]):
+        low, high = max(0, start - _MARGIN), min(len(text), end + _MARGIN)
+        if regions and low <= regions[-1][1]:
+            regions[-1] = (regions[-1][0], max(high, regions[-1][1]))
+        else:
+            regions.append((low, high))
+    return regions
+
+
+def _sentences(text: str, region: Span) -> list[Span]:
+    low, high = region
+    return [(low + start, low + end) for start, end in sentences(text[low:high])]
+
+
+def _worth(text: str, units: Sequence[Span], focus: Sequence[Span], weights: Mapping[int, float]) -> list[float]:
+    """How much each sentence tells of what was asked, with a share of its neighbours' and of its passage's."""
+    own = [_gain(text[start:end], weights) for start, end in units]
+    top = max(own, default=0.0) or 1.0
+    worth = []
+    for place, (start, end) in enumerate(units):
+        beside = max(own[place - 1] if place else 0.0, own[place + 1] if place + 1 < len(own) else 0.0)
+        rank = next((at for at, (low, high) in enumerate(focus) if start < high and end > low), None)
+        worth.append(own[place] + 0.5 * beside + (top / (2 + rank) if rank is not None else 0.0))
+    return worth
+
+
+def _gain(sentence: str, weights: Mapping[int, float]) -> float:
+    return sum(weights.get(term, 0.0) for term in {term_hash(each) for each in analyze(sentence)})
+
+
+def _best(text: str, units: Sequence[Span], focus: Sequence[Span], weights: Mapping[int, float]) -> int:
+    worth = _worth(text, units, focus, weights)
+    return max(range(len(units)), key=lambda place: (worth[place], -place))
+
+
+def _choose(units: Sequence[Span], costs: Sequence[int], worth: Sequence[float], room: int) -> set[int]:
+    """Take sentences by worth while they fit; a piece that stands alone also pays for its gap mark."""
+    chosen: set[int] = set()
+    for place in sorted(range(len(units)), key=lambda at: (-worth[at], at)):
+        beside = (place - 1 in chosen) + (place + 1 in chosen)
+        price = costs[place] + 1 + _GAP_TOKENS * (1 - beside)
+        if price <= room:
+            chosen.add(place)
+            room -= price
+    return chosen
+
+
+def _beginning(text: str, unit: Span, room: int, count: TokenCounter) -> tuple[Span, ...]:
+    """The start of one sentence too long to be shown whole, cut between words."""
+    if room <= 0:
+        return ()
+    shown = count.cut(text[unit[0] : unit[1]], room)
+    if len(shown) < unit[1] - unit[0] and " " in shown:
+        shown = shown[: shown.rindex(" ")]
+    shown = shown.rstrip()
+    return ((unit[0], unit[0] + len(shown)),) if shown else ()
+
+
+def _joined(text: str, units: Sequence[Span]) -> tuple[Span, ...]:
+    """Neighbouring sentences as one span."""
+    spans: list[Span] = []
+    for start, end in units:
+        if spans and not text[spans[-1][1] : start].strip():
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+    return tuple(spans)

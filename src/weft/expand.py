@@ -1,0 +1,228 @@
+"""A bounded walk outward from what was found, over typed edges in both directions, that keeps its path."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from weft.model import Candidate, Step
+from weft.ports import Adjacency, NodeRow, Snapshot
+from weft.profile import Lens
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_ITERATIONS: Final = 20
+_NEIGHBOURHOOD: Final = 12
+"""The walk looks at no more than this many times the nodes it may return."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """All candidates after the walk: those it started from, with their walk score, then those it reached."""
+
+    candidates: tuple[Candidate, ...]
+    reached: int = 0
+    deepest: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Neighbourhood:
+    """The part of the graph that was looked at; nodes are numbered in the order they were met."""
+
+    ids: list[int] = field(default_factory=list)
+    place: dict[int, int] = field(default_factory=dict)
+    distance: list[int] = field(default_factory=list)
+    parent: list[int] = field(default_factory=list)
+    step: list[tuple[str, float, str]] = field(default_factory=list)
+    edges: "list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]" = field(default_factory=list)
+    cut: int = 0
+    widest: int = 0
+
+    def meet(self, node: int, distance: int, parent: int, step: tuple[str, float, str]) -> bool:
+        """Number a node if it is new."""
+        if node in self.place:
+            return False
+        self.place[node] = len(self.ids)
+        self.ids.append(node)
+        self.distance.append(distance)
+        self.parent.append(parent)
+        self.step.append(step)
+        return True
+
+
+def expand(found: Sequence[Candidate], lens: Lens, snapshot: Snapshot) -> Walked:
+    """The found candidates and what the lens reaches from the best of them."""
+    seeds = [each for each in found if each.node.id][: lens.seeds]
+    if lens.walk == "none" or lens.depth == 0 or not seeds:
+        return Walked(tuple(found))
+    area = _explore(seeds, lens, snapshot)
+    scores = _pagerank(seeds, area, lens) if lens.walk == "pagerank" else _breadth(area)
+    return _collect(found, area, scores, lens, snapshot)
+
+
+def _explore(seeds: Sequence[Candidate], lens: Lens, snapshot: Snapshot) -> _Neighbourhood:
+    area = _Neighbourhood()
+    for seed in seeds:
+        area.meet(seed.node.id, 0, -1, ("", 1.0, ""))
+    frontier = list(area.ids)
+    most = lens.limit * _NEIGHBOURHOOD
+    for depth in range(1, lens.depth + 1):
+        if not frontier or len(area.ids) >= most:
+            break
+        frontier = _hop(area, snapshot.adjacency(frontier, lens.fan_out), depth, lens, most)
+    return area
+
+
+def _hop(area: _Neighbourhood, near: Adjacency, depth: int, lens: Lens, most: int) -> list[int]:
+    """Meet the neighbours of the frontier; the new ones are the next frontier."""
+    for degree in near.degree.values():
+        if degree > lens.fan_out:
+            area.cut += 1
+            area.widest = max(area.widest, degree)
+    allowed, weight = _allowed(near, lens)
+    owner, neighbour = near.owner[allowed], near.neighbour[allowed]
+    types, outward = near.edge_type[allowed], near.outward[allowed]
+    weight = weight[allowed]
+    fresh = []
+    for at, node in enumerate(neighbour.tolist()):
+        if node in area.place or len(area.ids) >= most:
+            continue
+        name = near.edge_types[types[at]]
+        step = (name, float(weight[at]), "out" if outward[at] else "in")
+        area.meet(node, depth, area.place[int(owner[at])], step)
+        fresh.append(node)
+    _keep_edges(area, near, owner, neighbour, weight, lens)
+    return fresh
+
+
+def _allowed(near: Adjacency, lens: Lens) -> "tuple[NDArray[np.bool_], NDArray[np.float64]]":
+    """Which edges the lens follows, and their weights under it."""
+    factor = np.array([lens.edge_weights.get(name, 1.0) for name in near.edge_types] or [1.0])
+    follows = np.array([not lens.edges or name in lens.edges for name in near.edge_types] or [True])
+    takes = np.array([not lens.kinds or name in lens.kinds for name in near.kinds] or [True])
+    weight = near.weight * factor[near.edge_type]
+    allowed = follows[near.edge_type] & takes[near.kind] & (weight > 0)
+    if lens.direction != "both":
+        allowed &= near.outward == (1 if lens.direction == "out" else 0)
+    return allowed, weight
+
+
+def _keep_edges(
+    area: _Neighbourhood,
+    near: Adjacency,
+    owner: "NDArray[np.int64]",
+    neighbour: "NDArray[np.int64]",
+    weight: "NDArray[np.float64]",
+    lens: Lens,
+) -> None:
+    """Remember the edges with the chance to take each: a hub passes little on to any one neighbour."""
+    known = np.array([node in area.place for node in neighbour.tolist()], dtype=bool)
+    if not known.any():
+        return
+    start = np.array([area.place[node] for node in owner.tolist()], dtype=np.int64)
+    total = np.bincount(start, weights=weight, minlength=len(area.ids))
+    shown = np.bincount(start, minlength=len(area.ids))
+    for node, degree in near.degree.items():
+        place = area.place[node]
+        if place < len(total) and shown[place] and degree > shown[place]:
+            total[place] *= min(degree, 1_000_000) / shown[place] if degree > lens.fan_out else 1.0
+    end = np.array([area.place[node] for node in neighbour[known].tolist()], dtype=np.int64)
+    area.edges.append((start[known], end, weight[known] / total[start[known]]))
+
+
+def _pagerank(seeds: Sequence[Candidate], area: _Neighbourhood, lens: Lens) -> "NDArray[np.float64]":
+    """Personalised PageRank over the neighbourhood, from the seeds by their relevance; the best is 1."""
+    size = len(area.ids)
+    home = np.zeros(size)
+    for seed in seeds:
+        home[area.place[seed.node.id]] = max(seed.parts.get("relevance", seed.parts.get("start", 0.0)), 1e-6)
+    home /= home.sum()
+    if not area.edges:
+        alone: NDArray[np.float64] = np.round(home / home.max(), 9)
+        return alone
+    start, end, chance = (np.concatenate(column) for column in zip(*area.edges, strict=True))
+    rank = home
+    for _ in range(_ITERATIONS):
+        rank = lens.restart * home + (1 - lens.restart) * np.bincount(end, rank[start] * chance, size)
+    scaled: NDArray[np.float64] = np.round(rank / rank.max(), 9)
+    return scaled
+
+
+def _breadth(area: _Neighbourhood) -> "NDArray[np.float64]":
+    """Closeness times the weight of the last edge."""
+    distance = np.array(area.distance, dtype=np.float64)
+    closeness: NDArray[np.float64] = np.round(np.array([step[1] for step in area.step]) / (distance + 1.0), 9)
+    return closeness
+
+
+def _collect(
+    found: Sequence[Candidate], area: _Neighbourhood, scores: "NDArray[np.float64]", lens: Lens, snapshot: Snapshot
+) -> Walked:
+    known = {each.node.id for each in found}
+    walk = dict(zip(area.ids, scores.tolist(), strict=True))
+    ahead = [place for place, node in enumerate(area.ids) if node not in known]
+    ahead.sort(key=lambda place: (-scores[place], place))
+    stored = snapshot.nodes([area.ids[place] for place in ahead[: lens.limit]] + _inner(area, ahead[: lens.limit]))
+    names = {each.node.id: each.node.key for each in found} | {node: row.node.key for node, row in stored.items()}
+    kept = [place for place in ahead[: lens.limit] if area.ids[place] in stored]
+    roots = {each.node.id: each.probe for each in found}
+    reached = tuple(_reached(place, area, stored, names, roots, float(scores[place])) for place in kept)
+    started = tuple(
+        replace(each, parts={**each.parts, "walk": walk.get(each.node.id, 0.0)}) if each.node.id else each
+        for each in found
+    )
+    deepest = max((area.distance[place] for place in kept), default=0)
+    return Walked(started + reached, len(ahead), deepest, _notes(area, lens, len(ahead)))
+
+
+def _inner(area: _Neighbourhood, places: Sequence[int]) -> list[int]:
+    """Nodes on the way to the given places: their keys are needed to tell the path."""
+    inner = set()
+    for place in places:
+        parent = area.parent[place]
+        while parent >= 0:
+            inner.add(area.ids[parent])
+            parent = area.parent[parent]
+    return sorted(inner)
+
+
+def _reached(
+    place: int,
+    area: _Neighbourhood,
+    stored: dict[int, NodeRow],
+    names: dict[int, str],
+    roots: dict[int, str],
+    score: float,
+) -> Candidate:
+    steps: list[Step] = []
+    at = place
+    while area.parent[at] >= 0:
+        edge_type, weight, direction = area.step[at]
+        steps.append(Step(names.get(area.ids[at], ""), edge_type, weight, direction, area.ids[at]))
+        at = area.parent[at]
+    row = stored[area.ids[place]]
+    return Candidate(
+        node=row.node,
+        parts={"walk": score, "edge": area.step[place][1]},
+        probe=roots.get(area.ids[at], ""),
+        distance=area.distance[place],
+        root=names.get(area.ids[at], ""),
+        path=tuple(reversed(steps)),
+        text_tokens=row.text_tokens,
+        sketch=row.sketch,
+    )
+
+
+def _notes(area: _Neighbourhood, lens: Lens, ahead: int) -> tuple[str, ...]:
+    notes = []
+    if area.cut:
+        notes.append(
+            f"{area.cut} nodes have more than {lens.fan_out} links (the widest {area.widest}); "
+            f"only the strongest {lens.fan_out} of each were followed."
+        )
+    if ahead > lens.limit:
+        notes.append(f"The walk reached {ahead} nodes; the {lens.limit} nearest were considered.")
+    return tuple(notes)

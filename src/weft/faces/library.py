@@ -1,0 +1,202 @@
+"""`Weft`: the library face. Open a store, index into it, ask it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from weft.assemble import assemble
+from weft.embed import open_embedder
+from weft.errors import EmbedderMismatch, InvalidInput
+from weft.gather import Desk, Observe
+from weft.ingest import Progress, Report, Workshop, ingest
+from weft.loading import load_profile
+from weft.model import DEFAULT_TENANT, UNSET, Candidate, Context, Edge, Filter, Json, Node, Request, Unset, View
+from weft.ports import Embedder, NodeRow, Snapshot, StoreStatus
+from weft.profile import Fusion, Match, Probe, Profile
+from weft.retrieve import Found, search, understand
+from weft.sources import open_sources
+from weft.store import EmbeddedIndex, SqliteStore
+from weft.tokens import DEFAULT_ENCODING, counter_for
+
+
+class Weft:
+    """A store of what is known, and the one operation: a page about a question that fits a budget."""
+
+    def __init__(
+        self, store: SqliteStore, index: EmbeddedIndex, embed: Embedder | None, folders: Sequence[Path]
+    ) -> None:
+        self.store = store
+        self._index = index
+        self._embed = embed
+        self._folders = tuple(folders)
+        self._profiles: dict[str, Profile] = {}
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path = ".weft",
+        *,
+        embedder: str | None = "static",
+        api_key: str | None = None,
+        profiles: Sequence[str | Path] = (),
+        create: bool = True,
+        read_only: bool = False,
+    ) -> Self:
+        """A Weft over the store in the folder `path`, made if it is not there."""
+        folder = Path(path)
+        store = SqliteStore.open(folder, create=create, read_only=read_only)
+        embed = open_embedder(embedder, api_key=api_key)
+        own = folder / "profiles"
+        folders = [Path(each) for each in profiles] + ([own] if own.is_dir() else [])
+        return cls(store, EmbeddedIndex(folder / "derived"), embed, folders)
+
+    def index(
+        self,
+        *paths: str | Path,
+        source: str | None = None,
+        tenant: str = DEFAULT_TENANT,
+        progress: Progress | None = None,
+    ) -> Report:
+        """Read files or folders into the store; only what changed since last time is touched."""
+        sources = [one for path in paths for one in open_sources(str(path), name=source, tenant=tenant)]
+        count, _ = counter_for(DEFAULT_ENCODING)
+        return ingest(sources, Workshop(self.store, self._index, self._embed, count), tenant, progress)
+
+    def context(
+        self,
+        question: str = "",
+        *,
+        start: Sequence[str] = (),
+        profile: str = "general",
+        preset: str | None = None,
+        lens: str | None = None,
+        depth: int | None = None,
+        max_tokens: int | Unset | None = UNSET,
+        format: str | None = None,
+        include_fields: bool | None = None,
+        filter: Filter = Filter(),  # noqa: B008  (frozen)
+        tenants: Sequence[str] = (DEFAULT_TENANT,),
+        as_of: int | None = None,
+        parameters: Mapping[str, Json] | None = None,
+        candidates: Sequence[Candidate] | None = None,
+        token_model: str = DEFAULT_ENCODING,
+        now: datetime | None = None,
+        observe: Observe | None = None,
+    ) -> Context:
+        """One page about the question, or about the nodes named in `start`, within `max_tokens`."""
+        request = Request(
+            question=question,
+            start=tuple(start),
+            profile=profile,
+            preset=preset,
+            lens=lens,
+            depth=depth,
+            max_tokens=max_tokens,
+            format=format,
+            include_fields=include_fields,
+            filter=filter,
+            view=View(tuple(tenants), as_of),
+            parameters=parameters or {},
+            candidates=None if candidates is None else tuple(candidates),
+            token_model=token_model,
+        )
+        return self.assemble(request, now or datetime.now(UTC), observe)
+
+    def assemble(self, request: Request, now: datetime, observe: Observe | None = None) -> Context:
+        """The context for a whole request; `now` must know its time zone."""
+        if now.tzinfo is None:
+            raise InvalidInput(
+                f"The time {now.isoformat()} has no time zone. Give an aware datetime, in UTC for example."
+            )
+        count, note = counter_for(request.token_model)
+        with self.desk(request.view) as desk:
+            context = assemble(request, self.profile(request.profile), desk, count, now, observe)
+        return context if note is None else replace(context, notes=(*context.notes, note))
+
+    def search(
+        self,
+        question: str,
+        *,
+        limit: int = 10,
+        match: Match = "hybrid",
+        filter: Filter = Filter(),  # noqa: B008  (frozen)
+        tenants: Sequence[str] = (DEFAULT_TENANT,),
+        as_of: int | None = None,
+    ) -> Found:
+        """The nodes that match best, without walking or printing."""
+        if limit < 1:
+            raise InvalidInput(f"A limit of {limit} finds nothing. Give 1 or more.")
+        with self.desk(View(tuple(tenants), as_of)) as desk:
+            query = understand(question, desk.snapshot, desk.embed)
+            probe = Probe("search", match=match, limit=limit)
+            return search(query, probe, filter, Fusion(), desk.snapshot, desk.index)
+
+    def show(self, name: str, *, tenants: Sequence[str] = (DEFAULT_TENANT,)) -> tuple[Node, ...]:
+        """The nodes that a key, id, title or alias names."""
+        with self.store.snapshot(View(tuple(tenants))) as snapshot:
+            return tuple(row.node for row in self._named(snapshot, name))
+
+    def related(
+        self, name: str, *, tenants: Sequence[str] = (DEFAULT_TENANT,), limit: int = 100
+    ) -> tuple[tuple[Node, Edge], ...]:
+        """The neighbours of a node with the edges that lead to them, strongest first."""
+        with self.store.snapshot(View(tuple(tenants))) as snapshot:
+            rows = self._named(snapshot, name)
+            mine = {row.node.id for row in rows}
+            edges = snapshot.edges(sorted(mine), limit)
+            others = snapshot.nodes(sorted({each for one in edges for each in one[:2]} - mine))
+            return tuple(
+                (others[other].node, edge)
+                for source, target, edge in edges
+                if (other := target if source in mine else source) in others
+            )
+
+    def status(self, tenants: Sequence[str] | None = None) -> StoreStatus:
+        """Counts and versions."""
+        return self.store.status(None if tenants is None else View(tuple(tenants)))
+
+    def profile(self, name: str) -> Profile:
+        """A profile by name, from the given folders, the store's own, or the built-in ones."""
+        if name not in self._profiles:
+            self._profiles[name] = load_profile(name, self._folders)
+        return self._profiles[name]
+
+    @contextmanager
+    def desk(self, view: View) -> Iterator[Desk]:
+        """One pinned reading of the store with its index and embedder."""
+        with self.store.snapshot(view) as snapshot:
+            yield Desk(snapshot, self._index, self._usable_embedder(snapshot))
+
+    def _usable_embedder(self, snapshot: Snapshot) -> Embedder | None:
+        made_by = snapshot.embedder()
+        if self._embed is None or made_by is None:
+            return None
+        if made_by != (self._embed.name, self._embed.dimensions):
+            raise EmbedderMismatch(
+                f"The store's vectors were made by {made_by[0]!r} ({made_by[1]} dimensions), but "
+                f"{self._embed.name!r} ({self._embed.dimensions}) is in use. Open the store with the embedder "
+                "it was made with, or index again into a new store to change it."
+            )
+        return self._embed
+
+    def _named(self, snapshot: Snapshot, name: str) -> list[NodeRow]:
+        ids = snapshot.find([name]).get(name, ())
+        stored = snapshot.nodes(ids)
+        return [stored[each] for each in ids if each in stored]
+
+    def close(self) -> None:
+        """Let go of the store's files."""
+        self._index.close()
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,131 @@
+"""All candidates of a request: every probe asked, every start found, walked from and related to the question."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from weft.expand import expand
+from weft.loading import fill
+from weft.model import Candidate
+from weft.plan import Plan, passes, probe_filter
+from weft.ports import Embedder, Index, Snapshot
+from weft.profile import Lens, Probe
+from weft.retrieve import Found, Query, Scale, begin, relate, search, understand
+
+Observe = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Candidates with the query they are measured against, and what happened on the way."""
+
+    candidates: tuple[Candidate, ...]
+    query: Query
+    searched: int
+    reached: int
+    deepest: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What an assembly works with: one snapshot, the index over it, and an embedder if there is one."""
+
+    snapshot: Snapshot
+    index: Index
+    embed: Embedder | None
+
+
+def gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
+    """Everything that may go on the page."""
+    started, missing = begin(plan.request.start, desk.snapshot, plan.profile.probes[0].name)
+    question = _asked(plan, started)
+    query = understand(question, desk.snapshot, desk.embed)
+    found = _probe_all(plan, query, desk) if plan.request.candidates is None and _searches(plan) else []
+    observe("retrieve")
+    entered = _merge([*started, *_foreign(plan), *(each for one in found for each in one.candidates)], plan)
+    walked = [expand(part, lens, desk.snapshot) for lens, part in _by_lens(entered, plan)]
+    reached = [each for one in walked for each in one.candidates]
+    observe("expand")
+    scale = found[0].scale if found else Scale()
+    related = relate(reached, query, scale, plan.profile.fusion, desk.snapshot)
+    observe("relate")
+    kept = tuple(each for each in related if not each.distance or passes(each.node, plan.request.filter))
+    return Gathered(
+        candidates=kept,
+        query=query,
+        searched=sum(one.searched for one in found) + len(started),
+        reached=sum(one.reached for one in walked),
+        deepest=max((one.deepest for one in walked), default=0),
+        notes=_notes(missing, [*found], [note for one in walked for note in one.notes]),
+    )
+
+
+def _asked(plan: Plan, started: Sequence[Candidate]) -> str:
+    """The question; a start without one is asked about by its title."""
+    return plan.request.question or " ".join(each.node.title for each in started)
+
+
+def _searches(plan: Plan) -> bool:
+    """A start node alone is walked from, not searched for, unless the profile's probes ask on their own."""
+    asks = any("{question}" not in probe.question for probe in plan.probes())
+    return asks or bool(plan.request.question) or not plan.request.start
+
+
+def _probe_all(plan: Plan, query: Query, desk: Desk) -> list[Found]:
+    found = []
+    for probe in plan.probes():
+        asked = _query_of(probe, plan, query, desk)
+        filter = probe_filter(plan, probe)
+        if filter is not None:
+            found.append(search(asked, probe, filter, plan.profile.fusion, desk.snapshot, desk.index))
+    return found
+
+
+def _query_of(probe: Probe, plan: Plan, query: Query, desk: Desk) -> Query:
+    text = fill(probe.question, plan.values)
+    return query if text == query.text else understand(text, desk.snapshot, desk.embed)
+
+
+def _foreign(plan: Plan) -> tuple[Candidate, ...]:
+    """Candidates the caller brought, with their given score as relevance."""
+    first = plan.profile.probes[0].name
+    return tuple(
+        replace(each, probe=each.probe or first, parts={"relevance": each.score, **each.parts}, root=each.node.key)
+        for each in plan.request.candidates or ()
+    )
+
+
+def _merge(candidates: Sequence[Candidate], plan: Plan) -> tuple[Candidate, ...]:
+    """One candidate a node; where sections stand alone, one a node and probe."""
+    apart = plan.profile.dedupe.scope == "section"
+    merged: dict[tuple[str, str, str], Candidate] = {}
+    for each in candidates:
+        slot = (each.node.tenant, each.node.key, each.probe if apart else "")
+        known = merged.get(slot)
+        if known is None:
+            merged[slot] = each
+        else:
+            parts = {**each.parts, **known.parts}
+            for name in each.parts.keys() & known.parts.keys():
+                parts[name] = max(each.parts[name], known.parts[name])
+            merged[slot] = replace(
+                known,
+                parts=parts,
+                spans=known.spans or each.spans,
+                match_source=known.match_source or each.match_source,
+            )
+    return tuple(merged.values())
+
+
+def _by_lens(candidates: Sequence[Candidate], plan: Plan) -> list[tuple[Lens, list[Candidate]]]:
+    """The candidates by the lens their section walks with."""
+    own = {probe: section.lens for section in plan.sections() if section.lens for probe in section.probes}
+    parts: dict[str | None, list[Candidate]] = {}
+    for each in candidates:
+        parts.setdefault(own.get(each.probe), []).append(each)
+    return [(plan.lens_named(name), part) for name, part in parts.items()]
+
+
+def _notes(missing: Sequence[str], found: Sequence[Found], walk: Sequence[str]) -> tuple[str, ...]:
+    absent = [f"No node is named {name!r}." for name in missing]
+    return tuple(dict.fromkeys([*absent, *(note for one in found for note in one.notes), *walk]))

@@ -1,0 +1,202 @@
+"""Candidates go to the sections that admit them, are scored and freed of repeats, and become leaves to fill."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from weft.budget import Leaf
+from weft.dedupe import Entry, dedupe
+from weft.gather import Desk, Gathered
+from weft.loading import fill
+from weft.model import Candidate, Detail
+from weft.plan import Plan
+from weft.profile import Order, Part, Section
+from weft.retrieve import Scale, relate
+from weft.score import score
+from weft.subjects import SubjectPart, parts_of
+
+Opening = Callable[[str, "str | Candidate"], int]
+"""The kind of heading (section, group or part) and its words or subject, to its cost in tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A leaf with the section, and for `for_each` the subject and part, that it prints."""
+
+    leaf: Leaf
+    section: Section
+    heading: str
+    subject: Candidate | None = None
+    part: Part | None = None
+
+    @property
+    def order(self) -> Order:
+        """How its items are printed."""
+        return self.part.order if self.part else self.section.order
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A candidate that no leaf gets, and why."""
+
+    candidate: Candidate
+    section: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """All leaves in printed order, and the candidates left outside."""
+
+    spots: tuple[Spot, ...]
+    refused: tuple[Refused, ...]
+
+
+def lay_out(plan: Plan, gathered: Gathered, desk: Desk, now: datetime, opening: Opening) -> Layout:
+    """The page's leaves with their candidates, best first."""
+    absent = frozenset() if gathered.query.vector is not None else frozenset({"semantic"})
+    admitted, refused = _admit(plan, gathered.candidates)
+    ranked = {
+        section.name: score(
+            admitted[section.name], section.score or plan.profile.score, plan.lens_named(section.lens), now, absent
+        )
+        for section in plan.sections()
+    }
+    unique, repeats = _without_repeats(plan, ranked)
+    spots: list[Spot] = []
+    for section in plan.sections():
+        mine = unique[section.name]
+        if section.for_each is None:
+            spots.append(_section_spot(plan, section, mine, opening))
+            continue
+        subjects = mine[: section.for_each.limit]
+        reason = f"beyond the {section.for_each.limit} subjects of the section"
+        refused += [Refused(each, section.name, reason) for each in mine[section.for_each.limit :]]
+        spots += _subject_spots(plan, section, subjects, gathered, desk, (now, absent, opening))
+    return Layout(tuple(spots), tuple(refused + repeats))
+
+
+def _admit(plan: Plan, candidates: Sequence[Candidate]) -> tuple[dict[str, list[Candidate]], list[Refused]]:
+    sections = plan.sections()
+    admitted: dict[str, list[Candidate]] = {section.name: [] for section in sections}
+    refused = []
+    for each in candidates:
+        section = next((one for one in sections if _admits(one, each)), None)
+        if section is None:
+            reason = f"no section takes kind {each.node.kind!r} reached this way"
+            refused.append(Refused(each, "", reason))
+        else:
+            admitted[section.name].append(each)
+    return admitted, refused
+
+
+def _admits(section: Section, candidate: Candidate) -> bool:
+    return (
+        (not section.probes or candidate.probe in section.probes)
+        and (not section.kinds or candidate.node.kind in section.kinds)
+        and (not section.tags or any(tag in section.tags for tag in candidate.node.tags))
+        and _reached(section, candidate)
+    )
+
+
+def _reached(section: Section, candidate: Candidate) -> bool:
+    if section.reach == "start":
+        return "start" in candidate.parts
+    if section.reach == "any":
+        return True
+    return (candidate.distance == 0) == (section.reach == "found")
+
+
+def _without_repeats(
+    plan: Plan, ranked: dict[str, tuple[Candidate, ...]]
+) -> tuple[dict[str, tuple[Candidate, ...]], list[Refused]]:
+    """Drop repeats by each section's rule; entries are compared best first over the whole page."""
+    entries = [Entry(name, each) for name, members in ranked.items() for each in members]
+    entries.sort(key=lambda entry: -entry.candidate.score)
+    repeated = dedupe(entries, plan.profile.dedupe)
+    for section in plan.sections():
+        if section.dedupe is not None:
+            repeated = {place: why for place, why in repeated.items() if entries[place].section != section.name}
+            own = [(at, entry) for at, entry in enumerate(entries) if entry.section == section.name]
+            again = dedupe([entry for _, entry in own], section.dedupe)
+            repeated |= {own[place][0]: why for place, why in again.items()}
+    gone = {id(entries[place].candidate) for place in repeated}
+    kept = {name: tuple(each for each in members if id(each) not in gone) for name, members in ranked.items()}
+    refused = [Refused(entries[at].candidate, entries[at].section, why) for at, why in sorted(repeated.items())]
+    return kept, refused
+
+
+def _section_spot(plan: Plan, section: Section, candidates: tuple[Candidate, ...], opening: Opening) -> Spot:
+    heading = fill(section.heading, plan.values)
+    leaf = Leaf(
+        name=section.name,
+        candidates=candidates,
+        share=section.share,
+        openings=((section.name, opening("section", heading)),),
+        limit=section.limit,
+        cap=section.item_cap,
+        relax=section.relax,
+        pointers=section.pointers,
+        ladder=_ladder(plan, section.detail),
+    )
+    return Spot(leaf, section, heading)
+
+
+def _ladder(plan: Plan, detail: tuple[Detail, ...]) -> tuple[Detail, ...]:
+    """The levels of detail allowed; a very small budget gets names and types only."""
+    if plan.budget is not None and plan.budget < plan.profile.summary_only_below:
+        return (Detail.POINTER,)
+    return detail
+
+
+def _subject_spots(
+    plan: Plan,
+    section: Section,
+    subjects: tuple[Candidate, ...],
+    gathered: Gathered,
+    desk: Desk,
+    judged: tuple[datetime, frozenset[str], Opening],
+) -> list[Spot]:
+    now, absent, opening = judged
+    heading = fill(section.heading, plan.values)
+    shares = _subject_shares(section, subjects)
+    spots = []
+    for filled in parts_of(subjects, section.parts, section.kinds, desk.snapshot):
+        related = relate(filled.candidates, gathered.query, Scale(), plan.profile.fusion, desk.snapshot)
+        rule = section.score or plan.profile.score
+        ranked = score(related, rule, plan.lens_named(section.lens), now, absent) if filled.part.via else related
+        share = shares[filled.subject.node.key] * filled.part.share / sum(part.share for part in section.parts)
+        spots.append(_part_spot(plan, section, replace(filled, candidates=ranked), (heading, share), opening))
+    return spots
+
+
+def _subject_shares(section: Section, subjects: Sequence[Candidate]) -> dict[str, float]:
+    """Each subject's part of the section's share: equal, or by 1 + importance."""
+    by_importance = section.for_each is not None and section.for_each.split == "importance"
+    weight = {each.node.key: 1.0 + (each.node.importance if by_importance else 0.0) for each in subjects}
+    total = sum(weight.values())
+    return {key: section.share * each / total for key, each in weight.items()}
+
+
+def _part_spot(
+    plan: Plan, section: Section, filled: SubjectPart, placed: tuple[str, float], opening: Opening
+) -> Spot:
+    heading, share = placed
+    subject, part = filled.subject, filled.part
+    group = f"{section.name}/{subject.node.key}"
+    leaf = Leaf(
+        name=f"{group}/{part.name}",
+        candidates=filled.candidates,
+        share=share,
+        openings=(
+            (section.name, opening("section", heading)),
+            (group, opening("group", subject)),
+            (f"{group}/{part.name}", opening("part", part.label)),
+        ),
+        limit=part.limit,
+        cap=section.item_cap,
+        relax=section.relax,
+        pointers=section.pointers,
+        ladder=_ladder(plan, part.detail),
+    )
+    return Spot(leaf, section, heading, subject, part)

@@ -1,0 +1,32 @@
+"""Reads, checks, shows and compares profiles. What a profile can say is in profile.py."""
+
+from weft.loading.files import (
+    apply_preset,
+    available_profiles,
+    builtin_profiles,
+    check_profile,
+    find_lens,
+    load_lenses,
+    load_profile,
+    with_lenses,
+)
+from weft.loading.parameters import resolve_parameters
+from weft.loading.template import fill, is_given, placeholders
+from weft.loading.writer import diff_profiles, show_profile
+
+__all__ = [
+    "apply_preset",
+    "available_profiles",
+    "builtin_profiles",
+    "check_profile",
+    "diff_profiles",
+    "fill",
+    "find_lens",
+    "is_given",
+    "load_lenses",
+    "load_profile",
+    "placeholders",
+    "resolve_parameters",
+    "show_profile",
+    "with_lenses",
+]

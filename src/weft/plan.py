@@ -1,0 +1,120 @@
+"""A request meets its profile: presets, lens, budget, parameters and filters settled before any work is done."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from weft.errors import InvalidInput
+from weft.loading import apply_preset, fill, find_lens, resolve_parameters
+from weft.model import Filter, Json, Node, Request, Unset
+from weft.profile import Lens, Probe, Profile, Section
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything a request leaves to its profile, decided."""
+
+    request: Request
+    profile: Profile
+    lens: Lens
+    budget: int | None
+    format: str
+    include_fields: bool
+    values: Mapping[str, Json]
+
+    def lens_named(self, name: str | None) -> Lens:
+        """The lens a section asks for, or the one in force."""
+        return self.lens if name is None else find_lens(self.profile, name)
+
+    def given(self, parameter: str | None) -> bool:
+        """Whether something conditional on a parameter takes place."""
+        return parameter is None or self.values.get(parameter) not in (None, "", False)
+
+    def probes(self) -> tuple[Probe, ...]:
+        """The probes to ask."""
+        return tuple(probe for probe in self.profile.probes if self.given(probe.when))
+
+    def sections(self) -> tuple[Section, ...]:
+        """The sections to fill."""
+        return tuple(section for section in self.profile.sections if self.given(section.when))
+
+
+def make_plan(request: Request, profile: Profile) -> Plan:
+    """The plan for a request, or an error that names what is wrong with it."""
+    if request.preset is not None:
+        profile = apply_preset(profile, request.preset)
+    lens = find_lens(profile, request.lens)
+    if request.depth is not None:
+        lens = replace(lens, depth=_depth(request.depth, profile))
+    values = {**resolve_parameters(profile, request.parameters), "question": request.question}
+    return Plan(
+        request=request,
+        profile=profile,
+        lens=lens,
+        budget=_budget(request, profile),
+        format=request.format or profile.format,
+        include_fields=profile.include_fields if request.include_fields is None else request.include_fields,
+        values=values,
+    )
+
+
+def _depth(depth: int, profile: Profile) -> int:
+    if not 0 <= depth <= profile.max_depth:
+        raise InvalidInput(
+            f"Depth {depth} is out of range. Profile {profile.name!r} walks 0 to {profile.max_depth} steps."
+        )
+    return depth
+
+
+def _budget(request: Request, profile: Profile) -> int | None:
+    budget = profile.max_tokens if isinstance(request.max_tokens, Unset) else request.max_tokens
+    if budget is not None and budget < 1:
+        raise InvalidInput(f"A budget of {budget} tokens is not possible. Give 1 or more, or none for no limit.")
+    return budget
+
+
+def probe_filter(plan: Plan, probe: Probe) -> Filter | None:
+    """What a probe may return under the request's own filter; None when the two exclude each other."""
+    asked = plan.request.filter
+    kinds = _both(probe.kinds, asked.kinds)
+    if kinds is None:
+        return None
+    where = tuple((name, fill(value, plan.values)) for name, value in sorted(probe.where.items()))
+    tags = tuple(dict.fromkeys([*probe.tags, *asked.tags]))
+    return replace(asked, kinds=kinds, tags=tags, where=where + asked.where)
+
+
+def _both(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...] | None:
+    if not left or not right:
+        return left or right
+    return tuple(kind for kind in left if kind in right) or None
+
+
+def passes(node: Node, filter: Filter) -> bool:
+    """Whether a node that was walked to, or handed in, passes the request's filter."""
+    return (
+        (not filter.kinds or node.kind in filter.kinds)
+        and all(tag in node.tags for tag in filter.tags)
+        and (not filter.sources or node.origin.source in filter.sources)
+        and all(str(node.fields.get(name)) == value for name, value in filter.where)
+        and _in_time(node, filter)
+        and _in_sequence(node, filter)
+    )
+
+
+def _in_time(node: Node, filter: Filter) -> bool:
+    time = node.modified or node.created
+    if filter.since is None and filter.until is None:
+        return True
+    return (
+        time is not None
+        and (filter.since is None or time >= filter.since)
+        and (filter.until is None or time <= filter.until)
+    )
+
+
+def _in_sequence(node: Node, filter: Filter) -> bool:
+    low, high = filter.sequence_from, filter.sequence_to
+    if low is None and high is None:
+        return True
+    place = node.sequence
+    return place is not None and (low is None or place >= low) and (high is None or place <= high)

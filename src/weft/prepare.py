@@ -1,0 +1,107 @@
+"""Nodes made ready to be stored: split, analysed, embedded, counted and sketched, all in batches."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from typing import Final
+
+import orjson
+import xxhash
+
+from weft.model import Json, Node, Passage
+from weft.ports import Embedder, PreparedNode, PreparedPassage, TokenCounter
+from weft.sketch import sketch
+from weft.terms import pack, term_hash
+from weft.text import analyze, split_passages
+from weft.vectors import quantise
+
+PREPARATION: Final = "1"
+"""Changes whenever the same node would be prepared differently, so that every node is prepared again."""
+
+_FIELD_LIMIT: Final = 4_000
+
+
+def content_hash(node: Node, embed: Embedder | None) -> str:
+    """A digest that differs whenever storing the node again would change anything."""
+    told = asdict(replace(node, id=0))
+    maker = embed.name if embed is not None else ""
+    packed = orjson.dumps([told, PREPARATION, maker], default=str, option=orjson.OPT_SORT_KEYS)
+    return xxhash.xxh3_128_hexdigest(packed)
+
+
+def prepare(
+    nodes: Sequence[tuple[Node, str]], embed: Embedder | None, count: TokenCounter
+) -> tuple[PreparedNode, ...]:
+    """The prepared form of each (node, unit)."""
+    split = [_passages(node) for node, _ in nodes]
+    vectors = _vectors(nodes, split, embed)
+    tokens = count.count_many([node.text for node, _ in nodes])
+    prepared = []
+    for (node, unit), passages, counted in zip(nodes, split, tokens, strict=True):
+        mine, vectors = vectors[: len(passages)], vectors[len(passages) :]
+        prepared.append(_prepared(node, unit, passages, mine, counted, embed))
+    return tuple(prepared)
+
+
+def _passages(node: Node) -> tuple[Passage, ...]:
+    passages = tuple(split_passages(node.text, markdown=node.language == "markdown"))
+    return passages or (Passage(0, 0, 0, 1, 1),)
+
+
+def _vectors(
+    nodes: Sequence[tuple[Node, str]], split: Sequence[tuple[Passage, ...]], embed: Embedder | None
+) -> list[bytes]:
+    total = sum(len(passages) for passages in split)
+    if embed is None or not total:
+        return [b""] * total
+    texts = [_embedded(node, each) for (node, _), passages in zip(nodes, split, strict=True) for each in passages]
+    return quantise(embed.embed(texts))
+
+
+def _embedded(node: Node, passage: Passage) -> str:
+    """What the embedder reads of a passage: where it stands, then what it says."""
+    said = node.text[passage.start : passage.end] or " ".join([node.summary, *_field_texts(node)])
+    return "\n".join([part for part in (node.title, *passage.heading_path[-1:], said) if part])
+
+
+def _prepared(
+    node: Node,
+    unit: str,
+    passages: tuple[Passage, ...],
+    vectors: Sequence[bytes],
+    tokens: int,
+    embed: Embedder | None,
+) -> PreparedNode:
+    title = [term for name in (node.title, *(alias.text for alias in node.aliases)) for term in analyze(name)]
+    beside = [term for said in (node.summary, *node.tags, *_field_texts(node)) for term in analyze(said)]
+    words: list[str] = []
+    packed = []
+    for passage, vector in zip(passages, vectors, strict=True):
+        headings = [term for heading in passage.heading_path for term in analyze(heading)]
+        body = analyze(node.text[passage.start : passage.end])
+        words += body
+        # What stands beside the text is found through the first passage, once.
+        extra = beside if passage.ordinal == 0 else []
+        hashes, counts, length = pack([*title, *headings], [*body, *extra])
+        packed.append(PreparedPassage(passage, hashes, counts, length, vector))
+    return PreparedNode(
+        node=node,
+        content_hash=content_hash(node, embed),
+        passages=tuple(packed),
+        text_tokens=tokens,
+        sketch=sketch([term_hash(word) for word in words or beside or title]),
+        unit=unit,
+    )
+
+
+def _field_texts(node: Node) -> list[str]:
+    return list(_texts(node.fields.values()))
+
+
+def _texts(values: Iterable[Json]) -> Iterable[str]:
+    for value in values:
+        if isinstance(value, str):
+            yield value[:_FIELD_LIMIT]
+        elif isinstance(value, list | tuple):
+            yield from _texts(value)
+        elif isinstance(value, dict):
+            yield from _texts(value.values())

@@ -1,0 +1,71 @@
+"""What things cost when printed: every heading and item is rendered in its format and counted as it will stand."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from weft.budget import Leaf
+from weft.excerpt import excerpt
+from weft.model import Candidate, Detail, Item
+from weft.ports import TokenCounter
+from weft.render import Format, ItemStyle, Line, text_of
+
+_JOIN = 1
+"""Tokens by which joined parts may exceed the sum of their counts, for each part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Printer:
+    """Costs under one format and tokenizer; `stored` says that stored counts are this tokenizer's."""
+
+    format: Format
+    count: TokenCounter
+    styles: Mapping[str, ItemStyle]
+    weights: Mapping[int, float]
+    stored: bool
+    headings: dict[tuple[str, str], int] = field(default_factory=dict)
+    printed: dict[tuple[object, ...], tuple[Line, ...]] = field(default_factory=dict)
+
+    def style(self, leaf: str) -> ItemStyle:
+        """How the items of a leaf are printed."""
+        section, _, rest = leaf.partition("/")
+        return self.styles[f"{section}/{rest.rpartition('/')[2]}" if rest else section]
+
+    def lines(self, lines: Sequence[Line]) -> int:
+        """The cost of some lines."""
+        return self.count.count(text_of(lines)) + _JOIN if lines else 0
+
+    def opening(self, kind: str, heading: str | Candidate) -> int:
+        """The cost of a section's, group's or part's heading, with what closes it."""
+        key = (kind, heading if isinstance(heading, str) else heading.node.key)
+        if key not in self.headings:
+            self.headings[key] = self.lines(self._heading(kind, heading))
+        return self.headings[key]
+
+    def _heading(self, kind: str, heading: str | Candidate) -> tuple[Line, ...]:
+        if isinstance(heading, Candidate):
+            return self.format.group(heading) + self.format.group_end()
+        if kind == "section":
+            return self.format.section(heading, heading, False, True) + self.format.section_end()
+        return self.format.part(heading) + self.format.part_end()
+
+    def item(self, item: Item, style: ItemStyle) -> tuple[Line, ...]:
+        """The lines of an item, printed once however often they are asked for."""
+        node = item.candidate.node
+        key = (id(style), node.tenant, node.key, item.detail, item.spans)
+        if key not in self.printed:
+            self.printed[key] = self.format.item(item, style)
+        return self.printed[key]
+
+    def cost(self, leaf: Leaf, item: Item) -> int:
+        """The cost of an item; the stored count stands for a text that is printed whole and unchanged."""
+        lines = self.item(item, self.style(leaf.name))
+        known = item.candidate.text_tokens
+        if self.stored and known is not None and item.detail is Detail.WHOLE:
+            around = [line for line in lines if not line.verbatim]
+            if len(lines) - len(around) == item.candidate.node.text.strip().count("\n") + 1:
+                return known + self.lines(around) + _JOIN
+        return self.lines(lines)
+
+    def shorten(self, candidate: Candidate, room: int) -> tuple[tuple[int, int], ...]:
+        """The spans of a candidate's text that speak most to the question within the room."""
+        return excerpt(candidate.node.text, candidate.spans, self.weights, room, self.count)

@@ -1,0 +1,146 @@
+"""The part of a node's text that an item shows, in runs that know their source lines."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from weft.model import Detail, Item, Node
+from weft.render.clean import clean
+from weft.render.lines import Line
+
+PROSE: Final = frozenset({"", "markdown", "md", "mdx", "text", "plain", "plaintext", "txt"})
+"""Languages whose text is printed as it reads; any other is printed as code."""
+
+_BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A stretch of text ready to print, beside what it was; `first_line` is None where lines are not known."""
+
+    text: str
+    raw: str
+    first_line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What is shown of a text: its runs, a gap between any two, and whether something was left out around them."""
+
+    runs: tuple[Run, ...]
+    gap_before: bool = False
+    gap_after: bool = False
+    code: bool = False
+
+
+def body_of(item: Item, code: bool = False, limit: int | None = None) -> Body | None:
+    """What the item's detail shows of its node, at most `limit` characters, or None when there is nothing."""
+    node = item.candidate.node
+    if item.detail is Detail.SUMMARY and not item.spans:
+        return _summary(node, code)
+    if item.detail is Detail.WHOLE:
+        return _quoted(node, (_trimmed(0, len(node.text), node.text),), code, limit)
+    if not item.spans:
+        return None
+    return _quoted(node, _joined(item.spans, node.text), code, limit)
+
+
+def quoted_lines(node: Node, run: Run, text: str) -> list[Line]:
+    """The printed form of a run, line by line, each marked verbatim when nothing was changed in it."""
+    key, tenant, origin, first = node.key, node.tenant, node.origin, run.first_line
+    printed = text.split("\n")
+    if first is None:
+        return [Line(line, key, tenant, origin) for line in printed]
+    if text is run.raw:
+        return [Line(line, key, tenant, origin, number, True) for number, line in enumerate(printed, first)]
+    stored = [line.removesuffix("\r") for line in run.raw.split("\n")]
+    return [
+        Line(line, key, tenant, origin, number, line == was)
+        for number, (line, was) in enumerate(zip(printed, stored, strict=True), first)
+    ]
+
+
+def text_run(text: str) -> Body | None:
+    """A body of words that stand beside the node's text, such as its summary."""
+    stripped = clean(text).strip()
+    return Body((Run(stripped, text.strip()),)) if stripped else None
+
+
+def _summary(node: Node, code: bool) -> Body | None:
+    signature = node.fields.get("signature")
+    known = text_run(signature) if isinstance(signature, str) else None
+    if known is not None and (code or not node.summary.strip()):
+        return Body(known.runs, code=code)
+    return text_run(node.summary)
+
+
+def _quoted(node: Node, spans: Sequence[Span], code: bool, limit: int | None) -> Body | None:
+    text, origin = node.text, node.origin
+    line = origin.first_line if origin.file and origin.first_line is not None else 1
+    counted = 0
+    runs: list[Run] = []
+    shown = _limited(spans, text, limit)
+    for start, end in shown:
+        line += text.count("\n", counted, start)
+        counted = start
+        runs.append(_run(text[start:end], line))
+    runs = [run for run in runs if run.text]
+    if not runs:
+        return None
+    return Body(tuple(runs), bool(text[: shown[0][0]].strip()), bool(text[shown[-1][1] :].strip()), code)
+
+
+def _run(raw: str, line: int) -> Run:
+    """The text to print; where cleaning empties lines at its ends, they go."""
+    text = clean(raw)
+    if text is raw:
+        return Run(raw, raw, line)
+    start, end = _trimmed(0, len(text), text)
+    skipped = text.count("\n", 0, start)
+    stored = raw.split("\n")[skipped : text.count("\n", 0, end) + 1]
+    return Run(text[start:end], "\n".join(stored), line + skipped)
+
+
+def _joined(spans: Iterable[Span], text: str) -> list[Span]:
+    """The spans in order, without blank lines around them; those with only white space between become one."""
+    joined: list[Span] = []
+    for start, end in sorted((max(0, start), min(end, len(text))) for start, end in spans):
+        if joined and (start <= joined[-1][1] or not text[joined[-1][1] : start].strip()):
+            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
+        elif start < end:
+            joined.append((start, end))
+    trimmed = (_trimmed(start, end, text) for start, end in joined)
+    return [span for span in trimmed if span[0] < span[1]]
+
+
+def _trimmed(start: int, end: int, text: str) -> Span:
+    if text[start:end].isspace():
+        return start, start
+    blank = _BLANK_LINES.match(text, start, end)
+    start = blank.end() if blank else start
+    return start, start + len(text[start:end].rstrip())
+
+
+def _limited(spans: Sequence[Span], text: str, limit: int | None) -> Sequence[Span]:
+    if limit is None:
+        return spans
+    kept: list[Span] = []
+    for start, end in spans:
+        if end - start > limit:
+            kept.extend([(start, _word_end(text, start, start + limit))] if limit > 0 else [])
+            break
+        kept.append((start, end))
+        limit -= end - start
+    return kept
+
+
+def _word_end(text: str, start: int, end: int) -> int:
+    """The last place at or before `end` that does not cut a word, unless one word is all there is."""
+    place = end
+    while place > start and not (text[place].isspace() or text[place - 1].isspace()):
+        place -= 1
+    cut = start + len(text[start:place].rstrip())
+    return cut if cut > start else end

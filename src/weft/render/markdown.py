@@ -1,0 +1,187 @@
+"""Markdown, as models and people read it best: the format in which profiles are drawn."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from weft.model import Candidate, Citation, Detail, Item, Node
+from weft.render.blocks import pieces_of
+from weft.render.body import Body
+from weft.render.clean import one_line
+from weft.render.layout import between, bulleted, pointer, quoted, set_off, tree
+from weft.render.lines import BLANK, Line, about, frame
+from weft.render.markdown_guard import GAP, escaped, fence_for, guarded, guarded_behind, guarded_code
+from weft.render.pieces import Entries, ItemStyle, Piece, Prose, Title, Words
+from weft.render.values import Dialect, name_of, place_of
+
+DIALECT: Final = Dialect(marks=True, guard=escaped)
+
+_OPENS_ON_ITS_OWN: Final = frozenset({"summary", "text", "code"})
+
+
+@dataclass(frozen=True, slots=True)
+class Markdown:
+    """Headings, captions in italics, labels in bold, code in fences."""
+
+    name: str = "markdown"
+
+    def head(self, title: str) -> tuple[Line, ...]:
+        """The page's heading."""
+        return frame(f"# {escaped(one_line(title))}") if title else ()
+
+    def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Line, ...]:
+        """A section's heading, below a blank line and perhaps a rule."""
+        rule = frame("", "---") if separator and not first else ()
+        return (*rule, *frame("", f"## {escaped(one_line(heading))}")) if heading else rule
+
+    def section_end(self) -> tuple[Line, ...]:
+        """Nothing: the next heading ends a section."""
+        return ()
+
+    def group(self, subject: Candidate) -> tuple[Line, ...]:
+        """A subject's heading with its kind."""
+        node = subject.node
+        return (BLANK, about(node, f"### {escaped(name_of(node))} ({one_line(node.kind).upper()})"))
+
+    def group_end(self) -> tuple[Line, ...]:
+        """Nothing: the next heading ends a group."""
+        return ()
+
+    def part(self, label: str) -> tuple[Line, ...]:
+        """A part's label in bold."""
+        return frame("", f"**{one_line(label)}:**") if label else ()
+
+    def part_end(self) -> tuple[Line, ...]:
+        """Nothing: the next label ends a part."""
+        return ()
+
+    def item(self, item: Item, style: ItemStyle) -> tuple[Line, ...]:
+        """The item at its level of detail, with the blank line that sets it off from what stands above."""
+        node = item.candidate.node
+        if item.detail is Detail.DROPPED:
+            return ()
+        if item.detail is Detail.POINTER:
+            return (pointer(node, escaped),)
+        pieces = pieces_of(item, style, DIALECT)
+        lines = [BLANK] if set_off(pieces, style) else []
+        before: Piece | None = None
+        for piece in pieces:
+            if _apart(before, piece):
+                lines.append(BLANK)
+            lines += _lines(node, piece, style)
+            before = piece
+        return tuple(lines)
+
+    def notes(self, notes: Sequence[str]) -> tuple[Line, ...]:
+        """The notes in italics, one a line."""
+        return frame("", *(f"*Note: {_plain(one_line(note))}*" for note in notes)) if notes else ()
+
+    def footer(self, text: str) -> tuple[Line, ...]:
+        """A rule and the footer in italics."""
+        return frame("", "---", f"*{_plain(one_line(text))}*") if text else ()
+
+    def sources(self, citations: Sequence[Citation]) -> tuple[Line, ...]:
+        """A rule and the list of citations."""
+        if not citations:
+            return ()
+        return (*frame("", "---", "**Sources:**"), *map(_citation, citations))
+
+    def end(self) -> tuple[Line, ...]:
+        """Nothing: markdown needs no closing."""
+        return ()
+
+
+def _citation(citation: Citation) -> Line:
+    node = Node(citation.key, citation.kind, citation.tenant, citation.title, origin=citation.origin)
+    return about(node, f"- {escaped(name_of(node))} ({place_of(node) or one_line(node.kind)})")
+
+
+def _apart(before: Piece | None, piece: Piece) -> bool:
+    """Paragraphs and fences stand apart from titles, locations and one another, but follow a `line` directly."""
+    if before is None or not isinstance(piece, Prose) or piece.role not in _OPENS_ON_ITS_OWN:
+        return False
+    return not (isinstance(before, Prose) and before.role == "line")
+
+
+def _lines(node: Node, piece: Piece, style: ItemStyle) -> Sequence[Line]:
+    if isinstance(piece, Title):
+        kind = f" ({piece.kind})" if piece.kind else ""
+        return [about(node, f"{'#' * style.level} {escaped(piece.text)}{kind}")]
+    if isinstance(piece, Words):
+        return [about(node, _WORDS[piece.role](piece.text))]
+    if isinstance(piece, Entries):
+        return _ENTRIES[piece.role](node, piece)
+    if piece.role == "code" and piece.body:
+        return _fenced(node, piece.body)
+    lines = _prose(node, piece)
+    return bulleted(lines) if piece.role == "bullet" else lines
+
+
+def _prose(node: Node, piece: Prose) -> list[Line]:
+    return between(node, piece.lead, quoted(node, piece.body, GAP, _guard_for(piece)), piece.tail)
+
+
+def _guard_for(piece: Prose) -> Callable[[str], str]:
+    """A tail would spoil a fence that closes on the last line, a lead one that opens on the first."""
+    if piece.tail:
+        return escaped
+    return guarded_behind if piece.lead else guarded
+
+
+def _fenced(node: Node, body: Body) -> list[Line]:
+    fence = fence_for([run.text for run in body.runs])
+    language = "".join(one_line(node.language or "").replace("`", "").split())
+    return [Line(fence + language), *quoted(node, body, GAP, guarded_code), Line(fence)]
+
+
+def _plain(text: str) -> str:
+    """Words to stand between asterisks."""
+    return text.replace("*", r"\*")
+
+
+def _italic(text: str) -> str:
+    return f"*{_plain(text)}*"
+
+
+def _fields(node: Node, piece: Entries) -> list[Line]:
+    return [about(node, f"- **{_plain(entry.label)}**: {entry.text}") for entry in piece.entries]
+
+
+def _links(node: Node, piece: Entries) -> list[Line]:
+    return [about(node, f"- {escaped(entry.label)} → {entry.text}") for entry in piece.entries]
+
+
+def _tree(node: Node, piece: Entries) -> list[Line]:
+    texts = tree(node, piece)
+    fence = fence_for(texts)
+    return [Line(fence), *(about(node, text) for text in texts), Line(fence)]
+
+
+def _images(node: Node, piece: Entries) -> list[Line]:
+    return [about(node, f"![{_bracketed(entry.name)}]({_reference(entry.text)})") for entry in piece.entries]
+
+
+def _bracketed(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+
+
+def _reference(text: str) -> str:
+    for character, code in (("\\", "%5C"), (" ", "%20"), ("(", "%28"), (")", "%29"), ("<", "%3C"), (">", "%3E")):
+        text = text.replace(character, code)
+    return text
+
+
+_WORDS: Final[Mapping[str, Callable[[str], str]]] = {
+    "location": _italic,
+    "caption": _italic,
+    "path": lambda text: _italic(f"via {text}"),
+    "score": lambda text: _italic(f"score {text}"),
+    "tags": lambda text: _italic(f"Tags: {text}"),
+    "handle": lambda text: f"[more: {text}]",
+}
+_ENTRIES: Final[Mapping[str, Callable[[Node, Entries], list[Line]]]] = {
+    "fields": _fields,
+    "links": _links,
+    "tree": _tree,
+    "images": _images,
+}

@@ -1,0 +1,149 @@
+"""Plain text: names and places on one line, sections between equals signs, no other marks."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from weft.model import Candidate, Citation, Detail, Item, Node
+from weft.render.blocks import pieces_of
+from weft.render.clean import one_line
+from weft.render.layout import between, bulleted, pointer, quoted, set_off, tree
+from weft.render.lines import BLANK, Line, about, frame
+from weft.render.pieces import Entries, ItemStyle, Piece, Title, Words
+from weft.render.values import Dialect, name_of
+
+_GAP: Final = "[…]"
+_HAZARD: Final = re.compile(
+    r"""
+    ^(?=[ \t]*(?:
+        =={1,}                                   # section headings
+      | -{2,}[ \t]*$ | -{2,3}[ ].*-{2,3}[ \t]*$  # rules, subjects and parts
+      | (?i:sources|note)[ \t]*:
+      | \[(?:…|more:)
+    ))
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+_SUSPECT_FIRST: Final = re.compile(r"[ \t]*[-=\[SsNn]")
+_SUSPECT: Final = re.compile(r"\n[ \t]*[-=\[SsNn]")  # begins with a literal, so that it is searched quickly
+_LIKE_A_TITLE: Final = re.compile(r"(\A|\n[ \t]*\n)(?=[^\n]*\S \[[^\[\]\n]+\][ \t]*$)", re.MULTILINE)
+
+
+def guarded(text: str) -> str:
+    """The text with a backslash before each line that could pass for one of ours."""
+    if _SUSPECT_FIRST.match(text) or _SUSPECT.search(text):
+        text = _HAZARD.sub(r"\\", text)
+    return _LIKE_A_TITLE.sub(r"\1\\", text) if "]" in text else text
+
+
+_WORDS: Final = {
+    "location": "[{}]",
+    "handle": "[more: {}]",
+    "tags": "Tags: {}",
+    "path": "via {}",
+    "score": "score {}",
+}
+DIALECT: Final = Dialect(marks=False, guard=guarded)
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Text without markup."""
+
+    name: str = "plain"
+
+    def head(self, title: str) -> tuple[Line, ...]:
+        """The title on a line of its own."""
+        return frame(guarded(one_line(title))) if title else ()
+
+    def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Line, ...]:
+        """A section's heading, below a blank line and perhaps a rule."""
+        rule = frame("", "---") if separator and not first else ()
+        return (*rule, *frame("", f"=== {one_line(heading)} ===")) if heading else rule
+
+    def section_end(self) -> tuple[Line, ...]:
+        """Nothing: the next heading ends a section."""
+        return ()
+
+    def group(self, subject: Candidate) -> tuple[Line, ...]:
+        """A subject's name and kind."""
+        node = subject.node
+        return (BLANK, about(node, f"--- {name_of(node)} ({one_line(node.kind).upper()}) ---"))
+
+    def group_end(self) -> tuple[Line, ...]:
+        """Nothing: the next heading ends a group."""
+        return ()
+
+    def part(self, label: str) -> tuple[Line, ...]:
+        """A part's label."""
+        return frame("", f"-- {one_line(label)} --") if label else ()
+
+    def part_end(self) -> tuple[Line, ...]:
+        """Nothing: the next label ends a part."""
+        return ()
+
+    def item(self, item: Item, style: ItemStyle) -> tuple[Line, ...]:
+        """The item at its level of detail, below a blank line unless it is a bullet or within a part."""
+        node = item.candidate.node
+        if item.detail is Detail.DROPPED:
+            return ()
+        if item.detail is Detail.POINTER:
+            return (pointer(node, str),)
+        pieces = pieces_of(item, style, DIALECT)
+        lines = [BLANK] if set_off(pieces, style) else []
+        before: Piece | None = None
+        for piece in pieces:
+            if isinstance(before, Title) and isinstance(piece, Words) and piece.role == "location":
+                lines[-1] = about(node, f"{lines[-1].text} {_words(piece)}")
+            else:
+                lines += _lines(node, piece)
+            before = piece
+        return tuple(lines)
+
+    def notes(self, notes: Sequence[str]) -> tuple[Line, ...]:
+        """The notes, one a line."""
+        return frame("", *(f"Note: {one_line(note)}" for note in notes)) if notes else ()
+
+    def footer(self, text: str) -> tuple[Line, ...]:
+        """A rule and the footer."""
+        return frame("", "---", one_line(text)) if text else ()
+
+    def sources(self, citations: Sequence[Citation]) -> tuple[Line, ...]:
+        """The list of citations."""
+        return (*frame("", "Sources:"), *map(_citation, citations)) if citations else ()
+
+    def end(self) -> tuple[Line, ...]:
+        """Nothing: plain text needs no closing."""
+        return ()
+
+
+def _citation(citation: Citation) -> Line:
+    return Line(
+        f"  - {one_line(citation.title) or one_line(citation.key)}", citation.key, citation.tenant, citation.origin
+    )
+
+
+def _lines(node: Node, piece: Piece) -> list[Line]:
+    if isinstance(piece, Title):
+        return [about(node, guarded(f"{piece.text} ({piece.kind})" if piece.kind else piece.text))]
+    if isinstance(piece, Words):
+        return [about(node, _words(piece))]
+    if isinstance(piece, Entries):
+        return [about(node, text) for text in _entries(node, piece)]
+    lines = between(node, piece.lead, quoted(node, piece.body, _GAP, guarded), piece.tail)
+    return bulleted(lines) if piece.role == "bullet" else lines
+
+
+def _words(piece: Words) -> str:
+    return _WORDS.get(piece.role, "{}").format(piece.text)
+
+
+def _entries(node: Node, piece: Entries) -> list[str]:
+    if piece.role == "fields":
+        return [f"- {entry.label}: {entry.text}" for entry in piece.entries]
+    if piece.role == "images":
+        return [f"Image: {entry.name} ({entry.text})" for entry in piece.entries]
+    if piece.role == "links":
+        return [f"- {entry.label} → {entry.text}" for entry in piece.entries]
+    return [guarded(text) for text in tree(node, piece)]

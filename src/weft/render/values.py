@@ -1,0 +1,169 @@
+"""What a node says about itself, as short words: its values by name, and lines filled in from a form."""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from weft.model import Candidate, Json, Node
+from weft.profile import SIGNALS
+from weft.render.clean import one_line
+
+PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_][\w.-]*)(?::(\d+))?\}")
+_LINE_START: Final = re.compile(r"[ \t>*+\-\d.)]*")
+_MARKS: Final = re.compile(r"[*`]")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a format takes words: whether markdown's own marks are kept, and what makes a line's start harmless."""
+
+    marks: bool
+    guard: Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A filled-in form, how many placeholders it had and how many of them had a value."""
+
+    text: str
+    asked: int
+    found: int
+
+
+def name_of(node: Node) -> str:
+    """The node's title on one line, or its key when it has none."""
+    return one_line(node.title) or one_line(node.key)
+
+
+def place_of(node: Node) -> str:
+    """The file and line, or the address, that the node came from; empty when it has neither."""
+    origin = node.origin
+    if origin.file:
+        file = one_line(origin.file)
+        return f"{file}:{origin.first_line}" if origin.first_line is not None else file
+    return one_line(origin.url or "")
+
+
+def value_of(node: Node, name: str) -> Json:
+    """The value behind a name: title, kind, key, summary, text, a field (dots lead inside), then the origin."""
+    if name in ("title", "kind", "key", "summary", "text"):
+        value = getattr(node, name)
+        return str(value) or None
+    found = _field(node.fields, name)
+    return found if found is not None else _attribute(node, name)
+
+
+def words_of(value: Json) -> str:
+    """A value as words on one line; lists are joined by commas, nothing is empty."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return number(value)
+    if isinstance(value, Mapping):
+        return _mapping_words(value)
+    return ", ".join(words for words in map(words_of, value) if words)
+
+
+def number(value: float) -> str:
+    """A number with at most four decimals and no trailing zeros."""
+    if isinstance(value, int) or not math.isfinite(value):
+        return str(value)
+    return str(round(value, 4)).removesuffix(".0")
+
+
+def label_of(name: str) -> tuple[str, str]:
+    """The field's name and the label to print for it: `name=Label`, or the name made readable."""
+    field, equals, label = name.partition("=")
+    return field, label if equals else field.rpartition(".")[2].replace("_", " ").strip().capitalize()
+
+
+def filled(form: str, node: Node, dialect: Dialect) -> Filled:
+    """The form with the node's values in place of its placeholders."""
+    asked = found = place = 0
+    printed = ""
+    for match in PLACEHOLDER.finditer(form):
+        literal, place = form[place : match.start()], match.end()
+        value = words_of(value_of(node, match[1]))[: int(match[2]) if match[2] else None]
+        asked, found = asked + 1, found + bool(value)
+        printed += _literal(literal, dialect)
+        printed += _value(value, printed, dialect)
+    return Filled(printed + _literal(form[place:], dialect), asked, found)
+
+
+def score_words(candidate: Candidate) -> str:
+    """The score and the signals behind it, as a sum where they do add up to it."""
+    names = [*(name for name in SIGNALS if name in candidate.parts), *sorted(set(candidate.parts) - set(SIGNALS))]
+    score = _short(candidate.score)
+    if not names:
+        return score
+    parts = [f"{one_line(name)} {_short(candidate.parts[name])}" for name in names]
+    if math.isclose(sum(candidate.parts.values()), candidate.score, abs_tol=0.0005):
+        return f"{score} = {' + '.join(parts)}"
+    return f"{score} ({', '.join(parts)})"
+
+
+def path_words(candidate: Candidate) -> str:
+    """How the candidate was reached, from itself back to where the walk began; empty when it was not walked to."""
+    steps = candidate.path
+    before = [candidate.root, *(step.key for step in steps)]
+    back = [
+        f"{one_line(step.edge_type)} {'←' if step.direction == 'out' else '→'} {one_line(key)}".rstrip()
+        for step, key in zip(steps, before, strict=False)
+    ]
+    return ", ".join(reversed(back))
+
+
+def _short(value: float) -> str:
+    return str(round(value, 3)).removesuffix(".0")
+
+
+def _field(fields: Mapping[str, Json], name: str) -> Json:
+    if name in fields or "." not in name:
+        return fields.get(name)
+    head, _, rest = name.partition(".")
+    inner = fields.get(head)
+    return _field(inner, rest) if isinstance(inner, Mapping) else None
+
+
+def _attribute(node: Node, name: str) -> Json:
+    origin = node.origin
+    known: dict[str, Json | datetime] = {
+        "file": origin.file,
+        "line": origin.first_line,
+        "url": origin.url,
+        "commit": origin.commit,
+        "source": origin.source or None,
+        "language": node.language,
+        "importance": node.importance or None,
+        "sequence": node.sequence,
+        "created": node.created,
+        "modified": node.modified,
+        "tags": node.tags or None,
+    }
+    value = known.get(name)
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _mapping_words(value: Mapping[str, Json]) -> str:
+    for name in ("title", "name"):
+        if isinstance(value.get(name), str):
+            return words_of(value[name])
+    pairs: Sequence[tuple[str, str]] = [(one_line(name), words_of(value[name])) for name in sorted(value)]
+    return ", ".join(f"{name}: {words}" for name, words in pairs if words)
+
+
+def _literal(text: str, dialect: Dialect) -> str:
+    return text if dialect.marks else _MARKS.sub("", text)
+
+
+def _value(value: str, before: str, dialect: Dialect) -> str:
+    if dialect.marks and before.endswith("`"):
+        return value.replace("`", "'")
+    return dialect.guard(value) if _LINE_START.fullmatch(before) else value

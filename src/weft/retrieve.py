@@ -1,0 +1,239 @@
+"""Questions and starting points become candidates: lexical and semantic search, fused by calibrated scores."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from weft.model import Candidate, Filter
+from weft.ports import Embedder, Index, NodeRow, PassageRow, Proposals, Snapshot, TermStatistics
+from weft.profile import Fusion, Probe
+from weft.terms import bm25, inverse_frequency, term_hash
+from weft.text import analyze
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_PROPOSING_TERMS: Final = 24
+_FREQUENT: Final = 0.2
+_QUESTION_LIMIT: Final = 20_000
+_SPANS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question as the searches see it: counts of its term hashes, its vector, and the view's statistics."""
+
+    text: str
+    terms: Mapping[int, int]
+    vector: "NDArray[np.float32] | None"
+    statistics: TermStatistics
+
+    def weights(self) -> dict[int, float]:
+        """How telling each term of the question is in this view."""
+        terms = sorted(self.terms)
+        return dict(zip(terms, inverse_frequency(self.statistics, terms).tolist(), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What the raw scores of one search mean: the best BM25, and the cosines of the pool's last and first."""
+
+    lexical_top: float = 0.0
+    cosine_low: float = 0.0
+    cosine_high: float = 0.0
+
+    def lexical(self, score: "Floats") -> "Floats":
+        """BM25 as a share of the best."""
+        return np.clip(score / self.lexical_top, 0.0, 1.0) if self.lexical_top > 0 else np.zeros(len(score))
+
+    def semantic(self, cosine: "Floats") -> "Floats":
+        """Cosine between the pool's last (0) and first (1)."""
+        width = self.cosine_high - self.cosine_low
+        if self.cosine_high <= 0:
+            return np.zeros(len(cosine))
+        return np.clip((cosine - self.cosine_low) / width, 0.0, 1.0) if width > 0 else (cosine > 0).astype(float)
+
+    def relevance(self, score: "Floats", cosine: "Floats", fusion: Fusion) -> "Floats":
+        """The convex sum of both; a search that found nothing leaves its weight to the other."""
+        lexical = fusion.lexical if self.lexical_top > 0 else 0.0
+        semantic = fusion.semantic if self.cosine_high > 0 else 0.0
+        total = (lexical + semantic) or 1.0
+        return np.round((lexical * self.lexical(score) + semantic * self.semantic(cosine)) / total, 9)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one probe found, best first; the scale of its scores; how much was searched; what was missing."""
+
+    candidates: tuple[Candidate, ...] = ()
+    scale: Scale = Scale()
+    searched: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def understand(question: str, snapshot: Snapshot, embed: Embedder | None) -> Query:
+    """The question's terms, vector and statistics."""
+    asked = question[:_QUESTION_LIMIT]
+    terms = Counter(map(term_hash, analyze(asked)))
+    vector = embed.embed([asked])[0] if embed is not None and asked.strip() else None
+    return Query(asked, terms, vector, snapshot.statistics(tuple(terms)))
+
+
+def search(query: Query, probe: Probe, filter: Filter, fusion: Fusion, snapshot: Snapshot, index: Index) -> Found:
+    """Candidates for one probe, at most `probe.limit` nodes, ordered by relevance, then tenant and key."""
+    lexical = semantic = None
+    if probe.match != "vector" and query.terms:
+        lexical = index.lexical(snapshot, proposing_terms(query), filter, fusion.pool)
+    if probe.match != "bm25" and query.vector is not None:
+        semantic = index.semantic(snapshot, query.vector, filter, fusion.pool)
+    near = _cosines(semantic)
+    ids = list(dict.fromkeys([*(lexical.passage_ids.tolist() if lexical is not None else ()), *near]))
+    rows = snapshot.passages(ids)
+    score = bm25(rows, query.terms if lexical is not None else {}, query.statistics, fusion.title_weight)
+    cosine = _all_cosines(rows, near, query if semantic is not None else None, snapshot)
+    scale = Scale(float(score.max(initial=0.0)), min(near.values(), default=0.0), max(near.values(), default=0.0))
+    pool = _Pool.of(rows, score, cosine, scale, fusion)
+    notes = (lexical.notes if lexical else ()) + (semantic.notes if semantic else ())
+    return Found(_rank(pool, probe, near.keys(), snapshot), scale, len(ids), notes)
+
+
+def proposing_terms(query: Query) -> tuple[int, ...]:
+    """The rarest terms of the query: very frequent ones only order candidates, they do not propose any."""
+    frequency = query.statistics.frequency
+    known = sorted((frequency[term], term) for term in query.terms if frequency.get(term, 0) > 0)
+    ceiling = max(_FREQUENT * query.statistics.passages, known[0][0] if known else 0)
+    return tuple(term for count, term in known if count <= ceiling)[:_PROPOSING_TERMS]
+
+
+def _cosines(semantic: Proposals | None) -> dict[int, float]:
+    if semantic is None:
+        return {}
+    return dict(zip(semantic.passage_ids.tolist(), semantic.scores.tolist(), strict=True))
+
+
+def _all_cosines(
+    rows: Sequence[PassageRow], known: Mapping[int, float], query: Query | None, snapshot: Snapshot
+) -> "Floats":
+    """The cosine of every row: those the search did not return are computed from the stored vectors."""
+    cosine = np.array([known.get(row.id, 0.0) for row in rows], dtype=np.float64)
+    missing = [place for place, row in enumerate(rows) if row.id not in known]
+    if query is not None and query.vector is not None and missing:
+        vectors = snapshot.vectors([rows[place].id for place in missing])
+        cosine[missing] = np.round(vectors @ query.vector, 6)
+    return cosine
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Passages with their calibrated scores, and the places of each node's passages."""
+
+    rows: Sequence[PassageRow]
+    relevance: "Floats"
+    lexical: "Floats"
+    cosine: "Floats"
+    places: Mapping[int, list[int]]
+
+    @classmethod
+    def of(
+        cls, rows: Sequence[PassageRow], score: "Floats", cosine: "Floats", scale: Scale, fusion: Fusion
+    ) -> "_Pool":
+        places: dict[int, list[int]] = {}
+        for place, row in enumerate(rows):
+            places.setdefault(row.node_id, []).append(place)
+        return cls(rows, scale.relevance(score, cosine, fusion), scale.lexical(score), cosine, places)
+
+    def signals(self, node: int) -> dict[str, float]:
+        """The best of each score over a node's passages."""
+        places = self.places[node]
+        return {
+            "relevance": float(self.relevance[places].max()),
+            "lexical": round(float(self.lexical[places].max()), 9),
+            "semantic": max(0.0, float(self.cosine[places].max())),
+        }
+
+    def spans(self, node: int) -> tuple[tuple[int, int], ...]:
+        """Where a node's best passages stand in its text."""
+        ordered = sorted(self.places[node], key=lambda at: (-self.relevance[at], self.rows[at].passage.ordinal))
+        return tuple((self.rows[at].passage.start, self.rows[at].passage.end) for at in ordered[:_SPANS])
+
+
+def _rank(pool: _Pool, probe: Probe, near: Collection[int], snapshot: Snapshot) -> tuple[Candidate, ...]:
+    best = {node: float(pool.relevance[places].max()) for node, places in pool.places.items()}
+    cut = sorted(best.values(), reverse=True)[: probe.limit]
+    # Everything that ties with the last one is loaded, so that the cut falls by key and not by chance.
+    kept = [node for node, value in best.items() if value >= cut[-1] and value > 0]
+    stored = snapshot.nodes(kept)
+    candidates = [_candidate(stored[node], pool, near, probe) for node in kept if node in stored]
+    return tuple(sorted(candidates, key=by_relevance)[: probe.limit])
+
+
+def by_relevance(candidate: Candidate) -> tuple[float, str, str]:
+    """The total order of search results."""
+    return -candidate.parts.get("relevance", 0.0), candidate.node.tenant, candidate.node.key
+
+
+def _candidate(stored: NodeRow, pool: _Pool, near: Collection[int], probe: Probe) -> Candidate:
+    parts = pool.signals(stored.node.id)
+    found_near = any(pool.rows[place].id in near for place in pool.places[stored.node.id])
+    return Candidate(
+        node=stored.node,
+        parts=parts,
+        probe=probe.name,
+        match_source=_match_source(parts["lexical"] > 0, found_near),
+        root=stored.node.key,
+        spans=pool.spans(stored.node.id),
+        text_tokens=stored.text_tokens,
+        sketch=stored.sketch,
+    )
+
+
+def _match_source(lexical: bool, semantic: bool) -> str:
+    if lexical and semantic:
+        return "hybrid"
+    return "vector" if semantic else "bm25"
+
+
+def begin(names: Sequence[str], snapshot: Snapshot, probe: str) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+    """Candidates for nodes named outright, in the order given, and the names that match nothing."""
+    ids = snapshot.find(names)
+    wanted = list(dict.fromkeys(each for name in names for each in ids.get(name, ())))
+    stored = snapshot.nodes(wanted)
+    candidates = tuple(
+        Candidate(
+            node=stored[each].node,
+            parts={"start": 1.0},
+            probe=probe,
+            root=stored[each].node.key,
+            text_tokens=stored[each].text_tokens,
+            sketch=stored[each].sketch,
+        )
+        for each in wanted
+        if each in stored
+    )
+    return candidates, tuple(name for name in names if not ids.get(name))
+
+
+def relate(
+    candidates: Sequence[Candidate], query: Query, scale: Scale, fusion: Fusion, snapshot: Snapshot
+) -> tuple[Candidate, ...]:
+    """The candidates, those that no search found now with their own relevance and matching passages."""
+    unknown = [each.node.id for each in candidates if "relevance" not in each.parts and each.node.id]
+    if not unknown or not (query.terms or query.vector is not None):
+        return tuple(candidates)
+    rows = snapshot.passages_of(unknown)
+    score = bm25(rows, query.terms, query.statistics, fusion.title_weight)
+    cosine = _all_cosines(rows, {}, query, snapshot)
+    if scale == Scale():
+        scale = Scale(float(score.max(initial=0.0)), 0.0, float(cosine.max(initial=0.0)))
+    pool = _Pool.of(rows, score, cosine, scale, fusion)
+    return tuple(
+        replace(each, parts={**each.parts, **pool.signals(each.node.id)}, spans=pool.spans(each.node.id))
+        if "relevance" not in each.parts and each.node.id in pool.places
+        else each
+        for each in candidates
+    )

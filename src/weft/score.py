@@ -1,0 +1,82 @@
+"""Signals become one score; the parts are kept, because explaining a ranking is a feature."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from math import prod
+
+from weft.model import Candidate
+from weft.profile import Lens, Score
+
+
+def score(
+    candidates: Sequence[Candidate], rule: Score, lens: Lens, now: datetime, absent: Collection[str]
+) -> tuple[Candidate, ...]:
+    """The candidates with their score and its parts, in the one total order: score, then tenant and key.
+
+    `absent` are signals this request cannot have at all (no embedder, say): the profile states the weights to
+    use then, for all candidates alike.
+    """
+    weights = _weights(rule, absent)
+    scored = [_scored(each, rule, weights, lens, now) for each in candidates]
+    return tuple(sorted(scored, key=lambda each: _order(each, rule.start_first)))
+
+
+def _weights(rule: Score, absent: Collection[str]) -> Mapping[str, float]:
+    for signal, weights in rule.without.items():
+        if signal in absent:
+            return weights
+    return rule.weights
+
+
+def _order(candidate: Candidate, start_first: bool) -> tuple[bool, float, str, str]:
+    later = start_first and "start" not in candidate.parts
+    return later, -candidate.score, candidate.node.tenant, candidate.node.key
+
+
+def _scored(
+    candidate: Candidate, rule: Score, weights: Mapping[str, float], lens: Lens, now: datetime
+) -> Candidate:
+    used = {name: _signal(name, candidate, rule, now) for name in dict.fromkeys([*weights, *rule.boosts])}
+    if rule.combine == "product":
+        base = prod(used[name] ** weight for name, weight in weights.items())
+    else:
+        base = sum(used[name] * weight for name, weight in weights.items())
+    boosted = base * prod(1.0 + boost * used[name] for name, boost in rule.boosts.items())
+    raised = _raised(candidate, lens)
+    parts = {**candidate.parts, **used}
+    if raised != 1.0:
+        parts["raised"] = raised
+    return replace(candidate, score=round(boosted * raised, 6), parts=parts)
+
+
+def _raised(candidate: Candidate, lens: Lens) -> float:
+    """What the lens multiplies this candidate's score by."""
+    by_tag = [lens.raise_tags[tag] for tag in candidate.node.tags if tag in lens.raise_tags]
+    return lens.raise_kinds.get(candidate.node.kind, 1.0) * max(by_tag, default=1.0)
+
+
+def _signal(name: str, candidate: Candidate, rule: Score, now: datetime) -> float:
+    if name == "distance":
+        return _closeness(candidate.distance, rule)
+    if name == "recency":
+        return _recency(candidate.node.modified or candidate.node.created, rule.half_life_days, now)
+    if name == "importance":
+        return candidate.node.importance
+    if name == "table":
+        return rule.table.get(str(candidate.node.fields.get(rule.table_field, "")), 0.0)
+    if name == "edge":
+        return candidate.parts.get("edge", 1.0)
+    return candidate.parts.get(name, 0.0)
+
+
+def _closeness(distance: int, rule: Score) -> float:
+    return round(1.0 / (distance + 1) if rule.distance == "decay" else 1.0 / max(distance, 1), 9)
+
+
+def _recency(time: datetime | None, half_life_days: float, now: datetime) -> float:
+    """1 for now or later, halved every half-life; 0 for what carries no date."""
+    if time is None:
+        return 0.0
+    days = max((now - time).total_seconds(), 0.0) / 86_400
+    return round(float(0.5 ** (days / half_life_days)), 9)

@@ -1,0 +1,75 @@
+"""What stands outside, read into nodes and edges. A new format is one file and one line in FORMATS."""
+
+import re
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from weft.errors import InvalidInput, SourceError, nearest
+from weft.model import DEFAULT_TENANT
+from weft.ports import Source
+from weft.sources.files import FileSource, MakeFormat, Naming
+from weft.sources.markdown import Markdown
+from weft.sources.records import Records
+
+FORMATS: Final[tuple[MakeFormat, ...]] = (
+    Markdown,
+    Records,
+)
+
+_VERSION: Final = 1
+
+
+def open_sources(
+    place: str, *, name: str | None = None, tenant: str = DEFAULT_TENANT, file_times: bool = True
+) -> tuple[Source, ...]:
+    """Everything that can be read at a path or `file:` address, as sources with different names."""
+    return (open_source(place, name=name, tenant=tenant, file_times=file_times),)
+
+
+def open_source(
+    place: str, *, name: str | None = None, tenant: str = DEFAULT_TENANT, file_times: bool = True
+) -> FileSource:
+    """The files at a path or `file:` address as one source, named after the folder or file unless told."""
+    root = _existing(place)
+    known = frozenset[str]().union(*(made.suffixes for made in FORMATS))
+    if root.is_file() and root.suffix.lower() not in known:
+        raise SourceError(f"{place!r} is no kind of file that can be read. Known: {', '.join(sorted(known))}.")
+    given = source_name(root) if name is None else checked_name(name)
+    naming = Naming(given, f"source:{given}@{_VERSION}", tenant, file_times)
+    return FileSource(root, given, naming.maker, tuple((made.suffixes, made(naming)) for made in FORMATS))
+
+
+def source_name(root: Path) -> str:
+    """The default name of a source: its folder's name or its file's stem, in lower case, words joined by `-`."""
+    resolved = root.resolve()
+    stem = resolved.stem if resolved.is_file() else resolved.name
+    return re.sub(r"[^\w.]+", "-", stem.lower()).strip("-._") or "source"
+
+
+def checked_name(name: str) -> str:
+    """The name, if it can be the name of a source."""
+    if re.fullmatch(r"[\w][\w.-]{0,63}", name) is None:
+        raise InvalidInput(
+            f"{name!r} cannot name a source. Use 1 to 64 letters, digits, `-`, `_` or `.`, such as 'notes'."
+        )
+    return name
+
+
+def _existing(place: str) -> Path:
+    address = urlsplit(place)
+    if address.scheme and len(address.scheme) > 1 and address.scheme != "file":
+        raise SourceError(f"{place!r} cannot be opened. A source is the path of a folder or a file.")
+    root = Path(unquote(address.path)) if address.scheme == "file" else Path(place).expanduser()
+    if "\0" in place or not root.exists():
+        close = nearest(root.name, _siblings(root))
+        hint = f" Did you mean {str(root.parent / close)!r}?" if close else ""
+        raise SourceError(f"There is nothing at {place!r}.{hint} Give the path of a folder or a file.")
+    return root
+
+
+def _siblings(root: Path) -> list[str]:
+    try:
+        return sorted(entry.name for entry in root.parent.iterdir())
+    except (OSError, ValueError):
+        return []

@@ -1,0 +1,185 @@
+"""Files below one folder as a source: walking, decoding, cleaning, and the formats that understand them."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol
+
+import xxhash
+
+from weft.ports import Problem, Unit
+
+MAX_TEXT: Final = 5_000_000
+"""Characters that one node's text may have."""
+
+_SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "venv"})
+_SNIFF: Final = 8192
+_CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
+_VERTICAL: Final = re.compile("[\x0b\x0c\x85]")
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file of a source: its path below the root with forward slashes, and where it really is."""
+
+    name: str
+    path: Path
+    explicit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What every node of a source has in common."""
+
+    source: str
+    maker: str
+    tenant: str
+    file_times: bool = True
+
+
+class Format(Protocol):
+    """One kind of file, understood. An instance serves one source and sees all its files of that kind."""
+
+    def units(self, files: Sequence[File]) -> Iterable[tuple[str, str]]:
+        """The (name, stamp) of every unit in the files; a unit's name begins with its file's name."""
+        ...
+
+    def read(self, unit: str) -> Unit:
+        """One unit of the files last given to `units`."""
+        ...
+
+
+class MakeFormat(Protocol):
+    """A registered format: the file suffixes it takes and how an instance is made."""
+
+    suffixes: frozenset[str]
+
+    def __call__(self, naming: Naming) -> Format: ...
+
+
+@dataclass(slots=True)
+class FileSource:
+    """A folder or a file as a source: each file goes to the format that takes its suffix."""
+
+    root: Path
+    name: str
+    maker: str
+    formats: tuple[tuple[frozenset[str], Format], ...]
+    _owners: dict[str, Format] = field(default_factory=dict)
+    _broken: dict[str, Problem] = field(default_factory=dict)
+
+    def identity(self) -> str:
+        """A fingerprint of the place, by which two sources of the same name are told apart."""
+        return xxhash.xxh3_128_hexdigest(self.root.resolve().as_posix().encode("utf-8", "surrogateescape"))
+
+    def units(self) -> Iterator[tuple[str, str]]:
+        """The (name, stamp) of every unit there is now, format by format and by path."""
+        self._owners.clear()
+        self._broken.clear()
+        files = _files(self.root, self._broken)
+        for suffixes, reader in self.formats:
+            mine = [file for file in files if Path(file.name).suffix.lower() in suffixes]
+            for unit, stamp in reader.units(mine):
+                self._owners[unit] = reader
+                yield unit, stamp
+        for unit in self._broken:
+            yield unit, "unreadable"
+
+    def read(self, unit: str) -> Unit:
+        """One unit, read and understood; a unit that cannot be read has an empty stamp and a problem."""
+        if unit not in self._owners and unit not in self._broken:
+            for _ in self.units():
+                pass
+        if unit in self._broken:
+            return Unit(unit, "", problems=(self._broken[unit],))
+        if unit not in self._owners:
+            return Unit(unit, "", problems=(Problem(unit, "There is no such file any more; index again."),))
+        try:
+            return self._owners[unit].read(unit)
+        except OSError as error:
+            return Unit(unit, "", problems=(Problem(unit, f"It cannot be read: {error.strerror or error}."),))
+
+
+def _files(root: Path, broken: dict[str, Problem]) -> list[File]:
+    if root.is_file():
+        return [File(root.name, root, explicit=True)]
+    found: list[File] = []
+    _walk(root, "", set(), found, broken)
+    return sorted(found, key=lambda file: file.name)
+
+
+def _walk(
+    folder: Path, prefix: str, seen: set[tuple[int, int]], found: list[File], broken: dict[str, Problem]
+) -> None:
+    try:
+        status = folder.stat()
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        broken[prefix or "."] = Problem(prefix or ".", f"The folder cannot be read: {error.strerror or error}.")
+        return
+    if (status.st_dev, status.st_ino) in seen:
+        return
+    seen.add((status.st_dev, status.st_ino))
+    for entry in entries:
+        if entry.name.startswith(".") or entry.name in _SKIPPED_FOLDERS:
+            continue
+        if entry.is_dir():
+            _walk(folder / entry.name, f"{prefix}{entry.name}/", seen, found, broken)
+        else:
+            found.append(File(_readable(prefix + entry.name), folder / entry.name))
+
+
+def _readable(name: str) -> str:
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def stamp_of(path: Path) -> str:
+    """Time and size of a file: changes whenever its content may have changed."""
+    try:
+        status = path.stat()
+    except OSError:
+        return "unreadable"
+    return f"{status.st_mtime_ns}-{status.st_size}"
+
+
+def read_bytes(file: File, limit: int) -> tuple[bytes, Problem | None]:
+    """The content of a text file, or nothing and the reason why it is left out."""
+    size = file.path.stat().st_size
+    if size > limit:
+        reason = f"The file has {size:,} bytes; at most {limit:,} are read. Split it, or use JSONL for records."
+        return b"", Problem(file.name, reason)
+    content = file.path.read_bytes()
+    if looks_binary(content):
+        return b"", binary_problem(file.name)
+    return content, None
+
+
+def looks_binary(content: bytes) -> bool:
+    """Whether the beginning of a file holds a NUL byte, as text never does."""
+    return b"\x00" in content[:_SNIFF]
+
+
+def binary_problem(name: str) -> Problem:
+    """What is said of a file that is not text."""
+    return Problem(name, "The file is binary (or UTF-16). Save it as UTF-8 text if it should be indexed.")
+
+
+def decode(content: bytes, where: str) -> tuple[str, tuple[Problem, ...]]:
+    """The text of some bytes with broken UTF-8 replaced, and a problem if there was any."""
+    try:
+        return content.decode("utf-8-sig"), ()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        reason = f"Broken UTF-8 from byte {error.start} (line {line}) was replaced. Save the file as UTF-8."
+        return content.decode("utf-8-sig", "replace"), (Problem(where, reason),)
+
+
+def clean(text: str) -> str:
+    """The text with plain line ends and without control characters or lone surrogates."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if text.isprintable():
+        return text
+    return _CONTROL.sub("", _VERTICAL.sub(" ", text))

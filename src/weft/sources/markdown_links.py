@@ -1,0 +1,83 @@
+"""What a Markdown text points to: links, embeds and images, tags, and its first heading."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote
+
+_CODE: Final = re.compile(
+    r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)"
+    r"|(?P<ticks>`+)(?!`)[^\n]{1,1000}?(?<!`)(?P=ticks)(?!`)",
+    re.DOTALL | re.MULTILINE,
+)
+_WIKI: Final = re.compile(r"(!?)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
+_LINK: Final = re.compile(
+    r"(!?)\[([^\[\]\n]*)\]"
+    r"\(\s*(?:<([^<>\n]*)>|([^()\s]*(?:\([^()\s]*\)[^()\s]*)*))(?:\s+[\"'(][^\n]*?)?\)"
+)
+_TAG: Final = re.compile(r"(?<![\w/#&(\[])#(\d*[^\W\d_][\w/-]*)")
+_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_URL: Final = re.compile(r"https?://\S+")
+_HEADING: Final = re.compile(r"^# +(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One link or embed as it is written: its target without heading, and where it stands."""
+
+    target: str
+    written: str
+    line: int
+    embedded: bool
+    wiki: bool
+
+
+def without_code(text: str) -> str:
+    """The text with code and comments blanked out, every other character in its place."""
+    visible = _CODE.sub(_blank, text)
+    start = visible.find("<!--")
+    while start >= 0 and (end := visible.find("-->", start)) >= 0:
+        hidden = "".join("\n" if character == "\n" else " " for character in visible[start : end + 3])
+        visible = visible[:start] + hidden + visible[end + 3 :]
+        start = visible.find("<!--", end)
+    return visible
+
+
+def references(text: str) -> tuple[Reference, ...]:
+    """Links and embeds to places inside the folder, in the order of the text; web addresses are left out."""
+    visible = without_code(text)
+    found = [(match.start(), _from_wiki(match, text)) for match in _WIKI.finditer(visible)]
+    found += [(match.start(), _from_link(match, text)) for match in _LINK.finditer(_WIKI.sub(_blank, visible))]
+    return tuple(one for _, one in sorted(found, key=lambda pair: pair[0]) if one.target)
+
+
+def tags_in(text: str) -> tuple[str, ...]:
+    """The `#tags` of a text, in order and once each, not those inside code, links or addresses."""
+    visible = without_code(text)
+    for pattern in (_WIKI, _LINK, _URL):
+        visible = pattern.sub(_blank, visible)
+    return tuple(dict.fromkeys(match.group(1).rstrip("/-") for match in _TAG.finditer(visible)))
+
+
+def first_heading(text: str) -> str:
+    """The first heading of level one outside code, or nothing."""
+    match = _HEADING.search(without_code(text))
+    return text[match.start(1) : match.end(1)].strip() if match else ""
+
+
+def _from_wiki(match: re.Match[str], text: str) -> Reference:
+    target = match.group(2).strip()
+    return Reference(
+        target, match.group(0), text.count("\n", 0, match.start()) + 1, bool(match.group(1)), wiki=True
+    )
+
+
+def _from_link(match: re.Match[str], text: str) -> Reference:
+    written = match.group(3) if match.group(3) is not None else match.group(4)
+    target = "" if _ADDRESS.match(written) or written.startswith("//") else unquote(written.partition("#")[0])
+    line = text.count("\n", 0, match.start()) + 1
+    return Reference(target.replace("\\", "/").strip(), match.group(0), line, bool(match.group(1)), wiki=False)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match.group(0))

@@ -1,0 +1,82 @@
+"""Packed terms of passages and the one lexical ordering score, computed over exactly what a reader may see."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import xxhash
+
+from weft.ports import PassageRow, TermStatistics
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SATURATION: Final = 1.2
+LENGTH_NORMALISATION: Final = 0.75
+_COUNT_LIMIT: Final = 15
+
+
+def term_hash(term: str) -> int:
+    """The 32-bit identity of an analysed term, the same in every store."""
+    return xxhash.xxh32_intdigest(term.encode("utf-8", "surrogatepass"))
+
+
+def pack(title_terms: Iterable[str], body_terms: Iterable[str]) -> tuple[bytes, bytes, int]:
+    """Sorted term hashes, one count byte each (title high, body low), and the length in terms."""
+    title = Counter(map(term_hash, title_terms))
+    body = Counter(map(term_hash, body_terms))
+    hashes = sorted(title.keys() | body.keys())
+    counts = bytes(min(title[each], _COUNT_LIMIT) << 4 | min(body[each], _COUNT_LIMIT) for each in hashes)
+    packed = np.array(hashes, dtype="<u4").tobytes()
+    return packed, counts, title.total() + body.total()
+
+
+def inverse_frequency(statistics: TermStatistics, hashes: Sequence[int]) -> "NDArray[np.float64]":
+    """How telling each term is: rare terms of the view weigh more."""
+    frequency = np.array([statistics.frequency.get(each, 0) for each in hashes], dtype=np.float64)
+    return np.log1p((statistics.passages - frequency + 0.5) / (frequency + 0.5))
+
+
+def bm25(
+    rows: Sequence[PassageRow],
+    query: Mapping[int, int],
+    statistics: TermStatistics,
+    title_weight: float,
+) -> "NDArray[np.float64]":
+    """The score of each passage for the query's term counts, rounded so that equal evidence ties exactly."""
+    if not rows or not query:
+        return np.zeros(len(rows))
+    wanted = np.array(sorted(query), dtype=np.uint32)
+    weights = inverse_frequency(statistics, wanted.tolist()) * [query[int(each)] for each in wanted]
+    owner, position, counts = _matches(rows, wanted)
+    frequency = (counts & _COUNT_LIMIT) + title_weight * (counts >> 4)
+    lengths = np.array([row.length for row in rows], dtype=np.float64)
+    norm = SATURATION * (
+        1 - LENGTH_NORMALISATION + LENGTH_NORMALISATION * lengths / max(statistics.mean_length, 1.0)
+    )
+    gain = weights[position] * frequency * (SATURATION + 1) / (frequency + norm[owner])
+    return np.round(np.bincount(owner, weights=gain, minlength=len(rows)), 9)
+
+
+def coverage(rows: Sequence[PassageRow], hashes: Sequence[int]) -> list[frozenset[int]]:
+    """Which of the hashes each passage holds."""
+    wanted = np.array(sorted(hashes), dtype=np.uint32)
+    found: list[set[int]] = [set() for _ in rows]
+    if len(wanted):
+        owner, position, _ = _matches(rows, wanted)
+        for row, term in zip(owner.tolist(), wanted[position].tolist(), strict=True):
+            found[row].add(term)
+    return [frozenset(each) for each in found]
+
+
+def _matches(
+    rows: Sequence[PassageRow], wanted: "NDArray[np.uint32]"
+) -> "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]":
+    """(row, place in wanted, packed count) of every wanted term in every row."""
+    hashes = np.frombuffer(b"".join([row.term_hashes for row in rows]), dtype="<u4")
+    counts = np.frombuffer(b"".join([row.term_counts for row in rows]), dtype=np.uint8)
+    owner = np.repeat(np.arange(len(rows)), [len(row.term_counts) for row in rows])
+    place = np.minimum(np.searchsorted(wanted, hashes), len(wanted) - 1)
+    hit = wanted[place] == hashes
+    return owner[hit], place[hit], counts[hit].astype(np.int64)

@@ -1,0 +1,138 @@
+"""Long texts in passages of readable size that never cut a sentence that fits."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from weft.model import Passage
+from weft.text.scripts import UNSPACED
+from weft.text.sentences import Block, Span, blocks
+
+_WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
+# A text without spaces (base64, minified code) has hardly a word; its characters then give its size.
+_CHARACTERS_A_WORD = 8
+_HEADING_TEXT = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Units that belong together: a paragraph, or as much of a long one as makes a passage."""
+
+    start: int
+    end: int
+    size: int
+    heading_path: tuple[str, ...]
+    opens_section: bool = False
+
+
+def split_passages(text: str, *, target: int = 200, limit: int = 320, markdown: bool = False) -> list[Passage]:
+    """The passages of a text: about `target` words each and, but for an unsplittable run, at most `limit`.
+
+    Spans are in order, do not overlap and hold all that is not blank. Paragraphs stay together where they
+    fit, and with `markdown` a heading opens a new passage once the current one has substance.
+    """
+    chunks = list(_chunks(text, target, limit, markdown))
+    if sum(chunk.size for chunk in chunks) <= limit:
+        groups = [chunks] if chunks else []
+    else:
+        groups = list(_packed(chunks, target, limit))
+    newlines = [match.start() for match in re.finditer("\n", text)]
+    return [_passage(text, ordinal, group, newlines) for ordinal, group in enumerate(groups)]
+
+
+def _chunks(text: str, target: int, limit: int, markdown: bool) -> Iterator[_Chunk]:
+    """Every paragraph as a chunk, or several chunks when it is over the limit."""
+    path: tuple[tuple[int, str], ...] = ()
+    for block in blocks(text):
+        opens = markdown and block.heading
+        if opens:
+            path = _next_path(path, text[block.units[0][0] : block.units[0][1]])
+        names = tuple(name for _, name in path)
+        for start, end, size in _parts(text, block, target, limit):
+            yield _Chunk(start, end, size, names, opens)
+
+
+def _next_path(path: tuple[tuple[int, str], ...], line: str) -> tuple[tuple[int, str], ...]:
+    """The headings above a text that begins with this one."""
+    match = _HEADING_TEXT.match(line)
+    if match is None:
+        return path
+    level = len(match.group(1))
+    return (*(entry for entry in path if entry[0] < level), (level, match.group(2)))
+
+
+def _parts(text: str, block: Block, target: int, limit: int) -> Iterator[tuple[int, int, int]]:
+    """The block as one span with its size, or its sentences gathered up to the target."""
+    sized = [(start, end, _size(text[start:end])) for start, end in block.units]
+    total = sum(size for _, _, size in sized)
+    if total <= limit:
+        yield block.units[0][0], block.units[-1][1], total
+        return
+    gathered: tuple[int, int, int] | None = None
+    for start, end, size in _within(text, sized, limit):
+        if gathered and gathered[2] + size <= target:
+            gathered = (gathered[0], end, gathered[2] + size)
+        else:
+            if gathered:
+                yield gathered
+            gathered = (start, end, size)
+    if gathered:
+        yield gathered
+
+
+def _within(text: str, sized: Iterable[tuple[int, int, int]], limit: int) -> Iterator[tuple[int, int, int]]:
+    """The sentences, those over the limit cut between words, and a run without words between characters."""
+    for start, end, size in sized:
+        if size <= limit:
+            yield start, end, size
+            continue
+        for low, high in _word_runs(text, start, end, limit):
+            yield low, high, _size(text[low:high])
+
+
+def _word_runs(text: str, start: int, end: int, limit: int) -> Iterator[Span]:
+    """Runs of words that are each within the limit."""
+    most = limit * _CHARACTERS_A_WORD
+    low, high, words = start, start, 0
+    for match in _WORD.finditer(text, start, end):
+        if words and (words == limit or match.end() - low > most):
+            yield low, high
+            low, words = match.start(), 0
+        while match.end() - low > most:
+            yield low, low + most
+            low += most
+        high, words = match.end(), words + 1
+    if high > low:
+        yield low, high
+
+
+def _size(text: str) -> int:
+    """The words of a text; a character counts as one where words are written without spaces."""
+    return max(len(_WORD.findall(text)), -(-len(text) // _CHARACTERS_A_WORD))
+
+
+def _packed(chunks: list[_Chunk], target: int, limit: int) -> Iterator[list[_Chunk]]:
+    """Neighbouring chunks gathered into passages."""
+    group: list[_Chunk] = []
+    size = 0
+    for chunk in chunks:
+        grown = size + chunk.size
+        fits = grown <= target or (size < target // 2 and grown <= limit)
+        if group and (not fits or (chunk.opens_section and size >= target // 4)):
+            yield group
+            group, size = [], 0
+        group.append(chunk)
+        size += chunk.size
+    if group:
+        yield group
+
+
+def _passage(text: str, ordinal: int, group: list[_Chunk], newlines: list[int]) -> Passage:
+    """The group as a passage that begins with its line when only blanks come before it."""
+    start, end = group[0].start, group[-1].end
+    line_start = text.rfind("\n", 0, start) + 1
+    if not text[line_start:start].strip():
+        start = line_start
+    first, last = bisect_right(newlines, start - 1) + 1, bisect_right(newlines, end - 1) + 1
+    return Passage(ordinal, start, end, first, last, group[0].heading_path)

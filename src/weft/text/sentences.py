@@ -1,0 +1,109 @@
+"""Where the sentences and paragraphs of a text begin and end; a line of code or of a list is one unit."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+Span = tuple[int, int]
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s")
+_ALONE = re.compile(
+    r"\s*(?:[-*+•]\s|\(?\d{1,3}[.)]\s|>|\||#{1,6}\s|-{3,}\s*$"
+    r"|(?:def|class|import|from|return|async|const|let|var|function|public|private|static|struct|fn|func)\s.*[(:;{=.]"
+    r"|(?:if|for|while|with|elif|else|try|except|switch|case)\b.*[:{]\s*$"
+    r"|@\w+|//|/\*|\*/|</?\w[^>]*>|[\])}]+[;,)]*\s*$|[\w.\[\]\"']+\s*(?:[-+*/|:]?=|:=)\s*\S)"
+    r"|.*(?:[{};]|=>|->)\s*$|\s*[\w.]+\([^()]*\)\s*$"
+)
+# After the mark may come closing quotes and brackets; the next sentence does not begin in lower case.
+_END = re.compile(
+    r"[.!?…]+[\"'”’»)\]]*(?=\s+(?![a-z]))|[。！？｡]+[」』”’）\"']*|[!?]+[\"'”’)\]]*(?=\s)|[।؟]+(?=\s|$)"
+)
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(\"'“‘])(?:[A-Z]|(?:[A-Za-z]\.)+[A-Za-z]|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Gen|Col|Capt|Lt|Sen|Rep|Rev|Hon|No"
+    r"|vs|cf|al|approx|Fig|Eq|Sec|Ch|pp?|vol|ed|Inc|Ltd|Co|Corp|Mt|Ft|dept|est)$"
+)
+_ABBREVIATION_REACH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, a fenced block, a heading or a run of list lines, with its units in order."""
+
+    units: tuple[Span, ...]
+    heading: bool = False
+
+
+def sentences(text: str) -> list[Span]:
+    """The spans of the sentences, in order, that together hold all of the text that is not blank."""
+    return [span for block in blocks(text) for span in block.units]
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The paragraphs of a text; blank lines and headings part them, a fence keeps its blank lines inside."""
+    lines: list[Span] = []
+    fence = ""
+    for match in _LINE.finditer(text):
+        line, opened = match.group(), _FENCE.match(match.group())
+        if fence or opened:
+            mark = opened.group(1) if opened else ""
+            if not fence and lines:
+                yield _prose(text, lines)
+                lines = []
+            lines.append(match.span())
+            closes = bool(fence) and mark.startswith(fence) and line.strip() == mark
+            fence = "" if closes else fence or mark
+            if closes:
+                yield _fenced(text, lines)
+                lines = []
+        elif not line.strip() or _HEADING.match(line):
+            if lines:
+                yield _prose(text, lines)
+            lines = []
+            if line.strip():
+                yield Block((_trimmed(text, *match.span()),), heading=True)
+        else:
+            lines.append(match.span())
+    if lines:
+        yield _fenced(text, lines) if fence else _prose(text, lines)
+
+
+def _fenced(text: str, lines: list[Span]) -> Block:
+    return Block(tuple(_trimmed(text, *line) for line in lines if text[line[0] : line[1]].strip()))
+
+
+def _prose(text: str, lines: list[Span]) -> Block:
+    """Sentences run on over the lines of a paragraph; lines that stand alone do not."""
+    units: list[Span] = []
+    start = end = lines[0][0]
+    for low, high in lines:
+        if _ALONE.match(text, low, high):
+            units += _split(text, start, end)
+            units.append(_trimmed(text, low, high))
+            start = high
+        end = high
+    units += _split(text, start, end)
+    return Block(tuple(units))
+
+
+def _split(text: str, start: int, end: int) -> Iterator[Span]:
+    """The sentences between two places."""
+    for match in _END.finditer(text, start, end):
+        if match.group()[0] == "." and _is_abbreviation(text, start, match.start()):
+            continue
+        if text[start : match.end()].strip():
+            yield _trimmed(text, start, match.end())
+        start = match.end()
+    if text[start:end].strip():
+        yield _trimmed(text, start, end)
+
+
+def _is_abbreviation(text: str, start: int, dot: int) -> bool:
+    return _ABBREVIATION.search(text[max(start, dot - _ABBREVIATION_REACH) : dot]) is not None
+
+
+def _trimmed(text: str, start: int, end: int) -> Span:
+    """The span without the blanks at its ends."""
+    inside = text[start:end]
+    return start + len(inside) - len(inside.lstrip()), end - (len(inside) - len(inside.rstrip()))

@@ -1,0 +1,158 @@
+"""The terms of a text: one function for what is indexed and what is asked."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from functools import cache
+from itertools import chain, pairwise
+
+from weft.text.fold import fold
+from weft.text.scripts import CJK, HAN, INDIC, KANA, UNSPACED
+
+MAX_TERM = 64
+_CACHED_WORDS = 200_000
+_LONGEST_SPLIT = 128
+
+_LETTER = rf"[^\W_{UNSPACED}{INDIC}]"
+_WORD = re.compile(
+    rf"[A-Za-z](?:\+\+|#(?!\w))(?![+#])"
+    rf"|[$€£¥]?\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?(?![\w,])"
+    rf"|(?:[$€£¥](?=\d))?{_LETTER}+(?:(?:\.?_+|[.\-'’]|::){_LETTER}+)*"
+    rf"|[{CJK}]+|[{UNSPACED}]+|[{INDIC}]+"
+)
+_LOOSE_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670]")
+_JOINTS = re.compile(r"[_.\-]+|::")
+_INITIALS = re.compile(r"\w(?:\.\w)+")
+_HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+_CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]{2}|[^\W\d_]\d|\d[^\W\d_]")
+_UNSPACED_START = re.compile(f"[{UNSPACED}]")
+_LONE_HAN = re.compile(f"(?<![{HAN}])[{HAN}](?![{HAN}])")
+_HAS_KANA = re.compile(f"[{KANA}]")
+_SUFFIX = re.compile(r"'(?:s|re|ve|ll|d|m)?$")
+
+_ENGLISH_FILLERS = """
+    a about after all also am an and any are aren't as at be because been before being both but by can can't
+    cannot could couldn't did didn't do does doesn't doing don't down during each for from further had hadn't
+    has hasn't have haven't having he her here hers him his how i if in into is isn't it its itself just me more
+    most my no nor not of off on once only or other our ours out over own same she should shouldn't so some such
+    than that the their theirs them then there these they this those through to too under until up very was
+    wasn't we were weren't what when where which while who whom whose why will with won't would wouldn't you
+    your yours
+"""
+STOP_WORDS = frozenset(_ENGLISH_FILLERS.split())
+
+
+def analyze(text: str) -> list[str]:
+    """The terms of a text in order, duplicates kept, the same for indexing and for asking.
+
+    Stop words are left out, except on a line that has nothing else: a title such as "The Who" or the question
+    "to be or not to be" is then still found. The rule looks only at the line, so index and query agree.
+    """
+    if not text.isascii():
+        text = _LOOSE_ACCENTS.sub("", unicodedata.normalize("NFKC", text))
+    return list(chain.from_iterable(_line_terms(_WORD.findall(line)) for line in text.splitlines()))
+
+
+def _line_terms(words: list[str]) -> list[str]:
+    """The terms of a line's words, or the stop words themselves when there is nothing else."""
+    found = list(chain.from_iterable(map(_TERMS.__getitem__, words)))
+    return found or [_stem(plain) for word in words if (plain := _plain(word))]
+
+
+class _WordTerms(dict[str, tuple[str, ...]]):
+    """The terms of every word met so far; forgets all when full, which changes no answer."""
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        terms = tuple(dict.fromkeys(_limited(term) for term in _word_terms(word) if term))
+        if len(word) <= MAX_TERM and not _UNSPACED_START.match(word):
+            if len(self) >= _CACHED_WORDS:
+                self.clear()
+            self[word] = terms
+        return terms
+
+
+_TERMS = _WordTerms()
+
+
+def _word_terms(word: str) -> Iterable[str]:
+    """The terms of one word, the whole first; none for a stop word."""
+    if _UNSPACED_START.match(word):
+        return _unspaced_terms(word)
+    if word[-1] in "+#":
+        return [fold(word)]
+    if "," in word:
+        return _amount_terms(word.replace(",", ""))
+    if word[0] in "$€£¥":
+        return _amount_terms(word)
+    plain = _plain(word)
+    if plain in STOP_WORDS:
+        return []
+    return _identifier_terms(word.strip("_"), plain)
+
+
+def _plain(word: str) -> str:
+    """The folded word with straight apostrophes and without possessive or contracted endings."""
+    folded = fold(word).replace("’", "'")
+    return folded if folded in STOP_WORDS else _SUFFIX.sub("", folded)
+
+
+def _amount_terms(amount: str) -> list[str]:
+    return [amount, amount[1:]] if amount[0] in "$€£¥" else [amount]
+
+
+def _unspaced_terms(run: str) -> list[str]:
+    """Pairs of neighbouring characters; in Japanese also a Han character that stands alone among kana."""
+    folded = fold(run)
+    if len(folded) < 2:
+        return [folded]
+    terms = [first + second for first, second in pairwise(folded)]
+    if _HAS_KANA.search(folded):
+        terms += _LONE_HAN.findall(folded)
+    return terms
+
+
+def _identifier_terms(word: str, plain: str) -> list[str]:
+    """The whole word, then the stems of its parts when it is made of several."""
+    joined = plain.strip("_").replace("'", "")
+    if _INITIALS.fullmatch(joined) and not joined[0].isdecimal():
+        return [joined.replace(".", "")]
+    whole = joined if _JOINTS.search(joined) else _stem(joined)
+    if len(word) > _LONGEST_SPLIT:
+        return [whole]
+    if "'" in plain:
+        return [whole, *_kept_parts(plain.split("'")[1:])]
+    segments = _JOINTS.split(_SUFFIX.sub("", word.replace("’", "'")))
+    parts = [part for segment in segments for part in _humps(segment)]
+    return [whole] if len(parts) == 1 else [whole, *_kept_parts(map(fold, parts))]
+
+
+def _humps(segment: str) -> list[str]:
+    """The words inside camelCase, HTTPServer2 and utf8."""
+    return _HUMP.findall(segment) if _CAMEL.search(segment) else [segment]
+
+
+def _kept_parts(parts: Iterable[str]) -> list[str]:
+    """Stems of the parts that say something by themselves: no single letters, short numbers or stop words."""
+    return [_stem(part) for part in parts if len(part) > (2 if part.isdecimal() else 1) and part not in STOP_WORDS]
+
+
+def _stem(word: str) -> str:
+    return _stemmer()(word) if word.isascii() and word.isalpha() else word
+
+
+@cache
+def _stemmer() -> Callable[[str], str]:
+    from Stemmer import Stemmer
+
+    # Our own cache sits in front, so the stemmer's would only cost memory.
+    stem: Callable[[str], str] = Stemmer("english", 0).stemWord
+    return stem
+
+
+def _limited(term: str) -> str:
+    """The term, or a prefix and a fingerprint when it is too long to be worth its space."""
+    if len(term) <= MAX_TERM:
+        return term
+    from xxhash import xxh3_64_hexdigest
+
+    return f"{term[: MAX_TERM - 17]}~{xxh3_64_hexdigest(term.encode())}"
