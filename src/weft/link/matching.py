@@ -12,7 +12,7 @@ from weft.text.terms import STOP_WORDS
 _REACH: Final = 40
 _LAST_WORD: Final = re.compile(r"\w+\Z")
 _NEXT_WORD: Final = re.compile(r"[ ]([^\W\d_]\w*)")
-_SENTENCE_ENDS: Final = frozenset(".!?:;\n\"'([*#>-")
+_SENTENCE_ENDS: Final = frozenset(".!?:\n*#>-")
 
 
 @dataclass(frozen=True, slots=True)

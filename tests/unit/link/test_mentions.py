@@ -87,6 +87,7 @@ def test_only_whole_words_in_one_piece_match(text: str) -> None:
     [
         ("He joined Cactus in May.", 1.0),
         ("He joined. Cactus was loud.", 0.6),
+        ("He joined [[Cactus]] and (Cactus).", 1.0),
         ("a cactus grew", None),
         ("a CACTUS grew", None),
         ("at Cactus Records in Leeds", 0.3),
