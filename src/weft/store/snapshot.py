@@ -152,8 +152,8 @@ class SqliteSnapshot:
         result = np.zeros((len(passage_ids), embedder[1] if embedder else 0), np.float32)
         rows = self.connection.execute(
             "SELECT j.key, v.vector FROM json_each(?) j CROSS JOIN passages p ON p.id = j.value"
-            f" CROSS JOIN vectors v ON v.passage_id = p.id WHERE {self.visible.of('p')}",
-            (_json(passage_ids),),
+            f" CROSS JOIN vectors v ON v.passage_id = p.id AND length(v.vector) = ? WHERE {self.visible.of('p')}",
+            (_json(passage_ids), result.shape[1]),
         ).fetchall()
         if rows and embedder:
             stored = np.frombuffer(b"".join(vector for _, vector in rows), np.int8).astype(np.float32)

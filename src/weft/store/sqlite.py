@@ -28,7 +28,7 @@ from weft.store.snapshot import SqliteSnapshot, embedder_of
 from weft.store.statistics import ScannedStatistics, scanned_statistics
 from weft.store.status import read_status
 from weft.store.visibility import visibility_of
-from weft.store.write import apply_changes, declare_shared
+from weft.store.write import apply_changes, declare_shared, next_sequence
 
 FILE_NAME: Final = "weft.sqlite"
 _PAGE: Final = 500
@@ -115,10 +115,20 @@ class SqliteStore:
             if known and connection.execute("SELECT 1 FROM vectors LIMIT 1").fetchone():
                 raise EmbedderMismatch(
                     f"The vectors in {self.path} were made by {known[0]} ({known[1]} dimensions), not by {name} "
-                    f"({dimensions}). Use {known[0]} again, or index into a new folder with {name} (--store)."
+                    f"({dimensions}). Use {known[0]} again, index into a new folder (--store), or drop the "
+                    "vectors with forget_vectors() and index again."
                 )
             value = orjson.dumps([name, dimensions]).decode()
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (value,))
+
+    def forget_vectors(self) -> None:
+        """Drop all vectors and their embedder, and let the next indexing read and embed everything anew."""
+        with self._transaction() as connection:
+            sequence = next_sequence(connection)
+            connection.execute("DELETE FROM meta WHERE name = 'embedder'")
+            connection.execute("DELETE FROM vectors")
+            connection.execute("DELETE FROM units")
+            connection.execute("UPDATE nodes SET content_hash = '', changed = ?", (sequence,))
 
     def rebuild_derived(self) -> None:
         """Derive neighbour lists, names, facets and statistics anew from nodes, passages and edges."""
@@ -137,6 +147,11 @@ class SqliteStore:
                 raise InvalidInput(
                     f"A text cannot be stored because it is not valid Unicode ({error.reason}: "
                     f"{error.object[error.start : error.end]!r}). Decode it with errors='replace' first."
+                ) from error
+            except OverflowError as error:
+                raise InvalidInput(
+                    f"A number cannot be stored ({error}). Allowed are whole numbers of at most 64 bits with "
+                    "sign: correct the source that gave it."
                 ) from error
             finally:
                 if connection.in_transaction:
