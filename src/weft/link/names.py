@@ -124,8 +124,8 @@ def is_name(name: str) -> bool:
 
 def content_words(name: str) -> list[str]:
     """The words of a name that carry its meaning, as written, without punctuation around them."""
-    words = (_EDGES.sub("", word) for word in name.split())
-    return [word for word in words if word and fold_name(word) not in STOP_WORDS]
+    words = (word if word.isalnum() else _EDGES.sub("", word) for word in name.split())
+    return [word for word in words if word and word.lower() not in STOP_WORDS]
 
 
 def is_single(name: str) -> bool:
