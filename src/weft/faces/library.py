@@ -10,15 +10,15 @@ from typing import Self
 
 from weft.assemble import assemble
 from weft.embed import open_embedder
-from weft.errors import EmbedderMismatch, InvalidInput
+from weft.errors import EmbedderMismatch, InvalidInput, UnknownName
 from weft.gather import Desk, Observe
 from weft.ingest import Progress, Report, Workshop, ingest
-from weft.loading import load_profile
+from weft.loading import load_lenses, load_profile, with_lenses
 from weft.model import DEFAULT_TENANT, UNSET, Candidate, Context, Edge, Filter, Json, Node, Request, Unset, View
 from weft.ports import Embedder, NodeRow, Snapshot, StoreStatus
 from weft.profile import Fusion, Match, Probe, Profile
 from weft.retrieve import Found, search, understand
-from weft.sources import open_sources
+from weft.sources import gone_source, open_sources
 from weft.store import EmbeddedIndex, SqliteStore
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
@@ -32,7 +32,7 @@ class Weft:
         self.store = store
         self._index = index
         self._embed = embed
-        self._folders = tuple(folders)
+        self.folders = tuple(folders)
         self._profiles: dict[str, Profile] = {}
 
     @classmethod
@@ -63,8 +63,20 @@ class Weft:
     ) -> Report:
         """Read files or folders into the store; only what changed since last time is touched."""
         sources = [one for path in paths for one in open_sources(str(path), name=source, tenant=tenant)]
+        return ingest(sources, self._workshop(), tenant, progress)
+
+    def remove_source(
+        self, name: str, *, tenant: str = DEFAULT_TENANT, progress: Progress | None = None
+    ) -> Report:
+        """Remove everything that indexing the source of that name had brought."""
+        if not self.store.units(tenant, name):
+            hint = f"Sources are removed from the tenant they were indexed for, here {tenant!r}."
+            raise UnknownName("source", name, self.status().by_source, hint)
+        return ingest([gone_source(name)], self._workshop(), tenant, progress)
+
+    def _workshop(self) -> Workshop:
         count, _ = counter_for(DEFAULT_ENCODING)
-        return ingest(sources, Workshop(self.store, self._index, self._embed, count), tenant, progress)
+        return Workshop(self.store, self._index, self._embed, count)
 
     def context(
         self,
@@ -159,10 +171,29 @@ class Weft:
         """Counts and versions."""
         return self.store.status(None if tenants is None else View(tuple(tenants)))
 
+    def index_status(self) -> Mapping[str, str | int]:
+        """How far the derived search has come, and its size."""
+        return self._index.status()
+
+    def holds(self, tenant: str) -> bool:
+        """Whether a tenant has anything to search."""
+        with self.store.snapshot(View((tenant,))) as snapshot:
+            return snapshot.statistics([]).passages > 0
+
+    def verify(self) -> tuple[str, ...]:
+        """What is inconsistent in the store, in words; nothing when it is sound."""
+        return self.store.verify()
+
+    def repair(self) -> None:
+        """Derive anew whatever is derived: statistics, neighbour lists, names and the search index."""
+        self.store.rebuild_derived()
+        self._index.rebuild(self.store)
+
     def profile(self, name: str) -> Profile:
-        """A profile by name, from the given folders, the store's own, or the built-in ones."""
+        """A profile by name from the given folders, the store's own or the built-in ones, with the user's lenses."""
         if name not in self._profiles:
-            self._profiles[name] = load_profile(name, self._folders)
+            lenses = [lens for folder in reversed(self.folders) for lens in load_lenses(folder)]
+            self._profiles[name] = with_lenses(load_profile(name, self.folders), lenses)
         return self._profiles[name]
 
     @contextmanager
@@ -178,8 +209,8 @@ class Weft:
         if made_by != (self._embed.name, self._embed.dimensions):
             raise EmbedderMismatch(
                 f"The store's vectors were made by {made_by[0]!r} ({made_by[1]} dimensions), but "
-                f"{self._embed.name!r} ({self._embed.dimensions}) is in use. Open the store with the embedder it was "
-                "made with, or index again into a new store to change it."
+                f"{self._embed.name!r} ({self._embed.dimensions}) is in use. Open the store with the embedder it "
+                "was made with, or index again into a new store to change it."
             )
         return self._embed
 

@@ -127,6 +127,12 @@ class EmbeddedIndex:
         with self._writing(self._busy_seconds), store.everything() as snapshot:
             return catch_up(self._folder, snapshot)
 
+    def rebuild(self, store: Store) -> int:
+        """Derive everything anew from the store and return the sequence reached."""
+        self._report_damage(self._lexical)
+        self._report_damage(self._vectors)
+        return self.catch_up(store)
+
     def _caught_up_for_others(self) -> bool:
         """Catch up if nobody is doing so and the folder takes writes; whether it was done."""
         if self._store is None:
