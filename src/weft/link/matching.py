@@ -37,15 +37,18 @@ class Matcher:
         kind = Implementation.ContiguousNFA
         self._automaton = AhoCorasick(self._names, implementation=kind, store_patterns=False)
 
-    def find(self, text: str) -> list[Match]:
-        """The names in the text from left to right, without overlaps, longer ones before those inside them."""
+    def find(self, text: str, own: tuple[str, str] | None = None) -> list[Match]:
+        """The names in the text from left to right, without overlaps, longer ones before those inside them.
+
+        Names of the node that the text belongs to (`own`: its tenant and key) do not count and hide nothing.
+        """
         folded, places = fold_text(text)
         spans = [
             (start, -end, index)
             for index, start, end in self._automaton.find_matches_as_indexes(folded, overlapping=True)
             if self._stands_alone(folded, index, start, end)
         ]
-        return self._longest(text, places, sorted(spans)) if spans else []
+        return self._longest(text, places, sorted(spans), own) if spans else []
 
     def holds_any(self, text: str) -> bool:
         """Whether any of the names stands in the text, whatever its case."""
@@ -59,7 +62,9 @@ class Matcher:
             return False
         return end == len(folded) or open_end or not _is_word(folded[end])
 
-    def _longest(self, text: str, places: list[int] | None, spans: list[tuple[int, int, int]]) -> list[Match]:
+    def _longest(
+        self, text: str, places: list[int] | None, spans: list[tuple[int, int, int]], own: tuple[str, str] | None
+    ) -> list[Match]:
         matches: list[Match] = []
         reached = 0
         for start, negative_end, index in spans:
@@ -67,7 +72,8 @@ class Matcher:
                 continue
             low, high = (start, -negative_end) if places is None else (places[start], places[-negative_end])
             surface = " ".join(text[low:high].split())
-            owners = self._judge(index, surface, setting_of(text, low, high))
+            judged = self._judge(index, surface, setting_of(text, low, high))
+            owners = tuple(one for one in judged if (one[0].tenant, one[0].key) != own)
             if owners:
                 matches.append(Match(owners, len(self._owners[index]), surface, low, high))
                 reached = -negative_end

@@ -172,11 +172,11 @@ def _text(node: Node) -> str:
 def _edges(node: Node, matcher: Matcher) -> Iterator[Edge]:
     """One edge to each node that the text names, strongest match first seen, in the order of the text."""
     best: dict[tuple[str, str], tuple[float, Match]] = {}
-    for match in matcher.find(_text(node)):
+    for match in matcher.find(_text(node), (node.tenant, node.key)):
         for owner, sure in match.owners:
             target = (owner.tenant, owner.key)
             weight = sure / match.sharers
-            if target != (node.tenant, node.key) and weight > best.get(target, (0.0, match))[0]:
+            if weight > best.get(target, (0.0, match))[0]:
                 best[target] = (weight, match)
         if len(best) >= MOST_TARGETS:
             break

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntFlag
 from typing import Final
+from unicodedata import normalize
 
 from weft.link.folding import fold_name
 from weft.model import Node
@@ -110,12 +111,12 @@ def certainty(owner: Owner, surface: str, setting: Setting) -> float:
     is probably part of a longer name (the United of United States).
     """
     written = owner.written
-    same = _same_case(surface, written)
     content = content_words(written)
     if len(content) > 1 or UNSPACED_CHARACTER.search(written):
+        same = _same_case(_without_article(surface), _without_article(written))
         return owner.confidence * (1.0 if same else OTHER_CASE)
     if not content:
-        return owner.confidence if same else 0.0
+        return owner.confidence if _same_case(surface, written) else 0.0
     return _single(owner, surface, setting)
 
 
@@ -140,6 +141,7 @@ def _without_article(name: str) -> str:
 def _same_case(left: str, right: str) -> bool:
     if left == right:
         return True
+    left, right = normalize("NFC", left), normalize("NFC", right)
     return len(left) == len(right) and all(a.isupper() == b.isupper() for a, b in zip(left, right, strict=True))
 
 

@@ -38,7 +38,10 @@ def placeholders(template: str) -> tuple[str, ...]:
 
 def is_given(values: Mapping[str, Json], name: str | None) -> bool:
     """Whether a `when` holds: no name, or a parameter that is neither missing, empty nor false."""
-    return name is None or values.get(name) not in (None, False, "")
+    if name is None:
+        return True
+    value = values.get(name)
+    return value is not None and value is not False and value != ""
 
 
 def malformed(template: str) -> tuple[str, ...]:

@@ -41,25 +41,30 @@ def body_of(item: Item, code: bool = False, limit: int | None = None) -> Body | 
     node = item.candidate.node
     if item.detail is Detail.SUMMARY and not item.spans:
         return _summary(node, code)
-    spans = item.spans if item.detail is not Detail.WHOLE and item.spans else ((0, len(node.text)),)
-    return _quoted(node, _joined(spans, node.text), code, limit)
+    if item.detail is Detail.WHOLE or not item.spans:
+        return _quoted(node, (_trimmed(0, len(node.text), node.text),), code, limit)
+    return _quoted(node, _joined(item.spans, node.text), code, limit)
 
 
-def quoted_lines(node: Node, run: Run, texts: Iterable[str]) -> list[Line]:
+def quoted_lines(node: Node, run: Run, text: str) -> list[Line]:
     """The printed form of a run, line by line, each marked verbatim when nothing was changed in it."""
     key, tenant, origin, first = node.key, node.tenant, node.origin, run.first_line
+    printed = text.split("\n")
     if first is None:
-        return [Line(text, key, tenant, origin) for text in texts]
+        return [Line(line, key, tenant, origin) for line in printed]
+    if text is run.raw:
+        return [Line(line, key, tenant, origin, number, True) for number, line in enumerate(printed, first)]
+    stored = [line.removesuffix("\r") for line in run.raw.split("\n")]
     return [
-        Line(text, key, tenant, origin, first + offset, text == raw or text == raw.removesuffix("\r"))
-        for offset, (text, raw) in enumerate(zip(texts, run.raw.split("\n"), strict=True))
+        Line(line, key, tenant, origin, number, line == was)
+        for number, (line, was) in enumerate(zip(printed, stored, strict=True), first)
     ]
 
 
 def text_run(text: str) -> Body | None:
     """A body of words that stand beside the node's text, such as its summary."""
-    stripped = text.strip()
-    return Body((Run(clean(stripped), stripped),)) if stripped else None
+    stripped = clean(text).strip()
+    return Body((Run(stripped, text.strip()),)) if stripped else None
 
 
 def _summary(node: Node, code: bool) -> Body | None:
@@ -81,7 +86,7 @@ def _quoted(node: Node, spans: Sequence[Span], code: bool, limit: int | None) ->
         counted = start
         raw = text[start:end]
         runs.append(Run(clean(raw), raw, line))
-    if not runs:
+    if not any(run.text.strip() for run in runs):
         return None
     return Body(tuple(runs), bool(text[: shown[0][0]].strip()), bool(text[shown[-1][1] :].strip()), code)
 
@@ -99,6 +104,8 @@ def _joined(spans: Iterable[Span], text: str) -> list[Span]:
 
 
 def _trimmed(start: int, end: int, text: str) -> Span:
+    if text[start:end].isspace():
+        return start, start
     blank = _BLANK_LINES.match(text, start, end)
     start = blank.end() if blank else start
     return start, start + len(text[start:end].rstrip())

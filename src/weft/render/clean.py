@@ -16,13 +16,15 @@ _SPACES: Final = frozenset("\x0b\x0c\r\x85\u2028\u2029")
 
 def clean(text: str) -> str:
     """The text as it may be printed, with the same number of newlines (the same object when nothing changes)."""
-    if _UNPRINTABLE.search(text) is None:
+    if text.replace("\n", "").isprintable() or _UNPRINTABLE.search(text) is None:
         return text
     return _UNPRINTABLE.sub(_replacement, _TERMINAL.sub("", text.replace("\r\n", "\n")))
 
 
 def one_line(text: str) -> str:
     """The text cleaned and on one line, every run of white space a single space."""
+    if text.isprintable() and "  " not in text:
+        return text.strip()
     return " ".join(clean(text).split())
 
 

@@ -25,7 +25,7 @@ def quoted(node: Node, body: Body | None, gap: str, guard: Callable[[str], str])
     for index, run in enumerate(body.runs):
         if index or body.gap_before:
             lines.append(Line(gap))
-        lines += quoted_lines(node, run, guard(run.text).split("\n"))
+        lines += quoted_lines(node, run, guard(run.text))
     if body.gap_after:
         lines.append(Line(gap))
     return lines

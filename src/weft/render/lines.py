@@ -70,12 +70,12 @@ def _continues(line: Line, following: Line) -> bool:
 def _entry(lines: Sequence[Line], start: int, end: int) -> ManifestEntry:
     first, last = lines[start], lines[end - 1]
     return ManifestEntry(
-        first_line=start + 1,
-        last_line=end,
-        key=first.key,
-        tenant=first.tenant,
-        origin=first.origin,
-        source_first_line=first.source_line,
-        source_last_line=last.source_line,
-        verbatim=first.verbatim,
+        start + 1,
+        end,
+        first.key,
+        first.tenant,
+        first.origin,
+        first.source_line,
+        last.source_line,
+        first.verbatim,
     )

@@ -117,14 +117,14 @@ def _lines(node: Node, piece: Piece, style: ItemStyle) -> Sequence[Line]:
 
 
 def _prose(node: Node, piece: Prose) -> list[Line]:
-    if not piece.lead or piece.body is None or piece.body.gap_before:
-        return between(node, piece.lead, quoted(node, piece.body, GAP, guarded), piece.tail)
-    first, *others = piece.body.runs
-    behind = Body((first,), gap_after=piece.body.gap_after and not others)
-    lines = quoted(node, behind, GAP, guarded_behind)
-    if others:
-        lines += quoted(node, Body(tuple(others), True, piece.body.gap_after), GAP, guarded)
-    return between(node, piece.lead, lines, piece.tail)
+    return between(node, piece.lead, quoted(node, piece.body, GAP, _guard_for(piece)), piece.tail)
+
+
+def _guard_for(piece: Prose) -> Callable[[str], str]:
+    """A tail would spoil a fence that closes on the last line, a lead one that opens on the first."""
+    if piece.tail:
+        return escaped
+    return guarded_behind if piece.lead else guarded
 
 
 def _fenced(node: Node, body: Body) -> list[Line]:

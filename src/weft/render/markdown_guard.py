@@ -23,6 +23,8 @@ _HAZARD: Final = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
+_SUSPECT_FIRST: Final = re.compile(r"[ \t]*[-#=*_`~<\[>+\d]")
+_SUSPECT: Final = re.compile(r"\n[ \t]*[-#=*_`~<\[>+\d]")  # begins with a literal, so that it is searched quickly
 _COMMENT: Final = "<!--"
 _OPENING: Final = re.compile(r"(`{3,8}|~{3,8})(?![`~])(?:(?<=`)[^`]*|(?<=~).*)")
 _CLOSING: Final = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*")
@@ -32,7 +34,7 @@ _BACKTICKS: Final = re.compile("`{3,}")
 
 def guarded(text: str) -> str:
     """The text with a backslash before whatever could pass for ours; fences that close within it may stay."""
-    if _HAZARD.search(text) is None and _COMMENT not in text:
+    if _COMMENT not in text and not _SUSPECT_FIRST.match(text) and not _SUSPECT.search(text):
         return text
     if "```" not in text and "~~~" not in text:
         return escaped(text)
@@ -47,6 +49,8 @@ def guarded_behind(text: str) -> str:
 
 def escaped(text: str) -> str:
     """The text with every hazard at the start of a line escaped, fences included."""
+    if _COMMENT not in text and not _SUSPECT_FIRST.match(text) and not _SUSPECT.search(text):
+        return text
     return _HAZARD.sub(r"\1\\", text).replace(_COMMENT, "\\" + _COMMENT)
 
 

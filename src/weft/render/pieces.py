@@ -111,7 +111,7 @@ def _line(item: Item, block: Block, dialect: Dialect) -> Piece | None:
     asked = before.asked + after.asked + bool(text)
     if asked and not (before.found or after.found or body):
         return None
-    return Prose("line", body, before.text, after.text)
+    return Prose("line", body, before.text if body else before.text.rstrip(), after.text.rstrip())
 
 
 def _form(block: Block, dialect: Dialect) -> str:

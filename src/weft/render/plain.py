@@ -24,12 +24,16 @@ _HAZARD: Final = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
+_SUSPECT_FIRST: Final = re.compile(r"[ \t]*[-=\[SsNn]")
+_SUSPECT: Final = re.compile(r"\n[ \t]*[-=\[SsNn]")  # begins with a literal, so that it is searched quickly
 _LIKE_A_TITLE: Final = re.compile(r"(\A|\n[ \t]*\n)(?=[^\n]*\S \[[^\[\]\n]+\][ \t]*$)", re.MULTILINE)
 
 
 def guarded(text: str) -> str:
     """The text with a backslash before each line that could pass for one of ours."""
-    return _LIKE_A_TITLE.sub(r"\1\\", _HAZARD.sub(r"\\", text))
+    if _SUSPECT_FIRST.match(text) or _SUSPECT.search(text):
+        text = _HAZARD.sub(r"\\", text)
+    return _LIKE_A_TITLE.sub(r"\1\\", text) if "]" in text else text
 
 
 DIALECT: Final = Dialect(marks=False, guard=guarded)

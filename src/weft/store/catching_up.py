@@ -20,19 +20,20 @@ _COMMIT: Final = 50_000
 Writer = LexicalWriter | VectorWriter
 
 
-def catch_up(folder: Path, snapshot: Snapshot) -> int:
+def catch_up(folder: Path, snapshot: Snapshot, intact: set[tuple[int, str]]) -> int:
     """Bring the files in the folder up to the snapshot and return its sequence; the caller holds the lock.
 
     Files that are missing, damaged, of another format, of another store or beyond the snapshot start anew.
+    `intact` remembers which vectors were found to be as they were written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / DAMAGED).exists():
         _forget(folder)
     try:
-        _write(folder, snapshot)
+        _write(folder, snapshot, intact)
     except Damaged:
         _forget(folder)
-        _write(folder, snapshot)
+        _write(folder, snapshot, intact)
     return snapshot.sequence
 
 
@@ -43,8 +44,8 @@ def _forget(folder: Path) -> None:
     (folder / DAMAGED).unlink(missing_ok=True)
 
 
-def _write(folder: Path, snapshot: Snapshot) -> None:
-    progress, state = _lexical_progress(folder, snapshot), _vector_state(folder, snapshot)
+def _write(folder: Path, snapshot: Snapshot, intact: set[tuple[int, str]]) -> None:
+    progress, state = _lexical_progress(folder, snapshot), _vector_state(folder, snapshot, intact)
     since = min(progress.sequence, state.progress.sequence)
     writers: list[Writer] = []
     with contextlib.ExitStack() as stack:
@@ -70,7 +71,7 @@ def _pages(snapshot: Snapshot, since: int, writers: list[Writer]) -> Iterator[in
             if writer.progress.sequence < since:
                 writer.add(page.changed_nodes, page.passages)
         pending += len(page.passages)
-        if page.complete or pending >= _COMMIT:
+        if since == snapshot.sequence or pending >= _COMMIT:
             pending = 0
             yield since
 
@@ -83,10 +84,10 @@ def _lexical_progress(folder: Path, snapshot: Snapshot) -> Progress:
     return progress if _continues(progress, snapshot) else Progress(snapshot.identity)
 
 
-def _vector_state(folder: Path, snapshot: Snapshot) -> vectors.VectorState:
+def _vector_state(folder: Path, snapshot: Snapshot, intact: set[tuple[int, str]]) -> vectors.VectorState:
     dimensions = (snapshot.embedder() or ("", 0))[1]
     try:
-        state = vectors.open_generation(folder).state
+        state = vectors.open_generation(folder, intact).state
     except Damaged:
         return started(folder, snapshot.identity, dimensions)
     if _continues(state.progress, snapshot) and state.dimensions == dimensions:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def matching_ids(connection: sqlite3.Connection, visible: Visibility, wanted: Filter) -> "Ids":
-    """Sorted ids of visible nodes that have one of the kinds, one of the sources, one of the tags, all the fields,
+    """Sorted ids of visible nodes that have one of the kinds, one of the sources, all the tags, all the fields,
     and lie within the times and the sequence; a node without a time or place in it fails where one is asked for.
     """
     groups = list(_facet_groups(wanted))
@@ -33,9 +33,11 @@ def matching_ids(connection: sqlite3.Connection, visible: Visibility, wanted: Fi
 
 
 def _facet_groups(wanted: Filter) -> Iterator[list[str]]:
-    for prefix, values in (("kind", wanted.kinds), ("tag", wanted.tags), ("source", wanted.sources)):
+    for prefix, values in (("kind", wanted.kinds), ("source", wanted.sources)):
         if values:
             yield [f"{prefix}:{value}" for value in values]
+    for tag in wanted.tags:
+        yield [f"tag:{tag}"]
     for name, value in wanted.where:
         if len(value) <= LONGEST_FACET_VALUE:
             yield [f"field:{name}={value}"]

@@ -24,6 +24,7 @@ from weft.store.catching_up import DAMAGED, LEXICAL, catch_up
 from weft.store.generations import G, Generations
 from weft.store.overlay import NOTHING, PAGE, Overlay, changes_after, earlier_state
 from weft.store.progress import Damaged
+from weft.store.records import LONGEST_FACET_VALUE
 from weft.store.scope import Scope, cut_at_tie
 from weft.vectors import quantise
 
@@ -42,9 +43,12 @@ class EmbeddedIndex:
 
     def __init__(self, folder: Path, store: Store | None = None, busy_seconds: float = 60.0) -> None:
         self._folder, self._store, self._busy_seconds = folder, store, busy_seconds
+        self._intact: set[tuple[int, str]] = set()
         words = folder / LEXICAL
         self._lexical = Generations(words / "meta.json", partial(lexical.open_generation, words))
-        self._vectors = Generations(vectors.state_path(folder), partial(vectors.open_generation, folder))
+        self._vectors = Generations(
+            vectors.state_path(folder), partial(vectors.open_generation, folder, self._intact)
+        )
         self._overlays: OrderedDict[Any, Overlay] = OrderedDict()
         self._overlay_lock = threading.Lock()
         self._writer_lock = threading.Lock()
@@ -59,7 +63,7 @@ class EmbeddedIndex:
         generation, overlay, notes = self._pinned(self._lexical, snapshot)
         found = []
         if generation:
-            scope = Scope(snapshot.view, filter, overlay.masked)
+            scope = Scope(snapshot.view, filter, overlay.masked, _judged_for_terms(snapshot, filter))
             try:
                 found.append(generation.search(weights, scope, limit))
             except Damaged:
@@ -80,7 +84,7 @@ class EmbeddedIndex:
         generation, overlay, notes = self._pinned(self._vectors, snapshot)
         found = []
         if generation and generation.state.dimensions == len(query):
-            scope = Scope(snapshot.view, filter, overlay.masked, _judged(snapshot, filter))
+            scope = Scope(snapshot.view, filter, overlay.masked, _judged_for_rows(snapshot, filter))
             found.append(generation.search(query, scope, limit))
         if len(overlay.ids):
             found.append(overlay.semantic(query, _passing(snapshot, filter), limit))
@@ -125,7 +129,7 @@ class EmbeddedIndex:
         """Bring the derived files up to the store's sequence and return it."""
         self._store = store
         with self._writing(self._busy_seconds), store.everything() as snapshot:
-            return catch_up(self._folder, snapshot)
+            return catch_up(self._folder, snapshot, self._intact)
 
     def rebuild(self, store: Store) -> int:
         """Derive everything anew from the store and return the sequence reached."""
@@ -139,7 +143,7 @@ class EmbeddedIndex:
             return False
         try:
             with self._writing(0.0), self._store.everything() as snapshot:
-                catch_up(self._folder, snapshot)
+                catch_up(self._folder, snapshot, self._intact)
         except (StoreBusy, StoreReadOnly):
             return False
         return True
@@ -217,7 +221,13 @@ def _passing(snapshot: Snapshot, filter: Filter) -> "Ids | None":
     return None if filter.empty else snapshot.matching(filter)
 
 
-def _judged(snapshot: Snapshot, filter: Filter) -> "Ids | None":
+def _judged_for_terms(snapshot: Snapshot, filter: Filter) -> "Ids | None":
+    """Nodes that hold the field values that are too long to be facets, or None when none is asked for."""
+    long = tuple(pair for pair in filter.where if len(pair[1]) > LONGEST_FACET_VALUE)
+    return snapshot.matching(Filter(where=long)) if long else None
+
+
+def _judged_for_rows(snapshot: Snapshot, filter: Filter) -> "Ids | None":
     """Nodes that pass the parts of a filter for which the vector rows have no column."""
     return snapshot.matching(Filter(tags=filter.tags, where=filter.where)) if filter.tags or filter.where else None
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from weft.model import Filter, View
 from weft.store.progress import Damaged, Progress, unpacked
+from weft.store.records import LONGEST_FACET_VALUE
 from weft.store.scope import EQUAL, TIES, Scope, cut_at_tie, microseconds
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class LexicalGeneration:
         tantivy = engine()
         terms = [(tantivy.Occur.Should, self._term(term, weight)) for term, weight in weights.items()]
         query = tantivy.Query.boolean_query(terms)
-        conditions = _conditions(self.index.schema, scope.view, scope.filter, self.progress.names)
+        conditions = _conditions(self.index.schema, scope, self.progress.names)
         if not conditions:
             return query
         zero = [tantivy.Query.const_score_query(condition, 0.0) for condition in conditions]
@@ -88,16 +88,18 @@ def inverse_frequency(passages: int, frequency: int) -> float:
     return math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5))
 
 
-def _conditions(schema: Any, view: View, filter: Filter, tenants: Sequence[str]) -> list[Any]:
+def _conditions(schema: Any, scope: Scope, tenants: Sequence[str]) -> list[Any]:
     """What a document must satisfy to be seen through the view and the filter, as engine queries."""
-    query = engine().Query
+    query, view, filter = engine().Query, scope.view, scope.filter
     facet = [
         [f"kind:{kind}" for kind in filter.kinds],
         [f"source:{source}" for source in filter.sources],
         *([f"tag:{tag}"] for tag in filter.tags),
-        *([f"field:{name}={value}"] for name, value in filter.where),
+        *([f"field:{name}={value}"] for name, value in filter.where if len(value) <= LONGEST_FACET_VALUE),
     ]
     conditions = [query.term_set_query(schema, "facet", names) for names in facet if names]
+    if scope.nodes is not None:
+        conditions.append(query.term_set_query(schema, "node", scope.nodes.tolist()))
     if not set(tenants) <= set(view.tenants):
         conditions.append(query.term_set_query(schema, "tenant", list(view.tenants)))
     bounds = (

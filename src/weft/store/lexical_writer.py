@@ -46,7 +46,7 @@ class LexicalWriter:
         """Make what was added visible, together with the sequence that it reaches."""
         self.progress = self.progress.advanced(sequence, sorted(set(self._pending)))
         marker = engine().Document()
-        marker.add_unsigned("marker", 1)
+        marker.add_integer("marker", 1)
         marker.add_bytes("progress", packed(self.progress))
         with reported():
             self._writer.delete_documents_by_term("marker", 1)
@@ -66,8 +66,8 @@ def _document(passage: TailPassage) -> Any:
     document.add_text("tenant", passage.tenant)
     for facet in passage.facets:
         document.add_text("facet", facet)
-    document.add_unsigned("passage", passage.id)
-    document.add_unsigned("node", passage.node_id)
+    document.add_integer("passage", passage.id)
+    document.add_integer("node", passage.node_id)
     numbers = (
         ("position", position_of(passage)),
         ("sequence", passage.sequence),
@@ -88,15 +88,16 @@ def words_of(passage: TailPassage) -> str:
 
 @cache
 def _schema() -> Any:
+    # Integers are signed: deleting by the term of an unsigned field does nothing in this engine.
     builder = engine().SchemaBuilder()
     builder.add_text_field("terms", tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("facet", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("tenant", tokenizer_name="raw", index_option="basic")
-    builder.add_unsigned_field("passage", fast=True)
-    builder.add_unsigned_field("node", indexed=True, fast=True)
+    builder.add_integer_field("passage", fast=True)
+    builder.add_integer_field("node", indexed=True, fast=True)
     builder.add_integer_field("position", fast=True)
     builder.add_integer_field("sequence", fast=True)
     builder.add_integer_field("time", fast=True)
-    builder.add_unsigned_field("marker", indexed=True)
+    builder.add_integer_field("marker", indexed=True)
     builder.add_bytes_field("progress", stored=True)
     return builder.build()

@@ -14,7 +14,7 @@ APPLICATION_ID: Final = 0x57454654  # "WEFT": tells our files from any other SQL
 # Importance is apart from `nodes`, because a linker rewrites it for all nodes at once.
 _FIRST: Final = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-INSERT INTO meta VALUES ('sequence', 0);
+INSERT INTO meta VALUES ('sequence', 0), ('identity', lower(hex(randomblob(16))));
 CREATE TABLE tenants (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE kinds (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE edge_types (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);

@@ -34,6 +34,12 @@ class SqliteSnapshot:
         self._scan = scan
 
     @cached_property
+    def identity(self) -> str:
+        """What tells this store from every other; derived files carry it."""
+        row = self.connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
+        return str(row[0]) if row else ""
+
+    @cached_property
     def _kinds(self) -> dict[int, str]:
         return names_by_number(self.connection, "kinds")
 

@@ -5,12 +5,15 @@ are listed as dead until the folder is written anew. A state file, replaced in o
 dead rows count, so a reader never sees a half-written append.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import orjson
+import xxhash
 
 from weft.store.progress import Damaged, Progress, packed, unpacked
 from weft.store.scope import Scope, cut_at_tie, microseconds
@@ -29,6 +32,7 @@ EXACT_ROWS: Final = 262_144
 _EXACT_SOME: Final = 131_072
 _PROMISING: Final = 4096
 _BLOCK: Final = 32_768
+DIGESTED: Final = 16_384
 COLUMNS: Final = {
     "passage": "<i8",
     "node": "<i8",
@@ -51,6 +55,8 @@ class VectorState:
     dimensions: int = 0
     rows: int = 0
     dead: int = 0
+    digests: tuple[str, ...] = ()
+    """One for each block of rows, over all columns, and a last one for the list of dead rows."""
 
 
 def state_path(folder: Path) -> Path:
@@ -69,17 +75,18 @@ def read_state(folder: Path) -> VectorState:
         fields = orjson.loads(state_path(folder).read_bytes())
         progress = unpacked(fields["progress"].encode())
         counts = [int(fields[name]) for name in ("epoch", "dimensions", "rows", "dead")]
+        digests = tuple(map(str, fields["digests"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise Damaged(str(error)) from error
     if progress is None or min(counts) < 0:
         raise Damaged("no state of this format is recorded")
-    return VectorState(progress, *counts)
+    return VectorState(progress, counts[0], counts[1], counts[2], counts[3], digests)
 
 
 def packed_state(state: VectorState) -> bytes:
     """The state as JSON."""
     counts = {name: getattr(state, name) for name in ("epoch", "dimensions", "rows", "dead")}
-    return orjson.dumps({"progress": packed(state.progress).decode(), **counts})
+    return orjson.dumps({"progress": packed(state.progress).decode(), **counts, "digests": state.digests})
 
 
 def mapped(folder: Path, name: str, state: VectorState) -> "NDArray[Any]":
@@ -200,15 +207,39 @@ def sign_distances(signs: "NDArray[np.uint64]", query: "NDArray[np.uint64]") -> 
     return distances
 
 
-def open_generation(folder: Path) -> VectorGeneration:
-    """The newest rows in the folder; raises Damaged when they cannot be read."""
+def digests_of(columns: "Mapping[str, NDArray[Any]]", from_row: int = 0) -> tuple[str, ...]:
+    """The digests of the blocks of rows from the one that holds `from_row` on, and of the dead rows."""
+    rows = len(columns["passage"])
+    blocks = []
+    for start in range(from_row // DIGESTED * DIGESTED, rows, DIGESTED):
+        digest = xxhash.xxh3_64()
+        for name in ("values", "signs", *COLUMNS):
+            digest.update(columns[name][start : start + DIGESTED].data)
+        blocks.append(digest.hexdigest())
+    return (*blocks, xxhash.xxh3_64(columns["dead"].data).hexdigest())
+
+
+def open_columns(folder: Path, state: VectorState) -> "dict[str, NDArray[Any]]":
+    """All columns by name."""
+    return {name: mapped(folder, name, state) for name in ("values", "signs", *COLUMNS, "dead")}
+
+
+def open_generation(folder: Path, intact: set[tuple[int, str]] | None = None) -> VectorGeneration:
+    """The newest rows in the folder; raises Damaged when they cannot be read or are not what was written.
+
+    `intact` remembers what was already checked, so that opening again after a small write is quick.
+    """
     state = read_state(folder)
-    columns = {name: mapped(folder, name, state) for name in ("values", "signs", *COLUMNS)}
+    columns = open_columns(folder, state)
+    known = set() if intact is None else intact
+    if any((state.epoch, digest) not in known for digest in state.digests):
+        checked = len(list(takewhile(lambda digest: (state.epoch, digest) in known, state.digests[:-1])))
+        if digests_of(columns, checked * DIGESTED) != state.digests[checked:]:
+            raise Damaged("columns differ from what was written")
+        known.update((state.epoch, digest) for digest in state.digests)
     alive: Mask | None = None
     if state.dead:
-        dead = mapped(folder, "dead", state)
-        if dead.min() < 0 or dead.max() >= state.rows:
-            raise Damaged("dead rows beyond the last row")
+        dead = columns["dead"]
         alive = np.ones(state.rows, dtype=np.bool_)
         alive[dead] = False
     return VectorGeneration(state, columns, alive)

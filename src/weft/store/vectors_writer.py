@@ -15,9 +15,12 @@ from weft.store.scope import microseconds, position_of
 from weft.store.vectors import (
     ABSENT,
     COLUMNS,
+    DIGESTED,
     VectorState,
     columns_path,
+    digests_of,
     mapped,
+    open_columns,
     packed_state,
     signs_of,
     state_path,
@@ -36,6 +39,7 @@ class VectorWriter:
 
     def __init__(self, folder: Path, state: VectorState) -> None:
         self._folder, self._state = folder, state
+        self._digested = state.rows
         self._pending: list[int] = []
 
     @property
@@ -65,9 +69,16 @@ class VectorWriter:
         stale = None
         if self._state.dead > max(_DEAD_SPARED, _DEAD_SHARE * self._state.rows):
             stale, self._state = columns_path(self._folder, self._state.epoch), self._compacted()
+        self._digest()
         save(self._folder, self._state)
         if stale:
             shutil.rmtree(stale, ignore_errors=True)
+
+    def _digest(self) -> None:
+        """Bring the digests up to the rows written since they were last taken."""
+        kept = self._state.digests[: self._digested // DIGESTED]
+        taken = digests_of(open_columns(self._folder, self._state), self._digested)
+        self._state, self._digested = replace(self._state, digests=(*kept, *taken)), self._state.rows
 
     def _bury(self, nodes: Sequence[int]) -> None:
         """List the rows of these nodes as dead."""
@@ -97,6 +108,7 @@ class VectorWriter:
         target = fresh_columns(self._folder, compact.epoch)
         for name in ("values", "signs", *COLUMNS):
             mapped(self._folder, name, self._state)[alive].tofile(target / name)
+        self._digested = 0
         return compact
 
 
@@ -114,6 +126,7 @@ def started(folder: Path, identity: str, dimensions: int) -> VectorState:
     epochs = [int(path.name.removeprefix("vectors-")) for path in older if path.name[8:].isdigit()]
     state = VectorState(Progress(identity), max(epochs, default=0) + 1, dimensions)
     fresh_columns(folder, state.epoch)
+    state = replace(state, digests=digests_of(open_columns(folder, state)))
     save(folder, state)
     for path in older:
         shutil.rmtree(path, ignore_errors=True)

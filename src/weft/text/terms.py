@@ -17,7 +17,7 @@ _LETTER = rf"[^\W_{UNSPACED}{INDIC}]"
 _WORD = re.compile(
     rf"[A-Za-z](?:\+\+|#(?!\w))(?![+#])"
     rf"|[$€£¥]?\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?(?![\w,])"
-    rf"|(?:_+|[$€£¥](?=\d))?{_LETTER}+(?:(?:\.?_+|[.\-'’]|::){_LETTER}+)*"
+    rf"|(?:[$€£¥](?=\d))?{_LETTER}+(?:(?:\.?_+|[.\-'’]|::){_LETTER}+)*"
     rf"|[{CJK}]+|[{UNSPACED}]+|[{INDIC}]+"
 )
 _LOOSE_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670]")

@@ -1,0 +1,51 @@
+"""Where a prefix may end: on a whole character, as far as it fits."""
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_JOINER = "\u200d"
+
+
+def encodable(text: str) -> str:
+    """The text with each lone surrogate replaced, so that offsets stay and encoding cannot fail."""
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+
+
+def settle(text: str, end: int, fits: Callable[[int], bool]) -> int:
+    """The end of a prefix near `end` that fits, and does not with one more whole character."""
+    end, step = _character_floor(text, end), 1
+    while end > 0 and not fits(end):
+        end, step = _character_floor(text, max(end - step, 0)), step * 2
+    step = 1
+    while step:
+        following = character_ceiling(text, min(end + step, len(text)))
+        if following > end and fits(following):
+            end, step = following, step * 2
+        else:
+            step //= 2
+    return end
+
+
+def _character_floor(text: str, end: int) -> int:
+    """The nearest place at or before `end` that does not split what a reader sees as one character."""
+    while 0 < end < len(text) and _continues(text, end):
+        end -= 1
+    return end
+
+
+def character_ceiling(text: str, end: int) -> int:
+    """The nearest place at or after `end` that does not split what a reader sees as one character."""
+    while end < len(text) and _continues(text, end):
+        end += 1
+    return end
+
+
+def _continues(text: str, place: int) -> bool:
+    """Whether the character at this place belongs to the one before it."""
+    before, here = text[place - 1], text[place]
+    if here < "\u0300":
+        return here == "\n" and before == "\r"
+    skin_tone = "\U0001f3fb" <= here <= "\U0001f3ff"
+    return skin_tone or _JOINER in (before, here) or unicodedata.category(here)[0] == "M"

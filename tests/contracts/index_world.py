@@ -1,0 +1,92 @@
+"""Small prepared nodes, and the answers that a search over them must give, worked out the slow way."""
+
+from collections import Counter
+
+import numpy as np
+import xxhash
+
+from weft.model import Filter, Node, Origin, Passage
+from weft.ports import Changes, PreparedNode, PreparedPassage
+from weft.vectors import cosines, norms, quantise, stacked
+
+DIMENSIONS = 16
+ALL = Filter()
+
+
+def term(word: str) -> int:
+    """The hash of a word."""
+    return xxhash.xxh32_intdigest(word.encode())
+
+
+def terms(text: str) -> list[int]:
+    """The hashes of the words of a question."""
+    return [term(word) for word in text.split()]
+
+
+def vector(text: str) -> np.ndarray:
+    """A direction that texts with words in common share in part."""
+    total = np.zeros(DIMENSIONS, dtype=np.float64)
+    for word, count in sorted(Counter(text.split()).items()):
+        total += count * np.random.default_rng(term(word)).normal(size=DIMENSIONS)
+    return (total / (np.linalg.norm(total) or 1.0)).astype(np.float32)
+
+
+def passage(ordinal: int, text: str, title: str = "", embedded: bool = True) -> PreparedPassage:
+    """A passage with its terms counted and its vector."""
+    body, head = Counter(terms(text)), Counter(terms(title))
+    hashes = sorted(body | head)
+    counts = bytes((min(head[h], 15) << 4) | min(body[h], 15) for h in hashes)
+    place = Passage(ordinal, 0, len(text), 1, 1)
+    stored = quantise(vector(f"{title} {text}")[None, :])[0] if embedded else b""
+    return PreparedPassage(place, np.array(hashes, "<u4").tobytes(), counts, sum(body.values()), stored)
+
+
+def prepared(key: str, *texts: str, embedded: bool = True, **fields: object) -> PreparedNode:
+    """A node with one passage for each text."""
+    node = Node(f"s:{key}", **{"kind": "note", "text": "\n".join(texts), "origin": Origin(source="s"), **fields})
+    passages = tuple(passage(n, text, node.title, embedded) for n, text in enumerate(texts))
+    return PreparedNode(node, repr((node, embedded)), passages, 1, b"")
+
+
+def write(store, *nodes: PreparedNode, removes=()) -> int:
+    """Write nodes and remove keys in one step."""
+    return store.write(Changes(upserts=nodes, removes=tuple(removes)))
+
+
+def lexical_keys(index, snapshot, question: str, filter: Filter = ALL, limit: int = 100) -> list[str]:
+    """Keys of the nodes proposed for a question, sorted, without their source."""
+    return keys(snapshot, index.lexical(snapshot, terms(question), filter, limit).passage_ids)
+
+
+def semantic_keys(index, snapshot, question: str, filter: Filter = ALL, limit: int = 100) -> list[str]:
+    """Keys of the nodes nearest to a question, sorted, without their source."""
+    return keys(snapshot, index.semantic(snapshot, vector(question), filter, limit).passage_ids)
+
+
+def keys(snapshot, passage_ids) -> list[str]:
+    """The keys behind proposed passages; every one of them must exist in the snapshot."""
+    rows = snapshot.passages([int(i) for i in passage_ids])
+    assert [row.id for row in rows] == list(passage_ids)
+    nodes = snapshot.nodes(sorted({row.node_id for row in rows}))
+    return sorted(row.node.key.removeprefix("s:") for row in nodes.values())
+
+
+def expected_lexical(snapshot, question: str, filter: Filter = ALL) -> set[int]:
+    """Ids of all passages that hold one of the words and pass the filter."""
+    wanted = set(terms(question))
+    rows = snapshot.passages_of(snapshot.matching(filter).tolist())
+    return {row.id for row in rows if wanted & set(np.frombuffer(row.term_hashes, "<u4").tolist())}
+
+
+def expected_semantic(snapshot, question: str, filter: Filter, limit: int) -> list[tuple[int, float]]:
+    """(id, cosine) of the nearest passages that pass the filter, ties with the last included, best first."""
+    rows = snapshot.passages_of(snapshot.matching(filter).tolist())
+    stored = quantise(snapshot.vectors([row.id for row in rows])) if rows else []
+    pairs = [(row.id, data) for row, data in zip(rows, stored, strict=True) if data]
+    if not pairs:
+        return []
+    matrix = stacked([data for _, data in pairs], DIMENSIONS)
+    query = np.frombuffer(quantise(vector(question)[None, :])[0], np.int8)
+    scores = cosines(matrix, norms(matrix), query).tolist()
+    ranked = sorted(zip([i for i, _ in pairs], scores, strict=True), key=lambda pair: (-pair[1], pair[0]))
+    return [pair for pair in ranked if pair[1] >= ranked[min(limit, len(ranked)) - 1][1]]

@@ -1,0 +1,175 @@
+"""What every store must withstand: many processes, many threads, and being killed in the middle."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from store_worlds import OpenStore, prepared, write_edges, write_nodes
+
+from weft.errors import StoreBusy
+from weft.model import Edge, View
+from weft.ports import Changes, Store
+from weft.store.sqlite import SqliteStore
+
+HERE = Path(__file__).parent
+ROUNDS = 12
+
+
+def _write_rounds(folder: Path, name: str) -> int:
+    store = SqliteStore.open(folder)
+    for number in range(ROUNDS):
+        write_nodes(store, *(prepared(f"s:{name}.{number}.{place}", tenant=name) for place in range(5)))
+        with store.snapshot(View((name,))) as snapshot:
+            assert len(snapshot.find([f"s:{name}.{number}.4"])) == 1, "an acknowledged write must be seen at once"
+        edge = Edge(f"s:{name}.{number}.0", f"s:{name}.0.1", "x", tenant=name)
+        write_edges(store, "m@1", edge, scope=(edge.source,))
+    store.close()
+    return ROUNDS * 5
+
+
+def _read_rounds(folder: Path, name: str) -> int:
+    store = SqliteStore.open(folder)
+    last = 0
+    for _ in range(ROUNDS * 4):
+        with store.everything() as snapshot:
+            assert snapshot.sequence >= last
+            last = snapshot.sequence
+            tail = snapshot.tail(0, 10_000)
+            assert len(tail.passages) == len(snapshot.nodes(tail.changed_nodes))
+            assert len(tail.passages) % 5 == 0, "half of a write was seen"
+            assert snapshot.statistics([1]).passages == len(tail.passages)
+    store.close()
+    return 0
+
+
+def _run(job: tuple[Callable[[Path, str], int], Path, str]) -> int:
+    function, folder, name = job
+    return function(folder, name)
+
+
+def test_four_writers_and_four_readers_in_processes_of_their_own_never_meet_a_lock(tmp_path: Path) -> None:
+    folder = tmp_path / ".weft"
+    jobs = [(_write_rounds, folder, f"w{number}") for number in range(4)]
+    jobs += [(_read_rounds, folder, f"r{number}") for number in range(4)]
+    with multiprocessing.get_context("spawn").Pool(8) as pool:
+        written = sum(pool.map(_run, jobs, chunksize=1))
+    store = SqliteStore.open(folder)
+    assert store.status().nodes == written == 4 * 5 * ROUNDS
+    assert store.status().sequence == 4 * 2 * ROUNDS
+    assert store.verify() == ()
+    store.close()
+
+
+def test_threads_share_one_open_store(store: Store) -> None:
+    def work(name: str) -> int:
+        for number in range(5):
+            write_nodes(store, prepared(f"s:{name}.{number}"))
+            with store.snapshot(View()) as outer, store.snapshot(View()) as inner:
+                assert outer.find([f"s:{name}.{number}"]) == inner.find([f"s:{name}.{number}"]) != {}
+        return 5
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sum(pool.map(work, "abcdef")) == store.status().nodes
+
+
+def test_a_second_writer_waits_and_then_says_who_is_busy(open_store: OpenStore) -> None:
+    holder, other = open_store(), open_store(busy_seconds=0.05)
+    with holder.writing(), pytest.raises(StoreBusy, match=r"0\.05 seconds"):
+        write_nodes(other, prepared("s:a"))
+    write_nodes(other, prepared("s:a"))
+
+
+def test_a_second_writer_goes_on_when_the_first_one_lets_go(open_store: OpenStore) -> None:
+    holder, other = open_store(), open_store()
+    waiting = threading.Thread(target=write_nodes, args=(other, prepared("s:late")))
+    with holder.writing():
+        waiting.start()
+        write_nodes(holder, prepared("s:early"))
+        with holder.snapshot(View()) as snapshot:
+            assert snapshot.find(["s:late"]) == {}
+    waiting.join()
+    with holder.snapshot(View()) as snapshot:
+        assert set(snapshot.find(["s:early", "s:late"])) == {"s:early", "s:late"}
+
+
+def test_another_thread_of_the_same_store_waits_too(open_store: OpenStore) -> None:
+    store = open_store(busy_seconds=0.05)
+    with store.writing(), ThreadPoolExecutor(1) as pool:
+        failure = pool.submit(write_nodes, store, prepared("s:a")).exception()
+    assert isinstance(failure, StoreBusy)
+
+
+class _Killing:
+    """An edge set that kills its own process as soon as its edges are read, with the nodes already written."""
+
+    maker, tenant, scope = "m@1", "default", None
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return ()
+
+
+def die_while_writing(folder: Path) -> None:
+    """Write some nodes and be killed before the end."""
+    store = SqliteStore.open(folder)
+    nodes = tuple(prepared(f"s:lost.{number}") for number in range(500))
+    store.write(Changes(upserts=(*nodes, prepared("s:kept", title="changed")), edges=(_Killing(),)))  # type: ignore[arg-type]
+
+
+def write_until_killed(folder: Path) -> None:
+    """Write on and on, and say every write that was acknowledged."""
+    store = SqliteStore.open(folder)
+    number = 0
+    while True:
+        write_nodes(store, *(prepared(f"s:{number}.{place}") for place in range(20)))
+        sys.stdout.write(f"{number}\n")
+        sys.stdout.flush()
+        number += 1
+
+
+def _child(function: Callable[[Path], None], folder: Path) -> subprocess.Popen[str]:
+    program = (
+        f"from pathlib import Path; import test_store_processes as t; t.{function.__name__}(Path({str(folder)!r}))"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])}
+    return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def test_being_killed_in_the_middle_of_a_write_leaves_the_state_before_it(tmp_path: Path) -> None:
+    folder = tmp_path / ".weft"
+    store = SqliteStore.open(folder)
+    sequence = write_nodes(store, prepared("s:kept", title="old"))
+    child = _child(die_while_writing, folder)
+    child.communicate()
+    assert child.returncode == -signal.SIGKILL
+    with store.snapshot(View()) as snapshot:
+        assert snapshot.sequence == sequence
+        assert set(snapshot.find(["old", "changed", "s:lost.1"])) == {"old"}
+    assert write_nodes(store, prepared("s:next")) == sequence + 1
+    assert store.verify() == ()
+    store.close()
+
+
+def test_every_write_acknowledged_before_a_kill_is_there_afterwards(tmp_path: Path) -> None:
+    folder = tmp_path / ".weft"
+    child = _child(write_until_killed, folder)
+    assert child.stdout is not None
+    acknowledged = [int(child.stdout.readline()) for _ in range(5)]
+    child.kill()
+    rest, _ = child.communicate()
+    acknowledged += [int(line) for line in rest.split("\n")[:-1]]
+    store = SqliteStore.open(folder)
+    with store.snapshot(View()) as snapshot:
+        names = [f"s:{number}.19" for number in acknowledged]
+        assert list(snapshot.find(names)) == names
+        assert store.status().nodes % 20 == 0
+    assert store.verify() == ()
+    store.close()
