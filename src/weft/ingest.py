@@ -61,7 +61,7 @@ class _Tally:
 def ingest(
     sources: Sequence[Source], shop: Workshop, tenant: str = DEFAULT_TENANT, progress: Progress | None = None
 ) -> Report:
-    """Bring the store up to what the sources hold now; interrupted, it leaves whole batches and goes on next time."""
+    """Bring the store up to what the sources hold; interrupted, it leaves whole batches and goes on next time."""
     tell = progress or _untold
     tally = _Tally()
     with shop.store.writing():

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.worlds import NOW, MemorySource, question, random_world
 from weft import Context, Edge, Node, Weft
 from weft.ingest import Workshop, ingest
 from weft.loading import builtin_profiles
 from weft.model import Detail
 from weft.render import FORMATS
 from weft.tokens import counter_for
+from worlds import NOW, MemorySource, question, random_world
 
 SEEDS = (1, 2, 3)
 FOLDER = Path(mkdtemp(prefix="weft-promises-"))
@@ -116,7 +116,11 @@ def test_every_printed_item_and_every_candidate_is_in_the_ledger(request: dict[s
     told = {(entry.tenant, entry.key): entry for entry in context.ledger}
     printed = [item for section in context.page.sections for item in section.items]
     printed += [
-        item for section in context.page.sections for group in section.groups for part in group.parts for item in part.items
+        item
+        for section in context.page.sections
+        for group in section.groups
+        for part in group.parts
+        for item in part.items
     ]
     for item in printed:
         entry = told[item.candidate.node.tenant, item.candidate.node.key]
@@ -146,5 +150,7 @@ def test_every_line_is_in_the_manifest_exactly_once(request: dict[str, object]) 
 def test_at_least_nine_tenths_of_the_budget_is_spent_where_there_is_material(
     seed: int, max_tokens: int, format: str
 ) -> None:
-    context = world(seed).context("harbour lantern refund budget river", max_tokens=max_tokens, format=format, now=NOW)
+    context = world(seed).context(
+        "harbour lantern refund budget river", max_tokens=max_tokens, format=format, now=NOW
+    )
     assert context.tokens >= 0.9 * max_tokens

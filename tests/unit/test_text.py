@@ -140,9 +140,7 @@ def test_any_text_has_clean_terms_that_are_always_the_same(text: str) -> None:
 
 
 @given(
-    st.lists(
-        st.sampled_from(["fox", "Fox", "the", "max_tokens", "上海", "3.11", "Ned's", "don't"]), max_size=9
-    )
+    st.lists(st.sampled_from(["fox", "Fox", "the", "max_tokens", "上海", "3.11", "Ned's", "don't"]), max_size=9)
 )
 def test_terms_of_lines_are_the_terms_of_each_line(lines: list[str]) -> None:
     assert analyze("\n".join(lines)) == [term for line in lines for term in analyze(line)]
@@ -257,11 +255,6 @@ def test_a_hash_inside_a_fence_is_no_heading() -> None:
 
 
 def test_importing_the_package_loads_no_stemmer() -> None:
-    script = (
-        "import sys, weft.text; sys.exit(bool({'Stemmer', 'xxhash', 'numpy', 'regex'} & set(sys.modules)))"
-    )
+    script = "import sys, weft.text; sys.exit(bool({'Stemmer', 'xxhash', 'numpy', 'regex'} & set(sys.modules)))"
     source = str(Path(package.__file__).parents[2])
-    assert (
-        subprocess.run([sys.executable, "-c", script], env={"PYTHONPATH": source}, check=False).returncode
-        == 0
-    )
+    assert subprocess.run([sys.executable, "-c", script], env={"PYTHONPATH": source}, check=False).returncode == 0

