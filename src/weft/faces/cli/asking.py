@@ -130,9 +130,8 @@ def _check_filter(weft: "Weft", wanted: Filter, tenants: Sequence[str]) -> None:
     """Refuse kinds and sources that the tenants do not have, and note tenants that hold nothing."""
     for tenant in tenants:
         if not weft.holds(tenant):
-            output.note(
-                f"The tenant {tenant!r} holds nothing. Known: {', '.join(weft.status().by_tenant) or '(none)'}."
-            )
+            known = ", ".join(sorted(weft.status().by_tenant)) or "(none)"
+            output.note(f"The tenant {tenant!r} holds nothing. Known: {known}.")
     if wanted.kinds or wanted.sources:
         status = weft.status(tenants)
         for what, given, allowed in (
@@ -194,7 +193,12 @@ def search(
         output.write_json({"results": [_result(each) for each in found.candidates], "notes": found.notes})
         return
     rows = [
-        (f"{each.score:.3f}", each.node.kind, output.one_line(each.node.title, 50), each.node.key)
+        (
+            f"{_relevance(each):.3f}",
+            each.node.kind,
+            output.one_line(each.node.title, 50),
+            each.node.key,
+        )
         for each in found.candidates
     ]
     if rows:
@@ -203,5 +207,16 @@ def search(
         output.note(told)
 
 
+def _relevance(candidate: Candidate) -> float:
+    """What a search knows of a candidate; the score proper comes from a profile."""
+    return candidate.parts.get("relevance", 0.0)
+
+
 def _result(candidate: Candidate) -> dict[str, object]:
-    return {**output.shape(candidate, "sketch", "node"), **output.shape(candidate.node)}
+    return {
+        "score": _relevance(candidate),
+        "parts": candidate.parts,
+        "match_source": candidate.match_source,
+        "spans": candidate.spans,
+        "node": output.shape(candidate.node),
+    }

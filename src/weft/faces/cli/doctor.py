@@ -1,12 +1,10 @@
 """`weft doctor`: what is wrong with the store or this installation, in words, and what to do about it."""
 
 import os
-import platform
 import sqlite3
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as installed
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
@@ -71,13 +69,15 @@ def _examine(given: Path | None, spec: str | None, repair: bool) -> Iterator[Che
 
 
 def _versions() -> str:
-    own = (f"weft {__version__}", f"Python {platform.python_version()}", f"SQLite {sqlite3.sqlite_version}")
+    own = (f"weft {__version__}", f"Python {sys.version.split()[0]}", f"SQLite {sqlite3.sqlite_version}")
     return ", ".join([*own, *(f"{part} {_installed(part)}" for part in _PARTS)])
 
 
 def _installed(part: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
-        return installed(part)
+        return version(part)
     except PackageNotFoundError:
         return "missing"
 
