@@ -141,7 +141,8 @@ def _pagerank(seeds: Sequence[Candidate], area: _Neighbourhood, lens: Lens) -> "
         home[area.place[seed.node.id]] = max(seed.parts.get("relevance", seed.parts.get("start", 0.0)), 1e-6)
     home /= home.sum()
     if not area.edges:
-        return np.round(home / home.max(), 9)
+        alone: NDArray[np.float64] = np.round(home / home.max(), 9)
+        return alone
     start, end, chance = (np.concatenate(column) for column in zip(*area.edges, strict=True))
     rank = home
     for _ in range(_ITERATIONS):
