@@ -43,7 +43,7 @@ def index(
 def _tell(report: "Report", location: Path) -> None:
     changed = "all unchanged" if not report.units_changed else f"{report.units_changed:,} new or changed"
     output.write(
-        f"Indexed {', '.join(report.sources)} into {location}: "
+        f"Indexed {', '.join(report.sources)} into {output.shown(location)}: "
         f"{output.counted(report.units, 'file or block', 'files or blocks')}, {changed}."
     )
     output.write(
@@ -76,4 +76,4 @@ def remove(
     if as_json:
         output.write_json({"store": str(location), **output.shape(report)})
     else:
-        output.write(f"Removed {name} from {location}: {output.counted(report.removed, 'node')}.")
+        output.write(f"Removed {name} from {output.shown(location)}: {output.counted(report.removed, 'node')}.")

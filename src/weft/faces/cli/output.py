@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import orjson
@@ -80,6 +81,11 @@ def _draw(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
     for row in cells:
         table.add_row(*row)
     Console(highlight=False, markup=False, emoji=False).print(table)
+
+
+def shown(path: Path) -> str:
+    """A path as a person would type it from here."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
