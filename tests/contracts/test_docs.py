@@ -1,4 +1,4 @@
-"""What the documents say is so: every command and option is described, and the README's commands print what it shows."""
+"""What the documents say is so: every option is described, and the README's commands print what it shows."""
 
 import os
 import re

@@ -1,27 +1,14 @@
 """The command line run in this process over real stores."""
 
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from command_line import EXAMPLES, Cli, Done
 
 from weft.faces.cli import run
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What one command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-Cli = Callable[..., Done]
 
 
 @pytest.fixture
@@ -48,7 +35,9 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of the novel and the help desk, made once by the command line."""
     store = tmp_path_factory.mktemp("made") / ".weft"
-    assert run(["index", str(EXAMPLES / "novel"), str(EXAMPLES / "helpdesk"), "--store", str(store), "--json"]) == 0
+    assert (
+        run(["index", str(EXAMPLES / "novel"), str(EXAMPLES / "helpdesk"), "--store", str(store), "--json"]) == 0
+    )
     return store
 
 
@@ -56,3 +45,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def world(made: Path, cli: Cli, tmp_path: Path) -> Path:
     """A copy of that store as the working folder's own `.weft/`."""
     return Path(shutil.copytree(made, tmp_path / "work" / ".weft"))
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user may enter, which pytest's own are not."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    for part in (folder, *folder.rglob("*")):
+        part.chmod(0o755)
+    shutil.rmtree(folder)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import EXAMPLES, Cli
+from command_line import EXAMPLES, Cli
 
 from weft import __version__
 from weft.tokens import counter_for
@@ -104,10 +104,8 @@ def test_several_names_are_several_starts_and_anything_else_is_one_question(cli:
     assert "Tamsin Roke drowned" in asked["text"].splitlines()[0]
 
 
-def test_a_dash_reads_the_question_from_stdin(
-    cli: Cli, world: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("boots\n".encode())))
+def test_a_dash_reads_the_question_from_stdin(cli: Cli, world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"boots\n")))
     assert cli("context", "-").out == cli("context", "boots").out
 
 

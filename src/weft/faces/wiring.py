@@ -45,10 +45,10 @@ def find_store(given: Path | None, around: Surroundings) -> Path:
     named = _named(given, around)
     if named is not None:
         return named
-    nearest = next((place for place in _above(around.working) if place.is_dir()), None)
+    nearest = next((place for place in _above(around.working) if _is_folder(place)), None)
     if nearest is not None:
         return nearest
-    if around.user_data.is_dir():
+    if _is_folder(around.user_data):
         return around.user_data
     raise StoreError(
         f"No store was found: there is no {STORE_NAME}/ in {around.working} or above it, and none in "
@@ -67,7 +67,7 @@ def place_store(given: Path | None, around: Surroundings) -> Path:
 def profile_folders(store: Path | None, around: Surroundings) -> tuple[Path, ...]:
     """Where users keep profiles and lenses: beside the store, then in their configuration; existing ones only."""
     places = ([store / "profiles"] if store is not None else []) + [around.user_config / "profiles"]
-    return tuple(place for place in places if place.is_dir())
+    return tuple(place for place in places if _is_folder(place) and os.access(place, os.R_OK | os.X_OK))
 
 
 def open_weft(
@@ -78,13 +78,18 @@ def open_weft(
 
     around = around or surroundings()
     store = place_store(given, around) if create else find_store(given, around)
-    return Weft.open(
-        store,
-        embedder=embedder_spec(embedder, around),
-        api_key=around.api_key or None,
-        profiles=profile_folders(store, around),
-        create=create,
-    )
+    try:
+        return Weft.open(
+            store,
+            embedder=embedder_spec(embedder, around),
+            api_key=around.api_key or None,
+            profiles=profile_folders(store, around),
+            create=create,
+        )
+    except PermissionError as error:
+        raise StoreError(
+            f"{store} may not be read ({error.strerror}). Change its permissions, or name another with --store."
+        ) from error
 
 
 def embedder_spec(given: str | None, around: Surroundings) -> str:
@@ -99,6 +104,14 @@ def _named(given: Path | None, around: Surroundings) -> Path | None:
     if "\0" in named:
         raise InvalidInput(f"{named!r} cannot name a folder. Give the path of a store, such as {STORE_NAME}.")
     return Path(named).expanduser()
+
+
+def _is_folder(place: Path) -> bool:
+    """Whether there is a folder; below a folder that is closed to us there is none."""
+    try:
+        return place.is_dir()
+    except OSError:
+        return False
 
 
 def _above(folder: Path) -> list[Path]:

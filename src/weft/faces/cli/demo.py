@@ -68,7 +68,9 @@ def _tell(found: Context, nodes: int) -> None:
         f"\n--- {found.tokens:,} tokens ({limit}), counted by {found.token_model}; {nodes:,} nodes searched"
     )
     for source in found.sources[:_SHOWN_SOURCES]:
-        output.write(f"    {source.detail.value:8} {source.origin.source}: {place_of(source.origin) or source.key}")
+        output.write(
+            f"    {source.detail.value:8} {source.origin.source}: {place_of(source.origin) or source.key}"
+        )
     more = len(found.sources) - _SHOWN_SOURCES
     if more > 0:
         output.write(f"    and {output.counted(more, 'source')} more")
