@@ -143,6 +143,13 @@ def test_fields_that_are_not_json_are_refused_by_name(store: Store) -> None:
         write_nodes(store, prepared("notes:bad", fields={"huge": 1 << 70}))
 
 
+def test_numbers_that_no_store_can_hold_are_refused(store: Store) -> None:
+    for values in ({"sequence": 1 << 64}, {"importance": float("nan")}):
+        with pytest.raises(InvalidInput, match="Allowed"):
+            write_nodes(store, prepared("notes:bad", **values))
+    assert store.status().nodes == 0
+
+
 # --- finding -------------------------------------------------------------------------------------------
 
 
@@ -205,7 +212,7 @@ def test_units_remember_their_stamp_and_their_nodes(store: Store) -> None:
     nodes = (prepared("notes:b", unit="one"), prepared("notes:a", unit="one"), prepared("notes:c", unit="two"))
     sequence = store.write(Changes(upserts=nodes, units=units))
     assert store.units("default", "notes") == {"one": "s1", "two": "s2"}
-    assert store.unit_keys("default", "notes", "one") == ("notes:a", "notes:b")
+    assert store.unit_keys("notes", "one") == (("default", "notes:a"), ("default", "notes:b"))
     forget = (("default", "notes", "two", ""), ("default", "notes", "one", "s9"))
     assert store.write(Changes(units=forget)) == sequence
     assert store.units("default", "notes") == {"one": "s9"}
@@ -215,8 +222,8 @@ def test_units_remember_their_stamp_and_their_nodes(store: Store) -> None:
 def test_an_unchanged_node_brought_by_another_unit_belongs_to_it_from_then_on(store: Store) -> None:
     sequence = write_nodes(store, prepared("notes:a", unit="one"))
     assert write_nodes(store, prepared("notes:a", unit="two")) == sequence
-    assert store.unit_keys("default", "notes", "one") == ()
-    assert store.unit_keys("default", "notes", "two") == ("notes:a",)
+    assert store.unit_keys("notes", "one") == ()
+    assert store.unit_keys("notes", "two") == (("default", "notes:a"),)
 
 
 def test_hashes_are_known_for_the_nodes_that_exist(store: Store) -> None:
