@@ -228,9 +228,16 @@ class SqliteStore:
 
     def shared(self, tenant: str) -> tuple[str, ...]:
         """The tenants that this tenant's links may point to, by name."""
+        return self._sharers("t.name = ?", "o.name", tenant)
+
+    def sharing(self, tenant: str) -> tuple[str, ...]:
+        """The tenants whose links may point to this one, by name."""
+        return self._sharers("o.name = ?", "t.name", tenant)
+
+    def _sharers(self, where: str, wanted: str, tenant: str) -> tuple[str, ...]:
         rows = self._rows(
-            "SELECT o.name FROM shared s JOIN tenants t ON t.id = s.tenant_id JOIN tenants o ON o.id = s.shared_id"
-            " WHERE t.name = ? ORDER BY o.name", tenant,
+            f"SELECT {wanted} FROM shared s JOIN tenants t ON t.id = s.tenant_id"
+            f" JOIN tenants o ON o.id = s.shared_id WHERE {where} ORDER BY {wanted}", tenant,
         )  # fmt: skip
         return tuple(name for (name,) in rows)
 
