@@ -130,7 +130,7 @@ def _ingest_source(source: Source, job: _Job) -> None:
 
 
 def _check_place(source: Source, remembered: str | None) -> None:
-    if remembered not in (None, source.identity()):
+    if remembered is not None and source.identity() not in ("", remembered):
         raise SourceError(
             f"A source named {source.name!r} was indexed from another place. Give this one a name of its own with "
             f"--source NAME, or take the other out first with: weft remove {source.name}"

@@ -80,7 +80,7 @@ class Source(Protocol):
         ...
 
     def identity(self) -> str:
-        """What tells this place from another source of the same name."""
+        """What tells this place from another source of the same name; empty when the source is gone."""
         ...
 
     def units(self) -> Iterable[tuple[str, str]]:
