@@ -10,23 +10,9 @@ from weft.errors import InvalidInput, UnknownName
 from weft.faces import wiring
 from weft.faces.cli import output
 from weft.faces.cli.explain import write_ledger
-from weft.faces.cli.options import (
-    AsJson,
-    AsOf,
-    EmbedderSpec,
-    Kinds,
-    Sources,
-    StoreFolder,
-    Tags,
-    Tenants,
-    budget_of,
-    clean,
-    filter_of,
-    parameters_of,
-    tenants_of,
-    time_of,
-)
+from weft.faces.cli.options import AsJson, AsOf, EmbedderSpec, Kinds, Sources, StoreFolder, Tags, Tenants
 from weft.faces.cli.progress import watched
+from weft.faces.values import budget_of, clean, filter_of, parameters_of, tenants_of, time_of
 from weft.model import Candidate, Context, Filter
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ import typer
 from weft.errors import InvalidInput
 from weft.faces import wiring
 from weft.faces.cli import output
-from weft.faces.cli.options import AsJson, StoreFolder, Tenants, clean, tenants_of
+from weft.faces.cli.options import AsJson, StoreFolder, Tenants
 from weft.faces.cli.progress import watched
+from weft.faces.values import clean, tenants_of
 from weft.model import Node, Origin
 
 if TYPE_CHECKING:
