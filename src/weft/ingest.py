@@ -1,12 +1,12 @@
 """Sources into the store: only what changed is read, prepared and written; then links and the search index."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from weft.link import each_mentions
 from weft.model import DEFAULT_TENANT, EdgeSet, Filter, Node, View
-from weft.ports import Changes, Embedder, Index, Problem, Source, Store, TokenCounter, Unit
+from weft.ports import Changes, Embedder, Index, PreparedNode, Problem, Source, Store, TokenCounter, Unit
 from weft.prepare import content_hash, prepare
 
 Progress = Callable[[str, int, int | None], None]
@@ -93,28 +93,43 @@ def _untold(stage: str, done: int, total: int | None) -> None:
 
 def _ingest_source(source: Source, shop: Workshop, tenant: str, tally: _Tally, tell: Progress) -> None:
     known = shop.store.units(tenant, source.name)
-    present = list(source.units())
+    present = dict(source.units())
+    changed = [name for name, stamp in present.items() if known.get(name) != stamp]
     tally.units += len(present)
-    changed = [(name, stamp) for name, stamp in present if known.get(name) != stamp]
     tally.units_changed += len(changed)
-    _forget(source, shop, tenant, sorted(known.keys() - {name for name, _ in present}), tally)
-    done = 0
+    _forget(source, shop, tenant, sorted(known.keys() - present.keys()), tally)
+    held: dict[str, set[tuple[str, str]]] = {}
     for batch in _batches(source, changed):
         _write(source, shop, tenant, batch, tally)
-        done += len(batch)
-        tell(f"reading {source.name}", done, len(changed))
+        held |= {unit.name: {(node.tenant, node.key) for node in unit.nodes} for unit in batch}
+        tell(f"reading {source.name}", len(held), len(changed))
         if tally.since_catch_up >= _CATCH_UP:
             shop.index.catch_up(shop.store)
             tally.since_catch_up = 0
-    stamps = dict(present)
-    tally.stamps += [(tenant, source.name, name, stamps[name]) for name, _ in changed]
+    _remove_gone(source, shop, tenant, held, tally)
+    tally.stamps += [(tenant, source.name, name, present[name]) for name in changed]
 
 
-def _batches(source: Source, changed: Sequence[tuple[str, str]]) -> Iterator[list[Unit]]:
+def _remove_gone(
+    source: Source, shop: Workshop, tenant: str, held: Mapping[str, set[tuple[str, str]]], tally: _Tally
+) -> None:
+    """Remove what changed units no longer hold, once all are read: a node may have moved to a later one."""
+    gone = [
+        slot
+        for unit, slots in held.items()
+        for slot in shop.store.unit_keys(source.name, _owned(tenant, unit))
+        if slot not in slots
+    ]
+    if gone:
+        shop.store.write(Changes(removes=tuple(gone)))
+        tally.removed += len(gone)
+
+
+def _batches(source: Source, changed: Sequence[str]) -> Iterator[list[Unit]]:
     """Changed units, read, in groups of about a thousand nodes."""
     batch: list[Unit] = []
     size = 0
-    for name, _ in changed:
+    for name in changed:
         unit = source.read(name)
         batch.append(unit)
         size += len(unit.nodes) + 1
@@ -127,25 +142,18 @@ def _batches(source: Source, changed: Sequence[tuple[str, str]]) -> Iterator[lis
 
 def _write(source: Source, shop: Workshop, tenant: str, batch: Sequence[Unit], tally: _Tally) -> None:
     nodes = {(node.tenant, node.key): (node, _owned(tenant, unit.name)) for unit in batch for node in unit.nodes}
-    fresh = _fresh(list(nodes.values()), shop)
-    gone = [
-        slot
-        for unit in batch
-        for slot in shop.store.unit_keys(source.name, _owned(tenant, unit.name))
-        if slot not in nodes
-    ]
+    fresh, known = _parted(list(nodes.values()), shop)
     edges = tuple(
         EdgeSet(_maker(source, unit.name), owner, tuple(edge for edge in unit.edges if edge.tenant == owner))
         for unit in batch
         for owner in sorted({tenant, *(edge.tenant for edge in unit.edges)})
     )
-    shop.store.write(Changes(upserts=prepare(fresh, shop.embed, shop.count), removes=tuple(gone), edges=edges))
+    shop.store.write(Changes(upserts=prepare(fresh, shop.embed, shop.count) + known, edges=edges))
     for owner, key in nodes:
         tally.touched.setdefault(owner, {})[key] = None
     tally.written += len(fresh)
     tally.since_catch_up += len(fresh)
-    tally.unchanged += len(nodes) - len(fresh)
-    tally.removed += len(gone)
+    tally.unchanged += len(known)
     tally.problems += [problem for unit in batch for problem in unit.problems]
 
 
@@ -158,13 +166,23 @@ def _maker(source: Source, unit: str) -> str:
     return f"{source.maker}#{unit}"
 
 
-def _fresh(nodes: Sequence[tuple[Node, str]], shop: Workshop) -> list[tuple[Node, str]]:
-    """The nodes whose content differs from what is stored."""
+def _parted(
+    nodes: Sequence[tuple[Node, str]], shop: Workshop
+) -> tuple[list[tuple[Node, str]], tuple[PreparedNode, ...]]:
+    """The nodes that must be prepared, and those stored as they are, which only tell their unit."""
     by_tenant: dict[str, list[str]] = {}
     for node, _ in nodes:
         by_tenant.setdefault(node.tenant, []).append(node.key)
     stored = {tenant: shop.store.hashes(tenant, keys) for tenant, keys in by_tenant.items()}
-    return [each for each in nodes if stored[each[0].tenant].get(each[0].key) != content_hash(each[0], shop.embed)]
+    fresh: list[tuple[Node, str]] = []
+    known: list[PreparedNode] = []
+    for node, unit in nodes:
+        digest = stored[node.tenant].get(node.key)
+        if digest is not None and digest == content_hash(node, shop.embed):
+            known.append(PreparedNode(node, digest, (), 0, b"", unit))
+        else:
+            fresh.append((node, unit))
+    return fresh, tuple(known)
 
 
 def _forget(source: Source, shop: Workshop, tenant: str, units: Sequence[str], tally: _Tally) -> None:
