@@ -157,7 +157,7 @@ class _Work:
         if (current is not None and current.detail is leaf.ladder[0]) or not self._admitted(leaf, place, current):
             return
         turn = self._turn(leaf, room, current, relaxed=relaxed)
-        for detail in leaf.ladder:
+        for detail in leaf.ladder if turn.cap >= SMALLEST_ITEM else ():
             if current is not None and not _better(leaf, detail, current):
                 return
             item = self._option(leaf, place, detail, turn)
@@ -199,8 +199,6 @@ class _Work:
     def _option(self, leaf: Leaf, place: int, detail: Detail, turn: _Turn) -> Item | None:
         """The item at this level if it exists and fits."""
         candidate = leaf.candidates[place]
-        if turn.cap < SMALLEST_ITEM:
-            return None
         if detail is Detail.EXCERPT:
             return self._excerpt(leaf, place, turn)
         if detail is Detail.POINTER and leaf.pointers is not None and self._count(leaf, detail) >= leaf.pointers:
