@@ -24,8 +24,10 @@ def _labelled(name: str, value: Json) -> str:
     if isinstance(value, str | int | float) or value is None:
         text = _scalar(value)
         return f"{label}: {text}" if text else ""
-    numbered = name.lower() in _NUMBERED
-    inner = readable(value) if isinstance(value, Mapping) else _listed(value, numbered=numbered)
+    if isinstance(value, Mapping):
+        inner = "\n".join(f"- {line}" for line in readable(value).split("\n") if line)
+    else:
+        inner = _listed(value, numbered=name.lower() in _NUMBERED)
     return f"{label}:\n{inner}" if inner else ""
 
 

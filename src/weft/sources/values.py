@@ -48,8 +48,7 @@ def _plain_compound(value: object, depth: int, left: list[int]) -> Json:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Mapping):
-        pairs = {clean(str(key)): _plain(part, depth + 1, left) for key, part in value.items() if left[0] > 0}
-        return {key: pairs[key] for key in sorted(pairs)} if depth else pairs
+        return {clean(str(key)): _plain(part, depth + 1, left) for key, part in value.items() if left[0] > 0}
     if isinstance(value, list | tuple | set | frozenset):
         parts = sorted(value, key=str) if isinstance(value, set | frozenset) else value
         return [_plain(part, depth + 1, left) for part in parts if left[0] > 0]

@@ -1,0 +1,1 @@
+"""A job queue in one SQLite file."""
