@@ -52,6 +52,10 @@ class EmbedderMismatch(StoreError):
     """The store's vectors were made by another embedder than the one in use."""
 
 
+class EmbedderError(WeftError):
+    """An embedder cannot be opened or did not answer."""
+
+
 class MissingExtra(WeftError):
     """An optional dependency is needed: the message says what to install."""
 

@@ -1,0 +1,59 @@
+"""Which tokens the static model knows: the teacher's pieces, and the frequent words it has to cut up."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from distil.inputs import dictionary_words, teacher_folder, wordnet_entries
+from distil.train import Bags
+from numpy.typing import NDArray
+
+from weft.embed.wordpiece import cut_identifier, fold, words_of
+
+RESERVED = re.compile(r"\[.+\]")
+FIRST_BY_FREQUENCY = 1996
+
+
+def teacher_pieces(work: Path) -> list[str]:
+    """The teacher's whole vocabulary in its own order."""
+    lines = (teacher_folder(work) / "vocab.txt").read_text(encoding="utf-8").split("\n")
+    return [line for line in lines if line]
+
+
+def useful(pieces: Sequence[str]) -> list[int]:
+    """The ids of the pieces that can occur in text."""
+    return [number for number, piece in enumerate(pieces) if not RESERVED.fullmatch(piece)]
+
+
+def extra_words(work: Path, pieces: Sequence[str], texts: Sequence[str], count: int) -> list[str]:
+    """Words of the word list or of WordNet that the teacher cuts up, the most frequent in our texts first."""
+    known = set(pieces)
+    listed = set(dictionary_words(work, "wamerican-large"))
+    common = set(dictionary_words(work, "wamerican-small"))
+    lemmas = {lemma.lower() for entry, _ in wordnet_entries(work) for lemma in entry}
+    candidates = ((common | lemmas) & listed) - known
+    seen = Counter(fold(word) for text in texts for word in words_of(text))
+    return sorted(candidates, key=lambda word: (-seen[word], word not in common, word))[:count]
+
+
+def first_weights(useful_ids: Sequence[int], extra: int) -> NDArray[np.float32]:
+    """Smooth inverse frequency by Zipf's law: the teacher's ids are ordered by frequency after the characters."""
+    rank = np.maximum(np.asarray(useful_ids) - FIRST_BY_FREQUENCY, 0)
+    share = 1.0 / (10.0 * (rank + 10.0))
+    return np.concatenate([1e-4 / (1e-4 + share), np.full(extra, 0.97)]).astype(np.float32)
+
+
+def bags_of(texts: Sequence[str], vocabulary: dict[str, int]) -> Bags:
+    """The texts as the embedder will see them."""
+    remembered: dict[str, tuple[int, ...]] = {}
+    tokens: list[int] = []
+    starts = [0]
+    for text in texts:
+        for word in words_of(text):
+            if word not in remembered:
+                remembered[word] = cut_identifier(word, vocabulary)
+            tokens.extend(remembered[word])
+        starts.append(len(tokens))
+    return Bags(np.asarray(tokens, dtype=np.int64), np.asarray(starts, dtype=np.int64))

@@ -1,0 +1,103 @@
+"""An OpenAI-compatible endpoint: texts go out in batches, vectors come back checked."""
+
+import json
+from collections.abc import Sequence
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.embed.unit import unit_rows
+from weft.errors import EmbedderError
+
+TEXTS_A_REQUEST = 128
+PROBE = "dimensions"
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """A redirect would carry the key to an address that nobody named."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+class EndpointEmbedder:
+    """Vectors from a server; texts that are blank are not sent and come back as zeros."""
+
+    def __init__(self, model: str, url: str, api_key: str | None, timeout: float) -> None:
+        self.name = f"openai:{model}@{url.rstrip('/')}"
+        self._model, self._key, self._timeout = model, api_key, timeout
+        self._address = _embeddings_address(url)
+        self._opener = build_opener(_NoRedirects)
+        self.dimensions = 0
+        self.dimensions = int(self._rows([PROBE]).shape[1])
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One L2-normalised row a text."""
+        result = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        spoken = [row for row, text in enumerate(texts) if text.strip()]
+        for start in range(0, len(spoken), TEXTS_A_REQUEST):
+            rows = spoken[start : start + TEXTS_A_REQUEST]
+            result[rows] = self._rows([texts[row] for row in rows])
+        return result
+
+    def _rows(self, texts: list[str]) -> NDArray[np.float32]:
+        answer = self._ask({"model": self._model, "input": texts, "encoding_format": "float"})
+        try:
+            ordered = sorted(answer["data"], key=lambda item: int(item["index"]))
+            rows = np.asarray([item["embedding"] for item in ordered], dtype=np.float64)
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._failure("answered with something that is not a list of embeddings") from error
+        if rows.ndim != 2 or len(rows) != len(texts):
+            raise self._failure(f"answered with {len(rows)} embeddings for {len(texts)} texts")
+        if not np.isfinite(rows).all():
+            raise self._failure("answered with a vector that has a value that is not a number")
+        if self.dimensions and rows.shape[1] != self.dimensions:
+            raise self._failure(f"answered with {rows.shape[1]} dimensions after {self.dimensions}")
+        return unit_rows(rows)
+
+    def _ask(self, body: dict[str, Any]) -> Any:
+        headers = {"Content-Type": "application/json"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        request = Request(self._address, json.dumps(body).encode(), headers, method="POST")
+        try:
+            with self._opener.open(request, timeout=self._timeout) as response:
+                return json.loads(response.read())
+        except HTTPError as error:
+            raise self._failure(f"answered {error.code}: {_reason(error)}") from error
+        except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
+            raise self._failure(f"cannot be reached within {self._timeout:g} s ({error})") from error
+        except ValueError as error:
+            raise self._failure("answered with something that is not JSON") from error
+
+    def _failure(self, what: str) -> EmbedderError:
+        advice = "Check the address, the model's name and the key, or use the embedder 'static'."
+        return EmbedderError(
+            f"The embedding endpoint {self._address} (model {self._model!r}) {what}. {advice}"
+        )
+
+
+def open_endpoint(model: str, url: str, api_key: str | None, timeout: float) -> EndpointEmbedder:
+    """An embedder that asks the server at `url`, which is asked once for its dimensions."""
+    return EndpointEmbedder(model, url, api_key, timeout)
+
+
+def _embeddings_address(url: str) -> str:
+    base = url.rstrip("/")
+    if base.endswith("/embeddings"):
+        return base
+    return f"{base}/embeddings" if base.endswith("/v1") else f"{base}/v1/embeddings"
+
+
+def _reason(error: HTTPError) -> str:
+    text = error.read(2_000).decode("utf-8", errors="replace")
+    try:
+        told = json.loads(text)["error"]
+    except (ValueError, KeyError, TypeError):
+        told = text
+    message = told.get("message", "") if isinstance(told, dict) else told
+    return " ".join(str(message or error.reason).split())[:300]

@@ -1,0 +1,89 @@
+"""The default embedder: a table of token vectors, distilled once from a transformer, summed per text."""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.embed.wordpiece import LONGEST_WORD, cut_identifier, words_of
+
+NAME = "weft-static-1"
+FOLDER = Path(__file__).parent / "data"
+TOKENS_AT_ONCE = 4_096
+ZERO_CODE = 8
+WORDS_REMEMBERED = 200_000
+
+
+class StaticEmbedder:
+    """Sums whole-number token vectors, so that a text has the same bytes on every machine and in every batch.
+
+    A row of the table holds two four-bit codes a byte (first half low, second half high) and, last, its scale.
+    """
+
+    def __init__(self, table: NDArray[np.uint8], vocabulary: dict[str, int], name: str = NAME) -> None:
+        self.name = name
+        self._half = int(table.shape[1]) - 1
+        self.dimensions = 2 * self._half
+        self._table = table
+        self._remembered = _Words(vocabulary)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One L2-normalised row a text; a text without a known token is a row of zeros."""
+        sums = np.zeros((len(texts), self.dimensions), dtype=np.int64)
+        for row, text in enumerate(texts):
+            tokens = self._tokens(text)
+            for start in range(0, len(tokens), TOKENS_AT_ONCE):
+                sums[row] += self._sum(tokens[start : start + TOKENS_AT_ONCE]).astype(np.int64)
+        return _normalised(sums)
+
+    def _tokens(self, text: str) -> list[int]:
+        remembered = self._remembered
+        if len(remembered) > WORDS_REMEMBERED:
+            remembered.clear()
+        return [token for word in words_of(text) for token in remembered[word]]
+
+    def _sum(self, tokens: list[int]) -> NDArray[np.float32]:
+        # Every value and partial sum is a whole number below 2**24, which float32 adds exactly in any order.
+        rows = self._table.take(tokens, axis=0)
+        scales = rows[:, -1].astype(np.float32)
+        codes = rows[:, :-1]
+        low = scales @ (codes & 15).astype(np.float32)
+        high = scales @ (codes >> 4).astype(np.float32)
+        total: NDArray[np.float32] = np.concatenate((low, high)) - ZERO_CODE * scales.sum()
+        return total
+
+
+class _Words(dict[str, tuple[int, ...]]):
+    """The token ids of every word seen so far; a new word is cut on first use."""
+
+    def __init__(self, vocabulary: dict[str, int]) -> None:
+        super().__init__()
+        self._vocabulary = vocabulary
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        if len(word) > LONGEST_WORD:
+            return ()
+        ids = self[word] = cut_identifier(word, self._vocabulary)
+        return ids
+
+
+def _normalised(sums: NDArray[np.int64]) -> NDArray[np.float32]:
+    # Integer sums are exact in any order; a square root and a division are exactly rounded by IEEE 754.
+    lengths = np.sqrt((sums * sums).sum(axis=1, keepdims=True).astype(np.float64))
+    unit: NDArray[np.float32] = (sums / np.maximum(lengths, 1.0)).astype(np.float32)
+    return unit
+
+
+@cache
+def static_embedder() -> StaticEmbedder:
+    """The model that ships with Weft, loaded once a process."""
+    table = np.load(FOLDER / "vectors.npy", mmap_mode="r")
+    pieces = (FOLDER / "vocabulary.txt").read_text(encoding="utf-8").split("\n")
+    return StaticEmbedder(np.asarray(table), numbered(pieces))
+
+
+def numbered(pieces: Iterable[str]) -> dict[str, int]:
+    """Each piece of a vocabulary with its row."""
+    return {piece: row for row, piece in enumerate(pieces) if piece}

@@ -1,0 +1,77 @@
+"""WordPiece in plain Python: a word is folded once, cut greedily into known pieces, and remembered."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+
+LONGEST_WORD = 100
+_CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
+_WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
+_CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CJK_CHARACTER = re.compile(f"[{_CJK}]")
+_ASCII_MARKS = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+
+
+def fold(text: str) -> str:
+    """The text in lower case and without accents, as the teacher's vocabulary spells it."""
+    lowered = text.lower()
+    if lowered.isascii():
+        return lowered
+    decomposed = unicodedata.normalize("NFD", lowered)
+    return "".join(character for character in decomposed if unicodedata.category(character) != "Mn")
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text as written; each CJK character is a word, punctuation is none."""
+    return _WORD.findall(text if text.isascii() else unicodedata.normalize("NFC", text))
+
+
+def parts_of(text: str) -> list[str]:
+    """The folded words and single punctuation marks of a text, in order, exactly as BERT splits them."""
+    return "".join(map(_spaced, fold(text))).split()
+
+
+def cut(word: str, vocabulary: Mapping[str, int]) -> tuple[int, ...]:
+    """The ids of the longest known pieces that spell a folded word, or nothing when one is missing."""
+    if len(word) > LONGEST_WORD:
+        return ()
+    ids: list[int] = []
+    start = 0
+    while start < len(word):
+        for end in range(len(word), start, -1):
+            piece = word[start:end] if start == 0 else "##" + word[start:end]
+            found = vocabulary.get(piece)
+            if found is not None:
+                ids.append(found)
+                start = end
+                break
+        else:
+            return ()
+    return tuple(ids)
+
+
+def cut_identifier(word: str, vocabulary: Mapping[str, int]) -> tuple[int, ...]:
+    """The ids of a word as written; one that is not known whole is first cut where its case changes."""
+    folded = fold(word)
+    known = vocabulary.get(folded)
+    if known is not None:
+        return (known,)
+    return tuple(found for part in _case_parts(word) for found in cut(fold(part), vocabulary))
+
+
+def _case_parts(word: str) -> Iterator[str]:
+    start = 0
+    for change in _CASE_CHANGE.finditer(word):
+        yield word[start : change.start()]
+        start = change.start()
+    yield word[start:]
+
+
+def _spaced(character: str) -> str:
+    if character.isspace():
+        return " "
+    category = unicodedata.category(character)
+    if category.startswith("C") or character == "\ufffd":
+        return ""
+    apart = character in _ASCII_MARKS or category.startswith("P") or _CJK_CHARACTER.match(character)
+    return f" {character} " if apart else character
