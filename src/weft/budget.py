@@ -13,6 +13,9 @@ Shorten = Callable[[Candidate, int], tuple[tuple[int, int], ...]]
 SMALLEST_EXCERPT: Final = 24
 """An excerpt of fewer tokens than this says less than a summary or a pointer."""
 
+SMALLEST_ITEM: Final = 6
+"""No item costs less than this, however short its name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
@@ -54,6 +57,7 @@ class _Room:
     reasons: dict[tuple[str, int], str] = field(default_factory=dict)
     taken: dict[tuple[str, str], str] = field(default_factory=dict)
     costs: dict[tuple[str, int, Detail], int] = field(default_factory=dict)
+    counts: dict[tuple[str, Detail | None], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +90,8 @@ def fit(
         _by_relevance(present, work)
     else:
         _by_share(present, work)
-    for _ in range(2):
-        _leftovers(present, work, relaxed=False)
+    while _leftovers(present, work, relaxed=False):
+        pass
     _leftovers([leaf for leaf in present if leaf.relax], work, relaxed=True)
     return tuple(
         Outcome(leaf.name, candidate, room.placed.get((leaf.name, place)), _reason(room, leaf, place))
@@ -117,12 +121,15 @@ def _by_relevance(leaves: Sequence[Leaf], work: "_Work") -> None:
         work.place(leaves[at], place, work.room.left, relaxed=False)
 
 
-def _leftovers(leaves: Sequence[Leaf], work: "_Work", *, relaxed: bool) -> None:
+def _leftovers(leaves: Sequence[Leaf], work: "_Work", *, relaxed: bool) -> bool:
+    """Offer what is left to every candidate in turn; whether any took much of it."""
+    before = work.room.left
     for leaf in leaves:
         for place in range(len(leaf.candidates)):
-            if work.room.left < 1:
-                return
+            if work.room.left < SMALLEST_ITEM:
+                return False
             work.place(leaf, place, work.room.left, relaxed=relaxed)
+    return before - work.room.left > SMALLEST_EXCERPT
 
 
 @dataclass(slots=True)
@@ -169,8 +176,7 @@ class _Work:
         return True
 
     def _count(self, leaf: Leaf, detail: Detail | None = None) -> int:
-        mine = (item for (name, _), item in self.room.placed.items() if name == leaf.name)
-        return sum(detail is None or item.detail is detail for item in mine)
+        return self.room.counts.get((leaf.name, detail), 0)
 
     def _turn(self, leaf: Leaf, room: float, current: Item | None, *, relaxed: bool) -> _Turn:
         held = current.tokens if current else 0
@@ -185,6 +191,8 @@ class _Work:
     def _option(self, leaf: Leaf, place: int, detail: Detail, turn: _Turn) -> Item | None:
         """The item at this level if it exists and fits."""
         candidate = leaf.candidates[place]
+        if turn.cap < SMALLEST_ITEM:
+            return None
         if detail is Detail.EXCERPT:
             return self._excerpt(leaf, place, turn)
         if detail is Detail.POINTER and leaf.pointers is not None and self._count(leaf, detail) >= leaf.pointers:
@@ -201,10 +209,9 @@ class _Work:
 
     def _excerpt(self, leaf: Leaf, place: int, turn: _Turn) -> Item | None:
         candidate = leaf.candidates[place]
-        if not candidate.node.text or turn.cap == float("inf"):
+        if not candidate.node.text or not SMALLEST_ITEM + SMALLEST_EXCERPT < turn.cap < float("inf"):
             return None
-        frame = self.cost(leaf, Item(candidate, Detail.EXCERPT))
-        room = int(turn.cap) - frame
+        room = int(turn.cap) - self._frame(leaf, place)
         for _ in range(3):
             if room < SMALLEST_EXCERPT:
                 return None
@@ -218,6 +225,13 @@ class _Work:
             room -= tokens - int(turn.cap)
         return None
 
+    def _frame(self, leaf: Leaf, place: int) -> int:
+        """What an excerpt costs besides its text."""
+        key = (leaf.name, place, Detail.EXCERPT)
+        if key not in self.room.costs:
+            self.room.costs[key] = self.cost(leaf, Item(leaf.candidates[place], Detail.EXCERPT))
+        return self.room.costs[key]
+
     def _book(self, leaf: Leaf, place: int, item: Item, current: Item | None) -> None:
         for name, tokens in leaf.openings:
             if name not in self.room.opened:
@@ -225,8 +239,16 @@ class _Work:
                 self.room.left -= tokens
         self.room.left -= item.tokens - (current.tokens if current else 0)
         self.room.placed[leaf.name, place] = item
+        self._tally(leaf, None, 0 if current else 1)
+        self._tally(leaf, item.detail, 1)
+        if current:
+            self._tally(leaf, current.detail, -1)
         node = item.candidate.node
         self.room.taken.setdefault((node.tenant, node.key), leaf.name)
+
+    def _tally(self, leaf: Leaf, detail: Detail | None, change: int) -> None:
+        key = (leaf.name, detail)
+        self.room.counts[key] = self.room.counts.get(key, 0) + change
 
     def _explain(self, leaf: Leaf, place: int, item: Item, turn: _Turn) -> None:
         if item.detail is Detail.WHOLE:

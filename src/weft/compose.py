@@ -141,7 +141,7 @@ def _printed(
         repeat=plan.profile.dedupe.scope == "section",
     )
     page = _page(plan, layout, frame, outcomes, warning)
-    text, manifest = render(page, printer.format, printer.styles, frame)
+    text, manifest = render(page, printer.format, printer.styles, frame, printer.item)
     return _composed(page, text, manifest, outcomes, printer.count.count(text), ())
 
 

@@ -23,6 +23,7 @@ class Printer:
     weights: Mapping[int, float]
     stored: bool
     headings: dict[tuple[str, str], int] = field(default_factory=dict)
+    printed: dict[tuple[object, ...], tuple[Line, ...]] = field(default_factory=dict)
 
     def style(self, leaf: str) -> ItemStyle:
         """How the items of a leaf are printed."""
@@ -47,19 +48,24 @@ class Printer:
             return self.format.section(heading, heading, False, True) + self.format.section_end()
         return self.format.part(heading) + self.format.part_end()
 
+    def item(self, item: Item, style: ItemStyle) -> tuple[Line, ...]:
+        """The lines of an item, printed once however often they are asked for."""
+        node = item.candidate.node
+        key = (id(style), node.tenant, node.key, item.detail, item.spans)
+        if key not in self.printed:
+            self.printed[key] = self.format.item(item, style)
+        return self.printed[key]
+
     def cost(self, leaf: Leaf, item: Item) -> int:
         """The cost of an item; the stored count stands for a text that is printed whole and unchanged."""
-        lines = self.format.item(item, self.style(leaf.name))
-        body = [line for line in lines if line.verbatim]
+        lines = self.item(item, self.style(leaf.name))
         known = item.candidate.text_tokens
-        if self.stored and known is not None and item.detail is Detail.WHOLE and _is_whole(item, body):
-            return known + self.lines([line for line in lines if not line.verbatim]) + _JOIN
+        if self.stored and known is not None and item.detail is Detail.WHOLE:
+            around = [line for line in lines if not line.verbatim]
+            if len(lines) - len(around) == item.candidate.node.text.strip().count("\n") + 1:
+                return known + self.lines(around) + _JOIN
         return self.lines(lines)
 
     def shorten(self, candidate: Candidate, room: int) -> tuple[tuple[int, int], ...]:
         """The spans of a candidate's text that speak most to the question within the room."""
         return excerpt(candidate.node.text, candidate.spans, self.weights, room, self.count)
-
-
-def _is_whole(item: Item, body: Sequence[Line]) -> bool:
-    return len(body) == item.candidate.node.text.count("\n") + 1

@@ -1,16 +1,20 @@
 """Small prepared nodes, and the answers that a search over them must give, worked out the slow way."""
 
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 import xxhash
 
-from weft.model import Filter, Node, Origin, Passage
-from weft.ports import Changes, PreparedNode, PreparedPassage
+from weft.model import Filter, Node, Origin, Passage, View
+from weft.ports import Changes, Index, PreparedNode, PreparedPassage
 from weft.vectors import cosines, norms, quantise, stacked
 
+OpenIndex = Callable[..., Index]
 DIMENSIONS = 16
 ALL = Filter()
+WORLD = View(("default",))
+BOTH = View(("default", "other"))
 
 
 def term(word: str) -> int:
@@ -90,3 +94,29 @@ def expected_semantic(snapshot, question: str, filter: Filter, limit: int) -> li
     scores = cosines(matrix, norms(matrix), query).tolist()
     ranked = sorted(zip([i for i, _ in pairs], scores, strict=True), key=lambda pair: (-pair[1], pair[0]))
     return [pair for pair in ranked if pair[1] >= ranked[min(limit, len(ranked)) - 1][1]]
+
+
+def found(index, store, question, *, view=WORLD, filter=ALL, limit=100):
+    """Keys by both searches, which in these small worlds must agree on what holds the words."""
+    with store.snapshot(view) as snapshot:
+        words = lexical_keys(index, snapshot, question, filter, limit)
+        near = semantic_keys(index, snapshot, question, filter, limit)
+    return words, near
+
+
+def agrees_with_truth(index, store, question="red fox", *, view=WORLD, filter=ALL, limit=3):
+    """Whether both searches give what the slow way gives."""
+    with store.snapshot(view) as snapshot:
+        words = index.lexical(snapshot, terms(question), filter, 1000)
+        assert set(words.passage_ids.tolist()) == expected_lexical(snapshot, question, filter)
+        near = index.semantic(snapshot, vector(question), filter, limit)
+        pairs = list(zip(near.passage_ids.tolist(), near.scores.tolist(), strict=True))
+        assert pairs == expected_semantic(snapshot, question, filter, limit)
+    return True
+
+
+def animals(count=12):
+    """Nodes about animals in two colours."""
+    return [
+        prepared(f"n{n}", f"{('red', 'grey')[n % 2]} {('fox', 'owl', 'elk')[n % 3]} w{n}") for n in range(count)
+    ]

@@ -12,7 +12,7 @@ from weft.render.lines import Line
 PROSE: Final = frozenset({"", "markdown", "md", "mdx", "text", "plain", "plaintext", "txt"})
 """Languages whose text is printed as it reads; any other is printed as code."""
 
-_BLANK_LINES: Final = re.compile(r"(?:[ \t\r]*\n)+")
+_BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
 
 Span = tuple[int, int]
 
@@ -41,8 +41,10 @@ def body_of(item: Item, code: bool = False, limit: int | None = None) -> Body | 
     node = item.candidate.node
     if item.detail is Detail.SUMMARY and not item.spans:
         return _summary(node, code)
-    if item.detail is Detail.WHOLE or not item.spans:
+    if item.detail is Detail.WHOLE:
         return _quoted(node, (_trimmed(0, len(node.text), node.text),), code, limit)
+    if not item.spans:
+        return None
     return _quoted(node, _joined(item.spans, node.text), code, limit)
 
 
@@ -84,11 +86,22 @@ def _quoted(node: Node, spans: Sequence[Span], code: bool, limit: int | None) ->
     for start, end in shown:
         line += text.count("\n", counted, start)
         counted = start
-        raw = text[start:end]
-        runs.append(Run(clean(raw), raw, line))
-    if not any(run.text.strip() for run in runs):
+        runs.append(_run(text[start:end], line))
+    runs = [run for run in runs if run.text]
+    if not runs:
         return None
     return Body(tuple(runs), bool(text[: shown[0][0]].strip()), bool(text[shown[-1][1] :].strip()), code)
+
+
+def _run(raw: str, line: int) -> Run:
+    """The text to print; where cleaning empties lines at its ends, they go."""
+    text = clean(raw)
+    if text is raw:
+        return Run(raw, raw, line)
+    start, end = _trimmed(0, len(text), text)
+    skipped = text.count("\n", 0, start)
+    stored = raw.split("\n")[skipped : text.count("\n", 0, end) + 1]
+    return Run(text[start:end], "\n".join(stored), line + skipped)
 
 
 def _joined(spans: Iterable[Span], text: str) -> list[Span]:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from weft.model import Candidate, Citation, Detail, Item, Json, Node
+from weft.render.blocks import pieces_of
 from weft.render.clean import clean, one_line
 from weft.render.lines import Line, about, frame
-from weft.render.pieces import Entries, ItemStyle, Piece, Prose, Title, pieces_of
+from weft.render.pieces import Entries, ItemStyle, Piece, Prose, Title
 from weft.render.values import Dialect, name_of, place_of
 
 DIALECT: Final = Dialect(marks=False, guard=str)

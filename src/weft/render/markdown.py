@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from weft.model import Candidate, Citation, Detail, Item, Node
+from weft.render.blocks import pieces_of
 from weft.render.body import Body
 from weft.render.clean import one_line
 from weft.render.layout import between, bulleted, pointer, quoted, set_off, tree
 from weft.render.lines import BLANK, Line, about, frame
 from weft.render.markdown_guard import GAP, escaped, fence_for, guarded, guarded_behind, guarded_code
-from weft.render.pieces import Entries, ItemStyle, Piece, Prose, Title, Words, pieces_of
+from weft.render.pieces import Entries, ItemStyle, Piece, Prose, Title, Words
 from weft.render.values import Dialect, name_of, place_of
 
 DIALECT: Final = Dialect(marks=True, guard=escaped)
@@ -173,8 +174,8 @@ def _reference(text: str) -> str:
 _WORDS: Final[Mapping[str, Callable[[str], str]]] = {
     "location": _italic,
     "caption": _italic,
-    "path": _italic,
-    "score": _italic,
+    "path": lambda text: _italic(f"via {text}"),
+    "score": lambda text: _italic(f"score {text}"),
     "tags": lambda text: _italic(f"Tags: {text}"),
     "handle": lambda text: f"[more: {text}]",
 }

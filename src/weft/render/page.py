@@ -1,11 +1,11 @@
 """A page and a format become a text and its manifest."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from weft.model import Candidate, Citation, Item, ManifestEntry, Page, PlacedGroup, PlacedSection
+from weft.model import Candidate, Citation, Detail, Item, ManifestEntry, Page, PlacedGroup, PlacedSection
 from weft.profile import Frame
-from weft.render.lines import Line, manifest_of, text_of
+from weft.render.lines import BLANK, Line, manifest_of, text_of
 from weft.render.pieces import ItemStyle
 
 
@@ -69,33 +69,44 @@ class Format(Protocol):
         ...
 
 
+PrintItem = Callable[[Item, ItemStyle], tuple[Line, ...]]
+
+
 def render(
-    page: Page, format: Format, styles: Mapping[str, ItemStyle], frame: Frame
+    page: Page,
+    format: Format,
+    styles: Mapping[str, ItemStyle],
+    frame: Frame,
+    print_item: PrintItem | None = None,
 ) -> tuple[str, tuple[ManifestEntry, ...]]:
-    """The whole text and the source of each of its lines; `styles` go by section name, or "section/part"."""
-    lines = lines_of(page, format, styles, frame)
+    """The whole text and the source of each of its lines; `styles` go by section name, or "section/part".
+
+    A caller that has printed the items already, to know their cost, hands them over through `print_item`.
+    """
+    lines = lines_of(page, format, styles, frame, print_item or format.item)
     return text_of(lines), manifest_of(lines)
 
 
-def lines_of(page: Page, format: Format, styles: Mapping[str, ItemStyle], frame: Frame) -> tuple[Line, ...]:
+def lines_of(
+    page: Page, format: Format, styles: Mapping[str, ItemStyle], frame: Frame, print_item: PrintItem
+) -> tuple[Line, ...]:
     """All lines of the page in order; a blank line that would open the text is left out."""
     lines: list[Line] = []
-    for part in _parts(page, format, styles, frame):
+    for part in _parts(page, format, styles, frame, print_item):
         lines += part if lines or not part or part[0].text else part[1:]
     return tuple(lines)
 
 
 def _parts(
-    page: Page, format: Format, styles: Mapping[str, ItemStyle], frame: Frame
+    page: Page, format: Format, styles: Mapping[str, ItemStyle], frame: Frame, print_item: PrintItem
 ) -> Iterator[tuple[Line, ...]]:
     yield format.head(page.title)
     printed = [section for section in page.sections if section.items or section.groups]
     for index, section in enumerate(printed):
         yield format.section(section.name, section.heading, index == 0, frame.separator)
-        for item in section.items:
-            yield format.item(item, styles[section.name])
+        yield from _items(section.items, styles[section.name], print_item)
         for group in section.groups:
-            yield from _group(section, group, format, styles)
+            yield from _group(section, group, format, styles, print_item)
         yield format.section_end()
     if frame.notes:
         yield format.notes(page.notes)
@@ -104,14 +115,27 @@ def _parts(
     yield format.end()
 
 
+def _items(items: Sequence[Item], style: ItemStyle, print_item: PrintItem) -> Iterator[tuple[Line, ...]]:
+    """The items; the list of pointers that ends them stands apart from the text above it."""
+    above: Item | None = None
+    for item in items:
+        if item.detail is Detail.POINTER and above is not None and above.detail is not Detail.POINTER:
+            yield (BLANK,)
+        yield print_item(item, style)
+        above = item
+
+
 def _group(
-    section: PlacedSection, group: PlacedGroup, format: Format, styles: Mapping[str, ItemStyle]
+    section: PlacedSection,
+    group: PlacedGroup,
+    format: Format,
+    styles: Mapping[str, ItemStyle],
+    print_item: PrintItem,
 ) -> Iterator[tuple[Line, ...]]:
     yield format.group(group.subject)
     for part in group.parts:
         if part.items:
             yield format.part(part.heading)
-            for item in part.items:
-                yield format.item(item, styles[f"{section.name}/{part.name}"])
+            yield from _items(part.items, styles[f"{section.name}/{part.name}"], print_item)
             yield format.part_end()
     yield format.group_end()

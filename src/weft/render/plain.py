@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from weft.model import Candidate, Citation, Detail, Item, Node
+from weft.render.blocks import pieces_of
 from weft.render.clean import one_line
 from weft.render.layout import between, bulleted, pointer, quoted, set_off, tree
 from weft.render.lines import BLANK, Line, about, frame
-from weft.render.pieces import Entries, ItemStyle, Piece, Title, Words, pieces_of
+from weft.render.pieces import Entries, ItemStyle, Piece, Title, Words
 from weft.render.values import Dialect, name_of
 
 _GAP: Final = "[…]"
@@ -36,6 +37,13 @@ def guarded(text: str) -> str:
     return _LIKE_A_TITLE.sub(r"\1\\", text) if "]" in text else text
 
 
+_WORDS: Final = {
+    "location": "[{}]",
+    "handle": "[more: {}]",
+    "tags": "Tags: {}",
+    "path": "via {}",
+    "score": "score {}",
+}
 DIALECT: Final = Dialect(marks=False, guard=guarded)
 
 
@@ -128,8 +136,7 @@ def _lines(node: Node, piece: Piece) -> list[Line]:
 
 
 def _words(piece: Words) -> str:
-    framed = {"location": f"[{piece.text}]", "handle": f"[more: {piece.text}]", "tags": f"Tags: {piece.text}"}
-    return framed.get(piece.role, piece.text)
+    return _WORDS.get(piece.role, "{}").format(piece.text)
 
 
 def _entries(node: Node, piece: Entries) -> list[str]:

@@ -100,7 +100,7 @@ def filled(form: str, node: Node, dialect: Dialect) -> Filled:
 def score_words(candidate: Candidate) -> str:
     """The score and the signals behind it, as a sum where they do add up to it."""
     names = [*(name for name in SIGNALS if name in candidate.parts), *sorted(set(candidate.parts) - set(SIGNALS))]
-    score = f"score {_short(candidate.score)}"
+    score = _short(candidate.score)
     if not names:
         return score
     parts = [f"{one_line(name)} {_short(candidate.parts[name])}" for name in names]
@@ -117,7 +117,7 @@ def path_words(candidate: Candidate) -> str:
         f"{one_line(step.edge_type)} {'←' if step.direction == 'out' else '→'} {one_line(key)}".rstrip()
         for step, key in zip(steps, before, strict=False)
     ]
-    return f"via {', '.join(reversed(back))}" if back else ""
+    return ", ".join(reversed(back))
 
 
 def _short(value: float) -> str:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from weft.model import Candidate, Citation, Detail, Item, Node
+from weft.render.blocks import pieces_of
 from weft.render.clean import one_line
 from weft.render.layout import between, quoted, tree
 from weft.render.lines import Line, about, frame
-from weft.render.pieces import Entries, ItemStyle, Piece, Title, Words, pieces_of
+from weft.render.pieces import Entries, ItemStyle, Piece, Title, Words
 from weft.render.values import Dialect, name_of
 
 

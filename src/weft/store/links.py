@@ -79,7 +79,8 @@ def _wanted(numbers: Numbers, given: EdgeSet) -> dict[Identity, Strength]:
     maker_id = numbers.maker(given.maker)
     wanted: dict[Identity, Strength] = {}
     for edge in given.edges:
-        _check(edge, given)
+        if edge.tenant != given.tenant or not (math.isfinite(edge.weight) and math.isfinite(edge.confidence)):
+            raise _refused(edge, given)
         target_tenant = given.tenant if edge.target_tenant is None else edge.target_tenant
         source_key = numbers.key(given.tenant, edge.source)
         identity = (source_key, maker_id, numbers.edge_type(edge.type), numbers.key(target_tenant, edge.target))
@@ -88,18 +89,17 @@ def _wanted(numbers: Numbers, given: EdgeSet) -> dict[Identity, Strength]:
     return wanted
 
 
-def _check(edge: Edge, given: EdgeSet) -> None:
+def _refused(edge: Edge, given: EdgeSet) -> InvalidInput:
     where = f"The edge {edge.source!r} -> {edge.target!r} ({edge.type}) by {given.maker!r}"
     if edge.tenant != given.tenant:
-        raise InvalidInput(
+        return InvalidInput(
             f"{where} says tenant {edge.tenant!r}, its set says {given.tenant!r}. "
             "An edge starts in the tenant of its set: give both the same one."
         )
-    if not (math.isfinite(edge.weight) and math.isfinite(edge.confidence)):
-        raise InvalidInput(
-            f"{where} has weight {edge.weight} and confidence {edge.confidence}. "
-            "Allowed are finite numbers: leave the edge out or correct them."
-        )
+    return InvalidInput(
+        f"{where} has weight {edge.weight} and confidence {edge.confidence}. "
+        "Allowed are finite numbers: leave the edge out or correct them."
+    )
 
 
 def _scope_keys(numbers: Numbers, given: EdgeSet) -> set[int]:

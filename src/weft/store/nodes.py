@@ -142,7 +142,7 @@ class NodeWriter:
             key_id = stored.key_id
             self._connection.execute("UPDATE keys SET node_id = ? WHERE id = ?", (self._last_node, key_id))
         else:
-            key_id = self._numbers.new_key(tenant_id, prepared.node.key, self._last_node)
+            key_id = self._numbers.new_key(prepared.node.tenant, prepared.node.key, self._last_node)
         return Placed(prepared, self._last_node, tenant_id, kind_id, key_id)
 
     def _insert(self, placed: Sequence[Placed]) -> None:

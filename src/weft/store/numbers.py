@@ -14,7 +14,7 @@ class Numbers:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._known: dict[tuple[str, str], int] = {}
-        self._keys: dict[tuple[int, str], int] = {}
+        self._keys: dict[tuple[str, str], int] = {}
 
     def tenant(self, name: str) -> int:
         """The number of a tenant, given now if it has none."""
@@ -38,25 +38,22 @@ class Numbers:
 
     def key(self, tenant: str, key: str) -> int:
         """The number of a key, given now if it has none."""
-        found = self.known_key(tenant, key)
-        return self.new_key(self.tenant(tenant), key, None) if found is None else found
+        found = self._keys.get((tenant, key)) or self.known_key(tenant, key)
+        return self.new_key(tenant, key, None) if found is None else found
 
-    def new_key(self, tenant_id: int, key: str, node_id: int | None) -> int:
+    def new_key(self, tenant: str, key: str, node_id: int | None) -> int:
         """The number given to a key that has none yet."""
         row = self._connection.execute(
-            "INSERT INTO keys (tenant_id, key, node_id) VALUES (?, ?, ?)", (tenant_id, key, node_id)
+            "INSERT INTO keys (tenant_id, key, node_id) VALUES (?, ?, ?)", (self.tenant(tenant), key, node_id)
         )
-        return self._keys.setdefault((tenant_id, key), int(row.lastrowid or 0))
+        return self._keys.setdefault((tenant, key), int(row.lastrowid or 0))
 
     def known_key(self, tenant: str, key: str) -> int | None:
         """The number of a key, or None when no node and no edge has named it yet."""
-        tenant_id = self.tenant(tenant)
-        if (tenant_id, key) in self._keys:
-            return self._keys[tenant_id, key]
         row = self._connection.execute(
-            "SELECT id FROM keys WHERE tenant_id = ? AND key = ?", (tenant_id, key)
+            "SELECT id FROM keys WHERE tenant_id = ? AND key = ?", (self.tenant(tenant), key)
         ).fetchone()
-        return None if row is None else self._keys.setdefault((tenant_id, key), int(row[0]))
+        return None if row is None else self._keys.setdefault((tenant, key), int(row[0]))
 
     def _number(self, table: str, name: str) -> int:
         number = self._known.get((table, name))

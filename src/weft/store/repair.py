@@ -1,6 +1,7 @@
 """Checking the embedded store, and deriving anew whatever is derived."""
 
 import sqlite3
+from collections import Counter
 from typing import Final
 
 import numpy as np
@@ -105,8 +106,8 @@ def _wrong_lists(connection: sqlite3.Connection) -> list[str]:
         stored = connection.execute(
             "SELECT node_id, tenant_id, degree FROM adjacency WHERE node_id > ? AND node_id <= ?", (after, ids[-1])
         ).fetchall()
-        groups, counts = np.unique(arcs[["owner", "tenant"]], return_counts=True)
-        counted = {(*group, count) for group, count in zip(groups.tolist(), counts.tolist(), strict=True)}
-        wrong += len({row[0] for row in counted.symmetric_difference(stored)})
+        counted = Counter(zip(arcs["owner"].tolist(), arcs["tenant"].tolist(), strict=True))
+        degrees = {(owner, tenant): degree for owner, tenant, degree in stored}
+        wrong += len({place[0] for place in {*counted, *degrees} if counted[place] != degrees.get(place, 0)})
         after = ids[-1]
     return [f"neighbours: the lists of {wrong} nodes differ from their edges"] if wrong else []

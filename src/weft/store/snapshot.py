@@ -13,7 +13,7 @@ from weft.ports import Adjacency, NodeRow, PassageRow, Tail, TermStatistics
 from weft.store import adjacency
 from weft.store.filters import matching_ids
 from weft.store.numbers import names_by_number
-from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, fold, node_row, passage_row
+from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, fold, node_rows, passage_rows
 from weft.store.statistics import ScannedStatistics, stored_statistics
 from weft.store.tail import read_tail
 from weft.store.visibility import Visibility
@@ -51,7 +51,13 @@ class SqliteSnapshot:
 
     def nodes(self, ids: Sequence[int]) -> dict[int, NodeRow]:
         """Nodes by id in the order asked; ids outside the view are absent."""
-        return {row.node.id: row for row in self._node_rows("json_each(?) j", _json(ids))}
+        asked = _json(ids)
+        rows = self.connection.execute(
+            f"SELECT {NODE_COLUMNS} FROM json_each(?) j CROSS JOIN nodes n ON n.id = j.value"
+            f" CROSS JOIN importance i ON i.node_id = n.id WHERE {self.visible.of('n')}",
+            (asked,),
+        )
+        return node_rows(rows, self.visible.tenants, self._kinds, self._aliases(asked))
 
     def page_of_nodes(self, after_id: int, limit: int) -> list[NodeRow]:
         """The next nodes of the view by id."""
@@ -60,15 +66,6 @@ class SqliteSnapshot:
             (after_id, limit),
         )
         return list(self.nodes([node_id for (node_id,) in found]).values())
-
-    def _node_rows(self, ids: str, asked: str) -> list[NodeRow]:
-        rows = self.connection.execute(
-            f"SELECT {NODE_COLUMNS} FROM {ids} CROSS JOIN nodes n ON n.id = j.value"
-            f" LEFT JOIN importance i ON i.node_id = n.id WHERE {self.visible.of('n')}",
-            (asked,),
-        ).fetchall()
-        aliases = self._aliases(asked)
-        return [node_row(row, self.visible.tenants, self._kinds, aliases.get(row[0], ())) for row in rows]
 
     def _aliases(self, asked: str) -> dict[int, tuple[Alias, ...]]:
         found: dict[int, tuple[Alias, ...]] = {}
@@ -121,20 +118,23 @@ class SqliteSnapshot:
 
     def passages(self, ids: Sequence[int]) -> list[PassageRow]:
         """Passages by id, in the order asked; those that are gone or outside the view are left out."""
-        rows = self._passage_rows("p.id = j.value", ids)
-        return [passage_row(row) for row in rows]
+        return self._passages("p.id = j.value", ids)
 
     def passages_of(self, node_ids: Sequence[int]) -> list[PassageRow]:
         """All passages of the nodes, by node as asked and by ordinal."""
-        rows = self._passage_rows("p.node_id = j.value", node_ids, "ORDER BY j.id, p.ordinal")
-        return [passage_row(row) for row in rows]
+        place = {number: order for order, number in enumerate(dict.fromkeys(node_ids))}
+        found = self._passages("p.node_id = j.value", list(place))
+        return sorted(found, key=lambda row: (place[row.node_id], row.passage.ordinal))
 
-    def _passage_rows(self, join: str, ids: Sequence[int], order: str = "ORDER BY j.id") -> list[Row]:
-        return self.connection.execute(
-            f"SELECT {PASSAGE_COLUMNS} FROM json_each(?) j CROSS JOIN passages p ON {join}"
-            f" WHERE {self.visible.of('p')} {order}",
-            (_json(ids),),
-        ).fetchall()
+    def _passages(self, join: str, ids: Sequence[int]) -> list[PassageRow]:
+        # CROSS JOIN fixes the outer loop, so rows come in the order of the list without being sorted.
+        return passage_rows(
+            self.connection.execute(
+                f"SELECT {PASSAGE_COLUMNS} FROM json_each(?) j CROSS JOIN passages p ON {join}"
+                f" WHERE {self.visible.of('p')}",
+                (_json(ids),),
+            )
+        )
 
     def vectors(self, passage_ids: Sequence[int]) -> "Vectors":
         """Unit vectors by passage, zero rows where there is none."""
@@ -211,4 +211,4 @@ def _edge(row: Row, tenants: Mapping[int, str]) -> Edge:
 
 
 def _json(ids: Iterable[int]) -> str:
-    return orjson.dumps([int(number) for number in ids]).decode()
+    return orjson.dumps(list(ids), option=orjson.OPT_SERIALIZE_NUMPY).decode()

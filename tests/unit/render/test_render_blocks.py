@@ -1,0 +1,251 @@
+"""Every block in every format, and every level of detail."""
+
+import pytest
+from render_pages import item, printed
+
+from weft.errors import UnknownName
+from weft.model import Detail, Node, Origin
+from weft.profile import BLOCKS, Block
+from weft.render import FORMATS, ItemStyle, open_format
+
+NED = Node(
+    "vault:ned",
+    "character",
+    title="Ned Stark",
+    summary="Lord of Winterfell.",
+    text="Eddard Stark is the Lord of Winterfell.\nHe rules the North.",
+    fields={
+        "goal": "keep the peace",
+        "allies": ["Robert", "Howland"],
+        "importance": 0.8,
+        "lesson": {"what_worked": "honour"},
+        "relationships": [{"type": "spouse", "title": "Catelyn"}, {"type": "parent", "title": "Robb"}],
+        "images": ["maps/winterfell (old).png", {"ref": "ned.png", "alt": "Portrait [1]"}],
+    },
+    tags=("north", "stark"),
+    origin=Origin("vault", "ned.md", 3),
+)
+ADD = Node(
+    "repo:add",
+    "function",
+    title="add",
+    text="def add(a, b):\n    # sums\n    return a + b\n",
+    language="python",
+    fields={"signature": "def add(a, b)"},
+    origin=Origin("repo", "src/add.py", 10),
+)
+
+EXPECTED = {
+    Block("title"): (
+        "### Ned Stark",
+        '<entity name="Ned Stark" type="character">',
+        "Ned Stark",
+        '"title":"Ned Stark"',
+    ),
+    Block("title", label="kind"): (
+        "### Ned Stark (CHARACTER)",
+        '<entity name="Ned Stark" type="character">',
+        "Ned Stark (CHARACTER)",
+        '"kind":"character","title":"Ned Stark"',
+    ),
+    Block("line", label="Aim", form=": {goal} ({nothing})"): (
+        "**Aim**: keep the peace ()",
+        "Aim: keep the peace ()",
+        "Aim: keep the peace ()",
+        '"lines":["Aim: keep the peace ()"]',
+    ),
+    Block("location"): ("*ned.md:3*", 'file="ned.md" line="3"', "[ned.md:3]", '"location":"ned.md:3"'),
+    Block("summary"): ("Lord of Winterfell.", "Lord of Winterfell.", "Lord of Winterfell.", '"summary":"Lord of '),
+    Block("text"): (
+        "Eddard Stark is the Lord of Winterfell.\nHe rules",
+        "Eddard Stark is the Lord of Winterfell.\nHe rules",
+        "Eddard Stark is the Lord of Winterfell.\nHe rules",
+        '"text":"Eddard Stark is the Lord of Winterfell.\\nHe rules',
+    ),
+    Block("code"): (
+        "```\nEddard Stark is the Lord of Winterfell.\nHe rules the North.\n```",
+        "<code>\nEddard",
+        "Eddard",
+        '"text":"Eddard',
+    ),
+    Block("bullet"): (
+        "- Eddard Stark is the Lord of Winterfell.\n  He rules the North.",
+        "Eddard Stark is the Lord of Winterfell.\nHe rules",
+        "- Eddard Stark is the Lord of Winterfell.\n  He rules the North.",
+        '"text":"Eddard',
+    ),
+    Block("fields"): (
+        "- **Allies**: Robert, Howland\n- **Goal**: keep the peace\n- **Importance**: 0.8",
+        '<field name="Allies">Robert, Howland</field>\n<field name="Goal">keep the peace</field>',
+        "- Allies: Robert, Howland\n- Goal: keep the peace\n- Importance: 0.8",
+        '"fields":{"allies":["Robert","Howland"],"goal":"keep the peace","importance":0.8}',
+    ),
+    Block("fields", fields=("lesson.what_worked=Lesson", "missing")): (
+        "- **Lesson**: honour",
+        '<field name="Lesson">honour</field>',
+        "- Lesson: honour",
+        '"fields":{"lesson.what_worked":"honour"}',
+    ),
+    Block("caption", fields=("goal", "importance", "missing")): (
+        "*Goal: keep the peace, Importance: 0.8*",
+        "<caption>Goal: keep the peace, Importance: 0.8</caption>",
+        "Goal: keep the peace, Importance: 0.8",
+        '"caption":"Goal: keep the peace, Importance: 0.8"',
+    ),
+    Block("tags"): (
+        "*Tags: north, stark*",
+        "<tags>north, stark</tags>",
+        "Tags: north, stark",
+        '"tags":"north, stark"',
+    ),
+    Block("path"): (
+        "*via mentions ← atlas*",
+        "<path>mentions ← atlas</path>",
+        "via mentions ← atlas",
+        '"path":"mentions ← atlas"',
+    ),
+    Block("score"): (
+        "*score 0.83 = relevance 0.7 + walk 0.13*",
+        "<score>0.83 = relevance 0.7 + walk 0.13</score>",
+        "score 0.83 = relevance 0.7 + walk 0.13",
+        '"score":"0.83 = relevance 0.7 + walk 0.13"',
+    ),
+    Block("links"): (
+        "- SPOUSE → Catelyn\n- PARENT → Robb",
+        '<link type="SPOUSE" to="Catelyn" />\n<link type="PARENT" to="Robb" />',
+        "- SPOUSE → Catelyn\n- PARENT → Robb",
+        '"links":[{"type":"SPOUSE","title":"Catelyn"},{"type":"PARENT","title":"Robb"}]',
+    ),
+    Block("tree"): (
+        "```\nNed Stark\n  ├─ SPOUSE → Catelyn\n  └─ PARENT → Robb\n```",
+        "<tree>\nNed Stark\n  ├─ SPOUSE → Catelyn\n  └─ PARENT → Robb\n</tree>",
+        "Ned Stark\n  ├─ SPOUSE → Catelyn\n  └─ PARENT → Robb",
+        '"tree":[{"type":"SPOUSE","title":"Catelyn"},{"type":"PARENT","title":"Robb"}]',
+    ),
+    Block("images"): (
+        "![winterfell (old).png](maps/winterfell%20%28old%29.png)\n![Portrait \\[1\\]](ned.png)",
+        '<image alt="winterfell (old).png" ref="maps/winterfell (old).png" />',
+        "Image: Portrait [1] (ned.png)",
+        '{"alt":"Portrait [1]","ref":"ned.png"}',
+    ),
+    Block("handle"): ("[more: vault:ned]", '<more key="vault:ned" />', "[more: vault:ned]", '"key":"vault:ned"'),
+}
+
+
+@pytest.mark.parametrize("block", EXPECTED, ids=lambda block: f"{block.block}-{block.label or len(block.fields)}")
+@pytest.mark.parametrize("format", ["markdown", "xml", "plain", "json"])
+def test_a_block_prints_its_meaning_in_every_format(block: Block, format: str) -> None:
+    shown = printed(format, item(NED), block)
+    expected = EXPECTED[block][("markdown", "xml", "plain", "json").index(format)]
+    assert expected in shown
+
+
+def test_every_block_of_the_vocabulary_is_covered() -> None:
+    assert {block.block for block in EXPECTED} == set(BLOCKS)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("name", BLOCKS)
+def test_no_block_fails_on_a_bare_node(name: str, format: str) -> None:
+    bare = open_format(format).item(item(Node("k", "note")), ItemStyle((Block(name),)))
+    assert all("\n" not in line.text for line in bare)
+
+
+def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UnknownName, match=r"Did you mean 'markdown'.*json, markdown, plain, xml"):
+        open_format("markdwon")
+
+
+@pytest.mark.parametrize(
+    ("form", "label", "expected"),
+    [
+        ("**Memory**: {text}", "", "**Memory**: use tabs"),
+        (": {text}", "Memory", "**Memory**: use tabs"),
+        ("({axis}, cluster size: {cluster_size}):", "Value", "**Value** (full, cluster size: 4):"),
+        ("`{sha:7}` by {author} on {timestamp}", "Commit", "**Commit** `abcdef0` by Bo on 2026-01-01"),
+        ("**Experience**: {domain} | {strategy}", "", "**Experience**: debugging | bisect"),
+    ],
+)
+def test_the_lines_of_the_learning_profile_print_exactly(form: str, label: str, expected: str) -> None:
+    fields = {
+        "axis": "full",
+        "cluster_size": 4,
+        "sha": "abcdef0123456",
+        "author": "Bo",
+        "timestamp": "2026-01-01",
+        "domain": "debugging",
+        "strategy": "bisect",
+    }
+    node = Node("m", "memory", text="use tabs", fields=fields)
+    assert printed("markdown", item(node), Block("line", form=form, label=label)) == f"\n{expected}"
+
+
+def test_a_line_without_any_of_its_values_is_not_printed() -> None:
+    assert printed("markdown", item(Node("m", "memory")), Block("line", form="**Seen**: {place} {text}")) == ""
+
+
+def test_a_line_carries_a_text_of_several_lines() -> None:
+    node = Node("m", "memory", text="one\ntwo", fields={"who": "Bo"})
+    shown = printed("markdown", item(node), Block("line", form="**Memory**: {text} ({who})"))
+    assert shown == "\n**Memory**: one\ntwo (Bo)"
+
+
+def test_fields_are_left_out_when_not_asked_for_and_restricted_by_a_lens() -> None:
+    assert printed("markdown", item(NED), Block("fields"), fields=False) == ""
+    style = ItemStyle((Block("fields"),), fields=("goal",))
+    lines = open_format("markdown").item(item(NED), style)
+    assert [line.text for line in lines] == ["", "- **Goal**: keep the peace"]
+
+
+def test_text_of_a_programming_language_is_printed_as_code() -> None:
+    shown = printed("markdown", item(ADD), Block("title"), Block("location"), Block("text"))
+    code = "```python\ndef add(a, b):\n    # sums\n    return a + b\n```"
+    assert shown == f"\n### add\n*src/add.py:10*\n\n{code}"
+
+
+def test_a_fence_is_longer_than_any_run_of_backticks_inside() -> None:
+    node = Node("k", "doc", text="````\nx\n````")
+    assert printed("markdown", item(node), Block("code")) == "\n`````\n````\nx\n````\n`````"
+
+
+def test_plain_puts_name_and_location_on_one_line() -> None:
+    assert printed("plain", item(NED), Block("title"), Block("location")) == "\nNed Stark [ned.md:3]"
+
+
+@pytest.mark.parametrize(
+    ("format", "expected"),
+    [
+        ("markdown", "- Ned Stark (character, ned.md:3)"),
+        ("xml", '<entity name="Ned Stark" type="character" file="ned.md" line="3" />'),
+        ("plain", "- Ned Stark (character, ned.md:3)"),
+        ("json", ',{"title":"Ned Stark","kind":"character","at":"ned.md:3"}'),
+    ],
+)
+def test_a_pointer_says_name_kind_and_place(format: str, expected: str) -> None:
+    assert printed(format, item(NED, Detail.POINTER), *EXPECTED) == expected
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_pointer_without_a_place_names_the_key(format: str) -> None:
+    assert "vault:x" in printed(format, item(Node("vault:x", "note", title="X"), Detail.POINTER))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_dropped_item_prints_nothing(format: str) -> None:
+    assert open_format(format).item(item(NED, Detail.DROPPED), ItemStyle(tuple(EXPECTED))) == ()
+
+
+def test_a_summary_is_printed_once_even_with_both_blocks() -> None:
+    shown = printed("markdown", item(NED, Detail.SUMMARY), Block("title"), Block("summary"), Block("text"))
+    assert shown == "\n### Ned Stark\n\nLord of Winterfell."
+
+
+def test_a_summary_of_code_is_its_signature() -> None:
+    shown = printed("markdown", item(ADD, Detail.SUMMARY), Block("title"), Block("code"))
+    assert shown == "\n### add\n\n```python\ndef add(a, b)\n```"
+
+
+def test_a_summary_leaves_lists_out_and_prints_given_spans() -> None:
+    summary = item(NED, Detail.SUMMARY, ((0, 12),))
+    shown = printed("markdown", summary, Block("text"), Block("fields"), Block("tags"), Block("tree"))
+    assert shown == "\nEddard Stark\n[…]"

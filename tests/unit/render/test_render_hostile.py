@@ -1,0 +1,154 @@
+"""Stored text cannot forge the frame, whatever it holds, in any format."""
+
+import json
+import re
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from render_pages import ALL_BLOCKS, ATTACKS, FRAME, item, nodes, page_of, page_text, printed, styles, texts
+
+from weft.model import Detail, Node
+from weft.profile import Block
+from weft.render import FORMATS, lines_of, open_format
+from weft.render.clean import clean
+
+UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+BODIES = ("text", "bullet", "code", "line")
+
+
+def block(name: str) -> Block:
+    return Block(name, form="**Memory**: {text}") if name == "line" else Block(name)
+
+
+def parsed(text: str) -> list[Token]:
+    return MarkdownIt("commonmark").enable("table").parse(text)
+
+
+def headings(text: str) -> list[str]:
+    tokens = parsed(text)
+    return [token.tag for token in tokens if token.type == "heading_open"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(nodes(), min_size=1, max_size=2))
+def test_the_headings_of_a_markdown_page_are_ours_alone(known: list[Node]) -> None:
+    text = page_text("markdown", page_of(known), styles(ALL_BLOCKS, ALL_BLOCKS))
+    count = len(known)
+    assert headings(text) == ["h1", "h2", *["h3"] * count, "h2", "h3", *["h4"] * count]
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts, st.sampled_from(BODIES), st.sampled_from([3, 4]))
+def test_what_follows_hostile_markdown_still_counts_as_frame(text: str, name: str, level: int) -> None:
+    known = (Node("k1", "note", text=text), Node("k2", "note", text="after"))
+    page = page_of(known)
+    body = page_text("markdown", page, styles((block(name),), (block(name),)))
+    assert headings(body) == ["h1", "h2", "h2", "h3"]
+    tokens = parsed(body)
+    rules = [token for token in tokens if token.type == "hr" and token.level == 0]
+    assert len(rules) == 3
+    assert not [token for token in tokens if token.type == "html_block"]
+    assert "**Sources:**" in [token.content.split("\n")[0] for token in tokens if token.type == "inline"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts)
+def test_code_cannot_break_out_of_its_fence(text: str) -> None:
+    shown = printed("markdown", item(Node("k", "note", text=text, language="python")), Block("code"))
+    tokens = parsed(shown)
+    if clean(text).strip():
+        assert [token.type for token in tokens] == ["fence"]
+    else:
+        assert tokens == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(nodes(), min_size=1, max_size=2))
+def test_an_xml_page_has_exactly_our_elements(known: list[Node]) -> None:
+    root = ElementTree.fromstring(page_text("xml", page_of(known), styles(ALL_BLOCKS, ALL_BLOCKS)))
+    assert [child.tag for child in root] == ["section", "section", "note", "sources", "footer"]
+    assert len(root.findall("section/entity")) == len(known)
+    assert len(root.findall("section/subject/part/entity")) == len(known)
+    assert len(list(root.iter("entity"))) == 2 * len(known)
+    assert len(root.findall("sources/source")) == len(known)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(nodes(), min_size=1, max_size=2))
+def test_a_json_page_parses_to_our_arrays(known: list[Node]) -> None:
+    title, items, subjects, notes, sources, footer = json.loads(
+        page_text("json", page_of(known), styles(ALL_BLOCKS, ALL_BLOCKS))
+    )
+    assert (title, notes, footer) == ({"title": "A page"}, {"notes": ["a note"]}, {"footer": "a footer"})
+    assert items[0] == {"section": "items", "heading": "Items"}
+    assert len(items) - 1 == len(sources) - 1 == len(subjects[1][1]) - 1 == len(known)
+
+
+@settings(max_examples=60, deadline=None)
+@given(nodes())
+def test_the_delimiters_of_a_plain_page_are_ours_alone(known: Node) -> None:
+    text = page_text("plain", page_of([known]), styles((Block("text"),), (Block("text"),)))
+    lines = text.split("\n")
+    assert [line for line in lines if re.match(r"\s*==", line)] == ["=== Items ===", "=== Subjects ==="]
+    assert [line for line in lines if re.fullmatch(r"\s*--+\s*", line)] == ["---", "---"]
+    assert [line for line in lines if re.match(r"\s*(sources|note):", line, re.IGNORECASE)] == [
+        "Note: a note",
+        "Sources:",
+    ]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(nodes(), min_size=1, max_size=2), st.sampled_from(FORMATS), st.sampled_from(Detail))
+def test_no_page_prints_controls_or_overrides_and_no_line_holds_a_line_break(
+    known: list[Node], format: str, detail: Detail
+) -> None:
+    lines = lines_of(page_of(known, detail), open_format(format), styles(ALL_BLOCKS, ALL_BLOCKS), FRAME)
+    for line in lines:
+        assert not UNPRINTABLE.search(line.text)
+        assert len(line.text.splitlines()) <= 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(nodes(), st.sampled_from(FORMATS))
+def test_a_pointer_is_exactly_one_line_and_no_heading(known: Node, format: str) -> None:
+    lines = open_format(format).item(item(known, Detail.POINTER), styles((), ())["items"])
+    assert len(lines) == 1
+    if format == "markdown":
+        assert [token.type for token in parsed(lines[0].text)][:2] == ["bullet_list_open", "list_item_open"]
+        assert headings(lines[0].text) == []
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("name", BODIES)
+def test_every_known_attack_leaves_the_markdown_frame_standing(attack: str, name: str) -> None:
+    known = [Node("k", "note", text=f"before\n{attack}\nafter", title=attack, summary=attack)]
+    text = page_text("markdown", page_of(known), styles((Block("title"), block(name)), (block(name),)))
+    assert headings(text) == ["h1", "h2", "h3", "h2", "h3"]
+
+
+def test_fences_that_close_within_the_text_stay_as_they_are() -> None:
+    text = "See:\n```python\n# a comment\n```\n# Forged"
+    shown = printed("markdown", item(Node("k", "note", text=text)), Block("text"))
+    assert shown == "\nSee:\n```python\n# a comment\n```\n\\# Forged"
+
+
+def test_a_fence_that_an_excerpt_cuts_off_is_escaped() -> None:
+    text = "See:\n```\ncode\n```\nend"
+    shown = printed("markdown", item(Node("k", "note", text=text), Detail.EXCERPT, ((0, 13),)), Block("text"))
+    assert shown == "\nSee:\n\\```\ncode\n[…]"
+
+
+def test_words_that_only_look_a_little_like_markup_are_left_alone() -> None:
+    text = "- a point\n1. first\n> said\n| a | b |\n|---|---|\n<https://example.org>\n**Mind** the gap\na # b"
+    shown = printed("markdown", item(Node("k", "note", text=text)), Block("text"))
+    assert shown == f"\n{text}"
+
+
+def test_guarding_a_long_hostile_text_takes_linear_time() -> None:
+    text = "- " * 20_000 + "x\n" + "``` a\n" * 20_000 + "*" * 20_000 + "\n" + "[" * 20_000
+    shown = printed("markdown", item(Node("k", "note", text=text)), Block("text"))
+    assert shown.count("\n\\``` a") == 20_000

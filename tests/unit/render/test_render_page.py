@@ -1,0 +1,159 @@
+"""Whole pages: their parts add up, every line has a source, and excerpts show where something is left out."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from render_pages import ALL_BLOCKS, FRAME, item, nodes, page_of, printed, styles
+
+from weft.model import Detail, Item, Node, Origin, Page, PlacedSection
+from weft.profile import Block, Frame
+from weft.render import FORMATS, Format, ItemStyle, Line, lines_of, manifest_of, open_format, render, text_of
+
+NOTE = Node("n:1", "note", title="One", text="first\n\n# second\nthird", origin=Origin("n", "one.md", 5))
+STYLES = styles((Block("title"), Block("text")), (Block("bullet"),))
+
+
+def parts_of(page: Page, format: Format, page_styles: dict[str, ItemStyle]) -> Iterator[tuple[Line, ...]]:
+    """The parts of a `page_of` page, asked for one by one as a budget would."""
+    items, subjects = page.sections
+    (group,) = subjects.groups
+    yield format.head(page.title)
+    yield format.section(items.name, items.heading, True, FRAME.separator)
+    yield from (format.item(placed, page_styles["items"]) for placed in items.items)
+    yield format.section_end()
+    yield format.section(subjects.name, subjects.heading, False, FRAME.separator)
+    yield format.group(group.subject)
+    yield format.part(group.parts[0].heading)
+    yield from (format.item(placed, page_styles["subjects/told"]) for placed in group.parts[0].items)
+    yield from (format.part_end(), format.group_end(), format.section_end())
+    yield from (format.notes(page.notes), format.sources(page.sources), format.footer(page.footer), format.end())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(nodes(), min_size=1, max_size=2), st.sampled_from(FORMATS), st.sampled_from(list(Detail)[:-1]))
+def test_the_text_is_its_parts_joined(known: list[Node], name: str, detail: Detail) -> None:
+    page, format = page_of(known, detail), open_format(name)
+    page_styles = styles(ALL_BLOCKS, ALL_BLOCKS)
+    text, _ = render(page, format, page_styles, FRAME)
+    parts = [part for part in parts_of(page, format, page_styles) if part]
+    assert text == "\n".join(text_of(part) for part in parts)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(nodes(), min_size=1, max_size=2), st.sampled_from(FORMATS), st.sampled_from(Detail))
+def test_the_manifest_covers_every_line_exactly_once(known: list[Node], name: str, detail: Detail) -> None:
+    text, manifest = render(page_of(known, detail), open_format(name), styles(ALL_BLOCKS, ALL_BLOCKS), FRAME)
+    covered = [line for entry in manifest for line in range(entry.first_line, entry.last_line + 1)]
+    assert covered == list(range(1, len(text.split("\n")) + 1))
+
+
+@settings(max_examples=60, deadline=None)
+@given(nodes(), st.sampled_from(FORMATS), st.lists(st.tuples(st.integers(0, 40), st.integers(0, 60)), max_size=4))
+def test_verbatim_lines_stand_in_the_text_on_the_line_named(
+    known: Node, name: str, spans: list[tuple[int, int]]
+) -> None:
+    origin, first = known.origin, known.origin.first_line
+    base = first if origin.file and first is not None else 1
+    stored = known.text.split("\n")
+    placed = item(known, Detail.EXCERPT, tuple(spans))
+    for line in open_format(name).item(placed, ItemStyle(ALL_BLOCKS)):
+        if line.verbatim:
+            assert line.key == known.key
+            assert line.source_line is not None
+            assert line.text in stored[line.source_line - base]
+
+
+def test_neighbouring_lines_of_one_source_become_one_range() -> None:
+    page = Page("T", (PlacedSection("items", "S", (item(NOTE),)),))
+    text, manifest = render(page, open_format("markdown"), STYLES, Frame())
+    assert text == "# T\n\n## S\n\n### One\n\nfirst\n\n\\# second\nthird"
+    ranges = [(entry.first_line, entry.last_line, entry.key, entry.source_first_line) for entry in manifest]
+    assert ranges == [
+        (1, 4, None, None),
+        (5, 5, "n:1", None),
+        (6, 6, None, None),
+        (7, 8, "n:1", 5),
+        (9, 9, "n:1", 7),
+        (10, 10, "n:1", 8),
+    ]
+    assert [entry.verbatim for entry in manifest] == [False, False, False, True, False, True]
+
+
+def test_lines_of_different_tenants_are_never_merged() -> None:
+    lines = (Line("a", "k", "one", None, 1, True), Line("b", "k", "two", None, 2, True))
+    assert [entry.tenant for entry in manifest_of(lines)] == ["one", "two"]
+
+
+def test_source_lines_count_within_the_text_when_the_file_is_not_known() -> None:
+    lines = open_format("plain").item(item(Node("k", "note", text="a\nb")), ItemStyle((Block("text"),)))
+    assert [(line.text, line.source_line) for line in lines[1:]] == [("a", 1), ("b", 2)]
+
+
+def test_an_excerpt_marks_what_is_left_out_before_between_and_after() -> None:
+    node = Node("k", "note", text="zero\none\ntwo\nthree\nfour")
+    excerpt = item(node, Detail.EXCERPT, ((5, 8), (13, 18)))
+    assert printed("markdown", excerpt, Block("text")) == "\n[…]\none\n[…]\nthree\n[…]"
+    assert printed("plain", excerpt, Block("text")) == "\n[…]\none\n[…]\nthree\n[…]"
+    assert printed("xml", excerpt, Block("text")) == (
+        '<entity type="note">\n<gap/>\none\n<gap/>\nthree\n<gap/>\n</entity>'
+    )
+    assert printed("json", excerpt, Block("text")) == ',{"kind":"note","excerpts":["one","three"]}'
+
+
+@pytest.mark.parametrize("spans", [((5, 8), (0, 4)), ((0, 5), (3, 8)), ((-3, 99),)])
+def test_spans_are_put_in_order_and_joined_over_white_space(spans: tuple[tuple[int, int], ...]) -> None:
+    node = Node("k", "note", text="zero\none")
+    assert printed("markdown", item(node, Detail.EXCERPT, spans), Block("text")) == "\nzero\none"
+
+
+def test_a_limited_text_ends_with_a_whole_word_and_a_mark() -> None:
+    node = Node("k", "note", text="several words here")
+    assert printed("markdown", item(node), Block("bullet", limit=9)) == "- several\n  […]"
+    assert printed("markdown", item(node), Block("bullet", limit=13)) == "- several words\n  […]"
+    assert printed("markdown", item(node), Block("bullet", limit=99)) == "- several words here"
+
+
+def test_a_page_without_a_title_does_not_begin_with_a_blank_line() -> None:
+    page = Page("", (PlacedSection("items", "S", (item(NOTE),)),))
+    assert render(page, open_format("markdown"), STYLES, Frame())[0].startswith("## S\n\n### One")
+
+
+def test_a_page_with_nothing_found_is_its_title_and_notes() -> None:
+    page = Page("T", (PlacedSection("items", "S"),), ("No matching nodes found.",))
+    assert render(page, open_format("markdown"), {}, Frame())[0] == "# T\n\n*Note: No matching nodes found.*"
+    assert render(page, open_format("markdown"), {}, Frame(notes=False))[0] == "# T"
+    assert render(page, open_format("xml"), {}, Frame())[0] == (
+        '<context title="T">\n<note>No matching nodes found.</note>\n</context>'
+    )
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_printing_the_same_page_twice_gives_the_same_bytes(name: str) -> None:
+    page = page_of([NOTE])
+    assert render(page, open_format(name), STYLES, FRAME) == render(page, open_format(name), STYLES, FRAME)
+
+
+def test_the_order_of_fields_in_memory_changes_nothing() -> None:
+    one = Node("k", "note", fields={"b": 1, "a": {"y": 1, "x": 2}, "c": [1]})
+    other = Node("k", "note", fields={"c": [1], "a": {"x": 2, "y": 1}, "b": 1})
+    for name in FORMATS:
+        blocks = (Block("fields"), Block("caption", fields=("a",)))
+        assert printed(name, item(one), *blocks) == printed(name, item(other), *blocks)
+
+
+def test_a_workspace_page_reads_as_its_users_know_it() -> None:
+    node = Node("r:f", "function", title="load", summary="Loads it.", text="def load(): ...", language="python")
+    placed = Item(item(node).candidate, Detail.WHOLE)
+    page = Page("", tuple(PlacedSection(name, name.title(), (placed,)) for name in ("code", "other")))
+    style = ItemStyle((Block("title"), Block("location"), Block("summary"), Block("code")))
+    text, _ = render(page, open_format("markdown"), {"code": style, "other": style}, Frame(separator=True))
+    entity = "### load\n*function*\n\nLoads it.\n\n```python\ndef load(): ...\n```"
+    assert text == f"## Code\n\n{entity}\n\n---\n\n## Other\n\n{entity}"
+
+
+def test_a_narrative_page_reads_as_its_users_know_it() -> None:
+    ned = Node("v:ned", "character", title="Ned Stark", text="Lord of Winterfell.")
+    lines = lines_of(page_of([ned]), open_format("markdown"), styles((Block("text"),), (Block("bullet"),)), FRAME)
+    assert "### Ned Stark (CHARACTER)\n\n**Told:**\n- Lord of Winterfell.\n" in text_of(lines)
