@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 from weft.budget import Leaf
 from weft.dedupe import Entry, dedupe
@@ -10,10 +11,12 @@ from weft.gather import Desk, Gathered
 from weft.loading import fill
 from weft.model import Candidate, Detail
 from weft.plan import Plan
-from weft.profile import Order, Part, Section
+from weft.profile import Block, Order, Part, Section
 from weft.retrieve import Scale, relate
 from weft.score import score
 from weft.subjects import SubjectPart, parts_of
+
+_QUOTING: Final = frozenset({"text", "code", "bullet"})
 
 Opening = Callable[[str, "str | Candidate"], int]
 """The kind of heading (section, group or part) and its words or subject, to its cost in tokens."""
@@ -138,8 +141,14 @@ def _section_spot(plan: Plan, section: Section, candidates: tuple[Candidate, ...
         relax=section.relax,
         pointers=section.pointers,
         ladder=_ladder(plan, section.detail),
+        quotes=_quotes(section.blocks),
     )
     return Spot(leaf, section, heading)
+
+
+def _quotes(blocks: Sequence[Block]) -> bool:
+    """Whether items print their text without a limit of their own."""
+    return any(each.limit is None and (each.block in _QUOTING or "{text}" in each.form) for each in blocks)
 
 
 def _ladder(plan: Plan, detail: tuple[Detail, ...]) -> tuple[Detail, ...]:
@@ -198,5 +207,6 @@ def _part_spot(
         relax=section.relax,
         pointers=section.pointers,
         ladder=_ladder(plan, part.detail),
+        quotes=_quotes(part.blocks),
     )
     return Spot(leaf, section, heading, subject, part)
