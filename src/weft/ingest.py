@@ -1,20 +1,19 @@
 """Sources into the store: only what changed is read, prepared and written; then links and the search index."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from weft.link import each_mentions
-from weft.model import DEFAULT_TENANT, EdgeSet, Filter, Node, View
+from weft.link import affected, each_mentions
+from weft.model import DEFAULT_TENANT, Edge, EdgeSet, Filter, Node, View
 from weft.ports import Changes, Embedder, Index, Problem, Source, Store, TokenCounter, Unit
-from weft.prepare import content_hash, prepare
+from weft.prepare import PREPARATION, content_hash, prepare
 
 Progress = Callable[[str, int, int | None], None]
 """Told (stage, done, total) as work goes on; the total is None while unknown."""
 
 _BATCH: Final = 1_000
 _CATCH_UP: Final = 50_000
-_PROPOSED: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +53,15 @@ class _Tally:
     links: int = 0
     problems: list[Problem] = field(default_factory=list)
     touched: dict[str, dict[str, None]] = field(default_factory=dict)
+    again: dict[str, dict[str, None]] = field(default_factory=dict)
+    gone: dict[tuple[str, str], None] = field(default_factory=dict)
+    forgotten: list[tuple[Source, str]] = field(default_factory=list)
     stamps: list[tuple[str, str, str, str]] = field(default_factory=list)
     since_catch_up: int = 0
+
+    def tenants(self) -> list[str]:
+        """The tenants in which anything is to be linked."""
+        return sorted(self.touched.keys() | self.again.keys())
 
 
 def ingest(
@@ -70,6 +76,7 @@ def ingest(
         for source in sources:
             _ingest_source(source, shop, tenant, tally, tell)
         shop.index.catch_up(shop.store)
+        _remove(shop, tally)
         _link(shop, tally, tell)
         # Stamps are kept only now: what was written but not yet linked is looked at again after an interruption.
         shop.store.write(Changes(units=tuple(tally.stamps)))
@@ -93,11 +100,10 @@ def _untold(stage: str, done: int, total: int | None) -> None:
 
 def _ingest_source(source: Source, shop: Workshop, tenant: str, tally: _Tally, tell: Progress) -> None:
     known = shop.store.units(tenant, source.name)
-    present = list(source.units())
+    present = {name: _stamp(stamp, source, shop) for name, stamp in source.units()}
     tally.units += len(present)
-    changed = [(name, stamp) for name, stamp in present if known.get(name) != stamp]
+    changed = [name for name in present if known.get(name) != present[name]]
     tally.units_changed += len(changed)
-    _forget(source, shop, tenant, sorted(known.keys() - {name for name, _ in present}), tally)
     done = 0
     for batch in _batches(source, changed):
         _write(source, shop, tenant, batch, tally)
@@ -106,15 +112,22 @@ def _ingest_source(source: Source, shop: Workshop, tenant: str, tally: _Tally, t
         if tally.since_catch_up >= _CATCH_UP:
             shop.index.catch_up(shop.store)
             tally.since_catch_up = 0
-    stamps = dict(present)
-    tally.stamps += [(tenant, source.name, name, stamps[name]) for name, _ in changed]
+    tally.stamps += [(tenant, source.name, name, present[name]) for name in changed]
+    gone = sorted(known.keys() - present.keys())
+    tally.forgotten += [(source, _owned(tenant, name)) for name in gone]
+    tally.stamps += [(tenant, source.name, name, "") for name in gone]
 
 
-def _batches(source: Source, changed: Sequence[tuple[str, str]]) -> Iterator[list[Unit]]:
+def _stamp(stamp: str, source: Source, shop: Workshop) -> str:
+    """A unit is read again when it changed, and also when it would be understood or prepared differently."""
+    return " ".join([stamp, source.maker, PREPARATION, shop.embed.name if shop.embed is not None else ""])
+
+
+def _batches(source: Source, changed: Sequence[str]) -> Iterator[list[Unit]]:
     """Changed units, read, in groups of about a thousand nodes."""
     batch: list[Unit] = []
     size = 0
-    for name, _ in changed:
+    for name in changed:
         unit = source.read(name)
         batch.append(unit)
         size += len(unit.nodes) + 1
@@ -127,25 +140,22 @@ def _batches(source: Source, changed: Sequence[tuple[str, str]]) -> Iterator[lis
 
 def _write(source: Source, shop: Workshop, tenant: str, batch: Sequence[Unit], tally: _Tally) -> None:
     nodes = {(node.tenant, node.key): (node, _owned(tenant, unit.name)) for unit in batch for node in unit.nodes}
-    fresh = _fresh(list(nodes.values()), shop)
-    gone = [
-        slot
+    owned = {
+        slot: _owned(tenant, unit.name)
         for unit in batch
         for slot in shop.store.unit_keys(source.name, _owned(tenant, unit.name))
-        if slot not in nodes
-    ]
+    }
+    fresh = _fresh(nodes, owned, shop)
     edges = tuple(
-        EdgeSet(_maker(source, unit.name), owner, tuple(edge for edge in unit.edges if edge.tenant == owner))
-        for unit in batch
-        for owner in sorted({tenant, *(edge.tenant for edge in unit.edges)})
+        each for unit in batch for each in _edge_sets(source, shop, _owned(tenant, unit.name), unit.edges)
     )
-    shop.store.write(Changes(upserts=prepare(fresh, shop.embed, shop.count), removes=tuple(gone), edges=edges))
+    shop.store.write(Changes(upserts=prepare(fresh, shop.embed, shop.count), edges=edges))
     for owner, key in nodes:
         tally.touched.setdefault(owner, {})[key] = None
+    tally.gone.update(dict.fromkeys(slot for slot in owned if slot not in nodes))
     tally.written += len(fresh)
     tally.since_catch_up += len(fresh)
     tally.unchanged += len(nodes) - len(fresh)
-    tally.removed += len(gone)
     tally.problems += [problem for unit in batch for problem in unit.problems]
 
 
@@ -153,35 +163,73 @@ def _owned(tenant: str, unit: str) -> str:
     return f"{tenant}/{unit}"
 
 
-def _maker(source: Source, unit: str) -> str:
-    """Edges are remembered by unit, so that reading one file again replaces only what that file said."""
-    return f"{source.maker}#{unit}"
+def _edge_sets(source: Source, shop: Workshop, unit: str, edges: Sequence[Edge]) -> list[EdgeSet]:
+    """A unit's edges by the tenant they start in, and nothing wherever it had drawn some before.
+
+    Edges are remembered by unit, so that reading one file again replaces only what that file said.
+    """
+    name, _, version = source.maker.rpartition("@")
+    maker = f"{name}#{unit}@{version}"
+    drawn: dict[tuple[str, str], list[Edge]] = {each: [] for each in shop.store.drawn(f"{name}#{unit}@")}
+    for edge in edges:
+        drawn.setdefault((maker, edge.tenant), []).append(edge)
+    return [EdgeSet(by, tenant, tuple(mine)) for (by, tenant), mine in drawn.items()]
 
 
-def _fresh(nodes: Sequence[tuple[Node, str]], shop: Workshop) -> list[tuple[Node, str]]:
-    """The nodes whose content differs from what is stored."""
+def _fresh(
+    nodes: Mapping[tuple[str, str], tuple[Node, str]], owned: Mapping[tuple[str, str], str], shop: Workshop
+) -> list[tuple[Node, str]]:
+    """The nodes whose content differs from what is stored, or that another unit had brought."""
     by_tenant: dict[str, list[str]] = {}
-    for node, _ in nodes:
-        by_tenant.setdefault(node.tenant, []).append(node.key)
+    for tenant, key in nodes:
+        by_tenant.setdefault(tenant, []).append(key)
     stored = {tenant: shop.store.hashes(tenant, keys) for tenant, keys in by_tenant.items()}
-    return [each for each in nodes if stored[each[0].tenant].get(each[0].key) != content_hash(each[0], shop.embed)]
+    return [
+        (node, unit)
+        for (tenant, key), (node, unit) in nodes.items()
+        if owned.get((tenant, key)) != unit or stored[tenant].get(key) != content_hash(node, shop.embed)
+    ]
 
 
-def _forget(source: Source, shop: Workshop, tenant: str, units: Sequence[str], tally: _Tally) -> None:
-    """Remove what units that no longer exist had brought."""
-    for unit in units:
-        gone = shop.store.unit_keys(source.name, _owned(tenant, unit))
-        owners = sorted({tenant, *(owner for owner, _ in gone)})
-        edges = tuple(EdgeSet(_maker(source, unit), owner, ()) for owner in owners)
-        shop.store.write(Changes(removes=gone, edges=edges, units=((tenant, source.name, unit, ""),)))
-        tally.removed += len(gone)
+def _remove(shop: Workshop, tally: _Tally) -> None:
+    """Remove what no unit holds any more; a node that only moved to another unit was written there and stays."""
+    edges = [each for source, unit in tally.forgotten for each in _edge_sets(source, shop, unit, ())]
+    for source, unit in tally.forgotten:
+        tally.gone.update(dict.fromkeys(shop.store.unit_keys(source.name, unit)))
+    gone: dict[str, list[str]] = {}
+    for owner, key in tally.gone:
+        if key not in tally.touched.get(owner, {}):
+            gone.setdefault(owner, []).append(key)
+    for tenant, named in _reading(shop, gone):
+        again = affected(shop.store, tenant, named, _containing(shop, tenant))
+        tally.again.setdefault(tenant, {}).update(dict.fromkeys(again))
+    removes = tuple((owner, key) for owner, keys in gone.items() for key in keys)
+    shop.store.write(Changes(removes=removes, edges=tuple(edges)))
+    tally.removed += len(removes)
+
+
+def _reading(
+    shop: Workshop, named: Mapping[str, Iterable[str]]
+) -> Iterator[tuple[str, dict[str, tuple[str, ...]]]]:
+    """Each tenant whose texts may name any of these nodes, with those it may name."""
+    with shop.store.everything() as snapshot:
+        tenants = snapshot.view.tenants
+    for tenant in tenants:
+        near = {each: tuple(named[each]) for each in (tenant, *shop.store.shared(tenant)) if each in named}
+        if near:
+            yield tenant, near
 
 
 def _link(shop: Workshop, tally: _Tally, tell: Progress) -> None:
-    for tenant in sorted(tally.touched):
-        changed = tuple(tally.touched[tenant])
+    named = {
+        tenant: {**tally.again.get(tenant, {}), **tally.touched.get(tenant, {})} for tenant in tally.tenants()
+    }
+    for tenant, near in _reading(shop, named):
+        renamed = {each: tuple(tally.touched[each]) for each in near if each in tally.touched}
         done = 0
-        for each in each_mentions(shop.store, tenant, changed, _containing(shop, tenant)):
+        for each in each_mentions(
+            shop.store, tenant, near.get(tenant, ()), _containing(shop, tenant), renamed=renamed
+        ):
             shop.store.write(Changes(edges=(each,)))
             done += len(each.scope or ())
             tally.links += len(each.edges)
@@ -197,7 +245,7 @@ def _containing(shop: Workshop, tenant: str) -> Callable[[Sequence[int]], Sequen
             rarest = min(term_hashes, key=lambda each: (frequency.get(each, 0), each), default=None)
             if rarest is None or not frequency.get(rarest, 0):
                 return ()
-            found = shop.index.lexical(snapshot, [rarest], Filter(), _PROPOSED)
+            found = shop.index.lexical(snapshot, [rarest], Filter(), frequency[rarest])
             return sorted({row.node_id for row in snapshot.passages(found.passage_ids.tolist())})
 
     return containing

@@ -113,9 +113,9 @@ def _reached(section: Section, candidate: Candidate) -> bool:
 def _without_repeats(
     plan: Plan, ranked: dict[str, tuple[Candidate, ...]]
 ) -> tuple[dict[str, tuple[Candidate, ...]], list[Refused]]:
-    """Drop repeats by each section's rule; entries are compared best first over the whole page."""
+    """Drop repeats by each section's rule, best first over the whole page; what was asked for by name stays."""
     entries = [Entry(name, each) for name, members in ranked.items() for each in members]
-    entries.sort(key=lambda entry: -entry.candidate.score)
+    entries.sort(key=lambda entry: ("start" not in entry.candidate.parts, -entry.candidate.score))
     repeated = dedupe(entries, plan.profile.dedupe)
     for section in plan.sections():
         if section.dedupe is not None:
@@ -174,15 +174,20 @@ def _subject_spots(
         related = relate(filled.candidates, gathered.query, Scale(), plan.profile.fusion, desk.snapshot)
         rule = section.score or plan.profile.score
         ranked = score(related, rule, plan.lens_named(section.lens), now, absent) if filled.part.via else related
-        share = shares[filled.subject.node.key] * filled.part.share / sum(part.share for part in section.parts)
+        share = shares[node_slot(filled.subject)] * filled.part.share / sum(part.share for part in section.parts)
         spots.append(_part_spot(plan, section, replace(filled, candidates=ranked), (heading, share), opening))
     return spots
 
 
-def _subject_shares(section: Section, subjects: Sequence[Candidate]) -> dict[str, float]:
+def node_slot(candidate: Candidate) -> tuple[str, str]:
+    """What tells a candidate's node from all others: a key alone may exist in several tenants."""
+    return candidate.node.tenant, candidate.node.key
+
+
+def _subject_shares(section: Section, subjects: Sequence[Candidate]) -> dict[tuple[str, str], float]:
     """Each subject's part of the section's share: equal, or by 1 + importance."""
     by_importance = section.for_each is not None and section.for_each.split == "importance"
-    weight = {each.node.key: 1.0 + (each.node.importance if by_importance else 0.0) for each in subjects}
+    weight = {node_slot(each): 1.0 + (each.node.importance if by_importance else 0.0) for each in subjects}
     total = sum(weight.values())
     return {key: section.share * each / total for key, each in weight.items()}
 
@@ -192,7 +197,7 @@ def _part_spot(
 ) -> Spot:
     heading, share = placed
     subject, part = filled.subject, filled.part
-    group = f"{section.name}/{subject.node.key}"
+    group = "/".join([section.name, *node_slot(subject)])
     leaf = Leaf(
         name=f"{group}/{part.name}",
         candidates=filled.candidates,

@@ -76,9 +76,7 @@ class EndpointEmbedder:
 
     def _failure(self, what: str) -> EmbedderError:
         advice = "Check the address, the model's name and the key, or use the embedder 'static'."
-        return EmbedderError(
-            f"The embedding endpoint {self._address} (model {self._model!r}) {what}. {advice}"
-        )
+        return EmbedderError(f"The embedding endpoint {self._address} (model {self._model!r}) {what}. {advice}")
 
 
 def open_endpoint(model: str, url: str, api_key: str | None, timeout: float) -> EndpointEmbedder:

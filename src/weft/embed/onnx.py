@@ -29,9 +29,7 @@ class OnnxEmbedder:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One L2-normalised row a text; a text without a word is a row of zeros."""
         result = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        rows = sorted(
-            (row for row, text in enumerate(texts) if parts_of(text)), key=lambda row: len(texts[row])
-        )
+        rows = sorted((row for row, text in enumerate(texts) if parts_of(text)), key=lambda row: len(texts[row]))
         for start in range(0, len(rows), TEXTS_AT_ONCE):
             some = rows[start : start + TEXTS_AT_ONCE]
             result[some] = unit_rows(self._pooled([texts[row] for row in some]))
@@ -45,9 +43,7 @@ class OnnxEmbedder:
             ids[row, : len(found)] = found
             mask[row, : len(found)] = 1
         feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        output = self._session.run(None, {key: value for key, value in feed.items() if key in self._inputs})[
-            0
-        ]
+        output = self._session.run(None, {key: value for key, value in feed.items() if key in self._inputs})[0]
         if output.ndim == 2:
             return np.asarray(output, dtype=np.float32)
         weights = mask[:, :, None].astype(np.float32)
@@ -70,13 +66,9 @@ def open_onnx(path: str) -> OnnxEmbedder:
     digest = hashlib.sha256(model.read_bytes()).hexdigest()[:12]
     try:
         session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
-        return OnnxEmbedder(
-            session, {piece: row for row, piece in enumerate(pieces) if piece}, f"onnx:{digest}"
-        )
+        return OnnxEmbedder(session, {piece: row for row, piece in enumerate(pieces) if piece}, f"onnx:{digest}")
     except (RuntimeError, KeyError, ValueError) as error:
-        raise EmbedderError(
-            f"The model {model} cannot be used: {error}. Give a BERT-like ONNX model."
-        ) from error
+        raise EmbedderError(f"The model {model} cannot be used: {error}. Give a BERT-like ONNX model.") from error
 
 
 def _files(path: Path) -> tuple[Path, Path]:

@@ -24,9 +24,7 @@ class SentenceEmbedder:
         spoken = [row for row, text in enumerate(texts) if text.strip()]
         if spoken:
             result[spoken] = unit_rows(
-                self._model.encode(
-                    [texts[row] for row in spoken], show_progress_bar=False, convert_to_numpy=True
-                )
+                self._model.encode([texts[row] for row in spoken], show_progress_bar=False, convert_to_numpy=True)
             )
         return result
 
