@@ -109,9 +109,7 @@ def code_texts() -> list[str]:
     library = Path(sysconfig.get_path("stdlib"))
     for path in sorted(library.rglob("*.py")):
         if not SKIPPED_CODE & set(path.relative_to(library).parts):
-            texts.update(
-                (text, None) for text in _functions(path.read_text(encoding="utf-8", errors="replace"))
-            )
+            texts.update((text, None) for text in _functions(path.read_text(encoding="utf-8", errors="replace")))
     return sorted(texts, key=_shuffled)
 
 

@@ -52,7 +52,7 @@ def fit(
     centre = targets.mean(axis=0)
     axes = _main_axes(targets - centre, how.dimensions)
     goal = functional.normalize(torch.from_numpy((targets - centre) @ axes), dim=1)
-    table = _fit_shared(bags, goal, torch.from_numpy(alone - centre), axes, weights, how)
+    table = _fit_shared(bags, goal, torch.from_numpy(alone - centre), axes=axes, weights=weights, how=how)
     return _fit_own(bags, goal, table, how).numpy()
 
 
@@ -65,6 +65,7 @@ def _fit_shared(
     bags: Bags,
     goal: torch.Tensor,
     alone: torch.Tensor,
+    *,
     axes: NDArray[np.float32],
     weights: NDArray[np.float32],
     how: Settings,

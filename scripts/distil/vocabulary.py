@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from distil.inputs import dictionary_words, teacher_folder, wordnet_entries
-from distil.train import Bags
 from numpy.typing import NDArray
 
+from distil.inputs import dictionary_words, teacher_folder, wordnet_entries
+from distil.train import Bags
 from weft.embed.wordpiece import cut_identifier, fold, words_of
 
 RESERVED = re.compile(r"\[.+\]")

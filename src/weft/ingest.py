@@ -6,7 +6,7 @@ from typing import Final
 
 from weft.link import affected, each_mentions
 from weft.model import DEFAULT_TENANT, Edge, EdgeSet, Filter, Node, View
-from weft.ports import Changes, Embedder, Index, Problem, Source, Store, TokenCounter, Unit
+from weft.ports import Changes, Embedder, Index, PreparedNode, Problem, Source, Store, TokenCounter, Unit
 from weft.prepare import PREPARATION, content_hash, prepare
 
 Progress = Callable[[str, int, int | None], None]
@@ -140,22 +140,18 @@ def _batches(source: Source, changed: Sequence[str]) -> Iterator[list[Unit]]:
 
 def _write(source: Source, shop: Workshop, tenant: str, batch: Sequence[Unit], tally: _Tally) -> None:
     nodes = {(node.tenant, node.key): (node, _owned(tenant, unit.name)) for unit in batch for node in unit.nodes}
-    owned = {
-        slot: _owned(tenant, unit.name)
-        for unit in batch
-        for slot in shop.store.unit_keys(source.name, _owned(tenant, unit.name))
-    }
-    fresh = _fresh(nodes, owned, shop)
+    held = [slot for unit in batch for slot in shop.store.unit_keys(source.name, _owned(tenant, unit.name))]
+    fresh, known = _parted(list(nodes.values()), shop)
     edges = tuple(
         each for unit in batch for each in _edge_sets(source, shop, _owned(tenant, unit.name), unit.edges)
     )
-    shop.store.write(Changes(upserts=prepare(fresh, shop.embed, shop.count), edges=edges))
+    shop.store.write(Changes(upserts=prepare(fresh, shop.embed, shop.count) + known, edges=edges))
     for owner, key in nodes:
         tally.touched.setdefault(owner, {})[key] = None
-    tally.gone.update(dict.fromkeys(slot for slot in owned if slot not in nodes))
+    tally.gone.update(dict.fromkeys(slot for slot in held if slot not in nodes))
     tally.written += len(fresh)
     tally.since_catch_up += len(fresh)
-    tally.unchanged += len(nodes) - len(fresh)
+    tally.unchanged += len(known)
     tally.problems += [problem for unit in batch for problem in unit.problems]
 
 
@@ -176,19 +172,23 @@ def _edge_sets(source: Source, shop: Workshop, unit: str, edges: Sequence[Edge])
     return [EdgeSet(by, tenant, tuple(mine)) for (by, tenant), mine in drawn.items()]
 
 
-def _fresh(
-    nodes: Mapping[tuple[str, str], tuple[Node, str]], owned: Mapping[tuple[str, str], str], shop: Workshop
-) -> list[tuple[Node, str]]:
-    """The nodes whose content differs from what is stored, or that another unit had brought."""
+def _parted(
+    nodes: Sequence[tuple[Node, str]], shop: Workshop
+) -> tuple[list[tuple[Node, str]], tuple[PreparedNode, ...]]:
+    """The nodes that must be prepared, and those stored as they are, which only tell their unit."""
     by_tenant: dict[str, list[str]] = {}
-    for tenant, key in nodes:
-        by_tenant.setdefault(tenant, []).append(key)
+    for node, _ in nodes:
+        by_tenant.setdefault(node.tenant, []).append(node.key)
     stored = {tenant: shop.store.hashes(tenant, keys) for tenant, keys in by_tenant.items()}
-    return [
-        (node, unit)
-        for (tenant, key), (node, unit) in nodes.items()
-        if owned.get((tenant, key)) != unit or stored[tenant].get(key) != content_hash(node, shop.embed)
-    ]
+    fresh: list[tuple[Node, str]] = []
+    known: list[PreparedNode] = []
+    for node, unit in nodes:
+        digest = stored[node.tenant].get(node.key)
+        if digest is not None and digest == content_hash(node, shop.embed):
+            known.append(PreparedNode(node, digest, (), 0, b"", unit))
+        else:
+            fresh.append((node, unit))
+    return fresh, tuple(known)
 
 
 def _remove(shop: Workshop, tally: _Tally) -> None:

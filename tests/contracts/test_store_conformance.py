@@ -205,7 +205,7 @@ def test_units_remember_their_stamp_and_their_nodes(store: Store) -> None:
     nodes = (prepared("notes:b", unit="one"), prepared("notes:a", unit="one"), prepared("notes:c", unit="two"))
     sequence = store.write(Changes(upserts=nodes, units=units))
     assert store.units("default", "notes") == {"one": "s1", "two": "s2"}
-    assert store.unit_keys("default", "notes", "one") == ("notes:a", "notes:b")
+    assert store.unit_keys("notes", "one") == (("default", "notes:a"), ("default", "notes:b"))
     forget = (("default", "notes", "two", ""), ("default", "notes", "one", "s9"))
     assert store.write(Changes(units=forget)) == sequence
     assert store.units("default", "notes") == {"one": "s9"}
@@ -215,8 +215,8 @@ def test_units_remember_their_stamp_and_their_nodes(store: Store) -> None:
 def test_an_unchanged_node_brought_by_another_unit_belongs_to_it_from_then_on(store: Store) -> None:
     sequence = write_nodes(store, prepared("notes:a", unit="one"))
     assert write_nodes(store, prepared("notes:a", unit="two")) == sequence
-    assert store.unit_keys("default", "notes", "one") == ()
-    assert store.unit_keys("default", "notes", "two") == ("notes:a",)
+    assert store.unit_keys("notes", "one") == ()
+    assert store.unit_keys("notes", "two") == (("default", "notes:a"),)
 
 
 def test_hashes_are_known_for_the_nodes_that_exist(store: Store) -> None:

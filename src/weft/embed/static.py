@@ -1,6 +1,6 @@
 """The default embedder: a table of token vectors, distilled once from a transformer, summed per text."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +13,8 @@ NAME = "weft-static-1"
 FOLDER = Path(__file__).parent / "data"
 TOKENS_AT_ONCE = 4_096
 ZERO_CODE = 8
+# A longer text is judged by its beginning: this bounds the cost, and keeps the squared sums below 2**63.
+CHARACTERS_READ = 65_536
 WORDS_REMEMBERED = 200_000
 
 
@@ -42,7 +44,7 @@ class StaticEmbedder:
         remembered = self._remembered
         if len(remembered) > WORDS_REMEMBERED:
             remembered.clear()
-        return [token for word in words_of(text) for token in remembered[word]]
+        return [token for word in words_of(text[:CHARACTERS_READ]) for token in remembered[word]]
 
     def _sum(self, tokens: list[int]) -> NDArray[np.float32]:
         # Every value and partial sum is a whole number below 2**24, which float32 adds exactly in any order.
@@ -80,10 +82,10 @@ def _normalised(sums: NDArray[np.int64]) -> NDArray[np.float32]:
 def static_embedder() -> StaticEmbedder:
     """The model that ships with Weft, loaded once a process."""
     table = np.load(FOLDER / "vectors.npy", mmap_mode="r")
-    pieces = (FOLDER / "vocabulary.txt").read_text(encoding="utf-8").split("\n")
+    pieces = (FOLDER / "vocabulary.txt").read_text(encoding="utf-8").splitlines()
     return StaticEmbedder(np.asarray(table), numbered(pieces))
 
 
-def numbered(pieces: Iterable[str]) -> dict[str, int]:
+def numbered(pieces: Sequence[str]) -> dict[str, int]:
     """Each piece of a vocabulary with its row."""
-    return {piece: row for row, piece in enumerate(pieces) if piece}
+    return dict(zip(pieces, range(len(pieces)), strict=True))

@@ -68,9 +68,9 @@ def _case_parts(word: str) -> Iterator[str]:
 
 
 def _spaced(character: str) -> str:
-    if character.isspace():
-        return " "
     category = unicodedata.category(character)
+    if character in "\t\n\r" or category.startswith("Z"):
+        return " "
     if category.startswith("C") or character == "\ufffd":
         return ""
     apart = character in _ASCII_MARKS or category.startswith("P") or _CJK_CHARACTER.match(character)

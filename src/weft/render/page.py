@@ -83,16 +83,20 @@ def render(
 
     A caller that has printed the items already, to know their cost, hands them over through `print_item`.
     """
-    lines = lines_of(page, format, styles, frame, print_item or format.item)
+    lines = lines_of(page, format, styles, frame, print_item)
     return text_of(lines), manifest_of(lines)
 
 
 def lines_of(
-    page: Page, format: Format, styles: Mapping[str, ItemStyle], frame: Frame, print_item: PrintItem
+    page: Page,
+    format: Format,
+    styles: Mapping[str, ItemStyle],
+    frame: Frame,
+    print_item: PrintItem | None = None,
 ) -> tuple[Line, ...]:
     """All lines of the page in order; a blank line that would open the text is left out."""
     lines: list[Line] = []
-    for part in _parts(page, format, styles, frame, print_item):
+    for part in _parts(page, format, styles, frame, print_item or format.item):
         lines += part if lines or not part or part[0].text else part[1:]
     return tuple(lines)
 
@@ -104,7 +108,8 @@ def _parts(
     printed = [section for section in page.sections if section.items or section.groups]
     for index, section in enumerate(printed):
         yield format.section(section.name, section.heading, index == 0, frame.separator)
-        yield from _items(section.items, styles[section.name], print_item)
+        if section.items:
+            yield from _items(section.items, styles[section.name], print_item)
         for group in section.groups:
             yield from _group(section, group, format, styles, print_item)
         yield format.section_end()
