@@ -67,11 +67,7 @@ def open_onnx(path: str) -> OnnxEmbedder:
     try:
         session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
         return OnnxEmbedder(session, {piece: row for row, piece in enumerate(pieces) if piece}, f"onnx:{digest}")
-<<<<<<< HEAD
-    except (RuntimeError, KeyError, ValueError) as error:
-=======
     except Exception as error:
->>>>>>> main
         raise EmbedderError(f"The model {model} cannot be used: {error}. Give a BERT-like ONNX model.") from error
 
 
