@@ -1,7 +1,7 @@
 """One consistent reading of the embedded store through a view."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,8 @@ from weft.ports import Adjacency, NodeRow, PassageRow, Tail, TermStatistics
 from weft.store import adjacency
 from weft.store.filters import matching_ids
 from weft.store.numbers import names_by_number
-from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, fold, node_rows, passage_rows
-from weft.store.statistics import ScannedStatistics, stored_statistics
+from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, folded_name, node_rows, passage_rows
+from weft.store.statistics import RememberedScans, stored_statistics
 from weft.store.tail import read_tail
 from weft.store.visibility import Visibility
 from weft.store.write import sequence_of
@@ -22,16 +22,16 @@ from weft.store.write import sequence_of
 if TYPE_CHECKING:
     from weft.ports import Ids, Vectors
 
-Scan = Callable[["SqliteSnapshot"], ScannedStatistics]
-
 
 class SqliteSnapshot:
     """A read transaction seen through a view; every method returns only what the view may see."""
 
-    def __init__(self, connection: sqlite3.Connection, view: View, visible: Visibility, scan: Scan) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, view: View, visible: Visibility, scans: RememberedScans
+    ) -> None:
         self.connection, self.view, self.visible = connection, view, visible
         self.sequence = sequence_of(connection)
-        self._scan = scan
+        self._scans = scans
 
     @cached_property
     def identity(self) -> str:
@@ -84,7 +84,7 @@ class SqliteSnapshot:
         """
         found: dict[str, tuple[int, ...]] = {}
         for name in dict.fromkeys(names):
-            ids = self._by_key(name) or self._by_name(fold(name)) or self._by_id(name)
+            ids = self._by_key(name) or self._by_name(folded_name(name)) or self._by_id(name)
             if ids:
                 found[name] = ids
         return found
@@ -142,8 +142,8 @@ class SqliteSnapshot:
         result = np.zeros((len(passage_ids), embedder[1] if embedder else 0), np.float32)
         rows = self.connection.execute(
             "SELECT j.key, v.vector FROM json_each(?) j CROSS JOIN passages p ON p.id = j.value"
-            f" CROSS JOIN vectors v ON v.passage_id = p.id WHERE {self.visible.of('p')}",
-            (_json(passage_ids),),
+            f" CROSS JOIN vectors v ON v.passage_id = p.id AND length(v.vector) = ? WHERE {self.visible.of('p')}",
+            (_json(passage_ids), result.shape[1]),
         ).fetchall()
         if rows and embedder:
             stored = np.frombuffer(b"".join(vector for _, vector in rows), np.int8).astype(np.float32)
@@ -155,7 +155,7 @@ class SqliteSnapshot:
     def statistics(self, term_hashes: Sequence[int]) -> TermStatistics:
         """Term statistics of exactly this view."""
         if self.visible.as_of is not None:
-            return self._scan(self).of(term_hashes)
+            return self._scans.get(self.connection, self.visible, self.sequence).of(term_hashes)
         return stored_statistics(self.connection, self.visible.by_tenant("t.tenant_id"), _json(set(term_hashes)))
 
     def embedder(self) -> tuple[str, int] | None:
