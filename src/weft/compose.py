@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
-from textwrap import shorten
 from typing import Final
 
 from weft.account import citations
@@ -17,11 +16,10 @@ from weft.printing import Printer
 from weft.profile import Frame, Order
 from weft.render import render
 
+_TITLE_LIMIT: Final = 200
 _ATTEMPTS: Final = 6
 _SLACK: Final = 0.04
 """A page emptier than this is fitted once more, with the room that cautious counting had kept back."""
-_LONGEST_QUESTION: Final = 200
-"""Characters of a question that its page's title repeats: who asked knows the rest."""
 _FAR_PAST: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -107,11 +105,10 @@ def _frame_cost(plan: Plan, layout: Layout, printer: Printer, frame: Frame, warn
 
 
 def _title(plan: Plan, frame: Frame) -> str:
-    values = dict(plan.values)
-    if not values.get("question"):
-        values["question"] = ", ".join(plan.request.start)
-    values["question"] = shorten(str(values["question"]), _LONGEST_QUESTION, placeholder=" …")
-    return fill(frame.title, values)
+    asked = str(plan.values.get("question") or ", ".join(plan.request.start))
+    # A pasted log may be asked about; as a heading its beginning is enough, and leaves the budget to the answer.
+    short = asked if len(asked) <= _TITLE_LIMIT else f"{asked[:_TITLE_LIMIT].rstrip()}…"
+    return fill(frame.title, {**plan.values, "question": short})
 
 
 def _footer(plan: Plan, frame: Frame, items: int, sections: int, sources: int) -> str:

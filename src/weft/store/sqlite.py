@@ -10,7 +10,7 @@ import orjson
 
 from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreReadOnly
 from weft.model import View
-from weft.ports import Changes, NodeRow, StoreStatus
+from weft.ports import Changes, NameRow, NodeRow, StoreStatus
 from weft.store import repair
 from weft.store.connection import (
     ReaderPool,
@@ -31,6 +31,7 @@ from weft.store.write import apply_changes, declare_shared, next_sequence
 FILE_NAME: Final = "weft.sqlite"
 _PAGE: Final = 500
 _LAST_CHARACTER: Final = "\U0010ffff"
+_PAGE_OF_NAMES: Final = 10_000
 
 
 class SqliteStore:
@@ -190,6 +191,17 @@ class SqliteStore:
                 return
             after_id = page[-1].node.id
 
+    def names(self, tenant: str) -> Iterator[NameRow]:
+        """What every node of a tenant is called, a page at a time."""
+        after_id = 0
+        while True:
+            with self.snapshot(View((tenant,))) as snapshot:
+                page = snapshot.page_of_names(after_id, _PAGE_OF_NAMES)
+            yield from (row for _, row in page)
+            if len(page) < _PAGE_OF_NAMES:
+                return
+            after_id = page[-1][0]
+
     def hashes(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
         """Content hash by key for the nodes that exist."""
         query = (
@@ -226,9 +238,16 @@ class SqliteStore:
 
     def shared(self, tenant: str) -> tuple[str, ...]:
         """The tenants that this tenant's links may point to, by name."""
+        return self._sharers("t.name = ?", "o.name", tenant)
+
+    def sharing(self, tenant: str) -> tuple[str, ...]:
+        """The tenants whose links may point to this one, by name."""
+        return self._sharers("o.name = ?", "t.name", tenant)
+
+    def _sharers(self, where: str, wanted: str, tenant: str) -> tuple[str, ...]:
         rows = self._rows(
-            "SELECT o.name FROM shared s JOIN tenants t ON t.id = s.tenant_id JOIN tenants o ON o.id = s.shared_id"
-            " WHERE t.name = ? ORDER BY o.name", tenant,
+            f"SELECT {wanted} FROM shared s JOIN tenants t ON t.id = s.tenant_id"
+            f" JOIN tenants o ON o.id = s.shared_id WHERE {where} ORDER BY {wanted}", tenant,
         )  # fmt: skip
         return tuple(name for (name,) in rows)
 
