@@ -1,6 +1,6 @@
 """Sources into the store: only what changed is read, prepared and written; then links and the search index."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,6 +17,8 @@ _BATCH: Final = 1_000
 _CATCH_UP: Final = 50_000
 _PLACE: Final = ""
 """The unit under which a source's place is remembered: no file has this name."""
+_WRITTEN: Final = "written, but not linked"
+"""The stamp of a unit until the run that wrote it is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def _ingest_source(source: Source, job: _Job) -> None:
     for batch in _batches(source, changed):
         readable = [unit for unit in batch if unit.stamp]
         job.tally.problems += [problem for unit in batch for problem in unit.problems]
-        _write(source, readable, job)
+        _write(source, readable, job, {job.owned(name) for name, stamp in known.items() if stamp == _WRITTEN})
         held |= {unit.name: {(node.tenant, node.key) for node in unit.nodes} for unit in readable}
         job.tell(f"reading {source.name}", len(held), len(changed))
         _keep_up(job)
@@ -180,13 +182,16 @@ def _batches(source: Source, changed: Sequence[str]) -> Iterator[list[Unit]]:
         yield batch
 
 
-def _write(source: Source, batch: Sequence[Unit], job: _Job) -> None:
+def _write(source: Source, batch: Sequence[Unit], job: _Job, unlinked: Collection[str]) -> None:
+    """Write the changed nodes; those of `unlinked` units were written by a run that could not link them."""
     nodes = {(node.tenant, node.key): (node, job.owned(unit.name)) for unit in batch for node in unit.nodes}
     fresh, known = _parted(list(nodes.values()), job.shop)
     edges = tuple(each for unit in batch for each in _edge_sets(source, unit.name, unit.edges, job))
     job.relinking.writing([node for node, _ in fresh], [each.node for each in known])
+    job.relinking.naming([each.node for each in known if each.unit in unlinked])
     upserts = prepare(fresh, job.shop.embed, job.shop.count) + known
-    job.shop.store.write(Changes(upserts=upserts, edges=edges))
+    written = tuple((job.tenant, source.name, unit.name, _WRITTEN) for unit in batch)
+    job.shop.store.write(Changes(upserts=upserts, edges=edges, units=written))
     job.tally.written += len(fresh)
     job.tally.since_catch_up += len(fresh)
     job.tally.unchanged += len(known)

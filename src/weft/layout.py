@@ -148,7 +148,10 @@ def _section_spot(plan: Plan, section: Section, candidates: tuple[Candidate, ...
 
 def _quotes(blocks: Sequence[Block]) -> bool:
     """Whether items print their text without a limit of their own."""
-    return any(each.limit is None and (each.block in _QUOTING or "{text}" in each.form) for each in blocks)
+    return any(
+        each.limit is None and not each.fields and (each.block in _QUOTING or "{text}" in each.form)
+        for each in blocks
+    )
 
 
 def _ladder(plan: Plan, detail: tuple[Detail, ...]) -> tuple[Detail, ...]:

@@ -28,7 +28,7 @@ class Golden:
     tenants: tuple[str, ...] = ("default",)
     as_of: int | None = None
     preset: str | None = None
-    filter: Filter = Filter()
+    filter: Filter = Filter()  # noqa: RUF009  (frozen)
     parameters: Mapping[str, Json] = field(default_factory=dict)
 
     def request(self) -> Request:
@@ -71,9 +71,13 @@ GOLDEN: Mapping[str, Golden] = {
     "workspace": Golden("repo", LOCKED, "workspace", max_tokens=1500),
     "learning": Golden("repo", LOCKED, "learning", max_tokens=1500),
     "premortem": Golden(
-        "repo", "", "premortem", parameters={"domain": "debugging", "strategy": "trial-and-error"}, max_tokens=1500
+        "repo",
+        "",
+        "premortem",
+        parameters={"domain": "debugging", "strategy": "systematic-elimination"},
+        max_tokens=1500,
     ),
-    "empty": Golden("novel", "zyzzyva quokka", max_tokens=300),
+    "empty": Golden("novel", "A recipe for eel pie", filter=Filter(kinds=("recipe",)), max_tokens=300),
 }
 
 

@@ -33,6 +33,9 @@ class Files:
     def maker(self) -> str:
         return f"source:{self.name}@{self.version}"
 
+    def identity(self) -> str:
+        return ""
+
     def units(self) -> Iterable[tuple[str, str]]:
         return [(name, str(hash_of(unit))) for name, unit in self.units_held.items()]
 
@@ -67,7 +70,7 @@ def note(name: str, text: str = "", *, source: str = "world", tenant: str = "def
 
 def files(**units: Sequence[Node]) -> Files:
     """A source with one unit for each keyword."""
-    return Files({name: Unit(name, "", tuple(nodes)) for name, nodes in units.items()})
+    return Files({name: Unit(name, "1", tuple(nodes)) for name, nodes in units.items()})
 
 
 @pytest.fixture
@@ -110,7 +113,7 @@ def test_only_the_changed_unit_is_read_and_only_its_changed_nodes_are_written(sh
     source = files(one=[note("a", "Words."), note("b")], two=[note("c")])
     run(shop, source)
     source.reads.clear()
-    source.units_held["one"] = Unit("one", "", (note("a", "Other words."), note("b")))
+    source.units_held["one"] = Unit("one", "1", (note("a", "Other words."), note("b")))
     report = run(shop, source)
     assert source.reads == ["one"]
     assert (report.units, report.units_changed, report.written, report.unchanged) == (2, 1, 1, 1)
@@ -120,7 +123,7 @@ def test_only_the_changed_unit_is_read_and_only_its_changed_nodes_are_written(sh
 def test_what_a_unit_no_longer_holds_is_removed(shop: Workshop) -> None:
     source = files(one=[note("a"), note("b")])
     run(shop, source)
-    source.units_held["one"] = Unit("one", "", (note("a"),))
+    source.units_held["one"] = Unit("one", "1", (note("a"),))
     assert run(shop, source).removed == 1
     assert stored(shop).keys() == {"world:a"}
 
@@ -140,25 +143,25 @@ def test_a_node_that_moves_between_units_stays_with_its_id(
     shop: Workshop, old: str, new: str, vanishes: bool
 ) -> None:
     source = files(a=[note("keeper-a")], b=[note("keeper-b")])
-    source.units_held[old] = Unit(old, "", (note("mover", "Words."), *source.units_held[old].nodes))
+    source.units_held[old] = Unit(old, "1", (note("mover", "Words."), *source.units_held[old].nodes))
     run(shop, source)
     before = stored(shop)["world:mover"].id
     mover, *rest = source.units_held[old].nodes
-    source.units_held[old] = Unit(old, "", tuple(rest))
-    source.units_held[new] = Unit(new, "", (*source.units_held[new].nodes, mover))
+    source.units_held[old] = Unit(old, "1", tuple(rest))
+    source.units_held[new] = Unit(new, "1", (*source.units_held[new].nodes, mover))
     if vanishes:
         del source.units_held[old]
     run(shop, source)
     assert stored(shop)["world:mover"].id == before
-    source.units_held.setdefault(old, Unit(old, ""))
-    source.units_held[old] = Unit(old, "", (note("newcomer"),))
+    source.units_held.setdefault(old, Unit(old, "1"))
+    source.units_held[old] = Unit(old, "1", (note("newcomer"),))
     run(shop, source)
     assert "world:mover" in stored(shop)
 
 
 def test_two_sources_with_the_same_unit_do_not_collide(shop: Workshop) -> None:
-    one = Files({"readme": Unit("readme", "", (note("readme", "One.", source="one"),))}, "one")
-    two = Files({"readme": Unit("readme", "", (note("readme", "Two.", source="two"),))}, "two")
+    one = Files({"readme": Unit("readme", "1", (note("readme", "One.", source="one"),))}, "one")
+    two = Files({"readme": Unit("readme", "1", (note("readme", "Two.", source="two"),))}, "two")
     run(shop, one, two)
     one.units_held.clear()
     run(shop, one, two)
@@ -169,7 +172,7 @@ def test_one_source_read_for_two_tenants_is_kept_apart(shop: Workshop) -> None:
     def source(tenant: str) -> Files:
         nodes = (note("a", tenant=tenant), note("b", tenant=tenant))
         edges = (Edge("world:a", "world:b", "links", tenant=tenant),)
-        return Files({"one": Unit("one", "", nodes, edges)})
+        return Files({"one": Unit("one", "1", nodes, edges)})
 
     run(shop, source("left"), tenant="left")
     run(shop, source("right"), tenant="right")
@@ -191,6 +194,17 @@ def test_an_interrupted_run_leaves_whole_batches_and_is_completed_by_the_next(sh
     assert len({each for each in links(shop) if each[1] == "mentions"}) == 1000
 
 
+def test_a_name_written_by_an_interrupted_run_is_found_in_older_texts_by_the_next(shop: Workshop) -> None:
+    source = files(old=[note("old", "We met at the Sallow Light.")])
+    run(shop, source)
+    source.units_held["new"] = Unit("new", "1", (note("sallow light"),))
+    broken = Files({"one": Unit("one", "1")}, "broken", breaks_at="one")
+    with pytest.raises(KeyboardInterrupt):
+        run(shop, source, broken)
+    run(shop, source)
+    assert links(shop) == {("world:old", "mentions", "world:sallow light")}
+
+
 def test_another_embedder_than_the_one_stored_is_refused_by_name(shop: Workshop) -> None:
     run(shop, files(one=[note("a", "Words.")]), embed=Hashing())
     with pytest.raises(EmbedderMismatch, match=r"made by hashing \(8 dimensions\), not by other"):
@@ -207,7 +221,7 @@ def test_what_was_indexed_without_an_embedder_gets_its_vectors_once_there_is_one
 
 def test_a_new_version_of_a_source_reads_everything_again_and_takes_over_its_edges(shop: Workshop) -> None:
     old = Edge("world:a", "world:b", "links")
-    source = Files({"one": Unit("one", "", (note("a"), note("b")), (old,))})
+    source = Files({"one": Unit("one", "1", (note("a"), note("b")), (old,))})
     run(shop, source)
     source.version = 2
     source.units_held["one"] = replace(source.units_held["one"], edges=(replace(old, type="cites"),))
@@ -216,7 +230,7 @@ def test_a_new_version_of_a_source_reads_everything_again_and_takes_over_its_edg
 
 
 def test_problems_of_a_source_are_reported_and_the_rest_is_indexed(shop: Workshop) -> None:
-    unit = Unit("one", "", (note("a"),), (), (Problem("one:3", "no key"),))
+    unit = Unit("one", "1", (note("a"),), (), (Problem("one:3", "no key"),))
     report = run(shop, Files({"one": unit}))
     assert report.problems == (Problem("one:3", "no key"),)
     assert stored(shop).keys() == {"world:a"}
@@ -225,10 +239,10 @@ def test_problems_of_a_source_are_reported_and_the_rest_is_indexed(shop: Worksho
 def test_edges_that_a_unit_no_longer_draws_are_gone_in_every_tenant(shop: Workshop) -> None:
     nodes = tuple(note(name, tenant=tenant) for tenant in ("default", "shop") for name in "ab")
     edges = tuple(Edge("world:a", "world:b", "links", tenant=tenant) for tenant in ("default", "shop"))
-    source = Files({"nodes": Unit("nodes", "", nodes), "edges": Unit("edges", "", (), edges)})
+    source = Files({"nodes": Unit("nodes", "1", nodes), "edges": Unit("edges", "1", (), edges)})
     run(shop, source)
     assert links(shop, "shop") == {("world:a", "links", "world:b")}
-    source.units_held["edges"] = Unit("edges", "", (), edges[:1])
+    source.units_held["edges"] = Unit("edges", "1", (), edges[:1])
     run(shop, source)
     assert links(shop, "shop") == set()
     assert links(shop) == {("world:a", "links", "world:b")}
@@ -240,7 +254,7 @@ def test_edges_that_a_unit_no_longer_draws_are_gone_in_every_tenant(shop: Worksh
 def test_a_new_title_is_found_in_older_texts(shop: Workshop) -> None:
     source = files(one=[note("old", "We met at the Sallow Light.")])
     run(shop, source)
-    source.units_held["two"] = Unit("two", "", (note("sallow light"),))
+    source.units_held["two"] = Unit("two", "1", (note("sallow light"),))
     run(shop, source)
     assert links(shop) == {("world:old", "mentions", "world:sallow light")}
 
@@ -248,7 +262,7 @@ def test_a_new_title_is_found_in_older_texts(shop: Workshop) -> None:
 def test_a_new_title_is_found_in_all_older_texts_however_many(shop: Workshop) -> None:
     source = files(one=[note(f"n{place}", "The Sallow Light burns.") for place in range(2300)])
     run(shop, source)
-    source.units_held["two"] = Unit("two", "", (note("sallow light"),))
+    source.units_held["two"] = Unit("two", "1", (note("sallow light"),))
     run(shop, source)
     with shop.store.snapshot(View()) as snapshot:
         light = stored(shop)["world:sallow light"].id
@@ -260,7 +274,7 @@ def test_mentions_of_a_deleted_node_are_gone_and_stay_gone(shop: Workshop) -> No
     run(shop, source)
     del source.units_held["two"]
     run(shop, source)
-    source.units_held["two"] = Unit("two", "", (note("sallow light", title="Another Thing"),))
+    source.units_held["two"] = Unit("two", "1", (note("sallow light", title="Another Thing"),))
     run(shop, source)
     assert links(shop) == set()
 
@@ -268,19 +282,19 @@ def test_mentions_of_a_deleted_node_are_gone_and_stay_gone(shop: Workshop) -> No
 def test_mentions_by_an_old_title_are_gone_when_a_node_is_retitled(shop: Workshop) -> None:
     source = files(one=[note("old", "We met at the Sallow Light, then at Fern Gate.")], two=[note("sallow light")])
     run(shop, source)
-    source.units_held["two"] = Unit("two", "", (note("sallow light", title="Fern Gate"),))
+    source.units_held["two"] = Unit("two", "1", (note("sallow light", title="Fern Gate"),))
     run(shop, source)
     with shop.store.snapshot(View()) as snapshot:
         (found,) = snapshot.edges([stored(shop)["world:old"].id], 10)
     assert found[2].evidence.startswith("Fern Gate")
-    source.units_held["two"] = Unit("two", "", (note("sallow light", title="Nowhere Else"),))
+    source.units_held["two"] = Unit("two", "1", (note("sallow light", title="Nowhere Else"),))
     run(shop, source)
     assert links(shop) == set()
 
 
 def test_a_shorter_name_is_linked_once_the_longer_one_around_it_is_gone(shop: Workshop) -> None:
     source = files(one=[note("text", "Seen in New Harbour Bay.")], two=[note("harbour bay")])
-    source.units_held["three"] = Unit("three", "", (note("new harbour bay"),))
+    source.units_held["three"] = Unit("three", "1", (note("new harbour bay"),))
     run(shop, source)
     assert ("world:text", "mentions", "world:new harbour bay") in links(shop)
     del source.units_held["three"]
@@ -291,7 +305,7 @@ def test_a_shorter_name_is_linked_once_the_longer_one_around_it_is_gone(shop: Wo
 def test_texts_of_a_tenant_are_linked_when_a_shared_tenant_gains_a_name(shop: Workshop) -> None:
     shop.store.share("default", ["glossary"])
     run(shop, files(one=[note("text", "See the Tide Table.")]))
-    words = Files({"w": Unit("w", "", (note("tide table", source="words", tenant="glossary"),))}, "words")
+    words = Files({"w": Unit("w", "1", (note("tide table", source="words", tenant="glossary"),))}, "words")
     run(shop, words, tenant="glossary")
     assert links(shop, "default", "glossary") == {("world:text", "mentions", "words:tide table")}
     assert links(shop) == set()
