@@ -142,7 +142,7 @@ def _printed(
     )
     page = _page(plan, layout, frame, outcomes, warning)
     text, manifest = render(page, printer.format, printer.styles, frame, printer.item)
-    return _composed(page, text, manifest, outcomes, printer.count.count(text), ())
+    return _composed(page, text, manifest, outcomes, printer.count.count(text), _received(plan, layout))
 
 
 def _composed(

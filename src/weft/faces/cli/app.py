@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from weft import __version__
-from weft.faces.cli import asking, demo, doctor, indexing, looking, output, profiles, version
+from weft.faces.cli import asking, comparing, demo, doctor, indexing, looking, output, profiles, version
 
 
 def make_app(decorated: bool) -> typer.Typer:
@@ -22,6 +22,8 @@ def make_app(decorated: bool) -> typer.Typer:
     app.command("search")(asking.search)
     app.command("show")(looking.show)
     app.command("related")(looking.related)
+    app.command("diff")(comparing.diff)
+    app.command("history")(comparing.history)
     app.command("status")(looking.status)
     app.command("doctor")(doctor.doctor)
     app.command("remove")(indexing.remove)
