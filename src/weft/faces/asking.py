@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from weft.errors import InvalidInput, ProfileError, UnknownName
+from weft.errors import InvalidInput, UnknownName
+from weft.faces.catalog import catalog
 from weft.faces.values import clean
 from weft.model import DEFAULT_TENANT, UNSET, Context, Filter, Json, Unset
 
@@ -75,21 +76,13 @@ def session_name(given: str | None) -> str | None:
 
 def profile_with(weft: "Weft", lens: str | None) -> str:
     """The profile to use when none is named: the general one, or the first that has the lens."""
-    if lens is None or lens in _lenses(weft, DEFAULT_PROFILE):
+    if lens is None or lens in {each.name for each in weft.profile(DEFAULT_PROFILE).lenses}:
         return DEFAULT_PROFILE
-    known = {name: _lenses(weft, name) for name in weft.profiles()}
+    known = {profile.name: {each.name for each in profile.lenses} for profile in catalog(weft.folders)}
     found = next((name for name, lenses in known.items() if lens in lenses), None)
     if found is None:
         raise UnknownName("lens", lens, {each for lenses in known.values() for each in lenses})
     return found
-
-
-def _lenses(weft: "Weft", profile: str) -> tuple[str, ...]:
-    try:
-        return tuple(each.name for each in weft.profile(profile).lenses)
-    except ProfileError:
-        # A broken profile of the user's has no lens to offer; `weft profile check` says what is wrong with it.
-        return ()
 
 
 def aim(weft: "Weft", words: Sequence[str], tenants: Sequence[str], profile: str) -> tuple[str, tuple[str, ...]]:

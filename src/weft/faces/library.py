@@ -13,7 +13,7 @@ from weft.embed import open_embedder
 from weft.errors import EmbedderMismatch, InvalidInput, StoreError, UnknownName
 from weft.gather import Desk, Observe
 from weft.history import Difference, History, Record, compare, record_of, request_of, shown_on
-from weft.loading import available_profiles, load_lenses, load_profile, with_lenses
+from weft.loading import load_lenses, load_profile, with_lenses
 from weft.model import DEFAULT_TENANT, UNSET, Candidate, Context, Edge, Filter, Json, Node, Request, Unset, View
 from weft.ports import Embedder, NodeRow, Snapshot, StoreStatus
 from weft.profile import Fusion, Match, Probe, Profile
@@ -250,10 +250,6 @@ class Weft:
             lenses = [lens for folder in reversed(self.folders) for lens in load_lenses(folder)]
             self._profiles[name] = with_lenses(load_profile(name, self.folders), lenses)
         return self._profiles[name]
-
-    def profiles(self) -> tuple[str, ...]:
-        """The names of all profiles that can be asked for."""
-        return available_profiles(self.folders)
 
     @contextmanager
     def desk(self, view: View) -> Iterator[Desk]:

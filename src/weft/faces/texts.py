@@ -66,6 +66,18 @@ def _ledger_row(entry: LedgerEntry) -> tuple[object, ...]:
     )
 
 
+def ledger_lines(entries: Sequence[LedgerEntry]) -> Iterator[str]:
+    """What became of each candidate, one on a line without padding, for readers who pay by the token."""
+    for entry in entries:
+        facts = (
+            f"{one_line(entry.title or entry.key, 60)} [{one_line(entry.key)}]",
+            f"score {entry.score:.3f} {_parts(entry.parts)}".rstrip(),
+            one_line(_path(entry.path)),
+            one_line(entry.reason),
+        )
+        yield f"{entry.detail.value}: " + "; ".join(fact for fact in facts if fact)
+
+
 def _parts(parts: Mapping[str, float]) -> str:
     return " ".join(f"{name}={value:.2f}" for name, value in sorted(parts.items()))
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from weft import __version__
-from weft.faces.cli import asking, comparing, demo, doctor, indexing, looking, output, profiles, version
+from weft.faces.cli import asking, comparing, demo, doctor, indexing, looking, output, profiles, serving, version
 
 
 def make_app(decorated: bool) -> typer.Typer:
@@ -27,6 +27,7 @@ def make_app(decorated: bool) -> typer.Typer:
     app.command("status")(looking.status)
     app.command("doctor")(doctor.doctor)
     app.command("remove")(indexing.remove)
+    app.command("mcp")(serving.mcp)
     app.add_typer(profiles.make_app(decorated), name="profile")
     app.command("demo")(demo.demo)
     app.command("version")(version.version)
