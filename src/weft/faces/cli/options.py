@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-from weft.model import DEFAULT_TENANT
-
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 StoreFolder = Annotated[
     Path | None,
@@ -22,9 +20,7 @@ EmbedderSpec = Annotated[
 ]
 Tenants = Annotated[
     list[str] | None,
-    typer.Option(
-        "--tenant", metavar="NAME", help=f"Whose knowledge to read; may be repeated. Default: {DEFAULT_TENANT}."
-    ),
+    typer.Option("--tenant", metavar="NAME", help="Whose knowledge to read; may be repeated. Default: default."),
 ]
 OwnTenant = Annotated[str, typer.Option("--tenant", metavar="NAME", help="Whose knowledge this is.")]
 Kinds = Annotated[

@@ -6,9 +6,7 @@ from typing import Annotated, Final
 import typer
 
 from weft.errors import InvalidInput, MissingExtra
-from weft.faces.cli import output
 from weft.faces.cli.options import EmbedderSpec, StoreFolder, Tenants
-from weft.faces.values import tenants_of
 
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
@@ -19,7 +17,9 @@ def mcp(
     host: Annotated[str, typer.Option(metavar="NAME", help="The address to serve HTTP on; this machine only.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option(metavar="N", min=1, max=65535, help="The port to serve HTTP on.")] = 8765,
+    port: Annotated[
+        int, typer.Option(metavar="N", min=0, max=65535, help="The port to serve HTTP on; 0 for any that is free.")
+    ] = 8765,
     profile: Annotated[
         str | None, typer.Option(metavar="NAME", help="The kind of page when a call names none.")
     ] = None,
@@ -45,16 +45,21 @@ def mcp(
         store=store,
         embedder=embedder,
         profile=profile,
-        tenants=tenants_of(tenants),
+        tenants=tuple(tenants or ()),
         most_tokens=max_result_tokens,
         write=write,
         structured=structured,
     )
     if http:
-        output.note(f"Serving http://{host}:{port}/mcp; stop with Ctrl-C.")
-        server.serve_http(settings, host, port)
+        server.serve_http(settings, host, port, _announce)
     else:
         server.serve_stdio(settings)
+
+
+def _announce(address: str) -> None:
+    from weft.faces.cli import output
+
+    output.note(f"Serving {address}; stop with Ctrl-C.")
 
 
 def _server() -> ModuleType:

@@ -7,7 +7,8 @@ from urllib.parse import unquote
 
 from weft.errors import InvalidInput, UnknownName
 from weft.faces.asking import Asked, ask, check_filter, profile_with
-from weft.faces.mcp.shelf import Settings, Shelf
+from weft.faces.mcp.settings import Settings
+from weft.faces.mcp.shelf import Shelf
 from weft.faces.texts import SEARCH_COLUMNS, ledger_lines, node_text, one_line, search_rows, table
 from weft.faces.values import filter_of, time_of
 from weft.loading import apply_preset
@@ -53,7 +54,7 @@ def _asked(shelf: Shelf, given: Mapping[str, Any]) -> tuple[Context, list[str]]:
         format=given.get("format"),
         include_fields=given.get("include_fields"),
         filter=_filter(given),
-        tenants=settings.tenants,
+        tenants=shelf.tenants,
         as_of=given.get("as_of"),
         parameters=given.get("parameters", {}),
         token_model=given.get("token_model", "cl100k_base"),
@@ -100,7 +101,7 @@ def search(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     question = " ".join(given.get("query", ()))
     if not question:
         raise InvalidInput("The query is empty. Say what to look for, such as 'refund policy'.")
-    weft, wanted, tenants = shelf.weft(), _filter(given), shelf.settings.tenants
+    weft, wanted, tenants = shelf.weft(), _filter(given), shelf.tenants
     notes = check_filter(weft, wanted, tenants)
     found = weft.search(
         question,
@@ -126,7 +127,7 @@ def fetch(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     weft, room = shelf.weft(), min(given.get("max_tokens") or FETCH_TOKENS, shelf.settings.room)
     number, texts, missing = given.get("page", 1), [], []
     for name in names:
-        nodes = weft.show(name, tenants=shelf.settings.tenants)
+        nodes = weft.show(name, tenants=shelf.tenants)
         texts += [node_text(node) for node in nodes]
         missing += [] if nodes else [name]
     if not texts:
@@ -238,7 +239,7 @@ def index(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     paths = given.get("path", ())
     if not paths:
         raise InvalidInput("No path is given. Give the path of a file or folder to read.")
-    tenants = shelf.settings.tenants
+    tenants = shelf.tenants
     if len(tenants) != 1:
         raise InvalidInput(f"This server reads {', '.join(tenants)}; start one with a single --tenant to write.")
     report = shelf.weft().index(*paths, source=given.get("source"), tenant=tenants[0])

@@ -1,9 +1,10 @@
 """The server on the official SDK: requests go to the tools, resources and prompts; nothing is opened before."""
 
 import logging
+import socket
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio.to_thread
 import mcp_types as types
@@ -12,12 +13,12 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from weft import __version__
-from weft.errors import UnknownName, WeftError
-from weft.faces.mcp import shown
-from weft.faces.mcp.answers import NODE_ADDRESS
-from weft.faces.mcp.arguments import read_arguments
-from weft.faces.mcp.shelf import Settings, Shelf
-from weft.faces.mcp.tools import INSTRUCTIONS, ToolCard, offered
+from weft.errors import InvalidInput, UnknownName, WeftError
+from weft.faces.mcp.settings import INSTRUCTIONS, Settings
+from weft.faces.mcp.shelf import Shelf
+
+if TYPE_CHECKING:
+    from weft.faces.mcp.tools import ToolCard
 
 Found = TypeVar("Found")
 
@@ -28,13 +29,12 @@ structured content would hide the page."""
 
 def make_server(shelf: Shelf) -> "Server[Any]":
     """A server whose calls are answered from the shelf."""
-    cards = offered(shelf.settings.write)
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(card) for card in cards.values()])
+        return types.ListToolsResult(tools=[_tool(card) for card in _cards(shelf).values()])
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return await anyio.to_thread.run_sync(partial(_call, shelf, cards, params.name, params.arguments or {}))
+        return await anyio.to_thread.run_sync(partial(_call, shelf, params.name, params.arguments or {}))
 
     return Server(
         "weft",
@@ -48,7 +48,14 @@ def make_server(shelf: Shelf) -> "Server[Any]":
     )
 
 
-def _tool(card: ToolCard) -> types.Tool:
+def _cards(shelf: Shelf) -> "dict[str, ToolCard]":
+    # Loaded by the first who asks, like everything behind it: the handshake must not wait for it.
+    from weft.faces.mcp.tools import offered
+
+    return offered(shelf.settings.write)
+
+
+def _tool(card: "ToolCard") -> types.Tool:
     return types.Tool(
         name=card.name,
         title=card.title,
@@ -64,8 +71,11 @@ def _tool(card: ToolCard) -> types.Tool:
     )
 
 
-def _call(shelf: Shelf, cards: dict[str, ToolCard], name: str, given: dict[str, Any]) -> types.CallToolResult:
+def _call(shelf: Shelf, name: str, given: dict[str, Any]) -> types.CallToolResult:
     """The answer of a tool; whatever goes wrong becomes a result that says so, which a model can act on."""
+    from weft.faces.mcp.arguments import read_arguments
+
+    cards = _cards(shelf)
     try:
         if name not in cards:
             raise UnknownName("tool", name, cards)
@@ -97,6 +107,8 @@ def _resource_handlers(shelf: Shelf) -> dict[str, Any]:
         context: Any, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         cursor = None if params is None else params.cursor
+        from weft.faces.mcp import shown
+
         listed, following = await _threaded(lambda: shown.list_nodes(shelf, cursor))
         resources = [
             types.Resource(uri=each.address, name=each.name, description=each.description, mime_type="text/plain")
@@ -105,6 +117,8 @@ def _resource_handlers(shelf: Shelf) -> dict[str, Any]:
         return types.ListResourcesResult(resources=resources, next_cursor=following)
 
     async def list_templates(context: Any, params: Any) -> types.ListResourceTemplatesResult:
+        from weft.faces.mcp.answers import NODE_ADDRESS
+
         template = types.ResourceTemplate(
             uri_template=f"{NODE_ADDRESS}{{key}}",
             name="node",
@@ -115,6 +129,8 @@ def _resource_handlers(shelf: Shelf) -> dict[str, Any]:
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        from weft.faces.mcp import shown
+
         texts = await _threaded(lambda: shown.read_node(shelf, params.uri))
         contents: list[Any] = [
             types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=_sendable(text))
@@ -138,6 +154,8 @@ def _prompt_handlers(shelf: Shelf) -> dict[str, Any]:
     ]
 
     async def list_prompts(context: Any, params: Any) -> types.ListPromptsResult:
+        from weft.faces.mcp import shown
+
         lenses = await _threaded(lambda: shown.list_lenses(shelf))
         prompts = [
             types.Prompt(name=name, title=f"Context for {name}", description=told, arguments=arguments)
@@ -146,6 +164,8 @@ def _prompt_handlers(shelf: Shelf) -> dict[str, Any]:
         return types.ListPromptsResult(prompts=prompts)
 
     async def get_prompt(context: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        from weft.faces.mcp import shown
+
         told, text = await _threaded(lambda: shown.lens_prompt(shelf, params.name, params.arguments or {}))
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=_sendable(text)))
         return types.GetPromptResult(description=told, messages=[message])
@@ -176,13 +196,26 @@ def serve_stdio(settings: Settings) -> None:
         shelf.close()
 
 
-def serve_http(settings: Settings, host: str, port: int) -> None:
-    """Serve any number of clients at http://HOST:PORT/mcp until interrupted."""
+def serve_http(settings: Settings, host: str, port: int, announce: Callable[[str], None]) -> None:
+    """Serve any number of clients until interrupted; `announce` gets the address once it takes connections."""
     import uvicorn
 
     shelf = Shelf(settings)
     app = make_server(shelf).streamable_http_app(host=host, json_response=True, stateless_http=True)
+    with _listening(host, port) as listener:
+        shown = f"[{host}]" if ":" in host else host
+        announce(f"http://{shown}:{listener.getsockname()[1]}/mcp")
+        try:
+            uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
+        finally:
+            shelf.close()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        uvicorn.run(app, host=host, port=port, log_level="warning")
-    finally:
-        shelf.close()
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise InvalidInput(
+            f"Port {port} of {host} cannot be served on ({error.strerror}). Give another with --port, or 0 for any."
+        ) from error

@@ -1,34 +1,15 @@
 """The store behind the server: opened at the first call, and anew when its files are others."""
 
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.errors import StoreError
-from weft.model import DEFAULT_TENANT
+from weft.faces.mcp.settings import Settings
 
 if TYPE_CHECKING:
     from weft.faces.library import Weft
     from weft.faces.wiring import Surroundings
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What the server was started with."""
-
-    store: Path | None = None
-    embedder: str | None = None
-    profile: str | None = None
-    tenants: tuple[str, ...] = (DEFAULT_TENANT,)
-    most_tokens: int = 25_000
-    write: bool = False
-    structured: bool = False
-
-    @property
-    def room(self) -> int:
-        """The largest text of a result: a little under the limit, because clients count with other tokenizers."""
-        return max(1, int(self.most_tokens * 0.96))
 
 
 class Shelf:
@@ -39,6 +20,13 @@ class Shelf:
         self._weft: Weft | None = None
         self._stamp: object = None
         self._guard = threading.Lock()
+
+    @property
+    def tenants(self) -> tuple[str, ...]:
+        """Whose knowledge is read."""
+        from weft.faces.values import tenants_of
+
+        return tenants_of(self.settings.tenants)
 
     def weft(self) -> "Weft":
         """The open store."""

@@ -36,7 +36,7 @@ def address_of(node: "Node") -> str:
 def list_nodes(shelf: Shelf, cursor: str | None) -> tuple[tuple[Listed, ...], str | None]:
     """Some nodes of the store in the order they were indexed, and where the list goes on."""
     place, after, seen = _cursor(cursor)
-    weft, tenants = shelf.weft(), shelf.settings.tenants
+    weft, tenants = shelf.weft(), shelf.tenants
     found: list[Listed] = []
     while place < len(tenants) and len(found) < _LISTED:
         for node in islice(_nodes_after(weft, tenants[place], after), _LISTED - len(found)):
@@ -66,7 +66,7 @@ def read_node(shelf: Shelf, address: str) -> tuple[str, ...]:
     if not address.startswith(NODE_ADDRESS):
         raise InvalidInput(f"{address[:200]!r} is no address of a node. They look like {NODE_ADDRESS}KEY.")
     name = node_name(address)
-    nodes = shelf.weft().show(name, tenants=shelf.settings.tenants)
+    nodes = shelf.weft().show(name, tenants=shelf.tenants)
     if not nodes:
         raise InvalidInput(f"No node is named {name[:200]!r}. The tool `search` finds what is close.")
     return tuple(node_text(node) for node in nodes)
