@@ -217,5 +217,5 @@ def _listening(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family)
     except OSError as error:
         raise InvalidInput(
-            f"Port {port} of {host} cannot be served on ({error.strerror}). Give another with --port, or 0 for any."
+            f"Port {port} of {host} cannot be used ({error.strerror}). Give another with --port, or 0 for any."
         ) from error
