@@ -39,7 +39,7 @@ def gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
     """Everything that may go on the page."""
     started, missing = begin(plan.request.start, desk.snapshot, plan.profile.probes[0].name)
     question = _asked(plan, started)
-    query = understand(question, desk.snapshot, desk.embed)
+    query = understand(question, desk.snapshot, desk.embed, plan.request.history)
     found = _probe_all(plan, query, desk) if plan.request.candidates is None and _searches(plan) else []
     observe("retrieve")
     entered = _merge(

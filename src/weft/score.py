@@ -17,12 +17,13 @@ def score(
     `absent` are signals this request cannot have at all (no embedder, say): the profile states the weights to
     use then, for all candidates alike.
     """
-    weights = _weights(rule, absent)
+    weights = weights_of(rule, absent)
     scored = [_scored(each, rule, weights, lens, now) for each in candidates]
     return tuple(sorted(scored, key=lambda each: _order(each, rule.start_first)))
 
 
-def _weights(rule: Score, absent: Collection[str]) -> Mapping[str, float]:
+def weights_of(rule: Score, absent: Collection[str]) -> Mapping[str, float]:
+    """The weights in force when some signals are absent from the request."""
     for signal, weights in rule.without.items():
         if signal in absent:
             return weights

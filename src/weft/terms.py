@@ -38,15 +38,13 @@ def inverse_frequency(statistics: TermStatistics, hashes: Sequence[int]) -> "NDA
     return np.log1p((statistics.passages - frequency + 0.5) / (frequency + 0.5))
 
 
-def bm25(
-    rows: Sequence[PassageRow],
-    query: Mapping[int, int],
-    statistics: TermStatistics,
-    title_weight: float,
+def gains(
+    rows: Sequence[PassageRow], query: Mapping[int, float], statistics: TermStatistics, title_weight: float
 ) -> "NDArray[np.float64]":
-    """The score of each passage for the query's term counts, rounded so that equal evidence ties exactly."""
+    """What each term of the query, in ascending order, adds to the BM25 score of each passage."""
+    shares = np.zeros((len(rows), len(query)))
     if not rows or not query:
-        return np.zeros(len(rows))
+        return shares
     wanted = np.array(sorted(query), dtype=np.uint32)
     weights = inverse_frequency(statistics, wanted.tolist()) * [query[int(each)] for each in wanted]
     owner, position, counts = _matches(rows, wanted)
@@ -55,19 +53,8 @@ def bm25(
     norm = SATURATION * (
         1 - LENGTH_NORMALISATION + LENGTH_NORMALISATION * lengths / max(statistics.mean_length, 1.0)
     )
-    gain = weights[position] * frequency * (SATURATION + 1) / (frequency + norm[owner])
-    return np.round(np.bincount(owner, weights=gain, minlength=len(rows)), 9)
-
-
-def coverage(rows: Sequence[PassageRow], hashes: Sequence[int]) -> list[frozenset[int]]:
-    """Which of the hashes each passage holds."""
-    wanted = np.array(sorted(hashes), dtype=np.uint32)
-    found: list[set[int]] = [set() for _ in rows]
-    if len(wanted):
-        owner, position, _ = _matches(rows, wanted)
-        for row, term in zip(owner.tolist(), wanted[position].tolist(), strict=True):
-            found[row].add(term)
-    return [frozenset(each) for each in found]
+    shares[owner, position] = weights[position] * frequency * (SATURATION + 1) / (frequency + norm[owner])
+    return shares
 
 
 def _matches(

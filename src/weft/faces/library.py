@@ -88,6 +88,7 @@ class Weft:
         self,
         question: str = "",
         *,
+        history: Sequence[str] = (),
         start: Sequence[str] = (),
         profile: str = "general",
         preset: str | None = None,
@@ -108,6 +109,7 @@ class Weft:
         """One page about the question, or about the nodes named in `start`, within `max_tokens`."""
         request = Request(
             question=question,
+            history=tuple(history),
             start=tuple(start),
             profile=profile,
             preset=preset,
