@@ -315,6 +315,10 @@ class Store(Protocol):
         """All nodes of a tenant in id order, without holding a transaction open for the writer."""
         ...
 
+    def names(self, tenant: str) -> Iterator[Node]:
+        """All nodes of a tenant in id order with nothing but key, title and aliases: what linking looks for."""
+        ...
+
     def share(self, tenant: str, shared: Sequence[str]) -> None:
         """Declare which other tenants this tenant's links may point to."""
         ...

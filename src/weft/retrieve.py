@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from weft.candidates import told
 from weft.model import Candidate, Filter
 from weft.ports import Embedder, Index, NodeRow, PassageRow, Proposals, Snapshot, TermStatistics
 from weft.profile import Fusion, Probe
@@ -246,4 +247,4 @@ def _related(candidate: Candidate, pool: _Pool) -> Candidate:
     node = candidate.node.id
     if "relevance" in candidate.parts or node not in pool.places:
         return candidate
-    return replace(candidate, parts={**candidate.parts, **pool.signals(node)}, spans=pool.spans(node))
+    return told(candidate, {**candidate.parts, **pool.signals(node)}, spans=pool.spans(node))

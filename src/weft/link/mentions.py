@@ -94,8 +94,8 @@ class _Scope:
 def _lexicon(store: Store, tenant: str) -> Lexicon:
     lexicon = Lexicon()
     for each in (tenant, *sorted(store.shared(tenant))):
-        for row in store.iterate(each):
-            lexicon.add(row.node)
+        for node in store.names(each):
+            lexicon.add(node)
     return lexicon
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import orjson
 
-from weft.model import Alias, Edge, Filter, View
+from weft.model import Alias, Edge, Filter, Node, View
 from weft.ports import Adjacency, NodeRow, PassageRow, Tail, TermStatistics
 from weft.store import adjacency
 from weft.store.filters import matching_ids
@@ -66,6 +66,20 @@ class SqliteSnapshot:
             (after_id, limit),
         )
         return list(self.nodes([node_id for (node_id,) in found]).values())
+
+    def page_of_names(self, after_id: int, limit: int) -> list[Node]:
+        """The next nodes of the view by id, with key, title and aliases only."""
+        rows = self.connection.execute(
+            "SELECT n.id, n.tenant_id, n.key, n.title FROM nodes n"
+            f" WHERE {self.visible.of('n')} AND n.id > ? ORDER BY n.id LIMIT ?",
+            (after_id, limit),
+        ).fetchall()
+        aliases = self._aliases(_json(row[0] for row in rows))
+        tenants = self.visible.tenants
+        return [
+            Node(key, "", tenants[tenant_id], title, aliases=aliases.get(number, ()), id=number)
+            for number, tenant_id, key, title in rows
+        ]
 
     def _aliases(self, asked: str) -> dict[int, tuple[Alias, ...]]:
         found: dict[int, tuple[Alias, ...]] = {}

@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 import orjson
 
 from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreReadOnly
-from weft.model import View
+from weft.model import Node, View
 from weft.ports import Changes, NodeRow, StoreStatus
 from weft.store import repair
 from weft.store.connection import (
@@ -23,6 +23,7 @@ from weft.store.connection import (
     writable,
 )
 from weft.store.lock import WriteLock
+from weft.store.nodes import stored_keys
 from weft.store.schema import SCHEMA_VERSION, migrate, version_of
 from weft.store.snapshot import SqliteSnapshot, embedder_of
 from weft.store.statistics import ScannedStatistics, scanned_statistics
@@ -192,15 +193,23 @@ class SqliteStore:
                 return
             after_id = page[-1].node.id
 
+    def names(self, tenant: str) -> Iterator[Node]:
+        """All nodes of a tenant in id order with nothing but key, title and aliases, a page at a time."""
+        after_id = 0
+        while True:
+            with self.snapshot(View((tenant,))) as snapshot:
+                page = snapshot.page_of_names(after_id, _PAGE)
+            yield from page
+            if len(page) < _PAGE:
+                return
+            after_id = page[-1].id
+
     def hashes(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
         """Content hash by key for the nodes that exist."""
-        query = (
-            "SELECT n.content_hash FROM tenants t JOIN keys k ON k.tenant_id = t.id"
-            " JOIN nodes n ON n.id = k.node_id WHERE t.name = ? AND k.key = ?"
-        )
         with self._reading() as connection:
-            found = ((key, connection.execute(query, (tenant, key)).fetchone()) for key in keys)
-            return {key: row[0] for key, row in found if row}
+            row = connection.execute("SELECT id FROM tenants WHERE name = ?", (tenant,)).fetchone()
+            stored = stored_keys(connection, int(row[0]), keys) if row else {}
+        return {key: one.content_hash for key, one in stored.items() if one.content_hash is not None}
 
     def units(self, tenant: str, source: str) -> dict[str, str]:
         """Remembered stamp of each unit of a source."""
