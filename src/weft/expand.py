@@ -234,8 +234,8 @@ def _notes(area: _Neighbourhood, lens: Lens, ahead: int) -> tuple[str, ...]:
     notes = []
     if area.cut:
         notes.append(
-            f"{area.cut} nodes have more than {lens.fan_out} links (the widest {area.widest}); "
-            f"only the strongest {lens.fan_out} of each were followed."
+            f"{area.cut} {'node has' if area.cut == 1 else 'nodes have'} more than {lens.fan_out} links "
+            f"(at most {area.widest}); only the strongest {lens.fan_out} of each were followed."
         )
     if ahead > lens.limit:
         notes.append(f"The walk reached {ahead} nodes; the {lens.limit} nearest were considered.")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import xxhash
-from rapidfuzz import fuzz
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,6 +63,8 @@ def _sharing_a_band(values: "NDArray[np.uint32]") -> "NDArray[np.int64]":
 
 def similarity(left: str, right: str) -> float:
     """How alike two texts are, 0..1, by edit distance over folded words (long texts by their beginning)."""
+    from rapidfuzz import fuzz
+
     return fuzz.ratio(_plain(left), _plain(right)) / 100.0
 
 

@@ -123,18 +123,26 @@ def test_deleting_everything_derived_changes_no_answer(world, open_index, derive
     assert found(open_index(), world, "red fox", limit=3) == before
 
 
+SPOILED = {
+    "emptied": lambda data: b"",
+    "cut": lambda data: data[: len(data) // 2],
+    "noise": lambda data: b"\x8f" * len(data),
+    "flipped": lambda data: bytes(byte ^ (0x40 if place % 7 == 3 else 0) for place, byte in enumerate(data)),
+}
+
+
 def spoil(path, how):
     data = path.read_bytes()
     path.unlink()
-    if how != "removed":
-        path.write_bytes({"emptied": b"", "cut": data[: len(data) // 2], "noise": b"\x8f" * len(data)}[how])
+    if how in SPOILED:
+        path.write_bytes(SPOILED[how](data))
 
 
 PARTS = ["lexical/*", "lexical/meta.json", "lexical/*.idx", "lexical/*.term", "lexical/*.fast", "lexical/*.store"]
 PARTS += ["vectors*", "vectors.json", "vectors-*/values", "vectors-*/node"]
 
 
-@pytest.mark.parametrize("how", ["emptied", "cut", "noise", "removed"])
+@pytest.mark.parametrize("how", [*SPOILED, "removed"])
 def test_damaged_files_are_made_anew_and_never_fail_a_search(world, open_index, derived, how, tmp_path):
     write(world, *animals())
     open_index().catch_up(world)

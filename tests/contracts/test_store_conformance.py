@@ -143,6 +143,13 @@ def test_fields_that_are_not_json_are_refused_by_name(store: Store) -> None:
         write_nodes(store, prepared("notes:bad", fields={"huge": 1 << 70}))
 
 
+def test_numbers_that_no_store_can_hold_are_refused(store: Store) -> None:
+    for values in ({"sequence": 1 << 64}, {"importance": float("nan")}):
+        with pytest.raises(InvalidInput, match="Allowed"):
+            write_nodes(store, prepared("notes:bad", **values))
+    assert store.status().nodes == 0
+
+
 # --- finding -------------------------------------------------------------------------------------------
 
 

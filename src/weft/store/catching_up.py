@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from weft.ports import Snapshot
+from weft.ports import Snapshot, Tail
 from weft.store import lexical, vectors
+from weft.store.digests import Intact, record_digests
 from weft.store.lexical_writer import LexicalWriter
 from weft.store.progress import Damaged, Progress
 from weft.store.vectors_writer import VectorWriter, started
@@ -20,7 +21,7 @@ _COMMIT: Final = 50_000
 Writer = LexicalWriter | VectorWriter
 
 
-def catch_up(folder: Path, snapshot: Snapshot, intact: set[tuple[int, str]]) -> int:
+def catch_up(folder: Path, snapshot: Snapshot, intact: Intact) -> int:
     """Bring the files in the folder up to the snapshot and return its sequence; the caller holds the lock.
 
     Files that are missing, damaged, of another format, of another store or beyond the snapshot start anew.
@@ -44,47 +45,53 @@ def _forget(folder: Path) -> None:
     (folder / DAMAGED).unlink(missing_ok=True)
 
 
-def _write(folder: Path, snapshot: Snapshot, intact: set[tuple[int, str]]) -> None:
-    progress, state = _lexical_progress(folder, snapshot), _vector_state(folder, snapshot, intact)
+def _write(folder: Path, snapshot: Snapshot, intact: Intact) -> None:
+    progress, state = _lexical_progress(folder, snapshot, intact), _vector_state(folder, snapshot, intact)
     since = min(progress.sequence, state.progress.sequence)
+    if since == snapshot.sequence:
+        return
+    first = snapshot.tail(since, _PAGE)
     writers: list[Writer] = []
     with contextlib.ExitStack() as stack:
         if state.progress.sequence < snapshot.sequence:
             writers.append(VectorWriter(folder, state))
         if progress.sequence < snapshot.sequence:
-            words = LexicalWriter(folder / LEXICAL, progress, bulk=not snapshot.tail(since, _PAGE).complete)
+            words = LexicalWriter(folder / LEXICAL, progress, bulk=not first.complete)
+            stack.callback(record_digests, folder / LEXICAL, lexical.digests_path(folder / LEXICAL))
             stack.callback(words.close)
             writers.append(words)
-        for sequence in _pages(snapshot, since, writers):
+        for sequence in _pages(snapshot, first, writers):
             for writer in writers:
                 if writer.progress.sequence < sequence:
                     writer.commit(sequence)
 
 
-def _pages(snapshot: Snapshot, since: int, writers: list[Writer]) -> Iterator[int]:
+def _pages(snapshot: Snapshot, page: Tail, writers: list[Writer]) -> Iterator[int]:
     """Hand each page to the writers that lack it; yields the sequences at which to commit."""
     pending = 0
-    while writers and since < snapshot.sequence:
-        page = snapshot.tail(since, _PAGE)
-        since = snapshot.sequence if page.complete else page.sequence
+    while True:
+        reached = snapshot.sequence if page.complete else page.sequence
         for writer in writers:
-            if writer.progress.sequence < since:
+            if writer.progress.sequence < reached:
                 writer.add(page.changed_nodes, page.passages)
         pending += len(page.passages)
-        if since == snapshot.sequence or pending >= _COMMIT:
+        if reached == snapshot.sequence or pending >= _COMMIT:
             pending = 0
-            yield since
+            yield reached
+        if reached == snapshot.sequence:
+            return
+        page = snapshot.tail(reached, _PAGE)
 
 
-def _lexical_progress(folder: Path, snapshot: Snapshot) -> Progress:
+def _lexical_progress(folder: Path, snapshot: Snapshot, intact: Intact) -> Progress:
     try:
-        progress = lexical.open_generation(folder / LEXICAL).progress
+        progress = lexical.open_generation(folder / LEXICAL, intact).progress
     except Damaged:
         return Progress(snapshot.identity)
     return progress if _continues(progress, snapshot) else Progress(snapshot.identity)
 
 
-def _vector_state(folder: Path, snapshot: Snapshot, intact: set[tuple[int, str]]) -> vectors.VectorState:
+def _vector_state(folder: Path, snapshot: Snapshot, intact: Intact) -> vectors.VectorState:
     dimensions = (snapshot.embedder() or ("", 0))[1]
     try:
         state = vectors.open_generation(folder, intact).state

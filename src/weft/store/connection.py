@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from weft.errors import StoreBusy, StoreCorrupt, StoreError, StoreReadOnly
+from weft.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError, StoreReadOnly, WeftError
 
 _MAPPED_BYTES: Final = 1 << 30
 _IDLE_CONNECTIONS: Final = 8
@@ -129,7 +129,7 @@ def explained(file: Path) -> Iterator[None]:
         raise _explain(error, file) from error
 
 
-def _explain(error: sqlite3.Error, file: Path) -> StoreError:
+def _explain(error: sqlite3.Error, file: Path) -> WeftError:
     message = str(error)
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
@@ -140,6 +140,11 @@ def _explain(error: sqlite3.Error, file: Path) -> StoreError:
         return StoreCorrupt(
             f"{file} cannot be read as a Weft store ({message}). "
             "Restore it from a copy, or move it away and run `weft index` again."
+        )
+    if code == sqlite3.SQLITE_CONSTRAINT:
+        return InvalidInput(
+            f"A value does not fit the store at {file} ({message}); nothing was written. Allowed are numbers that "
+            "are not NaN, and each passage of a node once: correct the source that gave it."
         )
     if code == sqlite3.SQLITE_FULL:
         return StoreError(f"The disk of {file} is full; nothing was written. Make room and try again.")

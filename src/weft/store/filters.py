@@ -1,7 +1,7 @@
 """Which nodes pass a filter."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,18 +18,31 @@ def matching_ids(connection: sqlite3.Connection, visible: Visibility, wanted: Fi
     """Sorted ids of visible nodes that have one of the kinds, one of the sources, all the tags, all the fields,
     and lie within the times and the sequence; a node without a time or place in it fails where one is asked for.
     """
-    groups = list(_facet_groups(wanted))
+    groups = [_facet_ids(connection, group) for group in _facet_groups(wanted)]
+    groups.sort(key=lambda group: _size(connection, visible, group))
     conditions = list(_conditions(wanted))
-    query = " INTERSECT ".join([_by_facets(visible, len(group)) for group in groups])
-    values: list[object] = [facet for group in groups for facet in group]
+    if groups:
+        query = f"SELECT f.node_id FROM {_having(visible, groups[0])}"
+        for group in groups[1:]:
+            query += f" AND EXISTS (SELECT 1 FROM facets g WHERE g.node_id = f.node_id AND g.facet_id IN {group})"
     if conditions or visible.as_of is not None or not groups:
-        inside = f" AND n.id IN ({query})" if groups else ""
-        query = f"SELECT n.id FROM nodes n WHERE {visible.of('n')}{inside}"
-        for condition, parameters in conditions:
-            query += f" AND {condition}"
-            values += parameters
-    rows = connection.execute(query, values).fetchall()
-    return np.sort(np.array([node_id for (node_id,) in rows], np.int64))
+        query = f"SELECT n.id FROM nodes n WHERE {visible.of('n')}" + (f" AND n.id IN ({query})" if groups else "")
+    query += "".join(f" AND {condition}" for condition, _ in conditions)
+    rows = connection.execute(query, [value for _, values in conditions for value in values]).fetchall()
+    return np.unique(np.array([node_id for (node_id,) in rows], np.int64))
+
+
+def _facet_ids(connection: sqlite3.Connection, names: Sequence[str]) -> str:
+    found = (connection.execute("SELECT id FROM facet_names WHERE name = ?", (name,)).fetchone() for name in names)
+    return f"({', '.join(str(row[0]) for row in found if row)})"
+
+
+def _size(connection: sqlite3.Connection, visible: Visibility, group: str) -> int:
+    return int(connection.execute(f"SELECT count(*) FROM {_having(visible, group)}").fetchone()[0])
+
+
+def _having(visible: Visibility, group: str) -> str:
+    return f"facets f WHERE f.facet_id IN {group} AND {visible.by_tenant('f.tenant_id')}"
 
 
 def _facet_groups(wanted: Filter) -> Iterator[list[str]]:
@@ -41,13 +54,6 @@ def _facet_groups(wanted: Filter) -> Iterator[list[str]]:
     for name, value in wanted.where:
         if len(value) <= LONGEST_FACET_VALUE:
             yield [f"field:{name}={value}"]
-
-
-def _by_facets(visible: Visibility, count: int) -> str:
-    return (
-        "SELECT f.node_id FROM facet_names m CROSS JOIN facets f ON f.facet_id = m.id"
-        f" WHERE m.name IN ({', '.join('?' * count)}) AND {visible.by_tenant('f.tenant_id')}"
-    )
 
 
 def _conditions(wanted: Filter) -> Iterator[tuple[str, list[object]]]:

@@ -21,6 +21,7 @@ from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store
 from weft.store import lexical, vectors
 from weft.store.catching_up import DAMAGED, LEXICAL, catch_up
+from weft.store.digests import Intact
 from weft.store.generations import G, Generations
 from weft.store.overlay import NOTHING, PAGE, Overlay, changes_after, earlier_state
 from weft.store.progress import Damaged
@@ -43,9 +44,9 @@ class EmbeddedIndex:
 
     def __init__(self, folder: Path, store: Store | None = None, busy_seconds: float = 60.0) -> None:
         self._folder, self._store, self._busy_seconds = folder, store, busy_seconds
-        self._intact: set[tuple[int, str]] = set()
+        self._intact: Intact = set()
         words = folder / LEXICAL
-        self._lexical = Generations(words / "meta.json", partial(lexical.open_generation, words))
+        self._lexical = Generations(words / "meta.json", partial(lexical.open_generation, words, self._intact))
         self._vectors = Generations(
             vectors.state_path(folder), partial(vectors.open_generation, folder, self._intact)
         )
@@ -128,8 +129,28 @@ class EmbeddedIndex:
     def catch_up(self, store: Store) -> int:
         """Bring the derived files up to the store's sequence and return it."""
         self._store = store
-        with self._writing(self._busy_seconds), store.everything() as snapshot:
-            return catch_up(self._folder, snapshot, self._intact)
+        try:
+            with self._writing(self._busy_seconds), store.everything() as snapshot:
+                return catch_up(self._folder, snapshot, self._intact)
+        except StoreReadOnly:
+            with store.everything() as snapshot:
+                if self._is_caught_up(snapshot):
+                    return snapshot.sequence
+            raise
+
+    def _is_caught_up(self, snapshot: Snapshot) -> bool:
+        """Whether both searches can be answered from the files alone."""
+        states = (
+            self._lexical.nearest(snapshot.identity, snapshot.sequence),
+            self._vectors.nearest(snapshot.identity, snapshot.sequence),
+        )
+        return all(state and state.progress.sequence == snapshot.sequence for state in states)
+
+    def rebuild(self, store: Store) -> int:
+        """Derive everything anew from the store and return the sequence reached."""
+        self._report_damage(self._lexical)
+        self._report_damage(self._vectors)
+        return self.catch_up(store)
 
     def _caught_up_for_others(self) -> bool:
         """Catch up if nobody is doing so and the folder takes writes; whether it was done."""
@@ -153,7 +174,7 @@ class EmbeddedIndex:
                 yield
         except Timeout as error:
             raise StoreBusy(self._busy(seconds)) from error
-        except OSError as error:
+        except (OSError, Damaged) as error:
             raise StoreReadOnly(
                 f"The search index in {self._folder} cannot be written: {error}. Searches scan the store itself; "
                 "make the folder writable, or copy the store to a disk that takes writes."

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from weft.store.digests import Intact, check_digests
 from weft.store.progress import Damaged, Progress, unpacked
 from weft.store.records import LONGEST_FACET_VALUE
 from weft.store.scope import EQUAL, TIES, Scope, cut_at_tie, microseconds
@@ -143,9 +144,15 @@ def reported() -> Iterator[None]:
         raise
 
 
-def open_generation(folder: Path) -> LexicalGeneration:
+def digests_path(folder: Path) -> Path:
+    """The file beside the folder that tells damaged files from sound ones."""
+    return folder.with_suffix(".json")
+
+
+def open_generation(folder: Path, intact: Intact | None = None) -> LexicalGeneration:
     """The newest commit in the folder; raises Damaged when there is none that can be read."""
     with reported(), _readable(folder) as readable:
+        check_digests(folder, digests_path(folder), set() if intact is None else intact)
         index = with_words(engine().Index.open(str(readable)))
         index.config_reader("manual")
         index.reload()

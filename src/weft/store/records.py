@@ -1,6 +1,5 @@
 """Rows of the embedded store from nodes and passages, and back."""
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -12,6 +11,8 @@ import xxhash
 from weft.errors import InvalidInput
 from weft.model import Alias, Json, Node, Origin, Passage
 from weft.ports import NodeRow, PassageRow, PreparedNode
+from weft.store.construct import constructor
+from weft.text.fold import fold
 
 Row = tuple[Any, ...]
 
@@ -36,9 +37,13 @@ WRITTEN_COLUMNS: Final = (
 )
 
 
-def fold(name: str) -> str:
-    """The form in which names are compared: compatible characters and letter case made equal."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).strip()
+_node, _origin, _node_row = constructor(Node), constructor(Origin), constructor(NodeRow)
+_passage, _passage_row = constructor(Passage), constructor(PassageRow)
+
+
+def folded_name(name: str) -> str:
+    """The form in which names are compared: case, accents, compatible characters and blanks made equal."""
+    return " ".join(fold(name).split())
 
 
 def stable_tag(tenant: str, key: str) -> int:
@@ -62,7 +67,7 @@ def to_moment(microseconds: int | None) -> datetime | None:
 
 def names_of(key: str, title: str, aliases: Iterable[str]) -> list[str]:
     """The folded names by which a node is found: its key without the source, its title and its aliases."""
-    folded = {fold(name) for name in (key.partition(":")[2], title, *aliases)}
+    folded = {folded_name(name) for name in (key.partition(":")[2], title, *aliases)}
     return sorted(folded - {""})
 
 
@@ -156,7 +161,7 @@ def node_rows(
     for row in rows:
         number, tenant, kind, sequence, known_from, created, modified, tokens, key, source, language = row[:11]
         file, first, last, url, revision, tags, fields, sketch, title, summary, text, importance = row[11:]
-        node = Node(
+        node = _node(
             key,
             kinds[kind],
             tenants[tenant],
@@ -167,7 +172,7 @@ def node_rows(
             orjson.loads(fields) if fields else {},
             _texts(tags) if tags else (),
             aliases.get(number, ()),
-            Origin(source, file, first, last, url, revision),
+            _origin(source, file, first, last, url, revision),
             sequence,
             known_from,
             None if created is None else _EPOCH + timedelta(0, 0, created),
@@ -175,17 +180,17 @@ def node_rows(
             importance,
             number,
         )
-        found[number] = NodeRow(node, tokens, sketch)
+        found[number] = _node_row(node, tokens, sketch)
     return found
 
 
 def passage_rows(rows: Iterable[Row]) -> list[PassageRow]:
     """Passages from PASSAGE_COLUMNS."""
     return [
-        PassageRow(
+        _passage_row(
             number,
             node_id,
-            Passage(ordinal, start, stop, first, last, _texts(headings) if headings else ()),
+            _passage(ordinal, start, stop, first, last, _texts(headings) if headings else ()),
             length,
             hashes,
             counts,

@@ -48,8 +48,8 @@ CREATE TABLE nodes (
     title TEXT NOT NULL, summary TEXT NOT NULL, text TEXT NOT NULL
 );
 CREATE INDEX nodes_tenant ON nodes (tenant_id);
-CREATE INDEX nodes_changed ON nodes (changed);
-CREATE INDEX nodes_unit ON nodes (tenant_id, source, unit);
+CREATE INDEX nodes_changed ON nodes (changed, tenant_id);
+CREATE INDEX nodes_unit ON nodes (source, unit);
 CREATE TABLE keys (
     id INTEGER PRIMARY KEY,
     tenant_id INTEGER NOT NULL REFERENCES tenants,
@@ -60,7 +60,7 @@ CREATE TABLE keys (
 CREATE TABLE tombstones (
     node_id INTEGER PRIMARY KEY, tenant_id INTEGER NOT NULL, changed INTEGER NOT NULL
 );
-CREATE INDEX tombstones_changed ON tombstones (changed);
+CREATE INDEX tombstones_changed ON tombstones (changed, tenant_id);
 CREATE TABLE importance (
     node_id INTEGER PRIMARY KEY REFERENCES nodes ON DELETE CASCADE, value REAL NOT NULL
 );
@@ -95,6 +95,7 @@ CREATE TABLE edges (
     PRIMARY KEY (source_key, maker_id, type_id, target_key)
 ) WITHOUT ROWID;
 CREATE INDEX edges_target ON edges (target_key);
+CREATE INDEX edges_maker ON edges (maker_id);
 
 CREATE TABLE names (
     node_id INTEGER NOT NULL REFERENCES nodes ON DELETE CASCADE,

@@ -1,20 +1,20 @@
 """One consistent reading of the embedded store through a view."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import orjson
 
-from weft.model import Alias, Edge, Filter, Node, View
-from weft.ports import Adjacency, NodeRow, PassageRow, Tail, TermStatistics
+from weft.model import Alias, Edge, Filter, View
+from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, Tail, TermStatistics
 from weft.store import adjacency
 from weft.store.filters import matching_ids
 from weft.store.numbers import names_by_number
-from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, fold, node_rows, passage_rows
-from weft.store.statistics import ScannedStatistics, stored_statistics
+from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, folded_name, node_rows, passage_rows
+from weft.store.statistics import RememberedScans, stored_statistics
 from weft.store.tail import read_tail
 from weft.store.visibility import Visibility
 from weft.store.write import sequence_of
@@ -22,16 +22,16 @@ from weft.store.write import sequence_of
 if TYPE_CHECKING:
     from weft.ports import Ids, Vectors
 
-Scan = Callable[["SqliteSnapshot"], ScannedStatistics]
-
 
 class SqliteSnapshot:
     """A read transaction seen through a view; every method returns only what the view may see."""
 
-    def __init__(self, connection: sqlite3.Connection, view: View, visible: Visibility, scan: Scan) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, view: View, visible: Visibility, scans: RememberedScans
+    ) -> None:
         self.connection, self.view, self.visible = connection, view, visible
         self.sequence = sequence_of(connection)
-        self._scan = scan
+        self._scans = scans
 
     @cached_property
     def identity(self) -> str:
@@ -67,19 +67,15 @@ class SqliteSnapshot:
         )
         return list(self.nodes([node_id for (node_id,) in found]).values())
 
-    def page_of_names(self, after_id: int, limit: int) -> list[Node]:
-        """The next nodes of the view by id, with key, title and aliases only."""
+    def page_of_names(self, after_id: int, limit: int) -> list[tuple[int, NameRow]]:
+        """The next nodes of the view by id, each with what it is called."""
         rows = self.connection.execute(
-            "SELECT n.id, n.tenant_id, n.key, n.title FROM nodes n"
-            f" WHERE {self.visible.of('n')} AND n.id > ? ORDER BY n.id LIMIT ?",
+            f"SELECT n.id, n.tenant_id, n.key, n.title FROM nodes n WHERE {self.visible.of('n')} AND n.id > ?"
+            " ORDER BY n.id LIMIT ?",
             (after_id, limit),
         ).fetchall()
-        aliases = self._aliases(_json(row[0] for row in rows))
-        tenants = self.visible.tenants
-        return [
-            Node(key, "", tenants[tenant_id], title, aliases=aliases.get(number, ()), id=number)
-            for number, tenant_id, key, title in rows
-        ]
+        aliases, tenants = self._aliases(_json(row[0] for row in rows)), self.visible.tenants
+        return [(row[0], NameRow(tenants[row[1]], row[2], row[3], aliases.get(row[0], ()))) for row in rows]
 
     def _aliases(self, asked: str) -> dict[int, tuple[Alias, ...]]:
         found: dict[int, tuple[Alias, ...]] = {}
@@ -98,7 +94,7 @@ class SqliteSnapshot:
         """
         found: dict[str, tuple[int, ...]] = {}
         for name in dict.fromkeys(names):
-            ids = self._by_key(name) or self._by_name(fold(name)) or self._by_id(name)
+            ids = self._by_key(name) or self._by_name(folded_name(name)) or self._by_id(name)
             if ids:
                 found[name] = ids
         return found
@@ -156,8 +152,8 @@ class SqliteSnapshot:
         result = np.zeros((len(passage_ids), embedder[1] if embedder else 0), np.float32)
         rows = self.connection.execute(
             "SELECT j.key, v.vector FROM json_each(?) j CROSS JOIN passages p ON p.id = j.value"
-            f" CROSS JOIN vectors v ON v.passage_id = p.id WHERE {self.visible.of('p')}",
-            (_json(passage_ids),),
+            f" CROSS JOIN vectors v ON v.passage_id = p.id AND length(v.vector) = ? WHERE {self.visible.of('p')}",
+            (_json(passage_ids), result.shape[1]),
         ).fetchall()
         if rows and embedder:
             stored = np.frombuffer(b"".join(vector for _, vector in rows), np.int8).astype(np.float32)
@@ -169,7 +165,7 @@ class SqliteSnapshot:
     def statistics(self, term_hashes: Sequence[int]) -> TermStatistics:
         """Term statistics of exactly this view."""
         if self.visible.as_of is not None:
-            return self._scan(self).of(term_hashes)
+            return self._scans.get(self.connection, self.visible, self.sequence).of(term_hashes)
         return stored_statistics(self.connection, self.visible.by_tenant("t.tenant_id"), _json(set(term_hashes)))
 
     def embedder(self) -> tuple[str, int] | None:

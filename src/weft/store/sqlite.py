@@ -1,8 +1,6 @@
 """The embedded store: one SQLite file holds the truth, many processes read it while one writes."""
 
 import sqlite3
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -11,8 +9,8 @@ from typing import Any, Final, Self
 import orjson
 
 from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreReadOnly
-from weft.model import Node, View
-from weft.ports import Changes, NodeRow, StoreStatus
+from weft.model import View
+from weft.ports import Changes, NameRow, NodeRow, StoreStatus
 from weft.store import repair
 from weft.store.connection import (
     ReaderPool,
@@ -26,14 +24,15 @@ from weft.store.lock import WriteLock
 from weft.store.nodes import stored_keys
 from weft.store.schema import SCHEMA_VERSION, migrate, version_of
 from weft.store.snapshot import SqliteSnapshot, embedder_of
-from weft.store.statistics import ScannedStatistics, scanned_statistics
+from weft.store.statistics import RememberedScans
 from weft.store.status import read_status
 from weft.store.visibility import visibility_of
-from weft.store.write import apply_changes, declare_shared
+from weft.store.write import apply_changes, declare_shared, next_sequence
 
 FILE_NAME: Final = "weft.sqlite"
 _PAGE: Final = 500
-_REMEMBERED_SCANS: Final = 8
+_LAST_CHARACTER: Final = "\U0010ffff"
+_PAGE_OF_NAMES: Final = 10_000
 
 
 class SqliteStore:
@@ -45,8 +44,7 @@ class SqliteStore:
         self._lock = WriteLock(path, busy_seconds)
         self._pool = ReaderPool(self.file, busy_seconds)
         self._writer: sqlite3.Connection | None = None
-        self._scans: OrderedDict[tuple[View, int], ScannedStatistics] = OrderedDict()
-        self._scans_guard = threading.Lock()
+        self._scans = RememberedScans()
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True, read_only: bool = False, busy_seconds: float = 60.0) -> Self:
@@ -115,10 +113,20 @@ class SqliteStore:
             if known and connection.execute("SELECT 1 FROM vectors LIMIT 1").fetchone():
                 raise EmbedderMismatch(
                     f"The vectors in {self.path} were made by {known[0]} ({known[1]} dimensions), not by {name} "
-                    f"({dimensions}). Use {known[0]} again, or index into a new folder with {name} (--store)."
+                    f"({dimensions}). Use {known[0]} again, index into a new folder (--store), or drop the "
+                    "vectors with forget_vectors() and index again."
                 )
             value = orjson.dumps([name, dimensions]).decode()
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (value,))
+
+    def forget_vectors(self) -> None:
+        """Drop all vectors and their embedder, and let the next indexing read and embed everything anew."""
+        with self._transaction() as connection:
+            sequence = next_sequence(connection)
+            connection.execute("DELETE FROM meta WHERE name = 'embedder'")
+            connection.execute("DELETE FROM vectors")
+            connection.execute("DELETE FROM units")
+            connection.execute("UPDATE nodes SET content_hash = '', changed = ?", (sequence,))
 
     def rebuild_derived(self) -> None:
         """Derive neighbour lists, names, facets and statistics anew from nodes, passages and edges."""
@@ -137,6 +145,11 @@ class SqliteStore:
                 raise InvalidInput(
                     f"A text cannot be stored because it is not valid Unicode ({error.reason}: "
                     f"{error.object[error.start : error.end]!r}). Decode it with errors='replace' first."
+                ) from error
+            except OverflowError as error:
+                raise InvalidInput(
+                    f"A number cannot be stored ({error}). Allowed are whole numbers of at most 64 bits with "
+                    "sign: correct the source that gave it."
                 ) from error
             finally:
                 if connection.in_transaction:
@@ -162,26 +175,12 @@ class SqliteStore:
         with self._reading() as connection:
             visible = visibility_of(connection, view)
             seen = View(tuple(sorted(visible.tenants.values()))) if view is None else view
-            yield SqliteSnapshot(connection, seen, visible, self._scan)
+            yield SqliteSnapshot(connection, seen, visible, self._scans)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         with explained(self.file), self._pool.reading() as connection:
             yield connection
-
-    def _scan(self, snapshot: SqliteSnapshot) -> ScannedStatistics:
-        """Statistics of a view as of a point, remembered until the store changes."""
-        key = (snapshot.view, snapshot.sequence)
-        with self._scans_guard:
-            if key in self._scans:
-                self._scans.move_to_end(key)
-                return self._scans[key]
-        scanned = scanned_statistics(snapshot.connection, snapshot.visible.of("p"))
-        with self._scans_guard:
-            self._scans[key] = scanned
-            while len(self._scans) > _REMEMBERED_SCANS:
-                self._scans.popitem(last=False)
-        return scanned
 
     def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
         """All nodes of a tenant in id order, a page at a time, so that no transaction stays open in between."""
@@ -193,16 +192,16 @@ class SqliteStore:
                 return
             after_id = page[-1].node.id
 
-    def names(self, tenant: str) -> Iterator[Node]:
-        """All nodes of a tenant in id order with nothing but key, title and aliases, a page at a time."""
+    def names(self, tenant: str) -> Iterator[NameRow]:
+        """What every node of a tenant is called, a page at a time."""
         after_id = 0
         while True:
             with self.snapshot(View((tenant,))) as snapshot:
-                page = snapshot.page_of_names(after_id, _PAGE)
-            yield from page
-            if len(page) < _PAGE:
+                page = snapshot.page_of_names(after_id, _PAGE_OF_NAMES)
+            yield from (row for _, row in page)
+            if len(page) < _PAGE_OF_NAMES:
                 return
-            after_id = page[-1].id
+            after_id = page[-1][0]
 
     def hashes(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
         """Content hash by key for the nodes that exist."""
@@ -221,16 +220,32 @@ class SqliteStore:
     def unit_keys(self, source: str, unit: str) -> tuple[tuple[str, str], ...]:
         """(tenant, key) of the nodes a unit brought."""
         rows = self._rows(
-            "SELECT t.name, n.key FROM nodes n JOIN tenants t ON t.id = n.tenant_id"
+            "SELECT t.name, n.key FROM tenants t CROSS JOIN nodes n ON n.tenant_id = t.id"
             " WHERE n.source = ? AND n.unit = ? ORDER BY t.name, n.key", source, unit,
         )  # fmt: skip
         return tuple((tenant, key) for tenant, key in rows)
 
+    def drawn(self, beginning: str) -> tuple[tuple[str, str], ...]:
+        """(maker, tenant) of all edges whose maker's name begins so."""
+        rows = self._rows(
+            "SELECT DISTINCT m.name, t.name FROM makers m CROSS JOIN edges e ON e.maker_id = m.id"
+            " CROSS JOIN keys k ON k.id = e.source_key CROSS JOIN tenants t ON t.id = k.tenant_id"
+            " WHERE m.name >= ? AND m.name < ? ORDER BY m.name, t.name", beginning, beginning + _LAST_CHARACTER,
+        )  # fmt: skip
+        return tuple((maker, tenant) for maker, tenant in rows)
+
     def shared(self, tenant: str) -> tuple[str, ...]:
         """The tenants that this tenant's links may point to, by name."""
+        return self._sharers("t.name = ?", "o.name", tenant)
+
+    def sharing(self, tenant: str) -> tuple[str, ...]:
+        """The tenants whose links may point to this one, by name."""
+        return self._sharers("o.name = ?", "t.name", tenant)
+
+    def _sharers(self, where: str, wanted: str, tenant: str) -> tuple[str, ...]:
         rows = self._rows(
-            "SELECT o.name FROM shared s JOIN tenants t ON t.id = s.tenant_id JOIN tenants o ON o.id = s.shared_id"
-            " WHERE t.name = ? ORDER BY o.name", tenant,
+            f"SELECT {wanted} FROM shared s JOIN tenants t ON t.id = s.tenant_id"
+            f" JOIN tenants o ON o.id = s.shared_id WHERE {where} ORDER BY {wanted}", tenant,
         )  # fmt: skip
         return tuple(name for (name,) in rows)
 

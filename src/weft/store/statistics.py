@@ -1,18 +1,23 @@
 """Exact term statistics per tenant: kept up to date by every write, and counted afresh where asked."""
 
 import sqlite3
-from collections import defaultdict
+import threading
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weft.ports import TermStatistics
+from weft.store.visibility import Visibility
 
 Hashes: TypeAlias = NDArray[np.uint32]
 Counts: TypeAlias = NDArray[np.int64]
+
+
+_REMEMBERED: Final = 8
 
 
 @dataclass(slots=True)
@@ -115,7 +120,7 @@ class ScannedStatistics:
 
     def of(self, term_hashes: Sequence[int]) -> TermStatistics:
         """The statistics of the given terms."""
-        asked = np.unique(np.asarray(term_hashes, dtype=np.uint32))
+        asked = np.array(sorted(set(term_hashes)), dtype=np.uint32)
         places = np.searchsorted(self.hashes, asked)
         found = {
             term: int(self.counts[place])
@@ -143,3 +148,25 @@ def _summed(parts: Sequence[tuple[Hashes, Counts]]) -> tuple[Hashes, Counts]:
     hashes, places = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
     counts = np.bincount(places, np.concatenate([part[1] for part in parts]), len(hashes))
     return hashes, counts.astype(np.int64)
+
+
+class RememberedScans:
+    """Counted statistics of the views last asked for, each good until the store changes; for any thread."""
+
+    def __init__(self) -> None:
+        self._scans: OrderedDict[tuple[str, int], ScannedStatistics] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def get(self, connection: sqlite3.Connection, visible: Visibility, sequence: int) -> ScannedStatistics:
+        """The statistics of what is visible at a sequence number, counted now if they are not remembered."""
+        place = (visible.of("p"), sequence)
+        with self._guard:
+            if place in self._scans:
+                self._scans.move_to_end(place)
+                return self._scans[place]
+        scanned = scanned_statistics(connection, place[0])
+        with self._guard:
+            self._scans[place] = scanned
+            while len(self._scans) > _REMEMBERED:
+                self._scans.popitem(last=False)
+        return scanned

@@ -13,6 +13,9 @@ _NODE: Final = (
     "n.id, n.tenant_id, n.kind_id, n.source, n.tags, n.fields, n.sequence, n.known_from,"
     " coalesce(n.modified, n.created)"
 )
+# Without statistics SQLite would rather look up the tenant and sort everything.
+_BY_CHANGE: Final = "nodes n INDEXED BY nodes_changed"
+_LAST: Final = (1 << 63) - 1
 
 
 def read_tail(
@@ -30,51 +33,45 @@ def read_tail(
     """
     until = _until(connection, visible, since, limit)
     reached = sequence if until is None else until
-    nodes = connection.execute(
-        f"SELECT {_NODE} FROM nodes n WHERE n.changed > ? AND n.changed <= ? AND {visible.of('n')}"
-        " ORDER BY n.changed, n.id",
-        (since, reached),
-    ).fetchall()
+    span = (since, reached)
+    changed = f"n.changed > ? AND n.changed <= ? AND {visible.of('n')}"
+    nodes = connection.execute(f"SELECT {_NODE} FROM {_BY_CHANGE} WHERE {changed}", span).fetchall()
     passages = connection.execute(
-        "SELECT n.id, p.id, p.term_hashes, p.term_counts, v.vector FROM nodes n CROSS JOIN passages p"
-        " ON p.node_id = n.id LEFT JOIN vectors v ON v.passage_id = p.id"
-        f" WHERE n.changed > ? AND n.changed <= ? AND {visible.of('n')} ORDER BY n.changed, n.id, p.ordinal",
-        (since, reached),
+        f"SELECT n.id, p.id, p.term_hashes, p.term_counts, v.vector FROM {_BY_CHANGE} CROSS JOIN passages p"
+        f" ON p.node_id = n.id LEFT JOIN vectors v ON v.passage_id = p.id WHERE {changed}"
+        " ORDER BY n.changed, n.id, p.ordinal",
+        span,
     ).fetchall()
-    changed = _changed(connection, visible, since, reached)
-    return Tail(reached, changed, _passages(nodes, passages, visible, kinds), until is None)
+    void = tuple(node_id for _, node_id in _changes(connection, visible, (*span, -1)))
+    return Tail(reached, void, _passages(nodes, passages, visible, kinds), until is None)
 
 
 def _until(connection: sqlite3.Connection, visible: Visibility, since: int, limit: int) -> int | None:
     """The last sequence number that fits the limit whole, or None when everything fits."""
-    rows = connection.execute(
-        f"SELECT changed FROM ({_changes(visible)}) ORDER BY changed LIMIT ?", (since, since, max(limit, 1) + 1)
-    ).fetchall()
-    if len(rows) <= max(limit, 1):
+    most = max(limit, 1)
+    numbers = [number for number, _ in _changes(connection, visible, (since, _LAST, most + 1))[: most + 1]]
+    if len(numbers) <= most:
         return None
-    cut = int(rows[-1][0])
-    whole = [number for (number,) in rows if number < cut]
-    return int(whole[-1]) if whole else cut
+    whole = [number for number in numbers if number < numbers[-1]]
+    return whole[-1] if whole else numbers[-1]
 
 
-def _changes(visible: Visibility) -> str:
-    """Changed and removed nodes of the visible tenants.
+def _changes(
+    connection: sqlite3.Connection, visible: Visibility, span: tuple[int, int, int]
+) -> list[tuple[int, int]]:
+    """(sequence number, id) of nodes changed or removed in (since, until], in order, at most so many of each.
 
     Whether a node is known yet at the view's point is left out on purpose: what an index holds of a changed node
     is void either way.
     """
-    return (
-        f"SELECT n.changed, n.id FROM nodes n WHERE n.changed > ? AND {visible.by_tenant('n.tenant_id')} UNION ALL"
-        f" SELECT t.changed, t.node_id FROM tombstones t WHERE t.changed > ?"
-        f" AND {visible.by_tenant('t.tenant_id')}"
-    )
-
-
-def _changed(connection: sqlite3.Connection, visible: Visibility, since: int, reached: int) -> tuple[int, ...]:
-    rows = connection.execute(
-        f"SELECT id FROM ({_changes(visible)}) WHERE changed <= ? ORDER BY changed, id", (since, since, reached)
-    )
-    return tuple(node_id for (node_id,) in rows)
+    found = []
+    for number, table in (("n.id", _BY_CHANGE), ("n.node_id", "tombstones n INDEXED BY tombstones_changed")):
+        found += connection.execute(
+            f"SELECT n.changed, {number} FROM {table} WHERE n.changed > ? AND n.changed <= ?"
+            f" AND {visible.by_tenant('n.tenant_id')} ORDER BY n.changed LIMIT ?",
+            span,
+        ).fetchall()
+    return sorted(found)
 
 
 def _passages(
