@@ -1,11 +1,11 @@
 """An order that covers the whole question: what an item above has told counts less for the items below it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from weft.candidates import told
 from weft.model import Candidate
 from weft.profile import Score
 
@@ -25,9 +25,9 @@ def cover(ranked: Sequence[Candidate], rule: Score, weights: Mapping[str, float]
     terms = sorted({term for each in ranked for term in each.covers})
     if not rule.coverage or not weight or not terms:
         return tuple(ranked)
-    told = np.array([[each.covers.get(term, 0.0) for term in terms] for each in ranked])
+    gains = np.array([[each.covers.get(term, 0.0) for term in terms] for each in ranked])
     share = weight * _factors(ranked, weights)
-    return _picked(ranked, told, share, rule.coverage)
+    return _picked(ranked, gains, share, rule.coverage)
 
 
 def _factors(ranked: Sequence[Candidate], weights: Mapping[str, float]) -> "NDArray[np.float64]":
@@ -37,20 +37,20 @@ def _factors(ranked: Sequence[Candidate], weights: Mapping[str, float]) -> "NDAr
 
 
 def _picked(
-    ranked: Sequence[Candidate], told: "NDArray[np.float64]", share: "NDArray[np.float64]", coverage: float
+    ranked: Sequence[Candidate], gains: "NDArray[np.float64]", share: "NDArray[np.float64]", coverage: float
 ) -> tuple[Candidate, ...]:
     scores = np.array([each.score for each in ranked])
-    most = np.maximum(told.max(axis=0), 1e-12)
-    left = np.ones(told.shape[1])
+    most = np.maximum(gains.max(axis=0), 1e-12)
+    left = np.ones(gains.shape[1])
     waiting = np.ones(len(ranked), dtype=bool)
     order: list[tuple[int, float]] = []
     for _ in range(min(len(ranked), _PICKS)):
-        worth = np.where(waiting, np.round(scores - share * (told @ (1.0 - left)), 6), -np.inf)
+        worth = np.where(waiting, np.round(scores - share * (gains @ (1.0 - left)), 6), -np.inf)
         place = int(np.argmax(worth))
         order.append((place, float(worth[place])))
         waiting[place] = False
-        left *= 1.0 - coverage * told[place] / most
-    worth = np.round(scores - share * (told @ (1.0 - left)), 6)
+        left *= 1.0 - coverage * gains[place] / most
+    worth = np.round(scores - share * (gains @ (1.0 - left)), 6)
     order += sorted(
         ((place, float(worth[place])) for place in np.flatnonzero(waiting).tolist()), key=lambda each: -each[1]
     )
@@ -58,7 +58,5 @@ def _picked(
 
 
 def _rescored(candidate: Candidate, score: float) -> Candidate:
-    told = round(candidate.score - score, 6)
-    return (
-        replace(candidate, score=score, parts={**candidate.parts, "told above": -told}) if told > 0 else candidate
-    )
+    repeated = round(candidate.score - score, 6)
+    return told(candidate, {**candidate.parts, "repeated": -repeated}, score=score) if repeated > 0 else candidate

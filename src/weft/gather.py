@@ -51,9 +51,11 @@ def gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
     scale = found[0].scale if found else Scale()
     related = relate(reached, query, scale, plan.profile.fusion, desk.snapshot)
     observe("relate")
-    kept = tuple(each for each in related if not each.distance or passes(each.node, plan.request.filter))
+    filter = plan.request.filter
+    if not filter.empty:
+        related = tuple(each for each in related if not each.distance or passes(each.node, filter))
     return Gathered(
-        candidates=kept,
+        candidates=related,
         query=query,
         searched=sum(one.searched for one in found) + len(started),
         reached=sum(one.reached for one in walked),

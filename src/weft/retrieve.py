@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from weft.candidates import told
 from weft.model import Candidate, Filter
 from weft.ports import Embedder, Index, NodeRow, PassageRow, Proposals, Snapshot, TermStatistics
 from weft.profile import Fusion, Probe
@@ -272,14 +273,13 @@ def relate(
     rows = snapshot.passages_of(unknown)
     cosine = _all_cosines(rows, {}, query, snapshot)
     pool = _Pool.of(rows, query, cosine, scale if scale != Scale() else None, fusion)
-    return tuple(
-        replace(
-            each,
-            parts={**each.parts, **pool.signals(each.node.id)},
-            covers=pool.covers(each.node.id),
-            spans=pool.spans(each.node.id),
-        )
-        if "relevance" not in each.parts and each.node.id in pool.places
-        else each
-        for each in candidates
+    return tuple([_related(each, pool) for each in candidates])
+
+
+def _related(candidate: Candidate, pool: _Pool) -> Candidate:
+    node = candidate.node.id
+    if "relevance" in candidate.parts or node not in pool.places:
+        return candidate
+    return told(
+        candidate, {**candidate.parts, **pool.signals(node)}, spans=pool.spans(node), covers=pool.covers(node)
     )

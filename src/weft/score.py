@@ -1,10 +1,10 @@
 """Signals become one score; the parts are kept, because explaining a ranking is a feature."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from math import prod
 
+from weft.candidates import told
 from weft.model import Candidate
 from weft.profile import Lens, Score
 
@@ -48,7 +48,7 @@ def _scored(
     parts = {**candidate.parts, **used}
     if raised != 1.0:
         parts["raised"] = raised
-    return replace(candidate, score=round(boosted * raised, 6), parts=parts)
+    return told(candidate, parts, score=round(boosted * raised, 6))
 
 
 def _raised(candidate: Candidate, lens: Lens) -> float:

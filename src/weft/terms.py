@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 SATURATION: Final = 1.2
 LENGTH_NORMALISATION: Final = 0.75
 _COUNT_LIMIT: Final = 15
+_REMEMBERED_TERMS: Final = 200_000
 
 
 def term_hash(term: str) -> int:
@@ -22,14 +23,32 @@ def term_hash(term: str) -> int:
     return xxhash.xxh32_intdigest(term.encode("utf-8", "surrogatepass"))
 
 
-def pack(title_terms: Iterable[str], body_terms: Iterable[str]) -> tuple[bytes, bytes, int]:
-    """Sorted term hashes, one count byte each (title high, body low), and the length in terms."""
-    title = Counter(map(term_hash, title_terms))
-    body = Counter(map(term_hash, body_terms))
-    hashes = sorted(title.keys() | body.keys())
-    counts = bytes(min(title[each], _COUNT_LIMIT) << 4 | min(body[each], _COUNT_LIMIT) for each in hashes)
+class _Hashes(dict[str, int]):
+    """The hash of every term met so far; forgets all when full, which changes no answer."""
+
+    def __missing__(self, term: str) -> int:
+        if len(self) >= _REMEMBERED_TERMS:
+            self.clear()
+        found = self[term] = term_hash(term)
+        return found
+
+
+_HASHES: Final = _Hashes()
+
+
+def term_hashes(terms: Iterable[str]) -> list[int]:
+    """The hashes of many terms in their order."""
+    return [*map(_HASHES.__getitem__, terms)]
+
+
+def pack(title: Sequence[int], body: Sequence[int]) -> tuple[bytes, bytes, int]:
+    """Of hashed terms: the sorted hashes, one count byte each (title high, body low), and the length in terms."""
+    counts = {each: times if times < _COUNT_LIMIT else _COUNT_LIMIT for each, times in Counter(body).items()}
+    for each, times in Counter(title).items():
+        counts[each] = counts.get(each, 0) | min(times, _COUNT_LIMIT) << 4
+    hashes = sorted(counts)
     packed = np.array(hashes, dtype="<u4").tobytes()
-    return packed, counts, title.total() + body.total()
+    return packed, bytes(map(counts.__getitem__, hashes)), len(title) + len(body)
 
 
 def inverse_frequency(statistics: TermStatistics, hashes: Sequence[int]) -> "NDArray[np.float64]":

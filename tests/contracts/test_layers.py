@@ -12,7 +12,19 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "src" / "weft"
 
 FOUNDATION = {"__init__", "model", "errors"}
-TOOLS = {"ports", "profile", "loading", "profiles", "tokens", "text", "terms", "sketch", "vectors", "excerpt"}
+TOOLS = {
+    "ports",
+    "profile",
+    "loading",
+    "profiles",
+    "tokens",
+    "text",
+    "terms",
+    "sketch",
+    "vectors",
+    "excerpt",
+    "candidates",
+}
 STAGES = {"retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning"}
 ASSEMBLY = {
