@@ -107,7 +107,9 @@ def _by_share(leaves: Sequence[Leaf], work: "_Work") -> None:
         work.first[leaf.name] = own
         before = work.room.left
         for place in range(len(leaf.candidates)):
-            work.place(leaf, place, own - (before - work.room.left), relaxed=False)
+            # Without a limit nothing is ever spent of it.
+            spent = before - work.room.left if before < float("inf") else 0.0
+            work.place(leaf, place, own - spent, relaxed=False)
 
 
 def _by_relevance(leaves: Sequence[Leaf], work: "_Work") -> None:
@@ -130,6 +132,12 @@ def _leftovers(leaves: Sequence[Leaf], work: "_Work", *, relaxed: bool) -> bool:
                 return False
             work.place(leaf, place, work.room.left, relaxed=relaxed)
     return before - work.room.left > SMALLEST_EXCERPT
+
+
+def _refusal(turn: _Turn) -> str:
+    if turn.room == float("inf"):
+        return "has nothing that the section prints"
+    return f"no room: {max(int(turn.room), 0)} tokens left{turn.bound}"
 
 
 @dataclass(slots=True)
@@ -160,7 +168,7 @@ class _Work:
                 self._explain(leaf, place, item, turn)
                 return
         if current is None:
-            self.room.reasons[slot] = f"no room: {max(int(turn.room), 0)} tokens left{turn.bound}"
+            self.room.reasons[slot] = _refusal(turn)
 
     def _admitted(self, leaf: Leaf, place: int, current: Item | None) -> bool:
         if current is not None:

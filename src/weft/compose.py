@@ -16,6 +16,7 @@ from weft.printing import Printer
 from weft.profile import Frame, Order
 from weft.render import render
 
+_TITLE_LIMIT: Final = 200
 _ATTEMPTS: Final = 6
 _SLACK: Final = 0.04
 """A page emptier than this is fitted once more, with the room that cautious counting had kept back."""
@@ -104,10 +105,10 @@ def _frame_cost(plan: Plan, layout: Layout, printer: Printer, frame: Frame, warn
 
 
 def _title(plan: Plan, frame: Frame) -> str:
-    values = dict(plan.values)
-    if not values.get("question"):
-        values["question"] = ", ".join(plan.request.start)
-    return fill(frame.title, values)
+    asked = str(plan.values.get("question") or ", ".join(plan.request.start))
+    # A pasted log may be asked about; as a heading its beginning is enough, and leaves the budget to the answer.
+    short = asked if len(asked) <= _TITLE_LIMIT else f"{asked[:_TITLE_LIMIT].rstrip()}…"
+    return fill(frame.title, {**plan.values, "question": short})
 
 
 def _footer(plan: Plan, frame: Frame, items: int, sections: int, considered: int) -> str:

@@ -6,21 +6,23 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from weft.assemble import assemble
 from weft.embed import open_embedder
-from weft.errors import EmbedderMismatch, InvalidInput
+from weft.errors import EmbedderMismatch, InvalidInput, UnknownName
 from weft.gather import Desk, Observe
-from weft.ingest import Progress, Report, Workshop, ingest
-from weft.loading import load_profile
+from weft.loading import load_lenses, load_profile, with_lenses
 from weft.model import DEFAULT_TENANT, UNSET, Candidate, Context, Edge, Filter, Json, Node, Request, Unset, View
 from weft.ports import Embedder, NodeRow, Snapshot, StoreStatus
 from weft.profile import Fusion, Match, Probe, Profile
 from weft.retrieve import Found, search, understand
-from weft.sources import open_sources
 from weft.store import EmbeddedIndex, SqliteStore
 from weft.tokens import DEFAULT_ENCODING, counter_for
+
+if TYPE_CHECKING:
+    from weft.ingest import Progress, Report
+    from weft.ports import Source
 
 
 class Weft:
@@ -32,7 +34,7 @@ class Weft:
         self.store = store
         self._index = index
         self._embed = embed
-        self._folders = tuple(folders)
+        self.folders = tuple(folders)
         self._profiles: dict[str, Profile] = {}
 
     @classmethod
@@ -59,10 +61,29 @@ class Weft:
         *paths: str | Path,
         source: str | None = None,
         tenant: str = DEFAULT_TENANT,
-        progress: Progress | None = None,
-    ) -> Report:
+        progress: "Progress | None" = None,
+    ) -> "Report":
         """Read files or folders into the store; only what changed since last time is touched."""
+        from weft.sources import open_sources
+
         sources = [one for path in paths for one in open_sources(str(path), name=source, tenant=tenant)]
+        return self._ingest(sources, tenant, progress)
+
+    def remove_source(
+        self, name: str, *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
+    ) -> "Report":
+        """Remove everything that indexing the source of that name had brought."""
+        from weft.sources import gone_source
+
+        if not self.store.units(tenant, name):
+            hint = f"Sources are removed from the tenant they were indexed for, here {tenant!r}."
+            raise UnknownName("source", name, self.status().by_source, hint)
+        return self._ingest([gone_source(name)], tenant, progress)
+
+    def _ingest(self, sources: "Sequence[Source]", tenant: str, progress: "Progress | None") -> "Report":
+        # Reading and linking are loaded by those who index, so that those who only ask start sooner.
+        from weft.ingest import Workshop, ingest
+
         count, _ = counter_for(DEFAULT_ENCODING)
         return ingest(sources, Workshop(self.store, self._index, self._embed, count), tenant, progress)
 
@@ -159,10 +180,29 @@ class Weft:
         """Counts and versions."""
         return self.store.status(None if tenants is None else View(tuple(tenants)))
 
+    def index_status(self) -> Mapping[str, str | int]:
+        """How far the derived search has come, and its size."""
+        return self._index.status()
+
+    def holds(self, tenant: str) -> bool:
+        """Whether a tenant has anything to search."""
+        with self.store.snapshot(View((tenant,))) as snapshot:
+            return snapshot.statistics([]).passages > 0
+
+    def verify(self) -> tuple[str, ...]:
+        """What is inconsistent in the store, in words; nothing when it is sound."""
+        return self.store.verify()
+
+    def repair(self) -> None:
+        """Derive anew whatever is derived: statistics, neighbour lists, names and the search index."""
+        self.store.rebuild_derived()
+        self._index.rebuild(self.store)
+
     def profile(self, name: str) -> Profile:
-        """A profile by name, from the given folders, the store's own, or the built-in ones."""
+        """A profile by name from the given folders, the store's own or the built-in ones, with users' lenses."""
         if name not in self._profiles:
-            self._profiles[name] = load_profile(name, self._folders)
+            lenses = [lens for folder in reversed(self.folders) for lens in load_lenses(folder)]
+            self._profiles[name] = with_lenses(load_profile(name, self.folders), lenses)
         return self._profiles[name]
 
     @contextmanager

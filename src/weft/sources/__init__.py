@@ -9,6 +9,7 @@ from weft.errors import InvalidInput, SourceError, nearest
 from weft.model import DEFAULT_TENANT
 from weft.ports import Source
 from weft.sources.files import FileSource, MakeFormat, Naming
+from weft.sources.gone import Gone
 from weft.sources.markdown import Markdown
 from weft.sources.records import Records
 
@@ -36,8 +37,17 @@ def open_source(
     if root.is_file() and root.suffix.lower() not in known:
         raise SourceError(f"{place!r} is no kind of file that can be read. Known: {', '.join(sorted(known))}.")
     given = source_name(root) if name is None else checked_name(name)
-    naming = Naming(given, f"source:{given}@{_VERSION}", tenant, file_times)
+    naming = Naming(given, _maker(given), tenant, file_times)
     return FileSource(root, given, naming.maker, tuple((made.suffixes, made(naming)) for made in FORMATS))
+
+
+def gone_source(name: str) -> Source:
+    """The source of that name as it is when nothing is left of it: reading it in removes what it once brought."""
+    return Gone(name, _maker(name))
+
+
+def _maker(name: str) -> str:
+    return f"source:{name}@{_VERSION}"
 
 
 def source_name(root: Path) -> str:

@@ -146,6 +146,12 @@ class EmbeddedIndex:
         )
         return all(state and state.progress.sequence == snapshot.sequence for state in states)
 
+    def rebuild(self, store: Store) -> int:
+        """Derive everything anew from the store and return the sequence reached."""
+        self._report_damage(self._lexical)
+        self._report_damage(self._vectors)
+        return self.catch_up(store)
+
     def _caught_up_for_others(self) -> bool:
         """Catch up if nobody is doing so and the folder takes writes; whether it was done."""
         if self._store is None:

@@ -89,7 +89,7 @@ def overlay_of(masked: Sequence[int], passages: Sequence[Known]) -> Overlay:
     owners = np.repeat(np.arange(len(passages)), [len(passage.term_counts) for passage in passages])
     order = np.argsort(terms, kind="stable")
     return Overlay(
-        masked=np.unique(np.array(masked, dtype=np.int64)),
+        masked=np.array(sorted(set(masked)), dtype=np.int64),
         ids=np.array([passage.id for passage in passages], dtype=np.int64),
         nodes=np.array([passage.node_id for passage in passages], dtype=np.int64),
         terms=terms[order],

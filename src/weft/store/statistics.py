@@ -120,7 +120,7 @@ class ScannedStatistics:
 
     def of(self, term_hashes: Sequence[int]) -> TermStatistics:
         """The statistics of the given terms."""
-        asked = np.unique(np.asarray(term_hashes, dtype=np.uint32))
+        asked = np.array(sorted(set(term_hashes)), dtype=np.uint32)
         places = np.searchsorted(self.hashes, asked)
         found = {
             term: int(self.counts[place])

@@ -1,0 +1,52 @@
+# Two commands do everything on a machine with Python 3.11 or newer and make: `make demo` and `make test`.
+# All paths are relative, so the folder's own path may contain spaces.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/installed
+TOOLS := .venv/tools
+WORKERS ?= 2
+ARGS ?=
+
+.PHONY: help demo test check format bench clean
+
+help:
+	@echo "make demo    install into .venv, index the example worlds, print a page with its budget and sources"
+	@echo "make test    install the development tools and run every test (ARGS are passed to pytest)"
+	@echo "make check   ruff, ruff format, mypy --strict and the layer test"
+	@echo "make format  let ruff rewrite what it can"
+	@echo "make bench   measure speed and size (ARGS are passed on)"
+	@echo "make clean   remove .venv and the tools' caches"
+
+demo: $(INSTALLED)
+	@$(BIN)/weft demo $(ARGS)
+
+test: $(TOOLS)
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+check: $(TOOLS)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/contracts/test_layers.py
+
+format: $(TOOLS)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(TOOLS)
+	$(BIN)/python -m bench $(ARGS)
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# The stamps are younger than pyproject.toml as long as what it asks for is installed.
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Weft needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $(INSTALLED)
+
+$(TOOLS): $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	@touch $(TOOLS)

@@ -1,0 +1,79 @@
+"""`weft index` and `weft remove`: what goes into the store, and out of it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from weft.faces import wiring
+from weft.faces.cli import PARTLY_DONE, output
+from weft.faces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder, clean
+from weft.faces.cli.progress import watched
+from weft.model import DEFAULT_TENANT
+
+if TYPE_CHECKING:
+    from weft.ingest import Report
+
+_SHOWN_PROBLEMS: Final = 20
+
+
+def index(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Folders and files to read.")],
+    source: Annotated[
+        str | None,
+        typer.Option("--source", metavar="NAME", help="Name of the source. Default: the folder's or file's name."),
+    ] = None,
+    tenant: OwnTenant = DEFAULT_TENANT,
+    store: StoreFolder = None,
+    embedder: EmbedderSpec = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read folders and files into the store; only what changed since last time is touched."""
+    with wiring.open_weft(store, embedder=embedder, create=True) as weft, watched("looking") as progress:
+        report = weft.index(*paths, source=source, tenant=clean(tenant), progress=progress)
+        location = weft.store.path
+    if as_json:
+        output.write_json({"store": str(location), **output.shape(report)})
+    else:
+        _tell(report, location)
+    if report.problems:
+        raise typer.Exit(PARTLY_DONE)
+
+
+def _tell(report: "Report", location: Path) -> None:
+    changed = "all unchanged" if not report.units_changed else f"{report.units_changed:,} new or changed"
+    output.write(
+        f"Indexed {', '.join(report.sources)} into {output.shown(location)}: "
+        f"{output.counted(report.units, 'file or block', 'files or blocks')}, {changed}."
+    )
+    output.write(
+        f"{output.counted(report.written, 'node')} written, {report.unchanged:,} unchanged, "
+        f"{report.removed:,} removed, {output.counted(report.links, 'mention')} linked."
+    )
+    if report.problems:
+        _tell_problems(report)
+
+
+def _tell_problems(report: "Report") -> None:
+    output.note(f"{output.counted(len(report.problems), 'problem')}; the rest was indexed:")
+    for problem in report.problems[:_SHOWN_PROBLEMS]:
+        output.note(f"  {problem.where}: {problem.reason}")
+    more = len(report.problems) - _SHOWN_PROBLEMS
+    if more > 0:
+        output.note(f"  and {more:,} more (--json lists all)")
+
+
+def remove(
+    name: Annotated[str, typer.Argument(metavar="SOURCE", help="Name of the source, as `weft status` lists it.")],
+    tenant: OwnTenant = DEFAULT_TENANT,
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remove everything that a source brought into the store."""
+    with wiring.open_weft(store, embedder="none") as weft, watched("removing") as progress:
+        report = weft.remove_source(clean(name), tenant=clean(tenant), progress=progress)
+        location = weft.store.path
+    if as_json:
+        output.write_json({"store": str(location), **output.shape(report)})
+    else:
+        output.write(f"Removed {name} from {output.shown(location)}: {output.counted(report.removed, 'node')}.")

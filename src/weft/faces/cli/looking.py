@@ -1,0 +1,132 @@
+"""`weft show`, `weft related` and `weft status`: what the store holds, node by node and in all."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from weft.errors import InvalidInput
+from weft.faces import wiring
+from weft.faces.cli import output
+from weft.faces.cli.options import AsJson, StoreFolder, Tenants, clean, tenants_of
+from weft.faces.cli.progress import watched
+from weft.model import Node, Origin
+
+if TYPE_CHECKING:
+    from weft.faces.library import Weft
+
+Name = Annotated[str, typer.Argument(metavar="KEY", help="A node's key, id, title or alias.")]
+
+
+def show(name: Name, tenants: Tenants = None, store: StoreFolder = None, as_json: AsJson = False) -> None:
+    """Print a node whole; a title that several nodes share prints them all."""
+    with wiring.open_weft(store, embedder="none") as weft:
+        nodes = _named(weft, clean(name), tenants_of(tenants))
+    if as_json:
+        output.write_json([output.shape(node) for node in nodes])
+    else:
+        output.write("\n\n".join("\n".join(_lines(node)) for node in nodes))
+
+
+def _named(weft: "Weft", name: str, tenants: tuple[str, ...]) -> tuple[Node, ...]:
+    nodes = weft.show(name, tenants=tenants) if name else ()
+    if not nodes:
+        raise InvalidInput(
+            f"No node of {', '.join(tenants)} is named {name!r}. Give a key, an id, a title or an alias; "
+            f'`weft search "{name}"` finds what is close.'
+        )
+    return nodes
+
+
+def _lines(node: Node) -> Iterator[str]:
+    yield output.one_line(node.title or node.key)
+    facts = {
+        "key": node.key,
+        "id": node.id,
+        "kind": node.kind,
+        "tenant": node.tenant,
+        "from": place_of(node.origin),
+        "aliases": ", ".join(alias.text for alias in node.aliases),
+        "tags": ", ".join(node.tags),
+        "sequence": node.sequence,
+        "known from": node.known_from,
+        "created": node.created,
+        "modified": node.modified,
+        **{f"field {field}": value for field, value in sorted(node.fields.items())},
+    }
+    for fact, value in facts.items():
+        if value not in (None, "", (), [], {}):
+            yield f"  {output.one_line(fact)}: {output.one_line(str(value))}"
+    for part in (node.summary, node.text):
+        if part.strip():
+            yield f"\n{output.printable(part).rstrip()}"
+
+
+def place_of(origin: Origin) -> str:
+    """Where a node came from, in one word: a file with its lines, an address or a commit."""
+    lines = f":{origin.first_line}" if origin.file and origin.first_line else ""
+    return f"{origin.file}{lines}" if origin.file else origin.url or origin.commit or ""
+
+
+def related(
+    name: Name,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="How many links to show.")] = 30,
+    tenants: Tenants = None,
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the neighbours of a node with the links that lead to them, strongest first."""
+    seen = tenants_of(tenants)
+    with wiring.open_weft(store, embedder="none") as weft:
+        mine = {node.key for node in _named(weft, clean(name), seen)}
+        found = weft.related(clean(name), tenants=seen, limit=limit)
+    if as_json:
+        output.write_json([{"node": output.shape(node), "edge": output.shape(edge)} for node, edge in found])
+        return
+    rows = [
+        (
+            f"{edge.type} {'→' if edge.source in mine else '←'}",
+            f"{edge.weight:.2f}",
+            node.kind,
+            output.one_line(node.title, 50),
+            node.key,
+            output.one_line(edge.evidence, 40),
+        )
+        for node, edge in found
+    ]
+    if rows:
+        output.write_table(("link", "weight", "kind", "title", "key", "evidence"), rows)
+    else:
+        output.note("No links lead to or from it.")
+
+
+def status(tenants: Tenants = None, store: StoreFolder = None, as_json: AsJson = False) -> None:
+    """Print what the store holds: counts by tenant, kind, source and type of link."""
+    with wiring.open_weft(store, embedder="none") as weft, watched("counting"):
+        counted = weft.status(tenants_of(tenants) if tenants else None)
+        derived = weft.index_status()
+    if as_json:
+        output.write_json({**output.shape(counted), "index": derived})
+        return
+    output.write(f"{counted.location} (schema {counted.schema_version}, write {counted.sequence})")
+    output.write(
+        f"{output.counted(counted.nodes, 'node')}, {output.counted(counted.passages, 'passage')}, "
+        f"{output.counted(counted.edges, 'link')}, {output.counted(counted.vectors, 'vector')} by "
+        f"{counted.embedder or 'no embedder'}, {counted.bytes / 1e6:,.1f} MB and {_megabytes(derived)} derived"
+    )
+    for heading, counts in (
+        ("tenants", counted.by_tenant),
+        ("kinds", counted.by_kind),
+        ("sources", counted.by_source),
+        ("links", counted.by_edge_type),
+    ):
+        output.write(f"{heading}: {_listed(counts)}")
+
+
+def _megabytes(derived: Mapping[str, str | int]) -> str:
+    return f"{int(derived.get('bytes', 0)) / 1e6:,.1f} MB"
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    ranked = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    return ", ".join(f"{output.one_line(name)} {count:,}" for name, count in ranked) or "(none)"

@@ -1,0 +1,93 @@
+"""Printing: text and tables to stdout, notes to stderr, JSON of one shape; no colours and no Rich when piped."""
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import typer
+
+_UNSEEN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_WIDEST: Final = 60
+
+
+def write(text: str) -> None:
+    """Print a text to stdout; a reader that went away ends the command without complaint."""
+    try:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes once more at exit; give it somewhere to flush to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
+
+
+def note(text: str) -> None:
+    """Tell the person something that is not part of the answer."""
+    sys.stderr.write(f"note: {text}\n")
+    sys.stderr.flush()
+
+
+def write_json(value: object) -> None:
+    """Print a value as indented JSON."""
+    write(orjson.dumps(value, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode())
+
+
+def shape(value: Any, *without: str) -> dict[str, Any]:
+    """The fields of a dataclass by name, some left out."""
+    return {each.name: getattr(value, each.name) for each in fields(value) if each.name not in without}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return shape(value)
+    return str(value)
+
+
+def printable(text: str) -> str:
+    """Stored text without the characters that could steer a terminal."""
+    return _UNSEEN.sub("", text)
+
+
+def one_line(text: str, width: int | None = None) -> str:
+    """Stored text on one line, cut to a width."""
+    line = " ".join(printable(text).split())
+    return line if width is None or len(line) <= width else f"{line[: width - 1]}…"
+
+
+def write_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print rows under their column names: drawn on a terminal, aligned with spaces in a pipe."""
+    cells = [[one_line(str(cell)) for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        _draw(columns, cells)
+        return
+    widths = [min(_WIDEST, max(map(len, column))) for column in zip(columns, *cells, strict=True)]
+    for row in (columns, *cells):
+        write("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _draw(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
+    for row in cells:
+        table.add_row(*row)
+    Console(highlight=False, markup=False, emoji=False).print(table)
+
+
+def shown(path: Path) -> str:
+    """A path as a person would type it from here."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun, as in `1 file` and `1,200 files`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,118 @@
+"""Where the store, the embedder and the profiles are: the only reader of environment and configuration."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from weft.errors import InvalidInput, StoreError
+
+if TYPE_CHECKING:
+    from weft.faces.library import Weft
+
+STORE_NAME: Final = ".weft"
+DEFAULT_EMBEDDER: Final = "static"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the environment says; every command decides from this and its own options alone."""
+
+    working: Path
+    store: str = ""
+    embedder: str = ""
+    api_key: str = ""
+    user_data: Path = Path()
+    user_config: Path = Path()
+
+
+def surroundings() -> Surroundings:
+    """The environment of this process."""
+    from platformdirs import user_config_path, user_data_path
+
+    return Surroundings(
+        working=Path.cwd(),
+        store=os.environ.get("WEFT_STORE", ""),
+        embedder=os.environ.get("WEFT_EMBEDDER", ""),
+        api_key=os.environ.get("WEFT_API_KEY", ""),
+        user_data=user_data_path("weft", appauthor=False),
+        user_config=user_config_path("weft", appauthor=False),
+    )
+
+
+def find_store(given: Path | None, around: Surroundings) -> Path:
+    """The folder of the store to read: as given, from WEFT_STORE, the nearest `.weft/`, or the user's own."""
+    named = _named(given, around)
+    if named is not None:
+        return named
+    nearest = next((place for place in _above(around.working) if _is_folder(place)), None)
+    if nearest is not None:
+        return nearest
+    if _is_folder(around.user_data):
+        return around.user_data
+    raise StoreError(
+        f"No store was found: there is no {STORE_NAME}/ in {around.working} or above it, and none in "
+        f"{around.user_data}. Make one with `weft index PATH`, or name one with --store DIR or WEFT_STORE."
+    )
+
+
+def place_store(given: Path | None, around: Surroundings) -> Path:
+    """The folder of the store to write to: the one that is found, else a new `.weft/` in the working folder."""
+    try:
+        return find_store(given, around)
+    except StoreError:
+        return around.working / STORE_NAME
+
+
+def profile_folders(store: Path | None, around: Surroundings) -> tuple[Path, ...]:
+    """Where users keep profiles and lenses: beside the store, then in their configuration; existing ones only."""
+    places = ([store / "profiles"] if store is not None else []) + [around.user_config / "profiles"]
+    return tuple(place for place in places if _is_folder(place) and os.access(place, os.R_OK | os.X_OK))
+
+
+def open_weft(
+    given: Path | None, *, embedder: str | None = None, create: bool = False, around: Surroundings | None = None
+) -> "Weft":
+    """The store that is meant, opened with the embedder and the profiles that are meant."""
+    from weft.faces.library import Weft
+
+    around = around or surroundings()
+    store = place_store(given, around) if create else find_store(given, around)
+    try:
+        return Weft.open(
+            store,
+            embedder=embedder_spec(embedder, around),
+            api_key=around.api_key or None,
+            profiles=profile_folders(store, around),
+            create=create,
+        )
+    except PermissionError as error:
+        raise StoreError(
+            f"{store} may not be read ({error.strerror}). Change its permissions, or name another with --store."
+        ) from error
+
+
+def embedder_spec(given: str | None, around: Surroundings) -> str:
+    """The embedder as given, from WEFT_EMBEDDER, or the static model that ships with Weft."""
+    return given or around.embedder or DEFAULT_EMBEDDER
+
+
+def _named(given: Path | None, around: Surroundings) -> Path | None:
+    named = str(given) if given is not None else around.store
+    if not named:
+        return None
+    if "\0" in named:
+        raise InvalidInput(f"{named!r} cannot name a folder. Give the path of a store, such as {STORE_NAME}.")
+    return Path(named).expanduser()
+
+
+def _is_folder(place: Path) -> bool:
+    """Whether there is a folder; below a folder that is closed to us there is none."""
+    try:
+        return place.is_dir()
+    except OSError:
+        return False
+
+
+def _above(folder: Path) -> list[Path]:
+    return [place / STORE_NAME for place in (folder, *folder.parents)]
