@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from weft.model import AliasSet, Edge, EdgeSet, Filter, Node, Passage, View
+from weft.model import Alias, AliasSet, Edge, EdgeSet, Filter, Node, Passage, View
 
 if TYPE_CHECKING:
     import numpy as np
@@ -156,6 +156,16 @@ class NodeRow:
     node: Node
     text_tokens: int
     sketch: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class NameRow:
+    """What one node is called."""
+
+    tenant: str
+    key: str
+    title: str
+    aliases: tuple[Alias, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,6 +323,10 @@ class Store(Protocol):
 
     def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
         """All nodes of a tenant in id order, without holding a transaction open for the writer."""
+        ...
+
+    def names(self, tenant: str) -> Iterator[NameRow]:
+        """What every node of a tenant is called, in id order, without reading the nodes themselves."""
         ...
 
     def share(self, tenant: str, shared: Sequence[str]) -> None:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import xxhash
-from rapidfuzz import fuzz
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,6 +54,8 @@ def likely_pairs(sketches: Sequence[bytes]) -> Iterator[tuple[int, int]]:
 
 def similarity(left: str, right: str) -> float:
     """How alike two texts are, 0..1, by edit distance over folded words (long texts by their beginning)."""
+    from rapidfuzz import fuzz
+
     return fuzz.ratio(_plain(left), _plain(right)) / 100.0
 
 

@@ -25,7 +25,8 @@ _FOLDED: Final = _FoldedCharacters()
 
 def fold_name(name: str) -> str:
     """A name as it is looked for: folded, with single blanks."""
-    return " ".join(name.translate(_FOLDED).split())
+    folded = name.lower() if name.isascii() else name.translate(_FOLDED)
+    return " ".join(folded.split())
 
 
 def fold_text(text: str) -> tuple[str, list[int] | None]:

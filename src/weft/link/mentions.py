@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Final
 
+from weft.link.folding import fold_text
 from weft.link.matching import Match, Matcher
-from weft.link.names import Lexicon, content_words, names_of
+from weft.link.names import Lexicon, content_words, names_of, openings
 from weft.model import Edge, EdgeSet, Node, View
 from weft.ports import Snapshot, Store
 from weft.terms import term_hash
@@ -57,8 +59,9 @@ def each_mentions(
     scope = _scope(store, tenant, changed, {tenant: changed} if renamed is None else renamed, containing)
     if scope == _Scope():
         return
-    matcher = Matcher(_lexicon(store, tenant).usable())
-    for nodes in _batches(_texts(store, tenant, scope)):
+    texts, words = _with_words(_texts(store, tenant, scope))
+    matcher = Matcher(_lexicon(store, tenant, words).usable())
+    for nodes in _batches(texts):
         edges = tuple(edge for node in nodes for edge in _edges(node, matcher))
         yield EdgeSet(MAKER, tenant, edges, tuple(node.key for node in nodes))
         if progress:
@@ -91,12 +94,23 @@ class _Scope:
         )
 
 
-def _lexicon(store: Store, tenant: str) -> Lexicon:
-    lexicon = Lexicon()
+def _lexicon(store: Store, tenant: str, words: frozenset[str] | None) -> Lexicon:
+    lexicon = Lexicon(words)
     for each in (tenant, *sorted(store.shared(tenant))):
-        for row in store.iterate(each):
-            lexicon.add(row.node)
+        for row in store.names(each):
+            lexicon.add(row)
     return lexicon
+
+
+def _with_words(nodes: Iterator[Node]) -> tuple[Iterable[Node], frozenset[str] | None]:
+    """The nodes and, if they are few, the words that names in their texts can begin with.
+
+    Most names of a large store begin with none of them, and an automaton of the rest is made in no time.
+    """
+    first = list(islice(nodes, _FEW))
+    if len(first) == _FEW:
+        return chain(first, nodes), None
+    return first, frozenset(word for node in first for word in openings(fold_text(_text(node))[0]))
 
 
 def _scope(

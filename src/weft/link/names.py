@@ -9,6 +9,7 @@ from unicodedata import normalize
 
 from weft.link.folding import fold_name
 from weft.model import Node
+from weft.ports import NameRow
 from weft.text.scripts import UNSPACED
 from weft.text.terms import STOP_WORDS
 
@@ -24,6 +25,8 @@ _MOST_WORDS: Final = 12
 _DISAMBIGUATOR: Final = re.compile(r"\s*\([^()]*\)\s*$|\s*（[^（）]*）\s*$")
 _EDGES: Final = re.compile(r"^[^\w]+|[^\w]+$")
 _ARTICLES: Final = frozenset({"the", "a", "an"})
+_WORD: Final = re.compile(r"\w+")
+_SPACED_RUN: Final = re.compile(f"[^{UNSPACED}]+")
 UNSPACED_CHARACTER: Final = re.compile(f"[{UNSPACED}]")
 
 
@@ -47,13 +50,14 @@ class Setting(IntFlag):
 
 @dataclass(slots=True)
 class Lexicon:
-    """Names in their folded form with the nodes that own them."""
+    """Names in their folded form with the nodes that own them; with `words`, only names that begin with one."""
 
+    words: frozenset[str] | None = None
     owners: dict[str, list[Owner]] = field(default_factory=dict)
 
-    def add(self, node: Node) -> None:
-        """Take up all names of a node."""
-        for folded, owner in owned_names(node):
+    def add(self, row: NameRow) -> None:
+        """Take up the names of a node."""
+        for folded, owner in owned_names(row, self.words):
             self.owners.setdefault(folded, []).append(owner)
 
     def usable(self) -> dict[str, tuple[Owner, ...]]:
@@ -65,20 +69,41 @@ class Lexicon:
         }
 
 
-def owned_names(node: Node) -> Iterator[tuple[str, Owner]]:
-    """The folded names of a node, each once with its best confidence."""
+def owned_names(row: NameRow, words: frozenset[str] | None = None) -> Iterator[tuple[str, Owner]]:
+    """The folded names of a node (that begin with one of the words), each once with its best confidence."""
     seen: set[str] = set()
-    for written, confidence in _written(node):
+    for written, confidence in _written(row):
+        folded = fold_name(written)
+        if words is not None and opening(folded) not in words:
+            continue
         name = " ".join(written.split())
-        folded = fold_name(name)
         if folded not in seen and is_name(name):
             seen.add(folded)
-            yield folded, Owner(node.tenant, node.key, name, confidence)
+            yield folded, Owner(row.tenant, row.key, name, confidence)
 
 
-def _written(node: Node) -> Iterator[tuple[str, float]]:
-    aliases = [(alias.text, ALIAS * alias.confidence) for alias in node.aliases]
-    for name, confidence in [(node.title, 1.0), *aliases]:
+def opening(folded: str) -> str:
+    """What a folded name begins with: its first word, or its first character where words are not spaced."""
+    first = _WORD.search(folded)
+    if first is None:
+        return ""
+    spaced = _SPACED_RUN.match(first.group())
+    return spaced.group() if spaced else first.group()[0]
+
+
+def openings(folded: str) -> Iterator[str]:
+    """Everything that a name standing in a folded text can begin with."""
+    for word in _WORD.findall(folded):
+        if UNSPACED_CHARACTER.search(word):
+            yield from word
+            yield from _SPACED_RUN.findall(word)
+        else:
+            yield word
+
+
+def _written(row: NameRow) -> Iterator[tuple[str, float]]:
+    aliases = [(alias.text, ALIAS * alias.confidence) for alias in row.aliases]
+    for name, confidence in [(row.title, 1.0), *aliases]:
         yield name, confidence
         bare = _DISAMBIGUATOR.sub("", name)
         if bare != name:
@@ -99,8 +124,13 @@ def is_name(name: str) -> bool:
 
 def content_words(name: str) -> list[str]:
     """The words of a name that carry its meaning, as written, without punctuation around them."""
-    words = (_EDGES.sub("", word) for word in name.split())
-    return [word for word in words if word and fold_name(word) not in STOP_WORDS]
+    words = (word if word.isalnum() else _EDGES.sub("", word) for word in name.split())
+    return [word for word in words if word and word.lower() not in STOP_WORDS]
+
+
+def is_single(name: str) -> bool:
+    """Whether a name has at most one telling word, so that its case and neighbours decide."""
+    return len(content_words(name)) < 2 and not UNSPACED_CHARACTER.search(name)
 
 
 def certainty(owner: Owner, surface: str, setting: Setting) -> float:
@@ -111,11 +141,10 @@ def certainty(owner: Owner, surface: str, setting: Setting) -> float:
     is probably part of a longer name (the United of United States).
     """
     written = owner.written
-    content = content_words(written)
-    if len(content) > 1 or UNSPACED_CHARACTER.search(written):
+    if not is_single(written):
         same = _same_case(_without_article(surface), _without_article(written))
         return owner.confidence * (1.0 if same else OTHER_CASE)
-    if not content:
+    if not content_words(written):
         return owner.confidence if _same_case(surface, written) else 0.0
     return _single(owner, surface, setting)
 
@@ -147,4 +176,5 @@ def _same_case(left: str, right: str) -> bool:
 
 def names_of(nodes: Iterable[Node]) -> list[str]:
     """The folded names of some nodes, sorted."""
-    return sorted({folded for node in nodes for folded, _ in owned_names(node)})
+    rows = (NameRow(node.tenant, node.key, node.title, node.aliases) for node in nodes)
+    return sorted({folded for row in rows for folded, _ in owned_names(row)})

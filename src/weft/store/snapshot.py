@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 
 from weft.model import Alias, Edge, Filter, View
-from weft.ports import Adjacency, NodeRow, PassageRow, Tail, TermStatistics
+from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, Tail, TermStatistics
 from weft.store import adjacency
 from weft.store.filters import matching_ids
 from weft.store.numbers import names_by_number
@@ -66,6 +66,16 @@ class SqliteSnapshot:
             (after_id, limit),
         )
         return list(self.nodes([node_id for (node_id,) in found]).values())
+
+    def page_of_names(self, after_id: int, limit: int) -> list[tuple[int, NameRow]]:
+        """The next nodes of the view by id, each with what it is called."""
+        rows = self.connection.execute(
+            f"SELECT n.id, n.tenant_id, n.key, n.title FROM nodes n WHERE {self.visible.of('n')} AND n.id > ?"
+            " ORDER BY n.id LIMIT ?",
+            (after_id, limit),
+        ).fetchall()
+        aliases, tenants = self._aliases(_json(row[0] for row in rows)), self.visible.tenants
+        return [(row[0], NameRow(tenants[row[1]], row[2], row[3], aliases.get(row[0], ()))) for row in rows]
 
     def _aliases(self, asked: str) -> dict[int, tuple[Alias, ...]]:
         found: dict[int, tuple[Alias, ...]] = {}

@@ -10,7 +10,7 @@ import orjson
 
 from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreReadOnly
 from weft.model import View
-from weft.ports import Changes, NodeRow, StoreStatus
+from weft.ports import Changes, NameRow, NodeRow, StoreStatus
 from weft.store import repair
 from weft.store.connection import (
     ReaderPool,
@@ -30,6 +30,7 @@ from weft.store.write import apply_changes, declare_shared, next_sequence
 
 FILE_NAME: Final = "weft.sqlite"
 _PAGE: Final = 500
+_PAGE_OF_NAMES: Final = 10_000
 
 
 class SqliteStore:
@@ -188,6 +189,17 @@ class SqliteStore:
             if len(page) < _PAGE:
                 return
             after_id = page[-1].node.id
+
+    def names(self, tenant: str) -> Iterator[NameRow]:
+        """What every node of a tenant is called, a page at a time."""
+        after_id = 0
+        while True:
+            with self.snapshot(View((tenant,))) as snapshot:
+                page = snapshot.page_of_names(after_id, _PAGE_OF_NAMES)
+            yield from (row for _, row in page)
+            if len(page) < _PAGE_OF_NAMES:
+                return
+            after_id = page[-1][0]
 
     def hashes(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
         """Content hash by key for the nodes that exist."""

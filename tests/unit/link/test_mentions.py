@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.link import MAKER, affected, link_mentions
+from weft.link.folding import fold_text
 from weft.link.matching import Matcher
-from weft.link.names import Lexicon
+from weft.link.names import Lexicon, openings
 from weft.model import Alias, Edge, Node, View
-from weft.ports import Changes, PreparedNode
+from weft.ports import Changes, NameRow, PreparedNode
 from weft.store.sqlite import SqliteStore
 from weft.terms import term_hash
 from weft.text import analyze
@@ -28,6 +29,10 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 def node(key: str, title: str, text: str = "", *aliases: str, tenant: str = "default") -> Node:
     return Node(key, "note", tenant, title, text=text, aliases=tuple(Alias(alias, "test") for alias in aliases))
+
+
+def called(each: Node) -> NameRow:
+    return NameRow(each.tenant, each.key, each.title, each.aliases)
 
 
 def put(store: SqliteStore, *nodes: Node) -> None:
@@ -46,7 +51,7 @@ def found(text: str, *named: Node) -> dict[str, float]:
     """Key and weight of what one text mentions."""
     lexicon = Lexicon()
     for each in named:
-        lexicon.add(each)
+        lexicon.add(called(each))
     weights: dict[str, float] = {}
     for match in Matcher(lexicon.usable()).find(text):
         for owner, sure in match.owners:
@@ -82,6 +87,7 @@ def test_only_whole_words_in_one_piece_match(text: str) -> None:
     [
         ("He joined Cactus in May.", 1.0),
         ("He joined. Cactus was loud.", 0.6),
+        ("He joined [[Cactus]] and (Cactus).", 1.0),
         ("a cactus grew", None),
         ("a CACTUS grew", None),
         ("at Cactus Records in Leeds", 0.3),
@@ -158,10 +164,20 @@ def test_owners_of_one_name_share_its_weight_until_there_are_too_many() -> None:
 def test_any_text_and_names_are_matched_without_error_and_in_order(text: str, titles: list[str]) -> None:
     lexicon = Lexicon()
     for number, title in enumerate(titles):
-        lexicon.add(node(str(number), title))
+        lexicon.add(called(node(str(number), title)))
     matches = Matcher(lexicon.usable()).find(text)
     assert all(0 <= match.start < match.end <= len(text) for match in matches)
     assert all(left.end <= right.start for left, right in pairwise(matches))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text("ab上海 .-'é", max_size=30), st.lists(st.text("ab上海 .-'é", max_size=8), max_size=5))
+def test_leaving_out_names_that_cannot_begin_in_a_text_changes_nothing(text: str, titles: list[str]) -> None:
+    every, some = Lexicon(), Lexicon(frozenset(openings(fold_text(text)[0])))
+    for number, title in enumerate(titles):
+        every.add(called(node(str(number), title)))
+        some.add(called(node(str(number), title)))
+    assert Matcher(some.usable()).find(text) == Matcher(every.usable()).find(text)
 
 
 def test_a_mention_becomes_an_edge_with_the_name_and_its_place(store: SqliteStore) -> None:

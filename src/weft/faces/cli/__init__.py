@@ -78,7 +78,8 @@ def _failed(error: Exception, debug: bool) -> int:
 def _usage(error: Any) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "weft"
-    return f"{error.format_message().rstrip('.')}. Try `{path} --help`."
+    message = error.format_message()
+    return f"{message}{'' if message.endswith(('.', '?')) else '.'} Try `{path} --help`."
 
 
 def _complain(message: str) -> None:
