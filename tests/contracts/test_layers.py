@@ -16,9 +16,10 @@ TOOLS = {"ports", "profile", "loading", "profiles", "tokens", "text", "terms", "
 STAGES = {"retrieve", "expand", "score", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning"}
 ASSEMBLY = {"prepare", "plan", "gather", "layout", "printing", "account", "compose", "assemble", "ingest"}
+EVALUATION = {"evaluation"}
 FACES = {"facades", "faces", "__main__"}
 
-LAYERS = (FOUNDATION, TOOLS, STAGES | ROOMS, ASSEMBLY, FACES)
+LAYERS = (FOUNDATION, TOOLS, STAGES | ROOMS, ASSEMBLY, EVALUATION, FACES)
 HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson")
 
 
