@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from weft.errors import InvalidInput
 from weft.evaluation.lines import objects
@@ -45,15 +45,18 @@ def read_rows(path: Path) -> dict[str, dict[str, float]]:
     rows: dict[str, dict[str, float]] = {}
     for number, record in objects(path, problems):
         measures = record.get("measures")
-        if "id" not in record or not isinstance(measures, Mapping):
-            raise InvalidInput(
-                f"{path.name}:{number} has no `id` and `measures`. Give files that `weft eval --per-query` wrote."
-            )
-        rows[str(record["id"])] = {str(name): float(value) for name, value in measures.items()}
+        if "id" not in record or not _numbers(measures):
+            problems.append(Problem(f"{path.name}:{number}", "The line has no `id` or no `measures` in numbers."))
+        else:
+            rows[str(record["id"])] = dict(measures)
     if problems or not rows:
         first = f"{problems[0].where}: {problems[0].reason}" if problems else f"{path} is empty."
         raise InvalidInput(f"{first} Give files that `weft eval --per-query` wrote.")
     return rows
+
+
+def _numbers(value: object) -> TypeGuard[Mapping[str, float]]:
+    return isinstance(value, Mapping) and all(type(each) in (int, float) for each in value.values())
 
 
 def compare(first: Rows, second: Rows, *, seed: int = SEED, resamples: int = RESAMPLES) -> tuple[Difference, ...]:
