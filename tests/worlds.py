@@ -41,6 +41,10 @@ class MemorySource:
         """Who draws the edges."""
         return f"source:{self.name}@1"
 
+    def identity(self) -> str:
+        """The same place every time."""
+        return self.name
+
     def units(self) -> Iterable[tuple[str, str]]:
         """One unit for every few nodes, always read again."""
         return [(str(place), f"{self.group}-{len(self.nodes)}") for place in range(0, len(self.nodes), self.group)]
@@ -50,7 +54,7 @@ class MemorySource:
         nodes = tuple(self.nodes[int(unit) : int(unit) + self.group])
         keys = {(node.tenant, node.key) for node in nodes}
         edges = tuple(edge for edge in self.edges if (edge.tenant, edge.source) in keys)
-        return Unit(unit, "", nodes, edges)
+        return Unit(unit, "read", nodes, edges)
 
 
 def prose(random: Random, words: int) -> str:

@@ -1,20 +1,24 @@
 """Sources into the store: only what changed is read, prepared and written; then links and the search index."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from weft.link import each_mentions
-from weft.model import DEFAULT_TENANT, EdgeSet, Filter, Node, View
+from weft.errors import SourceError
+from weft.model import DEFAULT_TENANT, Edge, EdgeSet, Node
 from weft.ports import Changes, Embedder, Index, PreparedNode, Problem, Source, Store, TokenCounter, Unit
-from weft.prepare import content_hash, prepare
+from weft.prepare import PREPARATION, content_hash, prepare
+from weft.relink import Relinking
 
 Progress = Callable[[str, int, int | None], None]
 """Told (stage, done, total) as work goes on; the total is None while unknown."""
 
 _BATCH: Final = 1_000
 _CATCH_UP: Final = 50_000
-_PROPOSED: Final = 2_000
+_PLACE: Final = ""
+"""The unit under which a source's place is remembered: no file has this name."""
+_WRITTEN: Final = "written, but not linked"
+"""The stamp of a unit until the run that wrote it is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +55,7 @@ class _Tally:
     written: int = 0
     unchanged: int = 0
     removed: int = 0
-    links: int = 0
     problems: list[Problem] = field(default_factory=list)
-    touched: dict[str, dict[str, None]] = field(default_factory=dict)
     stamps: list[tuple[str, str, str, str]] = field(default_factory=list)
     since_catch_up: int = 0
 
@@ -64,13 +66,14 @@ def ingest(
     """Bring the store up to what the sources hold; interrupted, it leaves whole batches and goes on next time."""
     tell = progress or _untold
     tally = _Tally()
+    relinking = Relinking(shop.store, shop.index)
     with shop.store.writing():
         if shop.embed is not None:
             shop.store.remember_embedder(shop.embed.name, shop.embed.dimensions)
         for source in sources:
-            _ingest_source(source, shop, tenant, tally, tell)
+            _ingest_source(source, _Job(shop, tenant, tally, relinking, tell))
         shop.index.catch_up(shop.store)
-        _link(shop, tally, tell)
+        links = relinking.run(lambda done: tell("linking", done, None))
         # Stamps are kept only now: what was written but not yet linked is looked at again after an interruption.
         shop.store.write(Changes(units=tuple(tally.stamps)))
         sequence = shop.index.catch_up(shop.store)
@@ -81,7 +84,7 @@ def ingest(
         written=tally.written,
         unchanged=tally.unchanged,
         removed=tally.removed,
-        links=tally.links,
+        links=links,
         problems=tuple(tally.problems),
         sequence=sequence,
     )
@@ -91,38 +94,77 @@ def _untold(stage: str, done: int, total: int | None) -> None:
     """Nobody watches the progress."""
 
 
-def _ingest_source(source: Source, shop: Workshop, tenant: str, tally: _Tally, tell: Progress) -> None:
-    known = shop.store.units(tenant, source.name)
-    present = dict(source.units())
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """Indexing one source: what it works with and what it tells."""
+
+    shop: Workshop
+    tenant: str
+    tally: _Tally
+    relinking: Relinking
+    tell: Progress
+
+    def owned(self, unit: str) -> str:
+        """The name under which a node remembers its unit."""
+        return f"{self.tenant}/{unit}"
+
+
+def _ingest_source(source: Source, job: _Job) -> None:
+    known = job.shop.store.units(job.tenant, source.name)
+    _check_place(source, known.pop(_PLACE, None))
+    present = {name: _stamp(stamp, source, job.shop) for name, stamp in source.units()}
     changed = [name for name, stamp in present.items() if known.get(name) != stamp]
-    tally.units += len(present)
-    tally.units_changed += len(changed)
-    _forget(source, shop, tenant, sorted(known.keys() - present.keys()), tally)
+    job.tally.units += len(present)
+    job.tally.units_changed += len(changed)
     held: dict[str, set[tuple[str, str]]] = {}
     for batch in _batches(source, changed):
-        _write(source, shop, tenant, batch, tally)
-        held |= {unit.name: {(node.tenant, node.key) for node in unit.nodes} for unit in batch}
-        tell(f"reading {source.name}", len(held), len(changed))
-        if tally.since_catch_up >= _CATCH_UP:
-            shop.index.catch_up(shop.store)
-            tally.since_catch_up = 0
-    _remove_gone(source, shop, tenant, held, tally)
-    tally.stamps += [(tenant, source.name, name, present[name]) for name in changed]
+        readable = [unit for unit in batch if unit.stamp]
+        job.tally.problems += [problem for unit in batch for problem in unit.problems]
+        _write(source, readable, job, {job.owned(name) for name, stamp in known.items() if stamp == _WRITTEN})
+        held |= {unit.name: {(node.tenant, node.key) for node in unit.nodes} for unit in readable}
+        job.tell(f"reading {source.name}", len(held), len(changed))
+        _keep_up(job)
+    _remove_gone(source, held, job)
+    _forget(source, sorted(known.keys() - present.keys()), job)
+    # Stamps are written at the very end: what is stored but not yet linked is looked at again if interrupted.
+    job.tally.stamps += [(job.tenant, source.name, name, present[name]) for name in held]
+    job.tally.stamps.append((job.tenant, source.name, _PLACE, source.identity()))
 
 
-def _remove_gone(
-    source: Source, shop: Workshop, tenant: str, held: Mapping[str, set[tuple[str, str]]], tally: _Tally
-) -> None:
+def _stamp(stamp: str, source: Source, shop: Workshop) -> str:
+    """A unit is read again when it changed, and also when it would be understood or prepared differently."""
+    return " ".join([stamp, source.maker, PREPARATION, shop.embed.name if shop.embed is not None else ""])
+
+
+def _check_place(source: Source, remembered: str | None) -> None:
+    if remembered is not None and source.identity() not in ("", remembered):
+        raise SourceError(
+            f"A source named {source.name!r} was indexed from another place. Give this one a name of its own with "
+            f"--source NAME, or take the other out first with: weft remove {source.name}"
+        )
+
+
+def _keep_up(job: _Job) -> None:
+    """Let readers of a long run find what is written, without scanning it."""
+    if job.tally.since_catch_up >= _CATCH_UP:
+        job.shop.index.catch_up(job.shop.store)
+        job.tally.since_catch_up = 0
+
+
+def _remove_gone(source: Source, held: Mapping[str, set[tuple[str, str]]], job: _Job) -> None:
     """Remove what changed units no longer hold, once all are read: a node may have moved to a later one."""
+    store = job.shop.store
     gone = [
-        slot
-        for unit, slots in held.items()
-        for slot in shop.store.unit_keys(source.name, _owned(tenant, unit))
-        if slot not in slots
+        slot for unit in held for slot in store.unit_keys(source.name, job.owned(unit)) if slot not in held[unit]
     ]
-    if gone:
-        shop.store.write(Changes(removes=tuple(gone)))
-        tally.removed += len(gone)
+    _remove(gone, (), job)
+
+
+def _remove(gone: Sequence[tuple[str, str]], edges: tuple[EdgeSet, ...], job: _Job) -> None:
+    if gone or edges:
+        job.relinking.removing(gone)
+        job.shop.store.write(Changes(removes=tuple(gone), edges=edges))
+        job.tally.removed += len(gone)
 
 
 def _batches(source: Source, changed: Sequence[str]) -> Iterator[list[Unit]]:
@@ -140,30 +182,33 @@ def _batches(source: Source, changed: Sequence[str]) -> Iterator[list[Unit]]:
         yield batch
 
 
-def _write(source: Source, shop: Workshop, tenant: str, batch: Sequence[Unit], tally: _Tally) -> None:
-    nodes = {(node.tenant, node.key): (node, _owned(tenant, unit.name)) for unit in batch for node in unit.nodes}
-    fresh, known = _parted(list(nodes.values()), shop)
-    edges = tuple(
-        EdgeSet(_maker(source, unit.name), owner, tuple(edge for edge in unit.edges if edge.tenant == owner))
-        for unit in batch
-        for owner in sorted({tenant, *(edge.tenant for edge in unit.edges)})
-    )
-    shop.store.write(Changes(upserts=prepare(fresh, shop.embed, shop.count) + known, edges=edges))
-    for owner, key in nodes:
-        tally.touched.setdefault(owner, {})[key] = None
-    tally.written += len(fresh)
-    tally.since_catch_up += len(fresh)
-    tally.unchanged += len(known)
-    tally.problems += [problem for unit in batch for problem in unit.problems]
+def _write(source: Source, batch: Sequence[Unit], job: _Job, unlinked: Collection[str]) -> None:
+    """Write the changed nodes; those of `unlinked` units were written by a run that could not link them."""
+    nodes = {(node.tenant, node.key): (node, job.owned(unit.name)) for unit in batch for node in unit.nodes}
+    fresh, known = _parted(list(nodes.values()), job.shop)
+    edges = tuple(each for unit in batch for each in _edge_sets(source, unit.name, unit.edges, job))
+    job.relinking.writing([node for node, _ in fresh], [each.node for each in known])
+    job.relinking.naming([each.node for each in known if each.unit in unlinked])
+    upserts = prepare(fresh, job.shop.embed, job.shop.count) + known
+    written = tuple((job.tenant, source.name, unit.name, _WRITTEN) for unit in batch)
+    job.shop.store.write(Changes(upserts=upserts, edges=edges, units=written))
+    job.tally.written += len(fresh)
+    job.tally.since_catch_up += len(fresh)
+    job.tally.unchanged += len(known)
 
 
-def _owned(tenant: str, unit: str) -> str:
-    return f"{tenant}/{unit}"
+def _edge_sets(source: Source, unit: str, edges: Sequence[Edge], job: _Job) -> tuple[EdgeSet, ...]:
+    """A unit's edges by the tenant they start in, and nothing wherever it had drawn some before.
 
-
-def _maker(source: Source, unit: str) -> str:
-    """Edges are remembered by unit, so that reading one file again replaces only what that file said."""
-    return f"{source.maker}#{unit}"
+    Edges are remembered by unit, so that reading one file again replaces only what that file said, in whatever
+    tenant and by whatever version of the source.
+    """
+    name, _, version = source.maker.rpartition("@")
+    drawer = f"{name}#{job.owned(unit)}@"
+    drawn: dict[tuple[str, str], list[Edge]] = {each: [] for each in job.shop.store.drawn(drawer)}
+    for edge in edges:
+        drawn.setdefault((drawer + version, edge.tenant), []).append(edge)
+    return tuple(EdgeSet(maker, tenant, tuple(mine)) for (maker, tenant), mine in drawn.items())
 
 
 def _parted(
@@ -185,37 +230,9 @@ def _parted(
     return fresh, tuple(known)
 
 
-def _forget(source: Source, shop: Workshop, tenant: str, units: Sequence[str], tally: _Tally) -> None:
+def _forget(source: Source, units: Sequence[str], job: _Job) -> None:
     """Remove what units that no longer exist had brought."""
     for unit in units:
-        gone = shop.store.unit_keys(source.name, _owned(tenant, unit))
-        owners = sorted({tenant, *(owner for owner, _ in gone)})
-        edges = tuple(EdgeSet(_maker(source, unit), owner, ()) for owner in owners)
-        shop.store.write(Changes(removes=gone, edges=edges, units=((tenant, source.name, unit, ""),)))
-        tally.removed += len(gone)
-
-
-def _link(shop: Workshop, tally: _Tally, tell: Progress) -> None:
-    for tenant in sorted(tally.touched):
-        changed = tuple(tally.touched[tenant])
-        done = 0
-        for each in each_mentions(shop.store, tenant, changed, _containing(shop, tenant)):
-            shop.store.write(Changes(edges=(each,)))
-            done += len(each.scope or ())
-            tally.links += len(each.edges)
-            tell("linking", done, None)
-
-
-def _containing(shop: Workshop, tenant: str) -> Callable[[Sequence[int]], Sequence[int]]:
-    """A look-up of nodes whose text holds the rarest of some terms, for names that are new among older texts."""
-
-    def containing(term_hashes: Sequence[int]) -> Sequence[int]:
-        with shop.store.snapshot(View((tenant,))) as snapshot:
-            frequency = snapshot.statistics(term_hashes).frequency
-            rarest = min(term_hashes, key=lambda each: (frequency.get(each, 0), each), default=None)
-            if rarest is None or not frequency.get(rarest, 0):
-                return ()
-            found = shop.index.lexical(snapshot, [rarest], Filter(), _PROPOSED)
-            return sorted({row.node_id for row in snapshot.passages(found.passage_ids.tolist())})
-
-    return containing
+        gone = job.shop.store.unit_keys(source.name, job.owned(unit))
+        _remove(gone, _edge_sets(source, unit, (), job), job)
+        job.tally.stamps.append((job.tenant, source.name, unit, ""))

@@ -73,14 +73,22 @@ class Source(Protocol):
     """Something outside that holds knowledge. Keys of its nodes begin with `<name>:`."""
 
     name: str
-    maker: str
+
+    @property
+    def maker(self) -> str:
+        """Who draws this source's edges, with the version of its reader."""
+        ...
+
+    def identity(self) -> str:
+        """What tells this place from another source of the same name; empty when the source is gone."""
+        ...
 
     def units(self) -> Iterable[tuple[str, str]]:
         """The (name, stamp) of every unit there is now, cheaply, in a stable order."""
         ...
 
     def read(self, unit: str) -> Unit:
-        """One unit, read and understood."""
+        """One unit, read and understood; an empty stamp says that it cannot be read now and stays as it was."""
         ...
 
 
@@ -321,6 +329,10 @@ class Store(Protocol):
         """(tenant, key) of the nodes a unit brought; units are named `<owning tenant>/<unit>` on nodes."""
         ...
 
+    def drawn(self, beginning: str) -> tuple[tuple[str, str], ...]:
+        """(maker, tenant) of all edges whose maker's name begins so."""
+        ...
+
     def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
         """All nodes of a tenant in id order, without holding a transaction open for the writer."""
         ...
@@ -333,7 +345,13 @@ class Store(Protocol):
         """Declare which other tenants this tenant's links may point to."""
         ...
 
-    def shared(self, tenant: str) -> tuple[str, ...]: ...
+    def shared(self, tenant: str) -> tuple[str, ...]:
+        """The tenants that this tenant's links may point to."""
+        ...
+
+    def sharing(self, tenant: str) -> tuple[str, ...]:
+        """The tenants whose links may point to this one."""
+        ...
 
     def remember_embedder(self, name: str, dimensions: int) -> None:
         """Fix the embedder of this store; raises EmbedderMismatch when another one's vectors are stored."""

@@ -15,7 +15,18 @@ FOUNDATION = {"__init__", "model", "errors"}
 TOOLS = {"ports", "profile", "loading", "profiles", "tokens", "text", "terms", "sketch", "vectors", "excerpt"}
 STAGES = {"retrieve", "expand", "score", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning"}
-ASSEMBLY = {"prepare", "plan", "gather", "layout", "printing", "account", "compose", "assemble", "ingest"}
+ASSEMBLY = {
+    "prepare",
+    "plan",
+    "gather",
+    "layout",
+    "printing",
+    "account",
+    "compose",
+    "assemble",
+    "ingest",
+    "relink",
+}
 EVALUATION = {"evaluation"}
 FACES = {"facades", "faces", "__main__"}
 

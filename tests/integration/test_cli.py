@@ -55,6 +55,9 @@ def test_remove_undoes_index(cli: Cli, world: Path) -> None:
     assert done.code == 0
     after = json.loads(cli("status", "--json").out)
     assert after["by_source"] == {"helpdesk": before["by_source"]["helpdesk"]}
+    assert cli("doctor").code == 0
+    cli("index", EXAMPLES / "helpdesk", "--store", "apart")
+    assert after["by_edge_type"] == json.loads(cli("status", "--store", "apart", "--json").out)["by_edge_type"]
     assert cli("show", "Tamsin Roke").code == 2
     assert cli("index", EXAMPLES / "novel").code == 0
     assert json.loads(cli("status", "--json").out)["nodes"] == before["nodes"]

@@ -145,7 +145,16 @@ def test_files_that_are_binary_broken_or_huge_do_not_stop_the_others(cli: Cli) -
 def test_one_missing_path_stops_the_whole_command_before_anything_is_written(cli: Cli) -> None:
     done = cli("index", EXAMPLES / "novel", "missing")
     assert done.code == 2
-    assert json.loads(cli("status", "--json").out)["nodes"] == 0
+    assert not Path(".weft").exists()
+
+
+def test_two_folders_that_would_share_a_name_are_refused(cli: Cli) -> None:
+    for folder in ("a/docs", "b/docs"):
+        Path(folder).mkdir(parents=True)
+    done = cli("index", "a/docs", "b/docs")
+    assert done.code == 2
+    assert "--source" in done.err
+    assert not Path(".weft").exists()
 
 
 @contextmanager

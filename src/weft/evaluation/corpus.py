@@ -29,12 +29,17 @@ class CorpusSource:
         self._naming = Naming(judged.name, self.maker, tenant)
         self._marks = _marks(judged) if scoped else {}
         self._scopes = judged.scopes if scoped else {}
+        self._place = judged.place
         self._documents = {document.id: document for document in judged.documents}
         full = [document for document in judged.documents if not document.empty]
         self._units = {
             f"{full[start].file}#{start}": full[start : start + _BLOCK] for start in range(0, len(full), _BLOCK)
         }
         self._belongs = _belongs(self._marks)
+
+    def identity(self) -> str:
+        """A fingerprint of where the set is, by which two sets of the same name are told apart."""
+        return xxhash.xxh3_128_hexdigest(self._place.encode("utf-8", "surrogateescape"))
 
     def units(self) -> Iterable[tuple[str, str]]:
         """The (name, stamp) of each block of documents; the stamp is a hash of what they say."""

@@ -43,6 +43,7 @@ def read_folder(folder: Path) -> Judged:
         unknown=tuple(unknown),
         unjudged=unjudged,
         excluded=excluded,
+        place=folder.resolve().as_posix(),
     )
 
 

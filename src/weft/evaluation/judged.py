@@ -38,7 +38,7 @@ class Judged:
     of it and listed in `unknown`. `scopes` names the documents each scoped question may be answered from.
 
     `problems` are lines that could not be used; `unjudged` are questions without gold; `excluded` are those
-    whose scope holds none of their gold.
+    whose scope holds none of their gold; `place` tells the set from others of the same name.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Judged:
     unknown: tuple[Problem, ...] = ()
     unjudged: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
+    place: str = ""
 
     @property
     def empty_documents(self) -> tuple[str, ...]:

@@ -64,10 +64,7 @@ class Weft:
         progress: "Progress | None" = None,
     ) -> "Report":
         """Read files or folders into the store; only what changed since last time is touched."""
-        from weft.sources import open_sources
-
-        sources = [one for path in paths for one in open_sources(str(path), name=source, tenant=tenant)]
-        return self.ingest(sources, tenant=tenant, progress=progress)
+        return self.ingest(sources_at(paths, source, tenant), tenant=tenant, progress=progress)
 
     def remove_source(
         self, name: str, *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
@@ -246,3 +243,19 @@ class Weft:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def sources_at(paths: "Sequence[str | Path]", name: str | None, tenant: str) -> "list[Source]":
+    """The sources at the paths, each under its own name."""
+    from weft.sources import open_sources
+
+    named: dict[str, Source] = {}
+    for path in paths:
+        for source in open_sources(str(path), name=name, tenant=tenant):
+            if source.name in named:
+                raise InvalidInput(
+                    f"{str(path)!r} would be the second source named {source.name!r}, and each would replace the "
+                    "other. Index them one at a time and name them with --source."
+                )
+            named[source.name] = source
+    return list(named.values())

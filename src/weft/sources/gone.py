@@ -14,6 +14,10 @@ class Gone:
     name: str
     maker: str
 
+    def identity(self) -> str:
+        """Nowhere."""
+        return ""
+
     def units(self) -> Iterable[tuple[str, str]]:
         """No units."""
         return ()

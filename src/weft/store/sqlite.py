@@ -30,6 +30,7 @@ from weft.store.write import apply_changes, declare_shared, next_sequence
 
 FILE_NAME: Final = "weft.sqlite"
 _PAGE: Final = 500
+_LAST_CHARACTER: Final = "\U0010ffff"
 _PAGE_OF_NAMES: Final = 10_000
 
 
@@ -221,16 +222,32 @@ class SqliteStore:
     def unit_keys(self, source: str, unit: str) -> tuple[tuple[str, str], ...]:
         """(tenant, key) of the nodes a unit brought."""
         rows = self._rows(
-            "SELECT t.name, n.key FROM nodes n JOIN tenants t ON t.id = n.tenant_id"
+            "SELECT t.name, n.key FROM tenants t CROSS JOIN nodes n ON n.tenant_id = t.id"
             " WHERE n.source = ? AND n.unit = ? ORDER BY t.name, n.key", source, unit,
         )  # fmt: skip
         return tuple((tenant, key) for tenant, key in rows)
 
+    def drawn(self, beginning: str) -> tuple[tuple[str, str], ...]:
+        """(maker, tenant) of all edges whose maker's name begins so."""
+        rows = self._rows(
+            "SELECT DISTINCT m.name, t.name FROM makers m CROSS JOIN edges e ON e.maker_id = m.id"
+            " CROSS JOIN keys k ON k.id = e.source_key CROSS JOIN tenants t ON t.id = k.tenant_id"
+            " WHERE m.name >= ? AND m.name < ? ORDER BY m.name, t.name", beginning, beginning + _LAST_CHARACTER,
+        )  # fmt: skip
+        return tuple((maker, tenant) for maker, tenant in rows)
+
     def shared(self, tenant: str) -> tuple[str, ...]:
         """The tenants that this tenant's links may point to, by name."""
+        return self._sharers("t.name = ?", "o.name", tenant)
+
+    def sharing(self, tenant: str) -> tuple[str, ...]:
+        """The tenants whose links may point to this one, by name."""
+        return self._sharers("o.name = ?", "t.name", tenant)
+
+    def _sharers(self, where: str, wanted: str, tenant: str) -> tuple[str, ...]:
         rows = self._rows(
-            "SELECT o.name FROM shared s JOIN tenants t ON t.id = s.tenant_id JOIN tenants o ON o.id = s.shared_id"
-            " WHERE t.name = ? ORDER BY o.name", tenant,
+            f"SELECT {wanted} FROM shared s JOIN tenants t ON t.id = s.tenant_id"
+            f" JOIN tenants o ON o.id = s.shared_id WHERE {where} ORDER BY {wanted}", tenant,
         )  # fmt: skip
         return tuple(name for (name,) in rows)
 

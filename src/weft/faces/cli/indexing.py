@@ -29,6 +29,7 @@ def index(
     as_json: AsJson = False,
 ) -> None:
     """Read folders and files into the store; only what changed since last time is touched."""
+    _check(paths, source, clean(tenant))
     with wiring.open_weft(store, embedder=embedder, create=True) as weft, watched("looking") as progress:
         report = weft.index(*paths, source=source, tenant=clean(tenant), progress=progress)
         location = weft.store.path
@@ -38,6 +39,13 @@ def index(
         _tell(report, location)
     if report.problems:
         raise typer.Exit(PARTLY_DONE)
+
+
+def _check(paths: list[str], source: str | None, tenant: str) -> None:
+    """Refuse paths that cannot be read before a store is made for them."""
+    from weft.faces.library import sources_at
+
+    sources_at(paths, source, tenant)
 
 
 def _tell(report: "Report", location: Path) -> None:

@@ -71,5 +71,7 @@ class Watch:
 
     def _update(self) -> None:
         if self._bar is not None:
-            task = self._bar.task_ids[0]
-            self._bar.update(task, description=self._stage, completed=self._done, total=self._total)
+            task = self._bar.tasks[0]
+            # Rich takes a total of None as "leave it", but a new stage may not know its total.
+            task.total = self._total
+            self._bar.update(task.id, description=self._stage, completed=self._done)
