@@ -29,7 +29,8 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A set read once for all systems, with the texts that every system gets and what each costs."""
+    """A set read once for all systems, with the texts that every system gets and what each costs; `same` names
+    one of the documents with an equal text, by which evidence is told, as `weft eval` does."""
 
     judged: Judged
     shape: Shape
@@ -37,6 +38,7 @@ class Job:
     limit: int | None
     texts: tuple[tuple[str, str], ...]
     costs: Mapping[str, int]
+    same: Mapping[str, str]
 
 
 def open_job(folder: Path, budgets: Sequence[int], limit: int | None) -> Job:
@@ -49,7 +51,9 @@ def open_job(folder: Path, budgets: Sequence[int], limit: int | None) -> Job:
     )
     counts = counter_for(DEFAULT_ENCODING)[0].count_many([text for _, text in texts])
     costs = {id: count + _BLANK_LINE for (id, _), count in zip(texts, counts, strict=True)}
-    return Job(judged, SHAPES.get(judged.name, Shape()), tuple(budgets), limit, texts, costs)
+    first: dict[str, str] = {}
+    same = {each.id: first.setdefault(str(each.record.get("text")), each.id) for each in judged.documents}
+    return Job(judged, SHAPES.get(judged.name, Shape()), tuple(budgets), limit, texts, costs, same)
 
 
 def measure_weft(job: Job, tell: Callable[[str, int, int | None], None]) -> Row:
@@ -104,7 +108,8 @@ def _measures(ranking: Sequence[str], gold: Mapping[str, int], job: Job) -> dict
         "mrr": reciprocal_rank(ranking, gold),
     }
     for budget in job.budgets:
-        shown = _page(ranking, job.costs, budget) & gold.keys()
+        page = {job.same[id] for id in _page(ranking, job.costs, budget)}
+        shown = [id for id in gold if job.same[id] in page]
         found[f"evidence_recall@{budget}"] = len(shown) / len(gold)
         found[f"all_evidence@{budget}"] = float(len(shown) == len(gold))
     return found

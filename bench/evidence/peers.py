@@ -116,7 +116,9 @@ def llama_index(documents: Texts, embed: Embed) -> Search:
         def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
             return embed(texts).tolist()
 
-    nodes = [TextNode(id_=id, text=text) for id, text in documents]
+    # Its fusion tells nodes apart by text and metadata; without the id, equal texts add up.
+    unread = {"excluded_embed_metadata_keys": ["id"], "excluded_llm_metadata_keys": ["id"]}
+    nodes = [TextNode(id_=id, text=text, metadata={"id": id}, **unread) for id, text in documents]
     index = VectorStoreIndex(nodes, embed_model=Ours(embed_batch_size=512))
     depth = min(200, len(nodes))
     words = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=depth)
