@@ -48,10 +48,10 @@ class Weft:
         create: bool = True,
         read_only: bool = False,
     ) -> Self:
-        """A Weft over the store in the folder `path`, made if it is not there."""
+        """A Weft over the store in the folder `path`, made if it is not there; `embedder` None goes without."""
         folder = Path(path)
         store = SqliteStore.open(folder, create=create, read_only=read_only)
-        embed = open_embedder(embedder, api_key=api_key)
+        embed = None if embedder is None else open_embedder(embedder, api_key=api_key)
         own = folder / "profiles"
         folders = [Path(each) for each in profiles] + ([own] if own.is_dir() else [])
         return cls(store, EmbeddedIndex(folder / "derived"), embed, folders)
@@ -91,6 +91,7 @@ class Weft:
         self,
         question: str = "",
         *,
+        history: Sequence[str] = (),
         start: Sequence[str] = (),
         profile: str | Profile = "general",
         preset: str | None = None,
@@ -111,6 +112,7 @@ class Weft:
         """One page about the question, or about the nodes named in `start`, within `max_tokens`."""
         request = Request(
             question=question,
+            history=tuple(history),
             start=tuple(start),
             profile=profile if isinstance(profile, str) else profile.name,
             preset=preset,
