@@ -68,7 +68,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One thing to ask the store. `when` names a parameter without which the probe is not asked."""
+    """One thing to ask the store. `when` names a parameter without which the probe is not asked.
+
+    With `grows`, the limit rises in proportion when the budget is larger than the profile's own.
+    """
 
     name: str
     question: str = "{question}"
@@ -77,6 +80,7 @@ class Probe:
     tags: tuple[str, ...] = ()
     where: Mapping[str, str] = field(default_factory=dict)
     limit: int = 50
+    grows: bool = False
     when: str | None = None
 
 
@@ -228,7 +232,7 @@ class Fusion:
 
     lexical: float = 0.7
     semantic: float = 0.3
-    pool: int = 200
+    pool: int = 100
     title_weight: float = 2.0
 
 
