@@ -12,9 +12,11 @@ from weft.sources.files import FileSource, MakeFormat, Naming
 from weft.sources.gone import Gone
 from weft.sources.markdown import Markdown
 from weft.sources.records import Records
+from weft.sources.tana import Tana
 
 FORMATS: Final[tuple[MakeFormat, ...]] = (
     Markdown,
+    Tana,
     Records,
 )
 
