@@ -13,7 +13,7 @@ START = 1_790_000_000_000
 
 
 def shared(name: str) -> Path:
-    """A file of Tana's that lies in a folder `shared` above this checkout; the test is skipped where it does not."""
+    """A file of Tana's from a folder `shared` above this checkout; the test is skipped where there is none."""
     for folder in Path(__file__).parents:
         place = folder / "shared" / "data" / "tana" / name
         if place.is_file():

@@ -1,6 +1,6 @@
 """A bounded walk outward from what was found, over typed edges in both directions, that keeps its path."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 _ITERATIONS: Final = 20
 _NEIGHBOURHOOD: Final = 12
 """The walk looks at no more than this many times the nodes it may return."""
+_WIDE: Final = 2_000
+"""How many links of a node are looked at to find the most relevant of them."""
+_WEIGHED: Final = 5_000
+"""How many nodes a step weighs by relevance; strong links come first."""
+
+Relevance = Callable[[Sequence[int]], Mapping[int, float]]
+"""How much each of some nodes has to do with the question, by id; nodes without an answer are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,8 @@ class _Neighbourhood:
     edges: "list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]" = field(default_factory=list)
     cut: int = 0
     widest: int = 0
+    left: int = 0
+    relevance: dict[int, float] = field(default_factory=dict)
 
     def meet(self, node: int, distance: int, parent: int, step: tuple[str, float, str]) -> bool:
         """Number a node if it is new."""
@@ -53,36 +62,49 @@ class _Neighbourhood:
         return True
 
 
-def expand(found: Sequence[Candidate], lens: Lens, snapshot: Snapshot) -> Walked:
+def expand(
+    found: Sequence[Candidate], lens: Lens, snapshot: Snapshot, relevance: Relevance | None = None
+) -> Walked:
     """The found candidates and what the lens reaches from the best of them."""
     seeds = [each for each in found if each.node.id][: lens.seeds]
     if lens.walk == "none" or lens.depth == 0 or not seeds:
         return Walked(tuple(found))
-    area = _explore(seeds, lens, snapshot)
+    area = _explore(seeds, lens, snapshot, relevance if lens.sample == "relevance" else None)
     scores = _pagerank(seeds, area, lens) if lens.walk == "pagerank" else _breadth(area)
     return _collect(found, area, scores, lens, snapshot)
 
 
-def _explore(seeds: Sequence[Candidate], lens: Lens, snapshot: Snapshot) -> _Neighbourhood:
+def _explore(
+    seeds: Sequence[Candidate], lens: Lens, snapshot: Snapshot, relevance: Relevance | None
+) -> _Neighbourhood:
     area = _Neighbourhood()
     for seed in seeds:
         area.meet(seed.node.id, 0, -1, ("", 1.0, ""))
     frontier = list(area.ids)
     most = lens.limit * _NEIGHBOURHOOD
+    width = lens.fan_out if relevance is None else max(_WIDE, lens.fan_out)
     for depth in range(1, lens.depth + 1):
         if not frontier or len(area.ids) >= most:
             break
-        frontier = _hop(area, snapshot.adjacency(frontier, lens.fan_out), depth, lens, most)
+        frontier = _hop(area, snapshot.adjacency(frontier, width), depth, lens, (most, relevance))
+    if relevance is not None and len(area.ids) > lens.limit:
+        _weigh(area, area.ids, relevance)
     return area
 
 
-def _hop(area: _Neighbourhood, near: Adjacency, depth: int, lens: Lens, most: int) -> list[int]:
+def _hop(
+    area: _Neighbourhood, near: Adjacency, depth: int, lens: Lens, bounds: tuple[int, Relevance | None]
+) -> list[int]:
     """Meet the neighbours of the frontier; the new ones are the next frontier."""
+    most, relevance = bounds
     for degree in near.degree.values():
         if degree > lens.fan_out:
             area.cut += 1
             area.widest = max(area.widest, degree)
+            area.left += degree - lens.fan_out
     allowed, weight = _allowed(near, lens)
+    if relevance is not None:
+        allowed = _sampled(area, near, allowed, weight, (lens.fan_out, relevance))
     owner, neighbour = near.owner[allowed], near.neighbour[allowed]
     types, outward = near.edge_type[allowed], near.outward[allowed]
     weight = weight[allowed]
@@ -108,6 +130,37 @@ def _allowed(near: Adjacency, lens: Lens) -> "tuple[NDArray[np.bool_], NDArray[n
     if lens.direction != "both":
         allowed &= near.outward == (1 if lens.direction == "out" else 0)
     return allowed, weight
+
+
+def _sampled(
+    area: _Neighbourhood,
+    near: Adjacency,
+    allowed: "NDArray[np.bool_]",
+    weight: "NDArray[np.float64]",
+    rule: tuple[int, Relevance],
+) -> "NDArray[np.bool_]":
+    """The allowed edges, of a node with too many only those that lead to the most relevant neighbours."""
+    fan_out, relevance = rule
+    owners, counts = np.unique(near.owner[allowed], return_counts=True)
+    wide = owners[counts > fan_out]
+    if not len(wide):
+        return allowed
+    crowded = allowed & np.isin(near.owner, wide)
+    _weigh(area, list(dict.fromkeys(near.neighbour[crowded].tolist()))[:_WEIGHED], relevance)
+    worth = np.array([area.relevance.get(node, 0.0) for node in near.neighbour.tolist()]) * weight
+    kept = allowed & ~crowded
+    for owner in wide.tolist():
+        places = np.flatnonzero(crowded & (near.owner == owner))
+        order = np.lexsort((near.tag[places], -weight[places], -np.round(worth[places], 9)))
+        kept[places[order[:fan_out]]] = True
+    return kept
+
+
+def _weigh(area: _Neighbourhood, nodes: Sequence[int], relevance: Relevance) -> None:
+    """Remember how relevant the nodes are that were not weighed before."""
+    fresh = [node for node in nodes if node not in area.relevance]
+    known = relevance(fresh) if fresh else {}
+    area.relevance.update((node, known.get(node, 0.0)) for node in fresh)
 
 
 def _keep_edges(
@@ -164,7 +217,7 @@ def _collect(
     known = {each.node.id for each in found}
     walk = dict(zip(area.ids, scores.tolist(), strict=True))
     ahead = [place for place, node in enumerate(area.ids) if node not in known]
-    ahead.sort(key=lambda place: (-scores[place], place))
+    ahead.sort(key=lambda place: (-scores[place], -area.relevance.get(area.ids[place], 0.0), place))
     stored = snapshot.nodes([area.ids[place] for place in ahead[: lens.limit]] + _inner(area, ahead[: lens.limit]))
     names = {each.node.id: each.node.key for each in found} | {node: row.node.key for node, row in stored.items()}
     kept = [place for place in ahead[: lens.limit] if area.ids[place] in stored]
@@ -219,9 +272,11 @@ def _reached(
 def _notes(area: _Neighbourhood, lens: Lens, ahead: int) -> tuple[str, ...]:
     notes = []
     if area.cut:
+        which = "strongest" if lens.sample == "strength" else "most relevant"
+        wide = "1 node has" if area.cut == 1 else f"{area.cut} nodes have"
         notes.append(
-            f"{area.cut} nodes have more than {lens.fan_out} links (the widest {area.widest}); "
-            f"only the strongest {lens.fan_out} of each were followed."
+            f"{wide} more than {lens.fan_out} links (the widest {area.widest}); only the {lens.fan_out} {which} "
+            f"of each were followed, and {area.left} left out."
         )
     if ahead > lens.limit:
         notes.append(f"The walk reached {ahead} nodes; the {lens.limit} nearest were considered.")

@@ -9,6 +9,7 @@ from weft.model import Detail, Json
 Match = Literal["hybrid", "bm25", "vector"]
 Walk = Literal["pagerank", "breadth", "none"]
 Direction = Literal["both", "out", "in"]
+Sample = Literal["strength", "relevance"]
 Combine = Literal["sum", "product"]
 Reach = Literal["any", "start", "found", "walked"]
 Scope = Literal["page", "section", "none"]
@@ -85,7 +86,8 @@ class Lens:
     """How to walk from what was found: which edges, how far, what to raise, which fields to show.
 
     `edges` empty means all types; `edge_weights` multiply by type. With `kinds`, nodes of other kinds are
-    neither taken nor walked through. `raise_kinds` and `raise_tags` multiply an item's score.
+    neither taken nor walked through. `raise_kinds` and `raise_tags` multiply an item's score. `sample` says
+    which links of a node with more than `fan_out` of them are followed.
     """
 
     name: str
@@ -101,6 +103,7 @@ class Lens:
     fields: tuple[str, ...] = ()
     seeds: int = 20
     fan_out: int = 20
+    sample: Sample = "strength"
     limit: int = 100
     restart: float = 0.5
 

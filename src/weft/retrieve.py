@@ -218,6 +218,18 @@ def begin(names: Sequence[str], snapshot: Snapshot, probe: str) -> tuple[tuple[C
     return candidates, tuple(name for name in names if not ids.get(name))
 
 
+def relevance_of(nodes: Sequence[int], query: Query, fusion: Fusion, snapshot: Snapshot) -> dict[int, float]:
+    """How much each of the nodes has to do with the query, among themselves; nothing when nothing is asked."""
+    if not nodes or not (query.terms or query.vector is not None):
+        return {}
+    rows = snapshot.passages_of(nodes)
+    score = bm25(rows, query.terms, query.statistics, fusion.title_weight)
+    cosine = _all_cosines(rows, {}, query, snapshot)
+    scale = Scale(float(score.max(initial=0.0)), 0.0, float(cosine.max(initial=0.0)))
+    pool = _Pool.of(rows, score, cosine, scale, fusion)
+    return {node: pool.signals(node)["relevance"] for node in pool.places}
+
+
 def relate(
     candidates: Sequence[Candidate], query: Query, scale: Scale, fusion: Fusion, snapshot: Snapshot
 ) -> tuple[Candidate, ...]:

@@ -18,6 +18,7 @@ ROOMS = {"sources", "link", "store", "embed", "render", "learning"}
 ASSEMBLY = {
     "prepare",
     "plan",
+    "topics",
     "gather",
     "layout",
     "printing",

@@ -189,6 +189,8 @@ def test_notes_fall_back_to_names_and_types_below_500_tokens() -> None:
         ("fields", ""),
         ("text", ""),
         ("path", ""),
+        ("score", ""),
+        ("handle", ""),
     ]
 
 

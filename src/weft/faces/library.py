@@ -13,7 +13,20 @@ from weft.embed import open_embedder
 from weft.errors import EmbedderMismatch, InvalidInput, UnknownName
 from weft.gather import Desk, Observe
 from weft.loading import load_lenses, load_profile, with_lenses
-from weft.model import DEFAULT_TENANT, UNSET, Candidate, Context, Edge, Filter, Json, Node, Request, Unset, View
+from weft.model import (
+    DEFAULT_TENANT,
+    UNSET,
+    Candidate,
+    Context,
+    Edge,
+    Filter,
+    Json,
+    Node,
+    Request,
+    Topic,
+    Unset,
+    View,
+)
 from weft.ports import Embedder, NodeRow, Snapshot, StoreStatus
 from weft.profile import Fusion, Match, Probe, Profile
 from weft.retrieve import Found, search, understand
@@ -89,6 +102,7 @@ class Weft:
         question: str = "",
         *,
         start: Sequence[str] = (),
+        topics: Sequence[Topic] = (),
         profile: str = "general",
         preset: str | None = None,
         lens: str | None = None,
@@ -105,10 +119,11 @@ class Weft:
         now: datetime | None = None,
         observe: Observe | None = None,
     ) -> Context:
-        """One page about the question, or about the nodes named in `start`, within `max_tokens`."""
+        """One page about the question, the nodes named in `start`, or several topics, within `max_tokens`."""
         request = Request(
             question=question,
             start=tuple(start),
+            topics=tuple(topics),
             profile=profile,
             preset=preset,
             lens=lens,
