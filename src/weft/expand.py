@@ -105,9 +105,10 @@ def _hop(
     allowed, weight = _allowed(near, lens)
     if relevance is not None:
         allowed = _sampled(area, near, allowed, weight, (lens.fan_out, relevance))
-    owner, neighbour = near.owner[allowed], near.neighbour[allowed]
-    types, outward = near.edge_type[allowed], near.outward[allowed]
-    weight = weight[allowed]
+    order = _strongest_first(near, allowed, weight, lens)
+    owner, neighbour = near.owner[order], near.neighbour[order]
+    types, outward = near.edge_type[order], near.outward[order]
+    weight = weight[order]
     fresh = []
     for at, node in enumerate(neighbour.tolist()):
         if node in area.place or len(area.ids) >= most:
@@ -130,6 +131,17 @@ def _allowed(near: Adjacency, lens: Lens) -> "tuple[NDArray[np.bool_], NDArray[n
     if lens.direction != "both":
         allowed &= near.outward == (1 if lens.direction == "out" else 0)
     return allowed, weight
+
+
+def _strongest_first(
+    near: Adjacency, allowed: "NDArray[np.bool_]", weight: "NDArray[np.float64]", lens: Lens
+) -> "NDArray[np.int64]":
+    """The places of the allowed edges; where the lens weighs them anew, each node's strongest come first again."""
+    places: NDArray[np.int64] = np.flatnonzero(allowed)
+    if not lens.edge_weights:
+        return places
+    _, first, group = np.unique(near.owner[places], return_index=True, return_inverse=True)
+    return places[np.lexsort((places, -weight[places], first[group]))]
 
 
 def _sampled(
