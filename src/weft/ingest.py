@@ -6,7 +6,18 @@ from typing import Final
 
 from weft.errors import SourceError
 from weft.model import DEFAULT_TENANT, EdgeSet, Node
-from weft.ports import Changes, Embedder, Index, PreparedNode, Problem, Source, Store, TokenCounter, Unit
+from weft.ports import (
+    Changes,
+    Embedder,
+    Index,
+    PreparedNode,
+    Problem,
+    Resumable,
+    Source,
+    Store,
+    TokenCounter,
+    Unit,
+)
 from weft.prepare import content_hash, prepare
 from weft.relink import Relinking
 
@@ -110,6 +121,8 @@ class _Job:
 def _ingest_source(source: Source, job: _Job) -> None:
     known = job.shop.store.units(job.tenant, source.name)
     _check_place(source, known.pop(_PLACE, None))
+    if isinstance(source, Resumable):
+        source.resume(known)
     present = dict(source.units())
     changed = [name for name, stamp in present.items() if known.get(name) != stamp]
     job.tally.units += len(present)

@@ -74,10 +74,11 @@ class Weft:
         *paths: str | Path,
         source: str | None = None,
         tenant: str = DEFAULT_TENANT,
+        tana_token: str = "",
         progress: "Progress | None" = None,
     ) -> "Report":
-        """Read files or folders into the store; only what changed since last time is touched."""
-        return self._ingest(sources_at(paths, source, tenant), tenant, progress)
+        """Read files, folders or `tana://` into the store; only what changed since last time is touched."""
+        return self._ingest(sources_at(paths, source, tenant, tana_token), tenant, progress)
 
     def remove_source(
         self, name: str, *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
@@ -254,13 +255,15 @@ class Weft:
         self.close()
 
 
-def sources_at(paths: "Sequence[str | Path]", name: str | None, tenant: str) -> "list[Source]":
+def sources_at(
+    paths: "Sequence[str | Path]", name: str | None, tenant: str, tana_token: str = ""
+) -> "list[Source]":
     """The sources at the paths, each under its own name."""
     from weft.sources import open_sources
 
     named: dict[str, Source] = {}
     for path in paths:
-        for source in open_sources(str(path), name=name, tenant=tenant):
+        for source in open_sources(str(path), name=name, tenant=tenant, tana_token=tana_token):
             if source.name in named:
                 raise InvalidInput(
                     f"{str(path)!r} would be the second source named {source.name!r}, and each would replace the "

@@ -14,7 +14,7 @@ from weft.sources.values import Unusable, time_of
 TAG: Final = "tagDef"
 SYSTEM_FIELDS: Final = {"SYS_A61": "Due date", "SYS_A90": "Date", "SYS_A142": "Attendees"}
 
-_MACHINERY: Final = frozenset(
+MACHINERY: Final = frozenset(
     {"associatedData", "attrDef", "chat", "command", "group", "hotkey", "layout", "metanode", "placeholder"}
     | {"search", "settings", "syntax", TAG, "tuple", "viewDef", "workspace"}
 )
@@ -56,7 +56,7 @@ class Docs:
     def is_note(self, name: str) -> bool:
         """Whether a document is a note or a supertag: no machinery, not in the trash, nor below either."""
         doc = self.by_id.get(name)
-        if doc is None or self._is_container(doc) or (doc.type in _MACHINERY and doc.type != TAG):
+        if doc is None or self._is_container(doc) or (doc.type in MACHINERY and doc.type != TAG):
             return False
         return bool(doc.owner) and self._is_open(doc.owner) and not self._is_plain_value(doc)
 
@@ -117,8 +117,8 @@ class Docs:
     def _leads_on(self, doc: Doc) -> bool:
         if doc.type == "tuple":
             owner = self.by_id.get(doc.owner)
-            return bool(self._field_name(doc)) and (owner is None or owner.type not in _MACHINERY)
-        return doc.type not in _MACHINERY
+            return bool(self._field_name(doc)) and (owner is None or owner.type not in MACHINERY)
+        return doc.type not in MACHINERY
 
     def _is_container(self, doc: Doc) -> bool:
         return doc.id.endswith((*_CONTAINERS, _TRASH)) or (not doc.owner and doc.name.startswith(_ROOT))

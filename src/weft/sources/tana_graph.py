@@ -12,7 +12,7 @@ from weft.sources.tana_names import PlainName, plain_name
 
 _TITLE_LENGTH: Final = 120
 _NESTED_NAMES: Final = 4
-_TAG_WEIGHT: Final = 0.3
+TAG_WEIGHT: Final = 0.3
 """What merely bears the same tag is worth less than what is linked by hand."""
 _KINDS: Final = {TAG: "supertag", "journal": "calendar", "journalPart": "calendar", "codeblock": "code"}
 
@@ -166,7 +166,7 @@ class Graph:
                 yield replace(here, target=self._key(target))
         for tag in self.docs.tags_of(doc):
             made = "extends" if doc.type == TAG else "tagged"
-            yield replace(here, target=self._key(tag), type=made, weight=1.0 if doc.type == TAG else _TAG_WEIGHT)
+            yield replace(here, target=self._key(tag), type=made, weight=1.0 if doc.type == TAG else TAG_WEIGHT)
 
     def _referred(self, doc: Doc) -> Iterator[str]:
         """Children that live elsewhere: Tana shows them here as references."""
