@@ -1,17 +1,22 @@
 """A bounded walk outward from what was found, over typed edges in both directions, that keeps its path."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count, repeat
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from weft.candidates import told
 from weft.model import Candidate, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profile import Lens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_Hop = tuple[str, float, str]
+"""Edge type, weight and direction."""
 
 _ITERATIONS: Final = 20
 _NEIGHBOURHOOD: Final = 12
@@ -43,23 +48,20 @@ class _Neighbourhood:
     place: dict[int, int] = field(default_factory=dict)
     distance: list[int] = field(default_factory=list)
     parent: list[int] = field(default_factory=list)
-    step: list[tuple[str, float, str]] = field(default_factory=list)
+    step: list[_Hop] = field(default_factory=list)
     edges: "list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]" = field(default_factory=list)
     cut: int = 0
     widest: int = 0
     left: int = 0
     relevance: dict[int, float] = field(default_factory=dict)
 
-    def meet(self, node: int, distance: int, parent: int, step: tuple[str, float, str]) -> bool:
-        """Number a node if it is new."""
-        if node in self.place:
-            return False
-        self.place[node] = len(self.ids)
-        self.ids.append(node)
-        self.distance.append(distance)
-        self.parent.append(parent)
-        self.step.append(step)
-        return True
+    def meet(self, nodes: Sequence[int], distance: int, parents: Iterable[int], steps: Iterable[_Hop]) -> None:
+        """Number nodes that are new."""
+        self.place.update(zip(nodes, count(len(self.ids)), strict=False))
+        self.ids += nodes
+        self.distance += repeat(distance, len(nodes))
+        self.parent += parents
+        self.step += steps
 
 
 def expand(
@@ -78,9 +80,8 @@ def _explore(
     seeds: Sequence[Candidate], lens: Lens, snapshot: Snapshot, relevance: Relevance | None
 ) -> _Neighbourhood:
     area = _Neighbourhood()
-    for seed in seeds:
-        area.meet(seed.node.id, 0, -1, ("", 1.0, ""))
-    frontier = list(area.ids)
+    frontier = list(dict.fromkeys(seed.node.id for seed in seeds))
+    area.meet(frontier, 0, repeat(-1, len(frontier)), repeat(("", 1.0, ""), len(frontier)))
     most = lens.limit * _NEIGHBOURHOOD
     width = lens.fan_out if relevance is None else max(_WIDE, lens.fan_out)
     for depth in range(1, lens.depth + 1):
@@ -109,15 +110,22 @@ def _hop(
     owner, neighbour = near.owner[order], near.neighbour[order]
     types, outward = near.edge_type[order], near.outward[order]
     weight = weight[order]
-    fresh = []
-    for at, node in enumerate(neighbour.tolist()):
-        if node in area.place or len(area.ids) >= most:
-            continue
-        name = near.edge_types[types[at]]
-        step = (name, float(weight[at]), "out" if outward[at] else "in")
-        area.meet(node, depth, area.place[int(owner[at])], step)
-        fresh.append(node)
+    fresh = _first_met(neighbour, area, most)
+    nodes: list[int] = neighbour[fresh].tolist()
+    names = map(near.edge_types.__getitem__, types[fresh].tolist())
+    ways = map(("in", "out").__getitem__, outward[fresh].tolist())
+    steps = zip(names, weight[fresh].tolist(), ways, strict=True)
+    area.meet(nodes, depth, [area.place[each] for each in owner[fresh].tolist()], steps)
     _keep_edges(area, near, owner, neighbour, weight, lens)
+    return nodes
+
+
+def _first_met(neighbour: "NDArray[np.int64]", area: _Neighbourhood, most: int) -> "NDArray[np.int64]":
+    """Where each node that is new stands for the first time, as many as there is room for."""
+    known = np.fromiter(map(area.place.__contains__, neighbour.tolist()), dtype=bool, count=len(neighbour))
+    places = np.flatnonzero(~known)
+    _, first = np.unique(neighbour[places], return_index=True)
+    fresh: NDArray[np.int64] = places[np.sort(first)][: max(most - len(area.ids), 0)]
     return fresh
 
 
@@ -184,18 +192,22 @@ def _keep_edges(
     lens: Lens,
 ) -> None:
     """Remember the edges with the chance to take each: a hub passes little on to any one neighbour."""
-    known = np.array([node in area.place for node in neighbour.tolist()], dtype=bool)
+    start, end = (_places(nodes, area) for nodes in (owner, neighbour))
+    known = end >= 0
     if not known.any():
         return
-    start = np.array([area.place[node] for node in owner.tolist()], dtype=np.int64)
     total = np.bincount(start, weights=weight, minlength=len(area.ids))
     shown = np.bincount(start, minlength=len(area.ids))
     for node, degree in near.degree.items():
         place = area.place[node]
-        if place < len(total) and shown[place] and degree > shown[place]:
-            total[place] *= min(degree, 1_000_000) / shown[place] if degree > lens.fan_out else 1.0
-    end = np.array([area.place[node] for node in neighbour[known].tolist()], dtype=np.int64)
-    area.edges.append((start[known], end, weight[known] / total[start[known]]))
+        if degree > lens.fan_out and degree > shown[place] > 0:
+            total[place] *= min(degree, 1_000_000) / shown[place]
+    area.edges.append((start[known], end[known], weight[known] / total[start[known]]))
+
+
+def _places(nodes: "NDArray[np.int64]", area: _Neighbourhood) -> "NDArray[np.int64]":
+    """The numbers of some nodes, -1 for those that were not met."""
+    return np.fromiter(map(area.place.get, nodes.tolist(), repeat(-1)), dtype=np.int64, count=len(nodes))
 
 
 def _pagerank(seeds: Sequence[Candidate], area: _Neighbourhood, lens: Lens) -> "NDArray[np.float64]":
@@ -226,18 +238,21 @@ def _breadth(area: _Neighbourhood) -> "NDArray[np.float64]":
 def _collect(
     found: Sequence[Candidate], area: _Neighbourhood, scores: "NDArray[np.float64]", lens: Lens, snapshot: Snapshot
 ) -> Walked:
-    known = {each.node.id for each in found}
+    known = {each.node.id: each.node.key for each in found}
     walk = dict(zip(area.ids, scores.tolist(), strict=True))
     ahead = [place for place, node in enumerate(area.ids) if node not in known]
-    ahead.sort(key=lambda place: (-scores[place], -area.relevance.get(area.ids[place], 0.0), place))
-    stored = snapshot.nodes([area.ids[place] for place in ahead[: lens.limit]] + _inner(area, ahead[: lens.limit]))
-    names = {each.node.id: each.node.key for each in found} | {node: row.node.key for node, row in stored.items()}
-    kept = [place for place in ahead[: lens.limit] if area.ids[place] in stored]
+    worth = np.array([area.relevance.get(area.ids[place], 0.0) for place in ahead])
+    best = [ahead[at] for at in np.lexsort((-worth, -scores[ahead]))[: lens.limit].tolist()]
+    wanted = [area.ids[place] for place in best]
+    stored = snapshot.nodes(
+        list(dict.fromkeys([*wanted, *(each for each in _inner(area, best) if each not in known)]))
+    )
+    names = known | {node: row.node.key for node, row in stored.items()}
+    kept = [place for place in best if area.ids[place] in stored]
     roots = {each.node.id: each.probe for each in found}
     reached = tuple(_reached(place, area, stored, names, roots, float(scores[place])) for place in kept)
     started = tuple(
-        replace(each, parts={**each.parts, "walk": walk.get(each.node.id, 0.0)}) if each.node.id else each
-        for each in found
+        told(each, {**each.parts, "walk": walk.get(each.node.id, 0.0)}) if each.node.id else each for each in found
     )
     deepest = max((area.distance[place] for place in kept), default=0)
     return Walked(started + reached, len(ahead), deepest, _notes(area, lens, len(ahead)))
@@ -287,7 +302,7 @@ def _notes(area: _Neighbourhood, lens: Lens, ahead: int) -> tuple[str, ...]:
         which = "strongest" if lens.sample == "strength" else "most relevant"
         wide = "1 node has" if area.cut == 1 else f"{area.cut} nodes have"
         notes.append(
-            f"{wide} more than {lens.fan_out} links (the widest {area.widest}); only the {lens.fan_out} {which} "
+            f"{wide} more than {lens.fan_out} links (at most {area.widest}); only the {lens.fan_out} {which} "
             f"of each were followed, and {area.left} left out."
         )
     if ahead > lens.limit:

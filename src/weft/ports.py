@@ -97,7 +97,7 @@ class Resumable(Protocol):
     """A source that asks only for what changed: it is told what is stored before its units are listed."""
 
     def resume(self, known: Mapping[str, str]) -> None:
-        """Go on from the units that are stored, by name and stamp."""
+        """Go on from the units that are stored, by name and stamp; an empty stamp says that it must be read."""
         ...
 
 
@@ -336,6 +336,10 @@ class Store(Protocol):
 
     def unit_keys(self, source: str, unit: str) -> tuple[tuple[str, str], ...]:
         """(tenant, key) of the nodes a unit brought; units are named `<owning tenant>/<unit>` on nodes."""
+        ...
+
+    def drawn(self, beginning: str) -> tuple[tuple[str, str], ...]:
+        """(maker, tenant) of all edges whose maker's name begins so."""
         ...
 
     def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:

@@ -1,10 +1,10 @@
 """Signals become one score; the parts are kept, because explaining a ranking is a feature."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from math import prod
 
+from weft.candidates import told
 from weft.model import Candidate
 from weft.profile import Lens, Score
 
@@ -17,12 +17,13 @@ def score(
     `absent` are signals this request cannot have at all (no embedder, say): the profile states the weights to
     use then, for all candidates alike.
     """
-    weights = _weights(rule, absent)
+    weights = weights_of(rule, absent)
     scored = [_scored(each, rule, weights, lens, now) for each in candidates]
     return tuple(sorted(scored, key=lambda each: _order(each, rule.start_first)))
 
 
-def _weights(rule: Score, absent: Collection[str]) -> Mapping[str, float]:
+def weights_of(rule: Score, absent: Collection[str]) -> Mapping[str, float]:
+    """The weights in force when some signals are absent from the request."""
     for signal, weights in rule.without.items():
         if signal in absent:
             return weights
@@ -37,7 +38,7 @@ def _order(candidate: Candidate, start_first: bool) -> tuple[bool, float, str, s
 def _scored(
     candidate: Candidate, rule: Score, weights: Mapping[str, float], lens: Lens, now: datetime
 ) -> Candidate:
-    used = {name: _signal(name, candidate, rule, now) for name in dict.fromkeys([*weights, *rule.boosts])}
+    used = {name: _signal(name, candidate, rule, now) for name in (*weights, *rule.boosts)}
     if rule.combine == "product":
         base = prod(used[name] ** weight for name, weight in weights.items())
     else:
@@ -47,11 +48,13 @@ def _scored(
     parts = {**candidate.parts, **used}
     if raised != 1.0:
         parts["raised"] = raised
-    return replace(candidate, score=round(boosted * raised, 6), parts=parts)
+    return told(candidate, parts, score=round(boosted * raised, 6))
 
 
 def _raised(candidate: Candidate, lens: Lens) -> float:
     """What the lens multiplies this candidate's score by."""
+    if not lens.raise_tags and not lens.raise_kinds:
+        return 1.0
     by_tag = [lens.raise_tags[tag] for tag in candidate.node.tags if tag in lens.raise_tags]
     return lens.raise_kinds.get(candidate.node.kind, 1.0) * max(by_tag, default=1.0)
 

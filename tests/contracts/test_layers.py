@@ -12,8 +12,20 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "src" / "weft"
 
 FOUNDATION = {"__init__", "model", "errors"}
-TOOLS = {"ports", "profile", "loading", "profiles", "tokens", "text", "terms", "sketch", "vectors", "excerpt"}
-STAGES = {"retrieve", "expand", "score", "dedupe", "budget", "subjects"}
+TOOLS = {
+    "ports",
+    "profile",
+    "loading",
+    "profiles",
+    "tokens",
+    "text",
+    "terms",
+    "sketch",
+    "vectors",
+    "excerpt",
+    "candidates",
+}
+STAGES = {"retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning"}
 ASSEMBLY = {
     "prepare",

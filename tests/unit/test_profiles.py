@@ -75,8 +75,8 @@ def test_general_takes_every_kind_into_one_section() -> None:
     profile = load_profile("general")
     (only,), (probe,) = profile.sections, profile.probes
     assert (only.kinds, only.tags, only.probes, only.reach) == ((), (), (), "any")
-    assert (probe.kinds, probe.limit, only.pointers) == ((), 50, 8)
-    assert profile.score.weights == {"relevance": 0.6, "walk": 0.4}
+    assert (probe.kinds, probe.limit, only.pointers) == ((), 100, 8)
+    assert profile.score.weights == {"lexical": 0.5, "semantic": 0.25, "walk": 0.25}
 
 
 # --- narrative -------------------------------------------------------------------------------------------
@@ -186,11 +186,11 @@ def test_notes_fall_back_to_names_and_types_below_500_tokens() -> None:
     (notes,) = profile.sections
     assert [(block.block, block.label) for block in notes.blocks] == [
         ("title", "kind"),
-        ("fields", ""),
-        ("text", ""),
         ("path", ""),
         ("score", ""),
         ("handle", ""),
+        ("fields", ""),
+        ("text", ""),
     ]
 
 
@@ -202,7 +202,7 @@ def test_workspace_selects_by_relevance_and_prints_in_groups() -> None:
     assert (profile.select, profile.frame.separator, profile.frame.sources) == ("relevance", True, 10)
     assert table(profile, "name", "heading", "kinds") == [
         ("code", "Relevant Code", ("function", "method", "class", "interface", "type", "file", "module")),
-        ("documentation", "Related Documentation", ("document", "section", "requirement", "feature")),
+        ("documentation", "Related Documentation", ("document", "note", "section", "requirement", "feature")),
         ("conversation", "Previous Conversations", ("session", "message", "decision")),
         ("other", "Other Context", ()),
     ]
@@ -245,7 +245,7 @@ def test_learning_prints_items_in_the_documented_forms() -> None:
         "experiences": [
             "**Experience**: {domain} | {strategy}",
             "fields",
-            "- **Outcome**: {outcome_status} - {outcome_result}",
+            "- **Outcome**: {outcome_status}[[ - {outcome_result}]]",
             "fields",
         ],
         "values": ["**Value** ({axis}, cluster size: {cluster_size}):", "text"],

@@ -61,10 +61,10 @@ class Weft:
         create: bool = True,
         read_only: bool = False,
     ) -> Self:
-        """A Weft over the store in the folder `path`, made if it is not there."""
+        """A Weft over the store in the folder `path`, made if it is not there; `embedder` None goes without."""
         folder = Path(path)
         store = SqliteStore.open(folder, create=create, read_only=read_only)
-        embed = open_embedder(embedder, api_key=api_key)
+        embed = None if embedder is None else open_embedder(embedder, api_key=api_key)
         own = folder / "profiles"
         folders = [Path(each) for each in profiles] + ([own] if own.is_dir() else [])
         return cls(store, EmbeddedIndex(folder / "derived"), embed, folders)
@@ -102,6 +102,7 @@ class Weft:
         self,
         question: str = "",
         *,
+        history: Sequence[str] = (),
         start: Sequence[str] = (),
         topics: Sequence[Topic] = (),
         profile: str = "general",
@@ -123,6 +124,7 @@ class Weft:
         """One page about the question, the nodes named in `start`, or several topics, within `max_tokens`."""
         request = Request(
             question=question,
+            history=tuple(history),
             start=tuple(start),
             topics=tuple(topics),
             profile=profile,

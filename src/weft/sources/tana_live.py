@@ -61,7 +61,7 @@ class TanaLive:
         return f"tana://{self.api.place}"
 
     def resume(self, known: Mapping[str, str]) -> None:
-        """Go on from the units that are stored, by name and stamp."""
+        """Go on from the units that are stored, by name and stamp; an empty stamp says that it must be read."""
         self._known = dict(known)
 
     def units(self) -> Iterable[tuple[str, str]]:
@@ -74,10 +74,8 @@ class TanaLive:
         return list(stamps.items())
 
     def read(self, unit: str) -> Unit:
-        """One node that was read in."""
-        if unit not in self._units:
-            return Unit(unit, "", problems=(Problem(unit, "The node was not read in; index again."),))
-        return self._units[unit]
+        """One node that was read in; any other stays as it is stored."""
+        return self._units.get(unit, Unit(unit, ""))
 
     def _as_stored(self, error: Unreachable) -> list[tuple[str, str]]:
         last = self._known.get(_SYNC)
@@ -86,7 +84,8 @@ class TanaLive:
                 f"Tana does not answer at {self.api.place}: {error}. Start Tana Desktop and turn on "
                 "Settings > Local API, or index an export of the workspace."
             ) from error
-        reason = f"Tana does not answer: {error}. The stored copy of {last} is used, which may be stale."
+        stored = f"The stored copy of {last}" if last else "The stored copy"
+        reason = f"Tana does not answer: {error}. {stored} is used, which may be stale."
         self._units[_SYNC] = Unit(_SYNC, "", problems=(Problem(self.identity(), reason),))
         return [*((name, stamp) for name, stamp in self._known.items() if name != _SYNC), (_SYNC, "unreachable")]
 
@@ -94,7 +93,7 @@ class TanaLive:
         now = self.api.health()
         known = {name: stamp for name, stamp in self._known.items() if name != _SYNC}
         spaces = self.api.workspaces()
-        edited = None if self.full else self._edited(self._known.get(_SYNC))
+        edited = None if self.full or "" in self._known.values() else self._edited(self._known.get(_SYNC))
         if edited is None:
             known = {}
             roots = [root for space in spaces for root in _roots(space)]

@@ -21,6 +21,7 @@ from weft.store.connection import (
     writable,
 )
 from weft.store.lock import WriteLock
+from weft.store.nodes import stored_keys
 from weft.store.schema import SCHEMA_VERSION, migrate, version_of
 from weft.store.snapshot import SqliteSnapshot, embedder_of
 from weft.store.statistics import RememberedScans
@@ -30,6 +31,7 @@ from weft.store.write import apply_changes, declare_shared, next_sequence
 
 FILE_NAME: Final = "weft.sqlite"
 _PAGE: Final = 500
+_LAST_CHARACTER: Final = "\U0010ffff"
 _PAGE_OF_NAMES: Final = 10_000
 
 
@@ -203,13 +205,10 @@ class SqliteStore:
 
     def hashes(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
         """Content hash by key for the nodes that exist."""
-        query = (
-            "SELECT n.content_hash FROM tenants t JOIN keys k ON k.tenant_id = t.id"
-            " JOIN nodes n ON n.id = k.node_id WHERE t.name = ? AND k.key = ?"
-        )
         with self._reading() as connection:
-            found = ((key, connection.execute(query, (tenant, key)).fetchone()) for key in keys)
-            return {key: row[0] for key, row in found if row}
+            row = connection.execute("SELECT id FROM tenants WHERE name = ?", (tenant,)).fetchone()
+            stored = stored_keys(connection, int(row[0]), keys) if row else {}
+        return {key: one.content_hash for key, one in stored.items() if one.content_hash is not None}
 
     def units(self, tenant: str, source: str) -> dict[str, str]:
         """Remembered stamp of each unit of a source."""
@@ -221,10 +220,19 @@ class SqliteStore:
     def unit_keys(self, source: str, unit: str) -> tuple[tuple[str, str], ...]:
         """(tenant, key) of the nodes a unit brought."""
         rows = self._rows(
-            "SELECT t.name, n.key FROM nodes n JOIN tenants t ON t.id = n.tenant_id"
+            "SELECT t.name, n.key FROM tenants t CROSS JOIN nodes n ON n.tenant_id = t.id"
             " WHERE n.source = ? AND n.unit = ? ORDER BY t.name, n.key", source, unit,
         )  # fmt: skip
         return tuple((tenant, key) for tenant, key in rows)
+
+    def drawn(self, beginning: str) -> tuple[tuple[str, str], ...]:
+        """(maker, tenant) of all edges whose maker's name begins so."""
+        rows = self._rows(
+            "SELECT DISTINCT m.name, t.name FROM makers m CROSS JOIN edges e ON e.maker_id = m.id"
+            " CROSS JOIN keys k ON k.id = e.source_key CROSS JOIN tenants t ON t.id = k.tenant_id"
+            " WHERE m.name >= ? AND m.name < ? ORDER BY m.name, t.name", beginning, beginning + _LAST_CHARACTER,
+        )  # fmt: skip
+        return tuple((maker, tenant) for maker, tenant in rows)
 
     def shared(self, tenant: str) -> tuple[str, ...]:
         """The tenants that this tenant's links may point to, by name."""
