@@ -302,7 +302,7 @@ def _notes(area: _Neighbourhood, lens: Lens, ahead: int) -> tuple[str, ...]:
         which = "strongest" if lens.sample == "strength" else "most relevant"
         wide = "1 node has" if area.cut == 1 else f"{area.cut} nodes have"
         notes.append(
-            f"{wide} more than {lens.fan_out} links (at most {area.widest}); only the {lens.fan_out} {which} "
+            f"{wide} more than {lens.fan_out} links (at most {area.widest}); only the {which} {lens.fan_out} "
             f"of each were followed, and {area.left} left out."
         )
     if ahead > lens.limit:

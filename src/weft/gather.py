@@ -114,7 +114,7 @@ def _query_of(probe: Probe, plan: Plan, query: Query, desk: Desk) -> Query:
 
 
 def _foreign(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
-    """Candidates the caller brought and the filter lets pass, with their given score as relevance."""
+    """Candidates the caller brought and the filter lets pass; their score stands for what our searches measure."""
     brought = [each for each in plan.request.candidates or () if passes(each.node, plan.request.filter)]
     stored = snapshot.nodes(sorted({each.node.id for each in brought if each.node.id}))
     first = plan.profile.probes[0].name
@@ -123,7 +123,7 @@ def _foreign(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
             each,
             node=each.node if _is_ours(each.node, stored) else replace(each.node, id=0),
             probe=each.probe or first,
-            parts={"relevance": each.score, **each.parts},
+            parts={**dict.fromkeys(("relevance", "lexical", "semantic"), each.score), **each.parts},
             root=each.node.key,
         )
         for each in brought

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 import orjson
@@ -72,7 +73,8 @@ def _packed(
 ) -> tuple[tuple[PreparedPassage, ...], bytes]:
     """The node's passages with their terms and vectors, and its sketch."""
     title = _hashed([node.title, *(alias.text for alias in node.aliases)])
-    beside = _hashed([node.summary, *node.tags, *_field_texts(node)])
+    tags = [term for tag in node.tags for term in _hashed_tag(tag)]
+    beside = [*_hashed([node.summary]), *tags, *_hashed(_field_texts(node))]
     words: list[int] = []
     packed = []
     for passage in passages:
@@ -89,6 +91,12 @@ def _packed(
 def _hashed(texts: Iterable[str]) -> list[int]:
     """The term hashes of some texts in their order."""
     return [term for text in texts if text for term in term_hashes(analyze(text))]
+
+
+@lru_cache(8192)
+def _hashed_tag(tag: str) -> tuple[int, ...]:
+    # Tags repeat from node to node.
+    return tuple(_hashed([tag]))
 
 
 def _field_texts(node: Node) -> list[str]:

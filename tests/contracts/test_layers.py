@@ -40,9 +40,10 @@ ASSEMBLY = {
     "ingest",
     "relink",
 }
+EVALUATION = {"evaluation"}
 FACES = {"facades", "faces", "__main__"}
 
-LAYERS = (FOUNDATION, TOOLS, STAGES | ROOMS, ASSEMBLY, FACES)
+LAYERS = (FOUNDATION, TOOLS, STAGES | ROOMS, ASSEMBLY, EVALUATION, FACES)
 HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson")
 
 

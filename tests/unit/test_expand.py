@@ -93,7 +93,7 @@ def test_a_hub_does_not_flood_and_is_noted(tmp_path: Path) -> None:
         walked = walk(store, Lens("x", walk="breadth", depth=1, fan_out=5), "hub")
         assert sorted(reached(walked)) == [f"world:{place:02}" for place in range(5)]
         assert walked.notes == (
-            "1 node has more than 5 links (at most 30); only the strongest 5 of each were followed.",
+            "1 node has more than 5 links (at most 30); only the strongest 5 of each were followed, and 25 left out.",
         )
         limited = walk(store, Lens("x", walk="breadth", depth=1, fan_out=30, limit=7), "hub")
         assert len(reached(limited)) == 7

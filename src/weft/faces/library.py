@@ -78,7 +78,7 @@ class Weft:
         progress: "Progress | None" = None,
     ) -> "Report":
         """Read files, folders or `tana://` into the store; only what changed since last time is touched."""
-        return self._ingest(sources_at(paths, source, tenant, tana_token), tenant, progress)
+        return self.ingest(sources_at(paths, source, tenant, tana_token), tenant=tenant, progress=progress)
 
     def remove_source(
         self, name: str, *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
@@ -89,9 +89,12 @@ class Weft:
         if not self.store.units(tenant, name):
             hint = f"Sources are removed from the tenant they were indexed for, here {tenant!r}."
             raise UnknownName("source", name, self.status().by_source, hint)
-        return self._ingest([gone_source(name)], tenant, progress)
+        return self.ingest([gone_source(name)], tenant=tenant, progress=progress)
 
-    def _ingest(self, sources: "Sequence[Source]", tenant: str, progress: "Progress | None") -> "Report":
+    def ingest(
+        self, sources: "Sequence[Source]", *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
+    ) -> "Report":
+        """Bring the store up to what the sources hold, whatever they are."""
         # Reading and linking are loaded by those who index, so that those who only ask start sooner.
         from weft.ingest import Workshop, ingest
 
@@ -105,7 +108,7 @@ class Weft:
         history: Sequence[str] = (),
         start: Sequence[str] = (),
         topics: Sequence[Topic] = (),
-        profile: str = "general",
+        profile: str | Profile = "general",
         preset: str | None = None,
         lens: str | None = None,
         depth: int | None = None,
@@ -127,7 +130,7 @@ class Weft:
             history=tuple(history),
             start=tuple(start),
             topics=tuple(topics),
-            profile=profile,
+            profile=profile if isinstance(profile, str) else profile.name,
             preset=preset,
             lens=lens,
             depth=depth,
@@ -140,17 +143,20 @@ class Weft:
             candidates=None if candidates is None else tuple(candidates),
             token_model=token_model,
         )
-        return self.assemble(request, now or datetime.now(UTC), observe)
+        given = None if isinstance(profile, str) else profile
+        return self.assemble(request, now or datetime.now(UTC), observe, given)
 
-    def assemble(self, request: Request, now: datetime, observe: Observe | None = None) -> Context:
-        """The context for a whole request; `now` must know its time zone."""
+    def assemble(
+        self, request: Request, now: datetime, observe: Observe | None = None, profile: Profile | None = None
+    ) -> Context:
+        """The context for a whole request, by the profile it names or the one given; `now` must know its zone."""
         if now.tzinfo is None:
             raise InvalidInput(
                 f"The time {now.isoformat()} has no time zone. Give an aware datetime, in UTC for example."
             )
         count, note = counter_for(request.token_model)
         with self.desk(request.view) as desk:
-            context = assemble(request, self.profile(request.profile), desk, count, now, observe)
+            context = assemble(request, profile or self.profile(request.profile), desk, count, now, observe)
         return context if note is None else replace(context, notes=(*context.notes, note))
 
     def search(
