@@ -69,7 +69,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One thing to ask the store. `when` names a parameter without which the probe is not asked."""
+    """One thing to ask the store. `when` names a parameter without which the probe is not asked.
+
+    `floor` is how alike (as a cosine) something must be to be found by its meaning alone.
+    """
 
     name: str
     question: str = "{question}"
@@ -78,6 +81,7 @@ class Probe:
     tags: tuple[str, ...] = ()
     where: Mapping[str, str] = field(default_factory=dict)
     limit: int = 50
+    floor: float = 0.0
     when: str | None = None
 
 

@@ -182,6 +182,10 @@ class _Pool:
         """The relevance of a node's best passage."""
         return max([self.relevance[place] for place in self.places[node]])
 
+    def reaches(self, node: int, floor: float) -> bool:
+        """Whether a node shares a word with the question, or is alike enough without one."""
+        return any(self.lexical[place] > 0 or self.cosine[place] >= floor for place in self.places[node])
+
     def signals(self, node: int) -> dict[str, float]:
         """The best of each score over a node's passages."""
         places = self.places[node]
@@ -207,7 +211,7 @@ class _Pool:
 
 
 def _rank(pool: _Pool, probe: Probe, near: Collection[int], snapshot: Snapshot) -> tuple[Candidate, ...]:
-    best = {node: pool.best(node) for node in pool.places}
+    best = {node: pool.best(node) for node in pool.places if not probe.floor or pool.reaches(node, probe.floor)}
     cut = sorted(best.values(), reverse=True)[: probe.limit]
     # Everything that ties with the last one is loaded, so that the cut falls by key and not by chance.
     kept = [node for node, value in best.items() if value >= cut[-1] and value > 0]

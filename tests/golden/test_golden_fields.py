@@ -229,6 +229,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "tags": probe(tags=("no-such-tag",)),
         "where": probe(where={"category": "error"}),
         "limit": probe(limit=1),
+        "floor": inside("repo", "general", LOCKED, "probes", {"match": "vector"}, floor=0.99),
         "when": Case(
             "helpdesk",
             "knowledge",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tana_stub import TOKEN, Stub, running
+from tana_stub import TOKEN, Stub, running, small_world
 from tana_world import shared
 from weft import Weft
 from weft.errors import SourceError
@@ -19,27 +19,6 @@ from weft.sources.tana_live import TanaLive
 
 LATER = 1_775_001_600_000
 """A moment after the stub's first clock, in milliseconds."""
-
-
-def small_world() -> Stub:
-    stub = Stub(tags=[{"id": "person", "name": "Person"}, {"id": "task", "name": "Small Task", "color": "red"}])
-    stub.add("home", "Home")
-    stub.add("ws_CAPTURE_INBOX", "Inbox")
-    stub.add("ws_STASH", "Library")
-    stub.add("plan", "The <b>greenhouse</b> plan", "home", description="What to build before winter.")
-    stub.nodes["plan"]["markdown"] = (
-        "- The greenhouse plan <!-- node-id: plan -->\n"
-        "  - **Owner**: [Ada Quill](tana:ada) <!-- node-id: x -->\n"
-        "  - **Due**: 2026-05-01\n"
-        "  - Glass from the old orangery <!-- node-id: glass -->\n"
-    )
-    stub.add("glass", "Glass from the old [[orangery^orangery]]", "plan")
-    stub.add("ada", "Ada Quill", "ws_STASH", tags=["person"])
-    stub.add("order", "Order putty", "plan", tags=["task"])
-    stub.add("orangery", "The orangery", "ws_STASH")
-    stub.add("thrown", "Thrown away", "home", inTrash=True)
-    stub.add("machine", "A view", "home", docType="viewDef")
-    return stub
 
 
 @pytest.fixture
