@@ -23,8 +23,8 @@ _NEIGHBOURHOOD: Final = 12
 """The walk looks at no more than this many times the nodes it may return."""
 _WIDE: Final = 2_000
 """How many links of a node are looked at to find the most relevant of them."""
-_WEIGHED: Final = 5_000
-"""How many nodes a step weighs by relevance; strong links come first."""
+_WEIGHED: Final = (5_000, 300)
+"""How many nodes the first step weighs by relevance, and each later one; strong links come first."""
 
 Relevance = Callable[[Sequence[int]], Mapping[int, float]]
 """How much each of some nodes has to do with the question, by id; nodes without an answer are left out."""
@@ -71,9 +71,10 @@ def expand(
     seeds = [each for each in found if each.node.id][: lens.seeds]
     if lens.walk == "none" or lens.depth == 0 or not seeds:
         return Walked(tuple(found))
-    area = _explore(seeds, lens, snapshot, relevance if lens.sample == "relevance" else None)
+    weigh = relevance if lens.sample == "relevance" else None
+    area = _explore(seeds, lens, snapshot, weigh)
     scores = _pagerank(seeds, area, lens) if lens.walk == "pagerank" else _breadth(area)
-    return _collect(found, area, scores, lens, snapshot)
+    return _collect(found, area, scores, lens, (snapshot, weigh))
 
 
 def _explore(
@@ -88,8 +89,6 @@ def _explore(
         if not frontier or len(area.ids) >= most:
             break
         frontier = _hop(area, snapshot.adjacency(frontier, width), depth, lens, (most, relevance))
-    if relevance is not None and len(area.ids) > lens.limit:
-        _weigh(area, area.ids, relevance)
     return area
 
 
@@ -105,7 +104,8 @@ def _hop(
             area.left += degree - lens.fan_out
     allowed, weight = _allowed(near, lens)
     if relevance is not None:
-        allowed = _sampled(area, near, allowed, weight, (lens.fan_out, relevance))
+        weighed = _WEIGHED[0 if depth == 1 else 1]
+        allowed = _sampled(area, near, allowed, weight, (lens.fan_out, weighed, relevance))
     order = _strongest_first(near, allowed, weight, lens)
     owner, neighbour = near.owner[order], near.neighbour[order]
     types, outward = near.edge_type[order], near.outward[order]
@@ -157,16 +157,16 @@ def _sampled(
     near: Adjacency,
     allowed: "NDArray[np.bool_]",
     weight: "NDArray[np.float64]",
-    rule: tuple[int, Relevance],
+    rule: tuple[int, int, Relevance],
 ) -> "NDArray[np.bool_]":
     """The allowed edges, of a node with too many only those that lead to the most relevant neighbours."""
-    fan_out, relevance = rule
+    fan_out, weighed, relevance = rule
     owners, counts = np.unique(near.owner[allowed], return_counts=True)
     wide = owners[counts > fan_out]
     if not len(wide):
         return allowed
     crowded = allowed & np.isin(near.owner, wide)
-    _weigh(area, list(dict.fromkeys(near.neighbour[crowded].tolist()))[:_WEIGHED], relevance)
+    _weigh(area, list(dict.fromkeys(near.neighbour[crowded].tolist()))[:weighed], relevance)
     worth = np.array([area.relevance.get(node, 0.0) for node in near.neighbour.tolist()]) * weight
     kept = allowed & ~crowded
     for owner in wide.tolist():
@@ -236,13 +236,17 @@ def _breadth(area: _Neighbourhood) -> "NDArray[np.float64]":
 
 
 def _collect(
-    found: Sequence[Candidate], area: _Neighbourhood, scores: "NDArray[np.float64]", lens: Lens, snapshot: Snapshot
+    found: Sequence[Candidate],
+    area: _Neighbourhood,
+    scores: "NDArray[np.float64]",
+    lens: Lens,
+    desk: tuple[Snapshot, Relevance | None],
 ) -> Walked:
+    snapshot, relevance = desk
     known = {each.node.id: each.node.key for each in found}
     walk = dict(zip(area.ids, scores.tolist(), strict=True))
     ahead = [place for place, node in enumerate(area.ids) if node not in known]
-    worth = np.array([area.relevance.get(area.ids[place], 0.0) for place in ahead])
-    best = [ahead[at] for at in np.lexsort((-worth, -scores[ahead]))[: lens.limit].tolist()]
+    best = _best(ahead, area, scores, lens, relevance)
     wanted = [area.ids[place] for place in best]
     stored = snapshot.nodes(
         list(dict.fromkeys([*wanted, *(each for each in _inner(area, best) if each not in known)]))
@@ -256,6 +260,24 @@ def _collect(
     )
     deepest = max((area.distance[place] for place in kept), default=0)
     return Walked(started + reached, len(ahead), deepest, _notes(area, lens, len(ahead)))
+
+
+def _best(
+    ahead: Sequence[int],
+    area: _Neighbourhood,
+    scores: "NDArray[np.float64]",
+    lens: Lens,
+    relevance: Relevance | None,
+) -> list[int]:
+    """The places that are kept, by score; where equals are cut apart, by relevance if the lens says so."""
+    ordered = [ahead[at] for at in np.argsort(-scores[ahead], kind="stable").tolist()]
+    if relevance is None or len(ordered) <= lens.limit:
+        return ordered[: lens.limit]
+    last = scores[ordered[lens.limit - 1]]
+    equals = [place for place in ordered if scores[place] == last]
+    _weigh(area, [area.ids[place] for place in equals[: _WEIGHED[1]]], relevance)
+    ordered.sort(key=lambda place: (-scores[place], -area.relevance.get(area.ids[place], 0.0)))
+    return ordered[: lens.limit]
 
 
 def _inner(area: _Neighbourhood, places: Sequence[int]) -> list[int]:
