@@ -213,7 +213,7 @@ class _Work:
         candidate = leaf.candidates[place]
         if detail is Detail.EXCERPT:
             return self._excerpt(leaf, place, turn)
-        if detail is Detail.POINTER and not self._points(leaf):
+        if detail is Detail.POINTER and (not self._points(leaf) or _pointer_least(candidate) > turn.cap):
             return None
         if detail is Detail.SUMMARY and not _summary(candidate):
             return None
@@ -292,6 +292,12 @@ class _Work:
 def _complete(leaf: Leaf, item: Item) -> bool:
     """Whether more room would not show more of it; an excerpt may always grow."""
     return item.detail is leaf.ladder[0] and item.detail is not Detail.EXCERPT
+
+
+def _pointer_least(candidate: Candidate) -> int:
+    """About what a pointer costs at least, so that the many that cannot fit need not be printed to know it."""
+    node = candidate.node
+    return SMALLEST_ITEM + (len(node.title) + len(node.kind) + len(node.origin.file or node.key)) // 5
 
 
 def _summary(candidate: Candidate) -> bool:

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from weft.errors import InvalidInput
 from weft.loading import apply_preset, fill, find_lens, resolve_parameters
 from weft.model import Filter, Json, Node, Request, Unset
 from weft.profile import Lens, Probe, Profile, Section
 from weft.topics import blended, check_topics, label_of, only, topic_values
+
+_MOST_GROWTH: Final = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,19 @@ class Plan:
         return parameter is None or self.values.get(parameter) not in (None, "", False)
 
     def probes(self) -> tuple[Probe, ...]:
-        """The probes to ask."""
-        return tuple(probe for probe in self.profile.probes if self.given(probe.when))
+        """The probes to ask, with the limits that the budget calls for."""
+        return tuple(
+            replace(probe, limit=int(probe.limit * self._growth())) if probe.grows else probe
+            for probe in self.profile.probes
+            if self.given(probe.when)
+        )
+
+    def _growth(self) -> float:
+        """How much more a page takes than the profile's own."""
+        usual = self.profile.max_tokens
+        if usual is None or self.budget is None:
+            return 1.0
+        return min(max(self.budget / usual, 1.0), _MOST_GROWTH)
 
     def sections(self) -> tuple[Section, ...]:
         """The sections to fill."""

@@ -71,6 +71,7 @@ class Parameter:
 class Probe:
     """One thing to ask the store. `when` names a parameter without which the probe is not asked.
 
+    With `grows`, the limit rises in proportion when the budget is larger than the profile's own.
     `floor` is how alike (as a cosine) something must be to be found by its meaning alone.
     """
 
@@ -81,6 +82,7 @@ class Probe:
     tags: tuple[str, ...] = ()
     where: Mapping[str, str] = field(default_factory=dict)
     limit: int = 50
+    grows: bool = False
     floor: float = 0.0
     when: str | None = None
 
@@ -235,7 +237,7 @@ class Fusion:
 
     lexical: float = 0.7
     semantic: float = 0.3
-    pool: int = 200
+    pool: int = 100
     title_weight: float = 2.0
 
 

@@ -109,10 +109,11 @@ def _vector(turns: Sequence[tuple[str, float]], embed: Embedder | None) -> "NDAr
 def search(query: Query, probe: Probe, filter: Filter, fusion: Fusion, snapshot: Snapshot, index: Index) -> Found:
     """Candidates for one probe, at most `probe.limit` nodes, ordered by relevance, then tenant and key."""
     lexical = semantic = None
+    most = max(fusion.pool, probe.limit)
     if probe.match != "vector" and query.terms:
-        lexical = index.lexical(snapshot, proposing_terms(query), filter, fusion.pool)
+        lexical = index.lexical(snapshot, proposing_terms(query), filter, most)
     if probe.match != "bm25" and query.vector is not None:
-        semantic = index.semantic(snapshot, query.vector, filter, fusion.pool)
+        semantic = index.semantic(snapshot, query.vector, filter, most)
     near = _cosines(semantic)
     ids = list(dict.fromkeys([*(lexical.passage_ids.tolist() if lexical is not None else ()), *near]))
     rows = snapshot.passages(ids)
