@@ -1,6 +1,6 @@
 """A bounded walk outward from what was found, over typed edges in both directions, that keeps its path."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count, repeat
 from typing import TYPE_CHECKING, Final
@@ -11,6 +11,7 @@ from weft.candidates import told
 from weft.model import Candidate, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profile import Lens
+from weft.sampling import FIRST_STEP, LATER, WIDE, Relevance, Scales, most_relevant, strongest_first
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,13 +22,6 @@ _Hop = tuple[str, float, str]
 _ITERATIONS: Final = 20
 _NEIGHBOURHOOD: Final = 12
 """The walk looks at no more than this many times the nodes it may return."""
-_WIDE: Final = 2_000
-"""How many links of a node are looked at to find the most relevant of them."""
-_WEIGHED: Final = (5_000, 300)
-"""How many nodes the first step weighs by relevance, and each later one; strong links come first."""
-
-Relevance = Callable[[Sequence[int]], Mapping[int, float]]
-"""How much each of some nodes has to do with the question, by id; nodes without an answer are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +47,6 @@ class _Neighbourhood:
     cut: int = 0
     widest: int = 0
     left: int = 0
-    relevance: dict[int, float] = field(default_factory=dict)
 
     def meet(self, nodes: Sequence[int], distance: int, parents: Iterable[int], steps: Iterable[_Hop]) -> None:
         """Number nodes that are new."""
@@ -71,42 +64,40 @@ def expand(
     seeds = [each for each in found if each.node.id][: lens.seeds]
     if lens.walk == "none" or lens.depth == 0 or not seeds:
         return Walked(tuple(found))
-    weigh = relevance if lens.sample == "relevance" else None
-    area = _explore(seeds, lens, snapshot, weigh)
+    scales = Scales(relevance) if relevance is not None and lens.sample == "relevance" else None
+    area = _explore(seeds, lens, snapshot, scales)
     scores = _pagerank(seeds, area, lens) if lens.walk == "pagerank" else _breadth(area)
-    return _collect(found, area, scores, lens, (snapshot, weigh))
+    return _collect(found, area, scores, lens, (snapshot, scales))
 
 
-def _explore(
-    seeds: Sequence[Candidate], lens: Lens, snapshot: Snapshot, relevance: Relevance | None
-) -> _Neighbourhood:
+def _explore(seeds: Sequence[Candidate], lens: Lens, snapshot: Snapshot, scales: Scales | None) -> _Neighbourhood:
     area = _Neighbourhood()
     frontier = list(dict.fromkeys(seed.node.id for seed in seeds))
     area.meet(frontier, 0, repeat(-1, len(frontier)), repeat(("", 1.0, ""), len(frontier)))
     most = lens.limit * _NEIGHBOURHOOD
-    width = lens.fan_out if relevance is None else max(_WIDE, lens.fan_out)
+    width = lens.fan_out if scales is None else max(WIDE, lens.fan_out)
     for depth in range(1, lens.depth + 1):
         if not frontier or len(area.ids) >= most:
             break
-        frontier = _hop(area, snapshot.adjacency(frontier, width), depth, lens, (most, relevance))
+        frontier = _hop(area, snapshot.adjacency(frontier, width), depth, lens, (most, scales))
     return area
 
 
 def _hop(
-    area: _Neighbourhood, near: Adjacency, depth: int, lens: Lens, bounds: tuple[int, Relevance | None]
+    area: _Neighbourhood, near: Adjacency, depth: int, lens: Lens, bounds: tuple[int, Scales | None]
 ) -> list[int]:
     """Meet the neighbours of the frontier; the new ones are the next frontier."""
-    most, relevance = bounds
+    most, scales = bounds
     for degree in near.degree.values():
         if degree > lens.fan_out:
             area.cut += 1
             area.widest = max(area.widest, degree)
             area.left += degree - lens.fan_out
     allowed, weight = _allowed(near, lens)
-    if relevance is not None:
-        weighed = _WEIGHED[0 if depth == 1 else 1]
-        allowed = _sampled(area, near, allowed, weight, (lens.fan_out, weighed, relevance))
-    order = _strongest_first(near, allowed, weight, lens)
+    if scales is not None:
+        weighed = FIRST_STEP if depth == 1 else LATER
+        allowed = most_relevant(near, allowed, weight, (lens.fan_out, weighed), scales)
+    order = strongest_first(near, allowed, weight) if lens.edge_weights else np.flatnonzero(allowed)
     owner, neighbour = near.owner[order], near.neighbour[order]
     types, outward = near.edge_type[order], near.outward[order]
     weight = weight[order]
@@ -139,48 +130,6 @@ def _allowed(near: Adjacency, lens: Lens) -> "tuple[NDArray[np.bool_], NDArray[n
     if lens.direction != "both":
         allowed &= near.outward == (1 if lens.direction == "out" else 0)
     return allowed, weight
-
-
-def _strongest_first(
-    near: Adjacency, allowed: "NDArray[np.bool_]", weight: "NDArray[np.float64]", lens: Lens
-) -> "NDArray[np.int64]":
-    """The places of the allowed edges; where the lens weighs them anew, each node's strongest come first again."""
-    places: NDArray[np.int64] = np.flatnonzero(allowed)
-    if not lens.edge_weights:
-        return places
-    _, first, group = np.unique(near.owner[places], return_index=True, return_inverse=True)
-    return places[np.lexsort((places, -weight[places], first[group]))]
-
-
-def _sampled(
-    area: _Neighbourhood,
-    near: Adjacency,
-    allowed: "NDArray[np.bool_]",
-    weight: "NDArray[np.float64]",
-    rule: tuple[int, int, Relevance],
-) -> "NDArray[np.bool_]":
-    """The allowed edges, of a node with too many only those that lead to the most relevant neighbours."""
-    fan_out, weighed, relevance = rule
-    owners, counts = np.unique(near.owner[allowed], return_counts=True)
-    wide = owners[counts > fan_out]
-    if not len(wide):
-        return allowed
-    crowded = allowed & np.isin(near.owner, wide)
-    _weigh(area, list(dict.fromkeys(near.neighbour[crowded].tolist()))[:weighed], relevance)
-    worth = np.array([area.relevance.get(node, 0.0) for node in near.neighbour.tolist()]) * weight
-    kept = allowed & ~crowded
-    for owner in wide.tolist():
-        places = np.flatnonzero(crowded & (near.owner == owner))
-        order = np.lexsort((near.tag[places], -weight[places], -np.round(worth[places], 9)))
-        kept[places[order[:fan_out]]] = True
-    return kept
-
-
-def _weigh(area: _Neighbourhood, nodes: Sequence[int], relevance: Relevance) -> None:
-    """Remember how relevant the nodes are that were not weighed before."""
-    fresh = [node for node in nodes if node not in area.relevance]
-    known = relevance(fresh) if fresh else {}
-    area.relevance.update((node, known.get(node, 0.0)) for node in fresh)
 
 
 def _keep_edges(
@@ -240,13 +189,13 @@ def _collect(
     area: _Neighbourhood,
     scores: "NDArray[np.float64]",
     lens: Lens,
-    desk: tuple[Snapshot, Relevance | None],
+    desk: tuple[Snapshot, Scales | None],
 ) -> Walked:
-    snapshot, relevance = desk
+    snapshot, scales = desk
     known = {each.node.id: each.node.key for each in found}
     walk = dict(zip(area.ids, scores.tolist(), strict=True))
     ahead = [place for place, node in enumerate(area.ids) if node not in known]
-    best = _best(ahead, area, scores, lens, relevance)
+    best = _best(ahead, area, scores, lens, scales)
     wanted = [area.ids[place] for place in best]
     stored = snapshot.nodes(
         list(dict.fromkeys([*wanted, *(each for each in _inner(area, best) if each not in known)]))
@@ -267,16 +216,16 @@ def _best(
     area: _Neighbourhood,
     scores: "NDArray[np.float64]",
     lens: Lens,
-    relevance: Relevance | None,
+    scales: Scales | None,
 ) -> list[int]:
     """The places that are kept, by score; where equals are cut apart, by relevance if the lens says so."""
     ordered = [ahead[at] for at in np.argsort(-scores[ahead], kind="stable").tolist()]
-    if relevance is None or len(ordered) <= lens.limit:
+    if scales is None or len(ordered) <= lens.limit:
         return ordered[: lens.limit]
     last = scores[ordered[lens.limit - 1]]
     equals = [place for place in ordered if scores[place] == last]
-    _weigh(area, [area.ids[place] for place in equals[: _WEIGHED[1]]], relevance)
-    ordered.sort(key=lambda place: (-scores[place], -area.relevance.get(area.ids[place], 0.0)))
+    scales.weigh([area.ids[place] for place in equals[:LATER]])
+    ordered.sort(key=lambda place: (-scores[place], -scales.of(area.ids[place])))
     return ordered[: lens.limit]
 
 

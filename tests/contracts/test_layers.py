@@ -23,6 +23,7 @@ TOOLS = {
     "sketch",
     "vectors",
     "excerpt",
+    "sampling",
     "candidates",
 }
 STAGES = {"retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
