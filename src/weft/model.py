@@ -152,6 +152,15 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
+class Topic:
+    """One of several things a page is about: a question or nodes to start from, and its share of the budget."""
+
+    question: str = ""
+    start: tuple[str, ...] = ()
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One question, or a place to start, and how the answer should look. Unset values come from the profile."""
 
@@ -159,6 +168,7 @@ class Request:
     history: tuple[str, ...] = ()
     """Earlier turns of the conversation, latest first: they colour the question, less the older they are."""
     start: tuple[str, ...] = ()
+    topics: tuple[Topic, ...] = ()
     profile: str = "general"
     preset: str | None = None
     lens: str | None = None

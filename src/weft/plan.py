@@ -8,6 +8,7 @@ from weft.errors import InvalidInput
 from weft.loading import apply_preset, fill, find_lens, resolve_parameters
 from weft.model import Filter, Json, Node, Request, Unset
 from weft.profile import Lens, Probe, Profile, Section
+from weft.topics import blended, check_topics, label_of, only, topic_values
 
 _MOST_GROWTH: Final = 8.0
 
@@ -51,15 +52,35 @@ class Plan:
         """The sections to fill."""
         return tuple(section for section in self.profile.sections if self.given(section.when))
 
+    def by_topic(self) -> "tuple[Plan, ...]":
+        """One plan for each topic of the request."""
+        return tuple(
+            replace(
+                self,
+                request=replace(self.request, question=topic.question, start=topic.start, topics=()),
+                profile=only(self.profile, number),
+                values={**self.values, "question": topic.question},
+            )
+            for number, topic in enumerate(self.request.topics, start=1)
+        )
+
 
 def make_plan(request: Request, profile: Profile) -> Plan:
     """The plan for a request, or an error that names what is wrong with it."""
     if request.preset is not None:
         profile = apply_preset(profile, request.preset)
+    check_topics(request)
+    if request.topics:
+        profile = blended(profile, request.topics)
     lens = find_lens(profile, request.lens)
     if request.depth is not None:
         lens = replace(lens, depth=_depth(request.depth, profile))
-    values = {**resolve_parameters(profile, request.parameters), "question": request.question}
+    asked = request.question or " + ".join(map(label_of, request.topics))
+    values = {
+        **resolve_parameters(profile, request.parameters),
+        **topic_values(request.topics),
+        "question": asked,
+    }
     return Plan(
         request=request,
         profile=profile,

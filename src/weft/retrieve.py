@@ -184,6 +184,10 @@ class _Pool:
         """The relevance of a node's best passage."""
         return max([self.relevance[place] for place in self.places[node]])
 
+    def reaches(self, node: int, floor: float) -> bool:
+        """Whether a node shares a word with the question, or is alike enough without one."""
+        return any(self.lexical[place] > 0 or self.cosine[place] >= floor for place in self.places[node])
+
     def signals(self, node: int) -> dict[str, float]:
         """The best of each score over a node's passages."""
         places = self.places[node]
@@ -210,7 +214,7 @@ class _Pool:
 
 
 def _rank(pool: _Pool, probe: Probe, near: Collection[int], snapshot: Snapshot) -> tuple[Candidate, ...]:
-    best = {node: pool.best(node) for node in pool.places}
+    best = {node: pool.best(node) for node in pool.places if not probe.floor or pool.reaches(node, probe.floor)}
     cut = sorted(best.values(), reverse=True)[: probe.limit]
     # Everything that ties with the last one is loaded, so that the cut falls by key and not by chance.
     kept = [node for node, value in best.items() if value >= cut[-1] and value > 0]
@@ -264,6 +268,15 @@ def begin(names: Sequence[str], snapshot: Snapshot, probe: str) -> tuple[tuple[C
         if each in stored
     )
     return candidates, tuple(name for name in names if not ids.get(name))
+
+
+def relevance_of(nodes: Sequence[int], query: Query, fusion: Fusion, snapshot: Snapshot) -> dict[int, float]:
+    """How much each of the nodes has to do with the query, among themselves; nothing when nothing is asked."""
+    if not nodes or not (query.terms or query.vector is not None):
+        return {}
+    rows = snapshot.passages_of(nodes)
+    pool = _Pool.of(rows, query, _all_cosines(rows, {}, query, snapshot), None, fusion)
+    return {node: pool.best(node) for node in pool.places}
 
 
 def relate(

@@ -23,6 +23,7 @@ TOOLS = {
     "sketch",
     "vectors",
     "excerpt",
+    "sampling",
     "candidates",
 }
 STAGES = {"retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
@@ -30,6 +31,7 @@ ROOMS = {"sources", "link", "store", "embed", "render", "learning"}
 ASSEMBLY = {
     "prepare",
     "plan",
+    "topics",
     "gather",
     "layout",
     "printing",

@@ -250,6 +250,7 @@ def cases() -> dict[tuple[str, str], Case]:
             limit=2,
             grows=True,
         ),
+        "floor": inside("repo", "general", LOCKED, "probes", {"match": "vector"}, floor=0.99),
         "when": Case(
             "helpdesk",
             "knowledge",
@@ -263,7 +264,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "depth": lens(depth=0),
         "direction": lens(direction="out"),
         "edges": lens(edges=("nothing",)),
-        "edge_weights": lens(edge_weights={"links": 0.01}),
+        "edge_weights": lens(edge_weights={"links": 9.0}),
         "kinds": lens(kinds=("chapter",)),
         "raise_kinds": lens(raise_kinds={"location": 9.0}),
         "raise_tags": lens(raise_tags={"pilot": 9.0, "character": 9.0}),
@@ -275,6 +276,7 @@ def cases() -> dict[tuple[str, str], Case]:
         ),
         "seeds": lens(seeds=1),
         "fan_out": lens({"walk": "pagerank"}, fan_out=1),
+        "sample": lens({"fan_out": 2}, sample="relevance"),
         "limit": lens({"seeds": 1}, limit=1),
         "restart": lens({"walk": "pagerank"}, restart=0.05),
     }

@@ -187,6 +187,8 @@ def test_notes_fall_back_to_names_and_types_below_500_tokens() -> None:
     assert [(block.block, block.label) for block in notes.blocks] == [
         ("title", "kind"),
         ("path", ""),
+        ("score", ""),
+        ("handle", ""),
         ("fields", ""),
         ("text", ""),
     ]

@@ -13,7 +13,20 @@ from weft.embed import open_embedder
 from weft.errors import EmbedderMismatch, InvalidInput, UnknownName
 from weft.gather import Desk, Observe
 from weft.loading import load_lenses, load_profile, with_lenses
-from weft.model import DEFAULT_TENANT, UNSET, Candidate, Context, Edge, Filter, Json, Node, Request, Unset, View
+from weft.model import (
+    DEFAULT_TENANT,
+    UNSET,
+    Candidate,
+    Context,
+    Edge,
+    Filter,
+    Json,
+    Node,
+    Request,
+    Topic,
+    Unset,
+    View,
+)
 from weft.ports import Embedder, NodeRow, Snapshot, StoreStatus
 from weft.profile import Fusion, Match, Probe, Profile
 from weft.retrieve import Found, search, understand
@@ -61,10 +74,11 @@ class Weft:
         *paths: str | Path,
         source: str | None = None,
         tenant: str = DEFAULT_TENANT,
+        tana_token: str = "",
         progress: "Progress | None" = None,
     ) -> "Report":
-        """Read files or folders into the store; only what changed since last time is touched."""
-        return self.ingest(sources_at(paths, source, tenant), tenant=tenant, progress=progress)
+        """Read files, folders or `tana://` into the store; only what changed since last time is touched."""
+        return self.ingest(sources_at(paths, source, tenant, tana_token), tenant=tenant, progress=progress)
 
     def remove_source(
         self, name: str, *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
@@ -93,6 +107,7 @@ class Weft:
         *,
         history: Sequence[str] = (),
         start: Sequence[str] = (),
+        topics: Sequence[Topic] = (),
         profile: str | Profile = "general",
         preset: str | None = None,
         lens: str | None = None,
@@ -109,11 +124,12 @@ class Weft:
         now: datetime | None = None,
         observe: Observe | None = None,
     ) -> Context:
-        """One page about the question, or about the nodes named in `start`, within `max_tokens`."""
+        """One page about the question, the nodes named in `start`, or several topics, within `max_tokens`."""
         request = Request(
             question=question,
             history=tuple(history),
             start=tuple(start),
+            topics=tuple(topics),
             profile=profile if isinstance(profile, str) else profile.name,
             preset=preset,
             lens=lens,
@@ -247,13 +263,15 @@ class Weft:
         self.close()
 
 
-def sources_at(paths: "Sequence[str | Path]", name: str | None, tenant: str) -> "list[Source]":
+def sources_at(
+    paths: "Sequence[str | Path]", name: str | None, tenant: str, tana_token: str = ""
+) -> "list[Source]":
     """The sources at the paths, each under its own name."""
     from weft.sources import open_sources
 
     named: dict[str, Source] = {}
     for path in paths:
-        for source in open_sources(str(path), name=name, tenant=tenant):
+        for source in open_sources(str(path), name=name, tenant=tenant, tana_token=tana_token):
             if source.name in named:
                 raise InvalidInput(
                     f"{str(path)!r} would be the second source named {source.name!r}, and each would replace the "

@@ -43,6 +43,10 @@ class Records:
         self._seen: dict[int, int] = {}
         self._numbers: dict[str, int] = {}
 
+    def takes(self, file: File) -> bool:
+        """Every file of its suffixes."""
+        return True
+
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
         """The (name, stamp) of every unit: hashes of blocks for JSONL, time and size for the rest."""
         self._blocks.clear()

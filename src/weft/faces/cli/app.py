@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from weft import __version__
-from weft.faces.cli import asking, demo, doctor, evaluating, indexing, looking, output, profiles, version
+from weft.faces.cli import asking, demo, doctor, evaluating, indexing, lenses, looking, output, profiles, version
 
 
 def make_app(decorated: bool) -> typer.Typer:
@@ -26,6 +26,7 @@ def make_app(decorated: bool) -> typer.Typer:
     app.command("doctor")(doctor.doctor)
     app.command("remove")(indexing.remove)
     app.add_typer(profiles.make_app(decorated), name="profile")
+    app.add_typer(lenses.make_app(decorated), name="lens")
     app.command("eval")(evaluating.evaluate)
     app.command("demo")(demo.demo)
     app.command("version")(version.version)

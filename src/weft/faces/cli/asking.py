@@ -2,12 +2,14 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from weft.errors import InvalidInput, UnknownName
 from weft.faces import wiring
+from weft.faces.aiming import aim
 from weft.faces.cli import output
 from weft.faces.cli.explain import write_ledger
 from weft.faces.cli.options import (
@@ -45,6 +47,10 @@ def context(
     profile: Annotated[
         str, typer.Option(metavar="NAME", help="Kind of page; see `weft profile list`.")
     ] = "general",
+    blend: Annotated[
+        str | None,
+        typer.Option(metavar="SHARES", help="Make every argument a topic, with these shares: 60/40, or equal."),
+    ] = None,
     preset: Annotated[str | None, typer.Option(metavar="NAME", help="One of the profile's presets.")] = None,
     lens: Annotated[str | None, typer.Option(metavar="NAME", help="One of the profile's ways to walk.")] = None,
     depth: Annotated[int | None, typer.Option(metavar="N", help="How many links to follow.")] = None,
@@ -78,11 +84,12 @@ def context(
     budget, moment, parameters = budget_of(max_tokens), time_of(now), parameters_of(settings)
     asked, seen, wanted = _arguments(words), tenants_of(tenants), filter_of(kinds, tags, sources)
     with wiring.open_weft(store, embedder=embedder) as weft, watched("weaving"):
-        question, start = _aim(weft, asked, seen, profile)
+        aimed = aim(weft, asked, seen, profile, blend)
         _check_filter(weft, wanted, seen)
         found = weft.context(
-            question,
-            start=start,
+            aimed.question,
+            start=aimed.start,
+            topics=aimed.topics,
             profile=profile,
             preset=preset,
             lens=lens,
@@ -97,7 +104,7 @@ def context(
             token_model=token_model,
             now=moment,
         )
-    _print(found, as_json, explain)
+    _print(replace(found, notes=(*aimed.notes, *found.notes)), as_json, explain)
 
 
 def _arguments(words: Sequence[str] | None) -> list[str]:
@@ -108,22 +115,6 @@ def _arguments(words: Sequence[str] | None) -> list[str]:
 
 def _standard_input() -> str:
     return clean(sys.stdin.buffer.read().decode("utf-8", "replace"))
-
-
-def _aim(weft: "Weft", asked: Sequence[str], tenants: Sequence[str], profile: str) -> tuple[str, tuple[str, ...]]:
-    """Arguments that all name nodes are where to start; otherwise together they are the question."""
-    if not asked and not _asks_by_itself(weft, profile):
-        raise InvalidInput(
-            'The question is empty. Ask something, as in `weft context "how are refunds approved"`, or give the '
-            "key, id or title of a node."
-        )
-    if asked and all(weft.show(each, tenants=tenants) for each in asked):
-        return "", tuple(asked)
-    return " ".join(asked), ()
-
-
-def _asks_by_itself(weft: "Weft", profile: str) -> bool:
-    return any("{question}" not in probe.question for probe in weft.profile(profile).probes)
 
 
 def _check_filter(weft: "Weft", wanted: Filter, tenants: Sequence[str]) -> None:
