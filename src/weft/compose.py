@@ -98,7 +98,7 @@ def _wanting(outcomes: Sequence[Outcome]) -> bool:
 def _frame_cost(plan: Plan, layout: Layout, printer: Printer, frame: Frame, warning: tuple[str, ...]) -> int:
     """What stands around the items, with the widest numbers the footer could show."""
     shown = printer.format
-    cost = printer.lines(shown.head(_title(plan, frame))) + printer.lines(shown.end())
+    cost = printer.lines(shown.head(_title(plan, layout, frame))) + printer.lines(shown.end())
     cost += printer.lines(shown.notes(_printed_notes(frame, layout, warning)))
     if frame.footer:
         cost += printer.lines(shown.footer(_footer(plan, frame, 999, 99, 999)))
@@ -112,11 +112,17 @@ def _frame_cost(plan: Plan, layout: Layout, printer: Printer, frame: Frame, warn
     return cost
 
 
-def _title(plan: Plan, frame: Frame) -> str:
-    asked = str(plan.values.get("question") or ", ".join(plan.request.start))
+def _title(plan: Plan, layout: Layout, frame: Frame) -> str:
+    asked = str(plan.values.get("question") or _started(layout) or ", ".join(plan.request.start))
     # A pasted log may be asked about; as a heading its beginning is enough, and leaves the budget to the answer.
     short = asked if len(asked) <= _TITLE_LIMIT else f"{asked[:_TITLE_LIMIT].rstrip()}…"
     return fill(frame.title, {**plan.values, "question": short})
+
+
+def _started(layout: Layout) -> str:
+    """The titles of the nodes that the page starts from."""
+    started = [each for spot in layout.spots for each in spot.leaf.candidates if "start" in each.parts]
+    return ", ".join(dict.fromkeys(each.node.title for each in started if each.node.title))
 
 
 def _footer(plan: Plan, frame: Frame, items: int, sections: int, sources: int) -> str:
@@ -179,7 +185,7 @@ def _page(plan: Plan, layout: Layout, frame: Frame, outcomes: Sequence[Outcome],
     shown = sum(len(each) for each in items.values())
     cited = citations(outcomes)
     return Page(
-        title=_title(plan, frame),
+        title=_title(plan, layout, frame),
         sections=sections,
         notes=_printed_notes(frame, layout, warning),
         footer=_footer(plan, frame, shown, len(sections), len(cited)) if frame.footer and shown else "",

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from weft.budget import Leaf
+from weft.cover import cover
 from weft.dedupe import Entry, dedupe
 from weft.gather import Desk, Gathered
 from weft.history import already_received
@@ -14,7 +15,7 @@ from weft.model import Candidate, Detail
 from weft.plan import Plan
 from weft.profile import Block, Order, Part, Section
 from weft.retrieve import Scale, relate
-from weft.score import score
+from weft.score import score, weights_of
 from weft.subjects import SubjectPart, parts_of
 
 _QUOTING: Final = frozenset({"text", "code", "bullet"})
@@ -68,10 +69,7 @@ def lay_out(plan: Plan, gathered: Gathered, desk: Desk, now: datetime, opening: 
     fresh, received = _without_received(plan, gathered.candidates)
     admitted, refused = _admit(plan, fresh)
     ranked = {
-        section.name: score(
-            admitted[section.name], section.score or plan.profile.score, plan.lens_named(section.lens), now, absent
-        )
-        for section in plan.sections()
+        section.name: _ranked(plan, section, admitted[section.name], now, absent) for section in plan.sections()
     }
     unique, repeats = _without_repeats(plan, ranked)
     spots: list[Spot] = []
@@ -99,6 +97,15 @@ def _without_received(plan: Plan, candidates: Sequence[Candidate]) -> tuple[list
     fresh = [each for each, again in zip(candidates, known, strict=True) if not again]
     refused = [Refused(each, "", has.reason) for each, again in zip(candidates, known, strict=True) if again]
     return fresh, refused
+
+
+def _ranked(
+    plan: Plan, section: Section, candidates: Sequence[Candidate], now: datetime, absent: frozenset[str]
+) -> tuple[Candidate, ...]:
+    """A section's candidates, scored, in an order that covers the question."""
+    rule = section.score or plan.profile.score
+    scored = score(candidates, rule, plan.lens_named(section.lens), now, absent)
+    return cover(scored, rule, weights_of(rule, absent))
 
 
 def _admit(plan: Plan, candidates: Sequence[Candidate]) -> tuple[dict[str, list[Candidate]], list[Refused]]:

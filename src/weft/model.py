@@ -173,11 +173,23 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
+class Topic:
+    """One of several things a page is about: a question or nodes to start from, and its share of the budget."""
+
+    question: str = ""
+    start: tuple[str, ...] = ()
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One question, or a place to start, and how the answer should look. Unset values come from the profile."""
 
     question: str = ""
+    history: tuple[str, ...] = ()
+    """Earlier turns of the conversation, latest first: they colour the question, less the older they are."""
     start: tuple[str, ...] = ()
+    topics: tuple[Topic, ...] = ()
     profile: str = "general"
     preset: str | None = None
     lens: str | None = None
@@ -211,7 +223,8 @@ class Step:
 class Candidate:
     """A node that may go on the page, by value, with what speaks for it.
 
-    `parts` are the signals by name (0..1); `spans` the character ranges that matched, best first; `path` the
+    `parts` are the signals by name (0..1); `covers` is what each term of the question, by its hash, adds to the
+    lexical one; `spans` the character ranges that matched, best first; `path` the
     steps from a starting node, which is its `root`; `text_tokens` the stored count of the node's text.
     """
 
@@ -223,6 +236,7 @@ class Candidate:
     distance: int = 0
     root: str = ""
     path: tuple[Step, ...] = ()
+    covers: Mapping[int, float] = field(default_factory=dict)
     spans: tuple[tuple[int, int], ...] = ()
     text_tokens: int | None = None
     sketch: bytes = b""

@@ -12,12 +12,26 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "src" / "weft"
 
 FOUNDATION = {"__init__", "model", "errors"}
-TOOLS = {"ports", "profile", "loading", "profiles", "tokens", "text", "terms", "sketch", "vectors", "excerpt"}
-STAGES = {"retrieve", "expand", "score", "dedupe", "budget", "subjects"}
+TOOLS = {
+    "ports",
+    "profile",
+    "loading",
+    "profiles",
+    "tokens",
+    "text",
+    "terms",
+    "sketch",
+    "vectors",
+    "excerpt",
+    "sampling",
+    "candidates",
+}
+STAGES = {"retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
 ASSEMBLY = {
     "prepare",
     "plan",
+    "topics",
     "gather",
     "layout",
     "printing",
@@ -27,9 +41,10 @@ ASSEMBLY = {
     "ingest",
     "relink",
 }
+EVALUATION = {"evaluation"}
 FACES = {"facades", "faces", "__main__"}
 
-LAYERS = (FOUNDATION, TOOLS, STAGES | ROOMS, ASSEMBLY, FACES)
+LAYERS = (FOUNDATION, TOOLS, STAGES | ROOMS, ASSEMBLY, EVALUATION, FACES)
 HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson")
 
 

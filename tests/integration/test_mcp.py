@@ -81,6 +81,7 @@ REQUESTS = [
     ({"topic": "Why were the boots dry?"}, ["Why were the boots dry?"]),
     ({"topic": "Tamsin Roke", "depth": 1}, ["Tamsin Roke", "--depth", 1]),
     ({"topic": ["Tamsin Roke", "Odo Farrant"]}, ["Tamsin Roke", "Odo Farrant"]),
+    ({"topics": ["Tamsin Roke", "boots"], "blend": "60/40"}, ["Tamsin Roke", "boots", "--blend", "60/40"]),
     ({"topic": "boots", "max_tokens": 300}, ["boots", "--max-tokens", 300]),
     ({"topic": "boots", "max_tokens": 5}, ["boots", "--max-tokens", 5]),
     ({"topic": "boots", "lens": "meeting-prep"}, ["boots", "--lens", "meeting-prep"]),

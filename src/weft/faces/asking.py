@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from weft.errors import InvalidInput, UnknownName
+from weft.faces.aiming import aim
 from weft.faces.catalog import catalog
 from weft.faces.values import clean
 from weft.model import DEFAULT_TENANT, UNSET, Context, Filter, Json, Unset
@@ -35,16 +36,18 @@ class Asked:
     token_model: str = "cl100k_base"
     now: datetime | None = None
     session: str | None = None
+    blend: str | None = None
 
 
 def ask(weft: "Weft", asked: Asked) -> Context:
     """The context for what is asked, kept for later comparison."""
     profile = asked.profile or profile_with(weft, asked.lens)
-    question, start = aim(weft, asked.words, asked.tenants, profile)
+    aimed = aim(weft, asked.words, asked.tenants, profile, asked.blend)
     notes = check_filter(weft, asked.filter, asked.tenants)
     found = weft.context(
-        question,
-        start=start,
+        aimed.question,
+        start=aimed.start,
+        topics=aimed.topics,
         profile=profile,
         preset=asked.preset,
         lens=asked.lens,
@@ -61,7 +64,7 @@ def ask(weft: "Weft", asked: Asked) -> Context:
         session=session_name(asked.session),
         keep=True,
     )
-    return replace(found, notes=(*notes, *found.notes))
+    return replace(found, notes=(*notes, *aimed.notes, *found.notes))
 
 
 def session_name(given: str | None) -> str | None:
@@ -83,22 +86,6 @@ def profile_with(weft: "Weft", lens: str | None) -> str:
     if found is None:
         raise UnknownName("lens", lens, {each for lenses in known.values() for each in lenses})
     return found
-
-
-def aim(weft: "Weft", words: Sequence[str], tenants: Sequence[str], profile: str) -> tuple[str, tuple[str, ...]]:
-    """Words that all name nodes are where to start; otherwise together they are the question."""
-    if not words and not _asks_by_itself(weft, profile):
-        raise InvalidInput(
-            'The question is empty. Ask something, as in `weft context "how are refunds approved"`, or give the '
-            "key, id or title of a node."
-        )
-    if words and all(weft.show(each, tenants=tenants) for each in words):
-        return "", tuple(words)
-    return " ".join(words), ()
-
-
-def _asks_by_itself(weft: "Weft", profile: str) -> bool:
-    return any("{question}" not in probe.question for probe in weft.profile(profile).probes)
 
 
 def check_filter(weft: "Weft", wanted: Filter, tenants: Sequence[str]) -> tuple[str, ...]:

@@ -14,7 +14,20 @@ from weft.errors import EmbedderMismatch, InvalidInput, StoreError, UnknownName
 from weft.gather import Desk, Observe
 from weft.history import Difference, History, Record, compare, record_of, request_of, shown_on
 from weft.loading import load_lenses, load_profile, with_lenses
-from weft.model import DEFAULT_TENANT, UNSET, Candidate, Context, Edge, Filter, Json, Node, Request, Unset, View
+from weft.model import (
+    DEFAULT_TENANT,
+    UNSET,
+    Candidate,
+    Context,
+    Edge,
+    Filter,
+    Json,
+    Node,
+    Request,
+    Topic,
+    Unset,
+    View,
+)
 from weft.ports import Embedder, NodeRow, Snapshot, StoreStatus
 from weft.profile import Fusion, Match, Probe, Profile
 from weft.retrieve import Found, search, understand
@@ -35,10 +48,10 @@ class Weft:
         index: EmbeddedIndex,
         embed: Embedder | None,
         folders: Sequence[Path],
-        history: History,
+        contexts: History,
     ) -> None:
         self.store = store
-        self.history = history
+        self.contexts = contexts
         self._index = index
         self._embed = embed
         self.folders = tuple(folders)
@@ -55,10 +68,10 @@ class Weft:
         create: bool = True,
         read_only: bool = False,
     ) -> Self:
-        """A Weft over the store in the folder `path`, made if it is not there."""
+        """A Weft over the store in the folder `path`, made if it is not there; `embedder` None goes without."""
         folder = Path(path)
         store = SqliteStore.open(folder, create=create, read_only=read_only)
-        embed = open_embedder(embedder, api_key=api_key)
+        embed = None if embedder is None else open_embedder(embedder, api_key=api_key)
         own = folder / "profiles"
         folders = [Path(each) for each in profiles] + ([own] if own.is_dir() else [])
         return cls(store, EmbeddedIndex(folder / "derived"), embed, folders, History(folder))
@@ -68,10 +81,11 @@ class Weft:
         *paths: str | Path,
         source: str | None = None,
         tenant: str = DEFAULT_TENANT,
+        tana_token: str = "",
         progress: "Progress | None" = None,
     ) -> "Report":
-        """Read files or folders into the store; only what changed since last time is touched."""
-        return self._ingest(sources_at(paths, source, tenant), tenant, progress)
+        """Read files, folders or `tana://` into the store; only what changed since last time is touched."""
+        return self.ingest(sources_at(paths, source, tenant, tana_token), tenant=tenant, progress=progress)
 
     def remove_source(
         self, name: str, *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
@@ -82,9 +96,12 @@ class Weft:
         if not self.store.units(tenant, name):
             hint = f"Sources are removed from the tenant they were indexed for, here {tenant!r}."
             raise UnknownName("source", name, self.status().by_source, hint)
-        return self._ingest([gone_source(name)], tenant, progress)
+        return self.ingest([gone_source(name)], tenant=tenant, progress=progress)
 
-    def _ingest(self, sources: "Sequence[Source]", tenant: str, progress: "Progress | None") -> "Report":
+    def ingest(
+        self, sources: "Sequence[Source]", *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
+    ) -> "Report":
+        """Bring the store up to what the sources hold, whatever they are."""
         # Reading and linking are loaded by those who index, so that those who only ask start sooner.
         from weft.ingest import Workshop, ingest
 
@@ -95,8 +112,10 @@ class Weft:
         self,
         question: str = "",
         *,
+        history: Sequence[str] = (),
         start: Sequence[str] = (),
-        profile: str = "general",
+        topics: Sequence[Topic] = (),
+        profile: str | Profile = "general",
         preset: str | None = None,
         lens: str | None = None,
         depth: int | None = None,
@@ -114,15 +133,17 @@ class Weft:
         session: str | None = None,
         keep: bool = False,
     ) -> Context:
-        """One page about the question, or about the nodes named in `start`, within `max_tokens`.
+        """One page about the question, the nodes named in `start`, or several topics, within `max_tokens`.
 
         A `session` is not shown again what it was already given. `keep` (and every session) writes the context
-        down beside the store, for `diff` and `history`.
+        down beside the store, for `diff` and `since`.
         """
         request = Request(
             question=question,
+            history=tuple(history),
             start=tuple(start),
-            profile=profile,
+            topics=tuple(topics),
+            profile=profile if isinstance(profile, str) else profile.name,
             preset=preset,
             lens=lens,
             depth=depth,
@@ -135,53 +156,63 @@ class Weft:
             candidates=None if candidates is None else tuple(candidates),
             token_model=token_model,
         )
+        given = None if isinstance(profile, str) else profile
         moment = now or datetime.now(UTC)
         if session is None and not keep:
-            return self.assemble(request, moment, observe)
-        return self._kept(request, moment, observe, session)
+            return self.assemble(request, moment, observe, given)
+        return self._kept(request, moment, observe, given, session)
 
-    def _kept(self, request: Request, now: datetime, observe: Observe | None, session: str | None) -> Context:
+    def _kept(
+        self,
+        request: Request,
+        now: datetime,
+        observe: Observe | None = None,
+        profile: Profile | None = None,
+        session: str | None = None,
+    ) -> Context:
         """The context, written down; trouble with the file of contexts is told, and spoils nothing else."""
         notes = []
         try:
             if session is not None:
-                request = replace(request, received=self.history.received(session))
+                request = replace(request, received=self.contexts.received(session))
         except StoreError as error:
             notes.append(f"What session {session!r} already received is unknown, so nothing is left out. {error}")
-        context = self.assemble(request, now, observe)
+        context = self.assemble(request, now, observe, profile)
         try:
             shown = shown_on(context) if session is not None else {}
-            self.history.keep(record_of(context, request, now), session, shown)
+            self.contexts.keep(record_of(context, request, now), session, shown)
         except StoreError as error:
             notes.append(f"This context is not kept for later comparison. {error}")
         return replace(context, notes=(*context.notes, *notes)) if notes else context
 
     def diff(self, before: str, after: str) -> Difference:
         """What changed between two kept contexts, named by their ids or the beginnings of them."""
-        return compare(self.history.find(before), self.history.find(after))
+        return compare(self.contexts.find(before), self.contexts.find(after))
 
     def since(self, before: str, now: datetime | None = None) -> tuple[Difference, Context]:
         """What a kept context would show differently now, and that page."""
-        record = self.history.find(before)
+        record = self.contexts.find(before)
         request, moment = request_of(record), now or datetime.now(UTC)
-        context = self._kept(request, moment, None, None)
+        context = self._kept(request, moment)
         return compare(record, record_of(context, request, moment)), context
 
     def recent(self, limit: int = 20) -> tuple[Record, ...]:
         """The contexts handed out last, newest first."""
         if limit < 1:
             raise InvalidInput(f"A limit of {limit} lists nothing. Give 1 or more.")
-        return self.history.recent(limit)
+        return self.contexts.recent(limit)
 
-    def assemble(self, request: Request, now: datetime, observe: Observe | None = None) -> Context:
-        """The context for a whole request; `now` must know its time zone."""
+    def assemble(
+        self, request: Request, now: datetime, observe: Observe | None = None, profile: Profile | None = None
+    ) -> Context:
+        """The context for a whole request, by the profile it names or the one given; `now` must know its zone."""
         if now.tzinfo is None:
             raise InvalidInput(
                 f"The time {now.isoformat()} has no time zone. Give an aware datetime, in UTC for example."
             )
         count, note = counter_for(request.token_model)
         with self.desk(request.view) as desk:
-            context = assemble(request, self.profile(request.profile), desk, count, now, observe)
+            context = assemble(request, profile or self.profile(request.profile), desk, count, now, observe)
         return context if note is None else replace(context, notes=(*context.notes, note))
 
     def search(
@@ -276,7 +307,7 @@ class Weft:
 
     def close(self) -> None:
         """Let go of the store's files."""
-        self.history.close()
+        self.contexts.close()
         self._index.close()
         self.store.close()
 
@@ -289,13 +320,15 @@ class Weft:
         self.close()
 
 
-def sources_at(paths: "Sequence[str | Path]", name: str | None, tenant: str) -> "list[Source]":
+def sources_at(
+    paths: "Sequence[str | Path]", name: str | None, tenant: str, tana_token: str = ""
+) -> "list[Source]":
     """The sources at the paths, each under its own name."""
     from weft.sources import open_sources
 
     named: dict[str, Source] = {}
     for path in paths:
-        for source in open_sources(str(path), name=name, tenant=tenant):
+        for source in open_sources(str(path), name=name, tenant=tenant, tana_token=tana_token):
             if source.name in named:
                 raise InvalidInput(
                     f"{str(path)!r} would be the second source named {source.name!r}, and each would replace the "

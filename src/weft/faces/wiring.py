@@ -23,6 +23,7 @@ class Surroundings:
     store: str = ""
     embedder: str = ""
     api_key: str = ""
+    tana_token: str = ""
     user_data: Path = Path()
     user_config: Path = Path()
 
@@ -36,6 +37,7 @@ def surroundings() -> Surroundings:
         store=os.environ.get("WEFT_STORE", ""),
         embedder=os.environ.get("WEFT_EMBEDDER", ""),
         api_key=os.environ.get("WEFT_API_KEY", ""),
+        tana_token=os.environ.get("WEFT_TANA_TOKEN", "").strip(),
         user_data=user_data_path("weft", appauthor=False),
         user_config=user_config_path("weft", appauthor=False),
     )

@@ -10,7 +10,7 @@ import orjson
 from weft.errors import InvalidInput
 from weft.history.identity import fingerprint, plain_request
 from weft.history.sessions import items_of
-from weft.model import UNSET, Context, Detail, Filter, LedgerEntry, Request, Step, View
+from weft.model import UNSET, Context, Detail, Filter, LedgerEntry, Request, Step, Topic, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,10 @@ class Record:
 
     @property
     def asked(self) -> str:
-        """The question, or the names it started from."""
-        return str(self.request.get("question") or ", ".join(self.request.get("start", ())))
+        """The question, the names it started from, or the topics."""
+        told = self.request.get("question") or ", ".join(self.request.get("start", ()))
+        topics = [each["question"] or ", ".join(each["start"]) for each in self.request.get("topics", ())]
+        return str(told or " / ".join(topics))
 
 
 def record_of(context: Context, request: Request, made: datetime) -> Record:
@@ -65,6 +67,8 @@ def request_of(record: Record) -> Request:
     known = {each.name for each in fields(Request)}
     values = {name: value for name, value in asked.items() if name in known}
     values["start"] = tuple(values.get("start", ()))
+    values["history"] = tuple(values.get("history", ()))
+    values["topics"] = tuple(Topic(**{**each, "start": tuple(each["start"])}) for each in values.get("topics", ()))
     values["filter"] = _filter(values.get("filter", {}))
     values["view"] = _view(values.get("view", {}))
     if values.get("max_tokens") == UNSET.value:

@@ -16,7 +16,7 @@ from weft.history import Record, compare, record_of, request_of
 from weft.history.compare import _rising
 from weft.history.keeping import FILE_NAME, KEPT_CONTEXTS
 from weft.history.record import from_bytes, to_bytes
-from weft.model import UNSET, Candidate, Detail, Filter, LedgerEntry, Node, Received, Request, Shown, View
+from weft.model import UNSET, Candidate, Detail, Filter, LedgerEntry, Node, Received, Request, Shown, Topic, View
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 LATER = datetime(2026, 6, 1, tzinfo=UTC)
@@ -76,7 +76,7 @@ def test_candidates_brought_by_the_caller_are_a_part_of_what_was_asked(weft: Wef
 
 def test_a_kept_context_is_found_by_its_id_or_the_beginning_of_it(weft: Weft) -> None:
     context = ask(weft)
-    record = weft.history.find(context.id[:6])
+    record = weft.contexts.find(context.id[:6])
     assert (record.id, record.hash, record.tokens, record.notes) == (
         context.id,
         context.hash,
@@ -97,7 +97,7 @@ def test_without_keep_nothing_is_written(weft: Weft, tmp_path: Path) -> None:
 def test_an_unknown_id_is_refused_with_the_latest_ones(weft: Weft, name: str) -> None:
     context = ask(weft)
     with pytest.raises(InvalidInput, match=context.id):
-        weft.history.find(name)
+        weft.contexts.find(name)
 
 
 def test_the_oldest_contexts_make_room(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +110,7 @@ def test_the_oldest_contexts_make_room(weft: Weft, monkeypatch: pytest.MonkeyPat
 def test_reading_kept_contexts_does_not_wait_for_the_stores_writer(weft: Weft) -> None:
     context = ask(weft)
     with weft.store.writing():
-        assert weft.history.find(context.id).id == context.id
+        assert weft.contexts.find(context.id).id == context.id
         assert ask(weft, "ledger").id
 
 
@@ -126,7 +126,7 @@ def test_a_damaged_file_of_contexts_spoils_no_context(weft: Weft, tmp_path: Path
 
 def test_a_file_of_contexts_from_a_newer_version_is_left_alone(weft: Weft, tmp_path: Path) -> None:
     ask(weft)
-    weft.history.close()
+    weft.contexts.close()
     connection = sqlite3.connect(tmp_path / ".weft" / FILE_NAME)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
@@ -156,7 +156,9 @@ def test_many_threads_keep_contexts_at_once(weft: Weft) -> None:
 def test_every_field_of_a_request_survives_keeping() -> None:
     request = Request(
         question="q",
+        history=("earlier",),
         start=("a", "b"),
+        topics=(Topic("x", ("y",), 0.6), Topic("z")),
         profile="notes",
         preset="p",
         lens="coding",

@@ -21,11 +21,15 @@ COMMANDS: Final = {
     "mcp": "serving",
     "install": "installing",
     "profile": "profiles",
+    "lens": "lenses",
+    "eval": "evaluating",
     "demo": "demo",
     "version": "version",
 }
 """The module of each command; those that hold a group of commands have `make_app` instead of a function."""
-_GROUPS: Final = ("profile",)
+_GROUPS: Final = ("profile", "lens")
+_NAMED: Final = {"eval": "evaluate"}
+"""Functions that cannot be called like their command."""
 
 
 def make_app(decorated: bool, only: str | None = None) -> typer.Typer:
@@ -43,7 +47,7 @@ def make_app(decorated: bool, only: str | None = None) -> typer.Typer:
             if name in _GROUPS:
                 app.add_typer(loaded.make_app(decorated), name=name)
             else:
-                app.command(name)(getattr(loaded, name))
+                app.command(name)(getattr(loaded, _NAMED.get(name, name)))
     return app
 
 

@@ -30,6 +30,10 @@ def context(
     profile: Annotated[
         str | None, typer.Option(metavar="NAME", help="Kind of page; see `weft profile list`. Default: general.")
     ] = None,
+    blend: Annotated[
+        str | None,
+        typer.Option(metavar="SHARES", help="Make every argument a topic, with these shares: 60/40, or equal."),
+    ] = None,
     preset: Annotated[str | None, typer.Option(metavar="NAME", help="One of the profile's presets.")] = None,
     lens: Annotated[str | None, typer.Option(metavar="NAME", help="One of the profile's ways to walk.")] = None,
     depth: Annotated[int | None, typer.Option(metavar="N", help="How many links to follow.")] = None,
@@ -80,6 +84,7 @@ def context(
         token_model=token_model,
         now=time_of(now),
         session=session,
+        blend=blend,
     )
     with wiring.open_weft(store, embedder=embedder) as weft, watched("weaving"):
         found = ask(weft, asked)

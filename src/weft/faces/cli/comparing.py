@@ -60,7 +60,7 @@ def history(
     """List the contexts handed out last, or print the books of one."""
     with wiring.open_weft(store, embedder="none") as weft:
         if name is not None:
-            _print_record(weft.history.find(clean(name)), as_json)
+            _print_record(weft.contexts.find(clean(name)), as_json)
             return
         records = weft.recent(limit)
     if as_json:

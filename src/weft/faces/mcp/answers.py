@@ -60,6 +60,7 @@ def _asked(shelf: Shelf, given: Mapping[str, Any]) -> tuple[Context, list[str]]:
         token_model=given.get("token_model", "cl100k_base"),
         now=time_of(given.get("now")),
         session=given.get("session"),
+        blend=given.get("blend"),
     )
     weft = shelf.weft()
     capped = _capped(weft, asked, settings)
@@ -192,7 +193,7 @@ def explain(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     """What became of every candidate of a context, and why."""
     known = given.get("context_id")
     if known is not None:
-        record = shelf.weft().history.find(known)
+        record = shelf.weft().contexts.find(known)
         name, ledger, facts = record.id, record.ledger, {"id": record.id, "tokens": record.tokens}
     else:
         found, _ = _asked(shelf, given)

@@ -69,6 +69,12 @@ _PAGE: Final = (
     ),
     Parameter("include_fields", "flag", "Whether structured fields are printed.", ("fields", "with_fields")),
     Parameter("profile", "text", "The kind of page, such as general or notes; see `lenses`."),
+    Parameter(
+        "blend",
+        "text",
+        "With several topics: the share of the page each gets, such as 60/40, or equal.",
+        ("shares",),
+    ),
     Parameter("preset", "text", "One of the profile's presets."),
     Parameter("parameters", "mapping", "Parameters of the profile, by name.", ("set", "params", "settings")),
     *_FILTERS,
