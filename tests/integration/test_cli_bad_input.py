@@ -289,8 +289,11 @@ def test_a_reader_that_went_away_is_no_error(world: Path) -> None:
 
 _AS_GUEST = """
 import os, sys
+import weft.ingest, weft.sources
 from weft.faces.cli import run
+from weft.faces.cli.app import make_app
 store = sys.argv[1]
+make_app(False)
 commands = [["context", "boots", "--store", store], ["doctor", "--store", store]]
 for words in commands:
     run(words)  # loads all that is needed, while the superuser may still read it

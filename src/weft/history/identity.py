@@ -14,7 +14,10 @@ _SORTED: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 def context_id(text_hash: str, request: Request) -> str:
     """The id of a context: the same text for the same request has the same id, whenever it is made."""
-    return blake2b(f"{text_hash} {_digest(plain_request(request))}".encode(), digest_size=8).hexdigest()
+    # Only what differs from the defaults counts, so that a new kind of request leaves the ids of the others alone.
+    usual = plain_request(Request())
+    asked = {name: value for name, value in plain_request(request).items() if value != usual.get(name)}
+    return blake2b(f"{text_hash} {_digest(asked)}".encode(), digest_size=8).hexdigest()
 
 
 def fingerprint(node: Node) -> str:
