@@ -12,7 +12,7 @@ from weft.profile import Score
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_PICKS: Final = 200
+_PICKS: Final = 80
 """Below this many items the order no longer decides what is printed."""
 
 

@@ -158,7 +158,7 @@ class _Pool:
     rows: Sequence[PassageRow]
     scale: Scale
     terms: Sequence[int]
-    gains: "Floats"
+    gains: Sequence[Sequence[float]]
     relevance: Sequence[float]
     lexical: Sequence[float]
     cosine: Sequence[float]
@@ -177,7 +177,8 @@ class _Pool:
         known = scale or Scale(float(score.max(initial=0.0)), float(cosine.max(initial=0.0)))
         # Plain lists, because most nodes have one passage, for which an array is slower than a look-up.
         relevance, lexical = known.relevance(score, cosine, fusion).tolist(), known.lexical(score).tolist()
-        return cls(rows, known, sorted(query.terms), added, relevance, lexical, cosine.tolist(), places)
+        told = np.round(added / (known.lexical_top or 1.0), 9).tolist()
+        return cls(rows, known, sorted(query.terms), told, relevance, lexical, cosine.tolist(), places)
 
     def best(self, node: int) -> float:
         """The relevance of a node's best passage."""
@@ -198,10 +199,11 @@ class _Pool:
 
     def covers(self, node: int) -> dict[int, float]:
         """What each term of the question adds to the lexical share of the node's best passage."""
-        place = max(self.places[node], key=lambda at: (self.lexical[at], -self.rows[at].passage.ordinal))
-        top = self.scale.lexical_top or 1.0
-        added = np.round(self.gains[place] / top, 9).tolist()
-        return {term: gain for term, gain in zip(self.terms, added, strict=True) if gain > 0}
+        places = self.places[node]
+        place = places[0]
+        if len(places) > 1:
+            place = max(places, key=lambda at: (self.lexical[at], -self.rows[at].passage.ordinal))
+        return {term: gain for term, gain in zip(self.terms, self.gains[place], strict=True) if gain > 0}
 
     def spans(self, node: int) -> tuple[tuple[int, int], ...]:
         """Where a node's best passages stand in its text."""
