@@ -38,7 +38,7 @@ class Composed:
 
 def compose(plan: Plan, layout: Layout, printer: Printer) -> Composed:
     """The fullest page within the budget; a plainer frame, then none at all, where the budget is very small."""
-    warning = _warning(plan)
+    warning = (*_warning(plan), *_received(plan, layout))
     for frame in (plan.profile.frame, Frame(title=plan.profile.frame.title, empty=plan.profile.frame.empty)):
         composed = _within(plan, layout, printer, frame, warning)
         if composed is not None:
@@ -51,6 +51,14 @@ def _warning(plan: Plan) -> tuple[str, ...]:
     if plan.budget is None or plan.budget >= below:
         return ()
     return (f"A budget of {plan.budget} tokens is under {below}: only names and types are printed.",)
+
+
+def _received(plan: Plan, layout: Layout) -> tuple[str, ...]:
+    """What a page of a session says about what it leaves out."""
+    if plan.request.received is None or not layout.received:
+        return ()
+    left = "1 node was" if layout.received == 1 else f"{layout.received} nodes were"
+    return (f"{left} {plan.request.received.reason}, and left out here.",)
 
 
 def _within(
@@ -123,7 +131,7 @@ def _footer(plan: Plan, frame: Frame, items: int, sections: int, sources: int) -
 
 def _printed_notes(frame: Frame, layout: Layout, warning: tuple[str, ...]) -> tuple[str, ...]:
     if not any(spot.leaf.candidates for spot in layout.spots):
-        return (*warning, frame.empty)
+        return warning if layout.received else (*warning, frame.empty)
     return warning if frame.notes else ()
 
 
@@ -140,7 +148,7 @@ def _printed(
     )
     page = _page(plan, layout, frame, outcomes, warning)
     text, manifest = render(page, printer.format, printer.styles, frame, printer.item)
-    return _composed(page, text, manifest, outcomes, printer.count.count(text), ())
+    return _composed(page, text, manifest, outcomes, printer.count.count(text), _received(plan, layout))
 
 
 def _composed(

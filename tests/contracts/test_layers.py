@@ -27,7 +27,7 @@ TOOLS = {
     "candidates",
 }
 STAGES = {"retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
-ROOMS = {"sources", "link", "store", "embed", "render", "learning"}
+ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
 ASSEMBLY = {
     "prepare",
     "plan",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from weft.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:
+    from weft.faces.clients import Home
     from weft.faces.library import Weft
 
 STORE_NAME: Final = ".weft"
@@ -39,6 +40,20 @@ def surroundings() -> Surroundings:
         tana_token=os.environ.get("WEFT_TANA_TOKEN", "").strip(),
         user_data=user_data_path("weft", appauthor=False),
         user_config=user_config_path("weft", appauthor=False),
+    )
+
+
+def client_home() -> "Home":
+    """The folders in which MCP clients keep their configuration."""
+    from platformdirs import user_config_path
+
+    from weft.faces.clients import Home
+
+    return Home(
+        working=Path.cwd(),
+        user=Path.home(),
+        desktop=user_config_path("Claude", appauthor=False, roaming=True),
+        code=user_config_path("Code", appauthor=False, roaming=True) / "User",
     )
 
 

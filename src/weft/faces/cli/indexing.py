@@ -7,8 +7,9 @@ import typer
 
 from weft.faces import wiring
 from weft.faces.cli import PARTLY_DONE, output
-from weft.faces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder, clean
+from weft.faces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder
 from weft.faces.cli.progress import watched
+from weft.faces.values import clean
 from weft.model import DEFAULT_TENANT
 
 if TYPE_CHECKING:
