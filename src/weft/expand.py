@@ -75,12 +75,20 @@ def _explore(seeds: Sequence[Candidate], lens: Lens, snapshot: Snapshot, scales:
     frontier = list(dict.fromkeys(seed.node.id for seed in seeds))
     area.meet(frontier, 0, repeat(-1, len(frontier)), repeat(("", 1.0, ""), len(frontier)))
     most = lens.limit * _NEIGHBOURHOOD
-    width = lens.fan_out if scales is None else max(WIDE, lens.fan_out)
     for depth in range(1, lens.depth + 1):
         if not frontier or len(area.ids) >= most:
             break
-        frontier = _hop(area, snapshot.adjacency(frontier, width), depth, lens, (most, scales))
+        frontier = _hop(
+            area, snapshot.adjacency(frontier, _width(depth, lens, scales)), depth, lens, (most, scales)
+        )
     return area
+
+
+def _width(depth: int, lens: Lens, scales: Scales | None) -> int:
+    """How many links of each node are looked at; the most relevant are sought far only where the walk begins."""
+    if scales is None:
+        return lens.fan_out
+    return max(WIDE, lens.fan_out) if depth == 1 else lens.fan_out * 4
 
 
 def _hop(

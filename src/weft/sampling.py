@@ -66,10 +66,10 @@ def most_relevant(
         return allowed
     crowded = allowed & np.isin(near.owner, wide)
     scales.weigh(list(dict.fromkeys(near.neighbour[crowded].tolist()))[:weighed])
-    worth = np.round(np.array([scales.of(node) for node in near.neighbour.tolist()]) * weight, 9)
     kept = allowed & ~crowded
     for owner in wide.tolist():
         places = np.flatnonzero(crowded & (near.owner == owner))
-        order = np.lexsort((near.tag[places], -weight[places], -worth[places]))
+        worth = np.array([scales.of(node) for node in near.neighbour[places].tolist()]) * weight[places]
+        order = np.lexsort((near.tag[places], -weight[places], -np.round(worth, 9)))
         kept[places[order[:fan_out]]] = True
     return kept
