@@ -1,7 +1,8 @@
 """Names made from content: the id of a context, and the fingerprint of what a node says."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields, is_dataclass
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -45,11 +46,17 @@ def _digest(value: object) -> str:
 
 
 def _encoded(value: object) -> bytes:
-    return orjson.dumps(value, default=_plain, option=_SORTED)
+    try:
+        return orjson.dumps(value, default=_plain, option=_SORTED)
+    except TypeError:
+        # Text that is no valid Unicode, such as half of a surrogate pair, which the slower encoder escapes.
+        return json.dumps(value, default=_plain, sort_keys=True).encode("ascii")
 
 
 def _plain(value: object) -> object:
-    """What JSON has no form for: mappings of other types, and text that is no valid Unicode."""
+    """What JSON has no form for: mappings of other types, our own values, times."""
     if isinstance(value, Mapping):
         return dict(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
     return repr(value)
