@@ -37,7 +37,7 @@ def plain_request(request: Request) -> dict[str, Any]:
         plain["candidates"] = [(each.node.tenant, each.node.key, each.score) for each in request.candidates]
     if request.received is not None:
         plain["session"] = request.received.session
-    decoded: dict[str, Any] = orjson.loads(_encoded(plain))
+    decoded: dict[str, Any] = json.loads(_encoded(plain))
     return decoded
 
 
