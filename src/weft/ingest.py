@@ -8,7 +8,7 @@ from weft.errors import SourceError
 from weft.model import DEFAULT_TENANT, EdgeSet, Node
 from weft.ports import Changes, Embedder, Index, PreparedNode, Problem, Source, Store, TokenCounter, Unit
 from weft.prepare import content_hash, prepare
-from weft.relink import Relinking
+from weft.relink import Relinking, declare_shared
 
 Progress = Callable[[str, int, int | None], None]
 """Told (stage, done, total) as work goes on; the total is None while unknown."""
@@ -177,12 +177,13 @@ def _batches(source: Source, changed: Sequence[str]) -> Iterator[list[Unit]]:
 
 def _write(source: Source, batch: Sequence[Unit], job: _Job) -> None:
     nodes = {(node.tenant, node.key): (node, job.owned(unit.name)) for unit in batch for node in unit.nodes}
-    fresh, known = _parted(list(nodes.values()), job.shop)
+    fresh, known = parted(list(nodes.values()), job.shop)
     edges = tuple(
         EdgeSet(_maker(source, unit.name), owner, tuple(edge for edge in unit.edges if edge.tenant == owner))
         for unit in batch
         for owner in sorted({job.tenant, *(edge.tenant for edge in unit.edges)})
     )
+    declare_shared(job.shop.store, [edge for unit in batch for edge in unit.edges])
     job.relinking.writing([node for node, _ in fresh], [each.node for each in known])
     upserts = prepare(fresh, job.shop.embed, job.shop.count) + known
     job.shop.store.write(Changes(upserts=upserts, edges=edges))
@@ -196,7 +197,7 @@ def _maker(source: Source, unit: str) -> str:
     return f"{source.maker}#{unit}"
 
 
-def _parted(
+def parted(
     nodes: Sequence[tuple[Node, str]], shop: Workshop
 ) -> tuple[list[tuple[Node, str]], tuple[PreparedNode, ...]]:
     """The nodes that must be prepared, and those stored as they are, which only tell their unit."""

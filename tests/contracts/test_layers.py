@@ -26,6 +26,7 @@ ASSEMBLY = {
     "assemble",
     "ingest",
     "relink",
+    "writing",
 }
 FACES = {"facades", "faces", "__main__"}
 

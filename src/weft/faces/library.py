@@ -21,8 +21,9 @@ from weft.store import EmbeddedIndex, SqliteStore
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 if TYPE_CHECKING:
-    from weft.ingest import Progress, Report
+    from weft.ingest import Progress, Report, Workshop
     from weft.ports import Source
+    from weft.writing import Written
 
 
 class Weft:
@@ -77,12 +78,39 @@ class Weft:
             raise UnknownName("source", name, self.status().by_source, hint)
         return self._ingest([gone_source(name)], tenant, progress)
 
+    def put(self, nodes: Sequence[Node] = (), edges: Sequence[Edge] = ()) -> "Written":
+        """Store nodes and edges directly; they are linked and found by the next question."""
+        from weft.writing import put
+
+        return put(self._workshop(), nodes, edges)
+
+    def delete(self, *keys: str, tenant: str = DEFAULT_TENANT) -> "Written":
+        """Remove the nodes with these keys; keys that name nothing are left alone."""
+        from weft.writing import delete
+
+        return delete(self._workshop(), [(tenant, key) for key in keys])
+
+    def replace_edges(self, source: str, edges: Sequence[Edge], *, tenant: str = DEFAULT_TENANT) -> "Written":
+        """Make these all the edges that `put` drew from one node; edges of other makers stay."""
+        from weft.writing import replace_edges
+
+        return replace_edges(self._workshop(), tenant, source, edges)
+
+    def share(self, tenant: str, *others: str) -> None:
+        """Declare into which other tenants this tenant's links may lead."""
+        self.store.share(tenant, others)
+
     def _ingest(self, sources: "Sequence[Source]", tenant: str, progress: "Progress | None") -> "Report":
         # Reading and linking are loaded by those who index, so that those who only ask start sooner.
-        from weft.ingest import Workshop, ingest
+        from weft.ingest import ingest
+
+        return ingest(sources, self._workshop(), tenant, progress)
+
+    def _workshop(self) -> "Workshop":
+        from weft.ingest import Workshop
 
         count, _ = counter_for(DEFAULT_ENCODING)
-        return ingest(sources, Workshop(self.store, self._index, self._embed, count), tenant, progress)
+        return Workshop(self.store, self._index, self._embed, count)
 
     def context(
         self,
@@ -172,6 +200,24 @@ class Weft:
                 for source, target, edge in edges
                 if (other := target if source in mine else source) in others
             )
+
+    def nodes(
+        self,
+        *,
+        tenants: Sequence[str] = (DEFAULT_TENANT,),
+        filter: Filter = Filter(),  # noqa: B008  (frozen)
+        after: int = 0,
+        limit: int = 100,
+    ) -> tuple[Node, ...]:
+        """The next nodes by id that pass the filter; ask again after the last one's id for more."""
+        if limit < 1:
+            raise InvalidInput(f"A limit of {limit} lists nothing. Give 1 or more.")
+        with self.store.snapshot(View(tuple(tenants))) as snapshot:
+            if filter.empty:
+                return tuple(row.node for row in snapshot.page_of_nodes(after, limit))
+            ids = snapshot.matching(filter)
+            page = ids[ids > after][:limit].tolist()
+            return tuple(row.node for row in snapshot.nodes(page).values())
 
     def status(self, tenants: Sequence[str] | None = None) -> StoreStatus:
         """Counts and versions."""

@@ -9,9 +9,9 @@ from typing import Any, Final, Self
 import orjson
 
 from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreReadOnly
-from weft.model import View
+from weft.model import Edge, View
 from weft.ports import Changes, NameRow, NodeRow, StoreStatus
-from weft.store import repair
+from weft.store import listing, repair
 from weft.store.connection import (
     ReaderPool,
     connect_reader,
@@ -20,7 +20,9 @@ from weft.store.connection import (
     read_only_message,
     writable,
 )
+from weft.store.listing import ListedEdge, Place
 from weft.store.lock import WriteLock
+from weft.store.numbers import names_by_number
 from weft.store.schema import SCHEMA_VERSION, migrate, version_of
 from weft.store.snapshot import SqliteSnapshot, embedder_of
 from weft.store.statistics import RememberedScans
@@ -120,7 +122,7 @@ class SqliteStore:
     def forget_vectors(self) -> None:
         """Drop all vectors and their embedder, and let the next indexing read and embed everything anew."""
         with self._transaction() as connection:
-            sequence = next_sequence(connection)
+            sequence = next_sequence(connection, names_by_number(connection, "tenants"))
             connection.execute("DELETE FROM meta WHERE name = 'embedder'")
             connection.execute("DELETE FROM vectors")
             connection.execute("DELETE FROM units")
@@ -225,6 +227,28 @@ class SqliteStore:
             " WHERE n.source = ? AND n.unit = ? ORDER BY t.name, n.key", source, unit,
         )  # fmt: skip
         return tuple((tenant, key) for tenant, key in rows)
+
+    def edges_after(
+        self, view: View, after: Place, limit: int, ends: tuple[int | None, int | None] = (None, None)
+    ) -> list[ListedEdge]:
+        """The next edges of a view; `ends` asks for those of one source or target."""
+        with self._reading() as connection:
+            return listing.page_of_edges(connection, visibility_of(connection, view), after, limit, ends)
+
+    def drawn(self, tenant: str, key: str, maker: str) -> tuple[Edge, ...]:
+        """Every edge that a maker drew from one key."""
+        with self._reading() as connection:
+            return listing.drawn_edges(connection, tenant, key, maker)
+
+    def tagged(self, tenant: str, tag: str) -> tuple[str, ...]:
+        """The keys of a tenant's nodes that carry a tag, in order."""
+        with self._reading() as connection:
+            return listing.tagged_keys(connection, tenant, tag)
+
+    def versions(self, view: View) -> tuple[tuple[str, int], ...]:
+        """The number of the last write that touched each tenant of the view; pages stay true until it changes."""
+        with self._reading() as connection:
+            return listing.tenant_versions(connection, visibility_of(connection, view))
 
     def shared(self, tenant: str) -> tuple[str, ...]:
         """The tenants that this tenant's links may point to, by name."""
