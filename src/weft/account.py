@@ -1,6 +1,6 @@
 """The books of a page: a ledger entry for every candidate considered, a citation for every one printed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from weft.budget import Outcome
 from weft.layout import Layout, Refused
@@ -20,7 +20,9 @@ def ledger(outcomes: Sequence[Outcome], layout: Layout) -> tuple[LedgerEntry, ..
     refused = [_refusal(each) for each in layout.refused]
     told = {(entry.tenant, entry.key) for entry in printed}
     # A node dropped in one place but printed in another is told once, as printed.
-    rest = [entry for entry in [*dropped, *refused, *_subjects(layout)] if (entry.tenant, entry.key) not in told]
+    heads, unheard = _subjects(layout, {each.leaf for each in outcomes if each.item is not None})
+    others = [*heads, *dropped, *refused, *unheard]
+    rest = [entry for entry in others if (entry.tenant, entry.key) not in told]
     rest.sort(key=lambda entry: (-entry.score, entry.tenant, entry.key))
     return (*printed, *_first_of_each(rest))
 
@@ -32,11 +34,17 @@ def _first_of_each(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
     return list(seen.values())
 
 
-def _subjects(layout: Layout) -> list[LedgerEntry]:
-    subjects = {id(spot.subject): (spot.subject, spot.section.name) for spot in layout.spots if spot.subject}
-    return [
-        _entry(each, name, Detail.POINTER, 0, "heads its part of the section") for each, name in subjects.values()
-    ]
+def _subjects(layout: Layout, printed: Collection[str]) -> tuple[list[LedgerEntry], list[LedgerEntry]]:
+    """Subjects that a heading names, and those that may have no part with anything printed."""
+    heads, unheard = [], []
+    for spot in layout.spots:
+        if spot.subject is not None and spot.leaf.name in printed:
+            reason = "heads its part of the section"
+            heads.append(_entry(spot.subject, spot.section.name, Detail.POINTER, 0, reason))
+        elif spot.subject is not None:
+            reason = "nothing of its parts is printed"
+            unheard.append(_entry(spot.subject, spot.section.name, Detail.DROPPED, 0, reason))
+    return heads, unheard
 
 
 def _refusal(refused: Refused) -> LedgerEntry:

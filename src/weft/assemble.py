@@ -58,7 +58,9 @@ def _styles(plan: Plan) -> Mapping[str, ItemStyle]:
         fields = plan.lens_named(section.lens).fields
         styles[section.name] = ItemStyle(section.blocks, plan.include_fields, fields, 3)
         for part in section.parts:
-            styles[f"{section.name}/{part.name}"] = ItemStyle(part.blocks, plan.include_fields, fields, 4)
+            styles[f"{section.name}/{part.name}"] = ItemStyle(
+                part.blocks, plan.include_fields, fields, 4, not part.via
+            )
     return styles
 
 

@@ -1,7 +1,7 @@
 """Shares, leftovers and levels of detail: which items go on the page, and how much of each."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from weft.model import Candidate, Detail, Item
@@ -23,7 +23,8 @@ class Leaf:
 
     `openings` are the headings to be printed before its first item, outermost first, as (name, tokens);
     leaves may share them. `cap` is the fraction of the leaf's first budget that one item may cost, and with
-    `relax` gives way in the end when nothing else wants the room.
+    `relax` gives way in the end when nothing else wants the room. `quotes` says that whole items print their
+    text, so that one costs at least its text's tokens.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Leaf:
     relax: bool = False
     pointers: int | None = None
     ladder: tuple[Detail, ...] = ()
+    quotes: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +53,19 @@ class Outcome:
 class _Room:
     """What is left, what is opened, and what is placed so far."""
 
-    left: float
+    budget: float
+    spent: int = 0
     opened: set[str] = field(default_factory=set)
     placed: dict[tuple[str, int], Item] = field(default_factory=dict)
     reasons: dict[tuple[str, int], str] = field(default_factory=dict)
     taken: dict[tuple[str, str], str] = field(default_factory=dict)
     costs: dict[tuple[str, int, Detail], int] = field(default_factory=dict)
     counts: dict[tuple[str, Detail | None], int] = field(default_factory=dict)
+
+    @property
+    def left(self) -> float:
+        """What may still be spent."""
+        return self.budget - self.spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +113,9 @@ def _by_share(leaves: Sequence[Leaf], work: "_Work") -> None:
     for leaf in leaves:
         own = total * leaf.share / shares
         work.first[leaf.name] = own
-        before = work.room.left
+        before = work.room.spent
         for place in range(len(leaf.candidates)):
-            # Without a limit nothing is ever spent of it.
-            spent = before - work.room.left if before < float("inf") else 0.0
-            work.place(leaf, place, own - spent, relaxed=False)
+            work.place(leaf, place, own - (work.room.spent - before), relaxed=False)
 
 
 def _by_relevance(leaves: Sequence[Leaf], work: "_Work") -> None:
@@ -125,19 +131,13 @@ def _by_relevance(leaves: Sequence[Leaf], work: "_Work") -> None:
 
 def _leftovers(leaves: Sequence[Leaf], work: "_Work", *, relaxed: bool) -> bool:
     """Offer what is left to every candidate in turn; whether any took much of it."""
-    before = work.room.left
+    before = work.room.spent
     for leaf in leaves:
         for place in range(len(leaf.candidates)):
             if work.room.left < SMALLEST_ITEM:
                 return False
             work.place(leaf, place, work.room.left, relaxed=relaxed)
-    return before - work.room.left > SMALLEST_EXCERPT
-
-
-def _refusal(turn: _Turn) -> str:
-    if turn.room == float("inf"):
-        return "has nothing that the section prints"
-    return f"no room: {max(int(turn.room), 0)} tokens left{turn.bound}"
+    return work.room.spent - before > SMALLEST_EXCERPT
 
 
 @dataclass(slots=True)
@@ -154,10 +154,10 @@ class _Work:
         """Give a candidate the best level of detail that the room allows, never less than it has."""
         slot = (leaf.name, place)
         current = self.room.placed.get(slot)
-        if (current is not None and current.detail is leaf.ladder[0]) or not self._admitted(leaf, place, current):
+        if (current is not None and _complete(leaf, current)) or not self._admitted(leaf, place, current):
             return
         turn = self._turn(leaf, room, current, relaxed=relaxed)
-        for detail in leaf.ladder:
+        for detail in leaf.ladder if turn.cap >= SMALLEST_ITEM else ():
             if current is not None and not _better(leaf, detail, current):
                 return
             item = self._option(leaf, place, detail, turn)
@@ -168,7 +168,7 @@ class _Work:
                 self._explain(leaf, place, item, turn)
                 return
         if current is None:
-            self.room.reasons[slot] = _refusal(turn)
+            self.room.reasons[slot] = self._why_not(leaf, turn)
 
     def _admitted(self, leaf: Leaf, place: int, current: Item | None) -> bool:
         if current is not None:
@@ -199,8 +199,6 @@ class _Work:
     def _option(self, leaf: Leaf, place: int, detail: Detail, turn: _Turn) -> Item | None:
         """The item at this level if it exists and fits."""
         candidate = leaf.candidates[place]
-        if turn.cap < SMALLEST_ITEM:
-            return None
         if detail is Detail.EXCERPT:
             return self._excerpt(leaf, place, turn)
         if detail is Detail.POINTER and leaf.pointers is not None and self._count(leaf, detail) >= leaf.pointers:
@@ -209,7 +207,7 @@ class _Work:
             return None
         key = (leaf.name, place, detail)
         if key not in self.room.costs:
-            if detail is Detail.WHOLE and candidate.text_tokens is not None and candidate.text_tokens > turn.cap:
+            if leaf.quotes and detail is Detail.WHOLE and (candidate.text_tokens or 0) > turn.cap:
                 return None
             self.room.costs[key] = self.cost(leaf, Item(candidate, detail))
         tokens = self.room.costs[key]
@@ -217,8 +215,11 @@ class _Work:
 
     def _excerpt(self, leaf: Leaf, place: int, turn: _Turn) -> Item | None:
         candidate = leaf.candidates[place]
-        if not candidate.node.text or not SMALLEST_ITEM + SMALLEST_EXCERPT < turn.cap < float("inf"):
+        if not candidate.node.text or turn.cap <= SMALLEST_ITEM + SMALLEST_EXCERPT:
             return None
+        if turn.cap == float("inf"):
+            item = Item(candidate, Detail.EXCERPT, ((0, len(candidate.node.text)),))
+            return replace(item, tokens=self.cost(leaf, item))
         room = int(turn.cap) - self._frame(leaf, place)
         for _ in range(3):
             if room < SMALLEST_EXCERPT:
@@ -244,8 +245,8 @@ class _Work:
         for name, tokens in leaf.openings:
             if name not in self.room.opened:
                 self.room.opened.add(name)
-                self.room.left -= tokens
-        self.room.left -= item.tokens - (current.tokens if current else 0)
+                self.room.spent += tokens
+        self.room.spent += item.tokens - (current.tokens if current else 0)
         self.room.placed[leaf.name, place] = item
         self._tally(leaf, None, 0 if current else 1)
         self._tally(leaf, item.detail, 1)
@@ -261,9 +262,24 @@ class _Work:
     def _explain(self, leaf: Leaf, place: int, item: Item, turn: _Turn) -> None:
         if item.detail is Detail.WHOLE:
             reason = "fits whole"
+        elif item.detail is leaf.ladder[0] or turn.cap == float("inf"):
+            reason = f"fits as {item.detail}, the most that the section prints of it"
         else:
             reason = f"reduced to fit: {max(int(turn.room), 0)} tokens were left{turn.bound}"
         self.room.reasons[leaf.name, place] = reason
+
+    def _why_not(self, leaf: Leaf, turn: _Turn) -> str:
+        if turn.cap == float("inf"):
+            return f"has nothing to print as {' or '.join(leaf.ladder)}"
+        left = f"{max(int(turn.room), 0)} tokens left{turn.bound}"
+        if Detail.POINTER in leaf.ladder and self._count(leaf, Detail.POINTER) == leaf.pointers:
+            return f"no room: {left}, and the section's limit of {leaf.pointers} pointers is reached"
+        return f"no room: {left}"
+
+
+def _complete(leaf: Leaf, item: Item) -> bool:
+    """Whether more room would not show more of it; an excerpt may always grow."""
+    return item.detail is leaf.ladder[0] and item.detail is not Detail.EXCERPT
 
 
 def _summary(candidate: Candidate) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 
 from weft.account import citations
 from weft.budget import Outcome, fit
-from weft.layout import Layout, Spot
+from weft.layout import Layout, Spot, node_slot
 from weft.loading import fill
 from weft.model import Detail, Item, ManifestEntry, Page, PlacedGroup, PlacedSection
 from weft.plan import Plan
@@ -111,17 +111,8 @@ def _title(plan: Plan, frame: Frame) -> str:
     return fill(frame.title, {**plan.values, "question": short})
 
 
-def _footer(plan: Plan, frame: Frame, items: int, sections: int, considered: int) -> str:
-    return fill(
-        frame.footer,
-        {
-            **plan.values,
-            "items": items,
-            "sections": sections,
-            "considered": considered,
-            "left_out": considered - items,
-        },
-    )
+def _footer(plan: Plan, frame: Frame, items: int, sections: int, sources: int) -> str:
+    return fill(frame.footer, {**plan.values, "items": items, "sections": sections, "sources": sources})
 
 
 def _printed_notes(frame: Frame, layout: Layout, warning: tuple[str, ...]) -> tuple[str, ...]:
@@ -178,17 +169,13 @@ def _page(plan: Plan, layout: Layout, frame: Frame, outcomes: Sequence[Outcome],
             items.setdefault(outcome.leaf, []).append(outcome.item)
     sections = _sections(layout, items)
     shown = sum(len(each) for each in items.values())
-    considered = len({(each.candidate.node.tenant, each.candidate.node.key) for each in outcomes}) + len(
-        layout.refused
-    )
+    cited = citations(outcomes)
     return Page(
         title=_title(plan, frame),
         sections=sections,
         notes=_printed_notes(frame, layout, warning),
-        footer=_footer(plan, frame, shown, len(sections), max(considered, shown))
-        if frame.footer and shown
-        else "",
-        sources=citations(outcomes)[: frame.sources],
+        footer=_footer(plan, frame, shown, len(sections), len(cited)) if frame.footer and shown else "",
+        sources=cited[: frame.sources],
     )
 
 
@@ -211,7 +198,7 @@ def _with_part(groups: tuple[PlacedGroup, ...], spot: Spot, items: tuple[Item, .
     if spot.subject is None or spot.part is None:
         return groups
     part = PlacedSection(spot.part.name, spot.part.label, items)
-    if groups and groups[-1].subject.node.key == spot.subject.node.key:
+    if groups and node_slot(groups[-1].subject) == node_slot(spot.subject):
         return (*groups[:-1], replace(groups[-1], parts=(*groups[-1].parts, part)))
     return (*groups, PlacedGroup(spot.subject, (part,)))
 

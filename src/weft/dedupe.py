@@ -46,7 +46,19 @@ def _repeats(members: Sequence[tuple[int, Entry]], rule: Dedupe) -> dict[int, st
 
 
 def _said(node: Node) -> str:
-    return node.text or node.summary or node.title
+    """What a node says: its text, or all the rest, for records that say everything in their fields."""
+    return node.text or "\n".join([node.title, node.summary, *_inside(node.fields)])
+
+
+def _inside(value: Json) -> Iterable[str]:
+    if isinstance(value, Mapping):
+        for name in sorted(value):
+            yield from _inside(value[name])
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _inside(each)
+    elif value is not None:
+        yield str(value)
 
 
 def _same_fields(members: Sequence[tuple[int, Entry]], same: Sequence[str]) -> dict[int, str]:

@@ -13,6 +13,8 @@ _READ: Final = 12_000
 _MARGIN: Final = 1_500
 _GAP_TOKENS: Final = 4
 """What the mark for left-out text costs, at most."""
+_ALONE_TOKENS: Final = 10
+"""A shorter sentence says too little to stand between two gaps."""
 
 
 def excerpt(
@@ -23,9 +25,17 @@ def excerpt(
     if not units or max_tokens <= _GAP_TOKENS:
         return ()
     costs = count.count_many([text[start:end] for start, end in units])
-    chosen = _choose(units, costs, _worth(text, units, focus, weights), max_tokens - _GAP_TOKENS)
-    if not chosen:
-        return _beginning(text, units[_best(text, units, focus, weights)], max_tokens - 2 * _GAP_TOKENS, count)
+    worth = _worth(text, units, focus, weights)
+    chosen = _choose(costs, worth, max_tokens - _GAP_TOKENS)
+    best = max(range(len(units)), key=lambda at: (worth[at], -at))
+    # Sentences that only fit because they are short do not stand for the one that speaks to the question.
+    if not chosen or max(worth[at] for at in chosen) < worth[best] / 2:
+        return _beginning(
+            text,
+            units[best],
+            max_tokens - 2 * _GAP_TOKENS,
+            count,
+        )
     return _joined(text, [units[place] for place in sorted(chosen)])
 
 
@@ -64,20 +74,23 @@ def _gain(sentence: str, weights: Mapping[int, float]) -> float:
     return sum(weights.get(term, 0.0) for term in {term_hash(each) for each in analyze(sentence)})
 
 
-def _best(text: str, units: Sequence[Span], focus: Sequence[Span], weights: Mapping[int, float]) -> int:
-    worth = _worth(text, units, focus, weights)
-    return max(range(len(units)), key=lambda place: (worth[place], -place))
+def _choose(costs: Sequence[int], worth: Sequence[float], room: int) -> set[int]:
+    """Take sentences by worth while they fit, then what stands beside them while that fits.
 
-
-def _choose(units: Sequence[Span], costs: Sequence[int], worth: Sequence[float], room: int) -> set[int]:
-    """Take sentences by worth while they fit; a piece that stands alone also pays for its gap mark."""
+    A piece that stands alone also pays for its gap mark, and must be long enough to be worth one.
+    """
     chosen: set[int] = set()
-    for place in sorted(range(len(units)), key=lambda at: (-worth[at], at)):
-        beside = (place - 1 in chosen) + (place + 1 in chosen)
-        price = costs[place] + 1 + _GAP_TOKENS * (1 - beside)
-        if price <= room:
-            chosen.add(place)
-            room -= price
+    ranked = sorted(range(len(costs)), key=lambda at: (-worth[at], at))
+    grown = True
+    while grown:
+        grown = False
+        for place in ranked:
+            beside = (place - 1 in chosen) + (place + 1 in chosen)
+            price = costs[place] + 1 + _GAP_TOKENS * (1 - beside)
+            if place not in chosen and price <= room and (beside or costs[place] >= _ALONE_TOKENS):
+                chosen.add(place)
+                room -= price
+                grown = True
     return chosen
 
 

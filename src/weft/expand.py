@@ -1,7 +1,8 @@
 """A bounded walk outward from what was found, over typed edges in both directions, that keeps its path."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count, repeat
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,6 +13,9 @@ from weft.profile import Lens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_Hop = tuple[str, float, str]
+"""Edge type, weight and direction."""
 
 _ITERATIONS: Final = 20
 _NEIGHBOURHOOD: Final = 12
@@ -36,21 +40,18 @@ class _Neighbourhood:
     place: dict[int, int] = field(default_factory=dict)
     distance: list[int] = field(default_factory=list)
     parent: list[int] = field(default_factory=list)
-    step: list[tuple[str, float, str]] = field(default_factory=list)
+    step: list[_Hop] = field(default_factory=list)
     edges: "list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]" = field(default_factory=list)
     cut: int = 0
     widest: int = 0
 
-    def meet(self, node: int, distance: int, parent: int, step: tuple[str, float, str]) -> bool:
-        """Number a node if it is new."""
-        if node in self.place:
-            return False
-        self.place[node] = len(self.ids)
-        self.ids.append(node)
-        self.distance.append(distance)
-        self.parent.append(parent)
-        self.step.append(step)
-        return True
+    def meet(self, nodes: Sequence[int], distance: int, parents: Iterable[int], steps: Iterable[_Hop]) -> None:
+        """Number nodes that are new."""
+        self.place.update(zip(nodes, count(len(self.ids)), strict=False))
+        self.ids += nodes
+        self.distance += repeat(distance, len(nodes))
+        self.parent += parents
+        self.step += steps
 
 
 def expand(found: Sequence[Candidate], lens: Lens, snapshot: Snapshot) -> Walked:
@@ -65,9 +66,8 @@ def expand(found: Sequence[Candidate], lens: Lens, snapshot: Snapshot) -> Walked
 
 def _explore(seeds: Sequence[Candidate], lens: Lens, snapshot: Snapshot) -> _Neighbourhood:
     area = _Neighbourhood()
-    for seed in seeds:
-        area.meet(seed.node.id, 0, -1, ("", 1.0, ""))
-    frontier = list(area.ids)
+    frontier = list(dict.fromkeys(seed.node.id for seed in seeds))
+    area.meet(frontier, 0, repeat(-1, len(frontier)), repeat(("", 1.0, ""), len(frontier)))
     most = lens.limit * _NEIGHBOURHOOD
     for depth in range(1, lens.depth + 1):
         if not frontier or len(area.ids) >= most:
@@ -86,15 +86,22 @@ def _hop(area: _Neighbourhood, near: Adjacency, depth: int, lens: Lens, most: in
     owner, neighbour = near.owner[allowed], near.neighbour[allowed]
     types, outward = near.edge_type[allowed], near.outward[allowed]
     weight = weight[allowed]
-    fresh = []
-    for at, node in enumerate(neighbour.tolist()):
-        if node in area.place or len(area.ids) >= most:
-            continue
-        name = near.edge_types[types[at]]
-        step = (name, float(weight[at]), "out" if outward[at] else "in")
-        area.meet(node, depth, area.place[int(owner[at])], step)
-        fresh.append(node)
+    fresh = _first_met(neighbour, area, most)
+    nodes: list[int] = neighbour[fresh].tolist()
+    names = map(near.edge_types.__getitem__, types[fresh].tolist())
+    ways = map(("in", "out").__getitem__, outward[fresh].tolist())
+    steps = zip(names, weight[fresh].tolist(), ways, strict=True)
+    area.meet(nodes, depth, [area.place[each] for each in owner[fresh].tolist()], steps)
     _keep_edges(area, near, owner, neighbour, weight, lens)
+    return nodes
+
+
+def _first_met(neighbour: "NDArray[np.int64]", area: _Neighbourhood, most: int) -> "NDArray[np.int64]":
+    """Where each node that is new stands for the first time, as many as there is room for."""
+    known = np.fromiter(map(area.place.__contains__, neighbour.tolist()), dtype=bool, count=len(neighbour))
+    places = np.flatnonzero(~known)
+    _, first = np.unique(neighbour[places], return_index=True)
+    fresh: NDArray[np.int64] = places[np.sort(first)][: max(most - len(area.ids), 0)]
     return fresh
 
 
@@ -119,18 +126,22 @@ def _keep_edges(
     lens: Lens,
 ) -> None:
     """Remember the edges with the chance to take each: a hub passes little on to any one neighbour."""
-    known = np.array([node in area.place for node in neighbour.tolist()], dtype=bool)
+    start, end = (_places(nodes, area) for nodes in (owner, neighbour))
+    known = end >= 0
     if not known.any():
         return
-    start = np.array([area.place[node] for node in owner.tolist()], dtype=np.int64)
     total = np.bincount(start, weights=weight, minlength=len(area.ids))
     shown = np.bincount(start, minlength=len(area.ids))
     for node, degree in near.degree.items():
         place = area.place[node]
-        if place < len(total) and shown[place] and degree > shown[place]:
-            total[place] *= min(degree, 1_000_000) / shown[place] if degree > lens.fan_out else 1.0
-    end = np.array([area.place[node] for node in neighbour[known].tolist()], dtype=np.int64)
-    area.edges.append((start[known], end, weight[known] / total[start[known]]))
+        if degree > lens.fan_out and degree > shown[place] > 0:
+            total[place] *= min(degree, 1_000_000) / shown[place]
+    area.edges.append((start[known], end[known], weight[known] / total[start[known]]))
+
+
+def _places(nodes: "NDArray[np.int64]", area: _Neighbourhood) -> "NDArray[np.int64]":
+    """The numbers of some nodes, -1 for those that were not met."""
+    return np.fromiter(map(area.place.get, nodes.tolist(), repeat(-1)), dtype=np.int64, count=len(nodes))
 
 
 def _pagerank(seeds: Sequence[Candidate], area: _Neighbourhood, lens: Lens) -> "NDArray[np.float64]":
@@ -161,13 +172,16 @@ def _breadth(area: _Neighbourhood) -> "NDArray[np.float64]":
 def _collect(
     found: Sequence[Candidate], area: _Neighbourhood, scores: "NDArray[np.float64]", lens: Lens, snapshot: Snapshot
 ) -> Walked:
-    known = {each.node.id for each in found}
+    known = {each.node.id: each.node.key for each in found}
     walk = dict(zip(area.ids, scores.tolist(), strict=True))
     ahead = [place for place, node in enumerate(area.ids) if node not in known]
-    ahead.sort(key=lambda place: (-scores[place], place))
-    stored = snapshot.nodes([area.ids[place] for place in ahead[: lens.limit]] + _inner(area, ahead[: lens.limit]))
-    names = {each.node.id: each.node.key for each in found} | {node: row.node.key for node, row in stored.items()}
-    kept = [place for place in ahead[: lens.limit] if area.ids[place] in stored]
+    best = [ahead[at] for at in np.argsort(-scores[ahead], kind="stable")[: lens.limit].tolist()]
+    wanted = [area.ids[place] for place in best]
+    stored = snapshot.nodes(
+        list(dict.fromkeys([*wanted, *(each for each in _inner(area, best) if each not in known)]))
+    )
+    names = known | {node: row.node.key for node, row in stored.items()}
+    kept = [place for place in best if area.ids[place] in stored]
     roots = {each.node.id: each.probe for each in found}
     reached = tuple(_reached(place, area, stored, names, roots, float(scores[place])) for place in kept)
     started = tuple(
@@ -220,8 +234,8 @@ def _notes(area: _Neighbourhood, lens: Lens, ahead: int) -> tuple[str, ...]:
     notes = []
     if area.cut:
         notes.append(
-            f"{area.cut} nodes have more than {lens.fan_out} links (the widest {area.widest}); "
-            f"only the strongest {lens.fan_out} of each were followed."
+            f"{area.cut} {'node has' if area.cut == 1 else 'nodes have'} more than {lens.fan_out} links "
+            f"(at most {area.widest}); only the strongest {lens.fan_out} of each were followed."
         )
     if ahead > lens.limit:
         notes.append(f"The walk reached {ahead} nodes; the {lens.limit} nearest were considered.")

@@ -1,13 +1,13 @@
 """All candidates of a request: every probe asked, every start found, walked from and related to the question."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from weft.expand import expand
 from weft.loading import fill
-from weft.model import Candidate
+from weft.model import Candidate, Node
 from weft.plan import Plan, passes, probe_filter
-from weft.ports import Embedder, Index, Snapshot
+from weft.ports import Embedder, Index, NodeRow, Snapshot
 from weft.profile import Lens, Probe
 from weft.retrieve import Found, Query, Scale, begin, relate, search, understand
 
@@ -42,7 +42,9 @@ def gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
     query = understand(question, desk.snapshot, desk.embed)
     found = _probe_all(plan, query, desk) if plan.request.candidates is None and _searches(plan) else []
     observe("retrieve")
-    entered = _merge([*started, *_foreign(plan), *(each for one in found for each in one.candidates)], plan)
+    entered = _merge(
+        [*started, *_foreign(plan, desk.snapshot), *(each for one in found for each in one.candidates)], plan
+    )
     walked = [expand(part, lens, desk.snapshot) for lens, part in _by_lens(entered, plan)]
     reached = [each for one in walked for each in one.candidates]
     observe("expand")
@@ -86,13 +88,27 @@ def _query_of(probe: Probe, plan: Plan, query: Query, desk: Desk) -> Query:
     return query if text == query.text else understand(text, desk.snapshot, desk.embed)
 
 
-def _foreign(plan: Plan) -> tuple[Candidate, ...]:
-    """Candidates the caller brought, with their given score as relevance."""
+def _foreign(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
+    """Candidates the caller brought and the filter lets pass, with their given score as relevance."""
+    brought = [each for each in plan.request.candidates or () if passes(each.node, plan.request.filter)]
+    stored = snapshot.nodes(sorted({each.node.id for each in brought if each.node.id}))
     first = plan.profile.probes[0].name
     return tuple(
-        replace(each, probe=each.probe or first, parts={"relevance": each.score, **each.parts}, root=each.node.key)
-        for each in plan.request.candidates or ()
+        replace(
+            each,
+            node=each.node if _is_ours(each.node, stored) else replace(each.node, id=0),
+            probe=each.probe or first,
+            parts={"relevance": each.score, **each.parts},
+            root=each.node.key,
+        )
+        for each in brought
     )
+
+
+def _is_ours(node: Node, stored: Mapping[int, NodeRow]) -> bool:
+    """Whether an id that came from outside is this store's id for the node, and not another store's."""
+    row = stored.get(node.id)
+    return row is not None and (row.node.tenant, row.node.key) == (node.tenant, node.key)
 
 
 def _merge(candidates: Sequence[Candidate], plan: Plan) -> tuple[Candidate, ...]:

@@ -1,13 +1,13 @@
 """Sources into the store: only what changed is read, prepared and written; then links and the search index."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from weft.errors import SourceError
-from weft.model import DEFAULT_TENANT, EdgeSet, Node
+from weft.model import DEFAULT_TENANT, Edge, EdgeSet, Node
 from weft.ports import Changes, Embedder, Index, PreparedNode, Problem, Source, Store, TokenCounter, Unit
-from weft.prepare import content_hash, prepare
+from weft.prepare import PREPARATION, content_hash, prepare
 from weft.relink import Relinking, declare_shared
 
 Progress = Callable[[str, int, int | None], None]
@@ -17,6 +17,8 @@ _BATCH: Final = 1_000
 _CATCH_UP: Final = 50_000
 _PLACE: Final = ""
 """The unit under which a source's place is remembered: no file has this name."""
+_WRITTEN: Final = "written, but not linked"
+"""The stamp of a unit until the run that wrote it is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,23 +112,28 @@ class _Job:
 def _ingest_source(source: Source, job: _Job) -> None:
     known = job.shop.store.units(job.tenant, source.name)
     _check_place(source, known.pop(_PLACE, None))
-    present = dict(source.units())
+    present = {name: _stamp(stamp, source, job.shop) for name, stamp in source.units()}
     changed = [name for name, stamp in present.items() if known.get(name) != stamp]
     job.tally.units += len(present)
     job.tally.units_changed += len(changed)
-    _forget(source, sorted(known.keys() - present.keys()), job)
     held: dict[str, set[tuple[str, str]]] = {}
     for batch in _batches(source, changed):
         readable = [unit for unit in batch if unit.stamp]
         job.tally.problems += [problem for unit in batch for problem in unit.problems]
-        _write(source, readable, job)
+        _write(source, readable, job, {job.owned(name) for name, stamp in known.items() if stamp == _WRITTEN})
         held |= {unit.name: {(node.tenant, node.key) for node in unit.nodes} for unit in readable}
         job.tell(f"reading {source.name}", len(held), len(changed))
         _keep_up(job)
     _remove_gone(source, held, job)
+    _forget(source, sorted(known.keys() - present.keys()), job)
     # Stamps are written at the very end: what is stored but not yet linked is looked at again if interrupted.
     job.tally.stamps += [(job.tenant, source.name, name, present[name]) for name in held]
     job.tally.stamps.append((job.tenant, source.name, _PLACE, source.identity()))
+
+
+def _stamp(stamp: str, source: Source, shop: Workshop) -> str:
+    """A unit is read again when it changed, and also when it would be understood or prepared differently."""
+    return " ".join([stamp, source.maker, PREPARATION, shop.embed.name if shop.embed is not None else ""])
 
 
 def _check_place(source: Source, remembered: str | None) -> None:
@@ -175,26 +182,34 @@ def _batches(source: Source, changed: Sequence[str]) -> Iterator[list[Unit]]:
         yield batch
 
 
-def _write(source: Source, batch: Sequence[Unit], job: _Job) -> None:
+def _write(source: Source, batch: Sequence[Unit], job: _Job, unlinked: Collection[str]) -> None:
+    """Write the changed nodes; those of `unlinked` units were written by a run that could not link them."""
     nodes = {(node.tenant, node.key): (node, job.owned(unit.name)) for unit in batch for node in unit.nodes}
     fresh, known = parted(list(nodes.values()), job.shop)
-    edges = tuple(
-        EdgeSet(_maker(source, unit.name), owner, tuple(edge for edge in unit.edges if edge.tenant == owner))
-        for unit in batch
-        for owner in sorted({job.tenant, *(edge.tenant for edge in unit.edges)})
-    )
+    edges = tuple(each for unit in batch for each in _edge_sets(source, unit.name, unit.edges, job))
     declare_shared(job.shop.store, [edge for unit in batch for edge in unit.edges])
     job.relinking.writing([node for node, _ in fresh], [each.node for each in known])
+    job.relinking.naming([each.node for each in known if each.unit in unlinked])
     upserts = prepare(fresh, job.shop.embed, job.shop.count) + known
-    job.shop.store.write(Changes(upserts=upserts, edges=edges))
+    written = tuple((job.tenant, source.name, unit.name, _WRITTEN) for unit in batch)
+    job.shop.store.write(Changes(upserts=upserts, edges=edges, units=written))
     job.tally.written += len(fresh)
     job.tally.since_catch_up += len(fresh)
     job.tally.unchanged += len(known)
 
 
-def _maker(source: Source, unit: str) -> str:
-    """Edges are remembered by unit, so that reading one file again replaces only what that file said."""
-    return f"{source.maker}#{unit}"
+def _edge_sets(source: Source, unit: str, edges: Sequence[Edge], job: _Job) -> tuple[EdgeSet, ...]:
+    """A unit's edges by the tenant they start in, and nothing wherever it had drawn some before.
+
+    Edges are remembered by unit, so that reading one file again replaces only what that file said, in whatever
+    tenant and by whatever version of the source.
+    """
+    name, _, version = source.maker.rpartition("@")
+    drawer = f"{name}#{job.owned(unit)}@"
+    drawn: dict[tuple[str, str], list[Edge]] = {each: [] for each in job.shop.store.drawn(drawer)}
+    for edge in edges:
+        drawn.setdefault((drawer + version, edge.tenant), []).append(edge)
+    return tuple(EdgeSet(maker, tenant, tuple(mine)) for (maker, tenant), mine in drawn.items())
 
 
 def parted(
@@ -220,6 +235,5 @@ def _forget(source: Source, units: Sequence[str], job: _Job) -> None:
     """Remove what units that no longer exist had brought."""
     for unit in units:
         gone = job.shop.store.unit_keys(source.name, job.owned(unit))
-        owners = sorted({job.tenant, *(owner for owner, _ in gone)})
-        _remove(gone, tuple(EdgeSet(_maker(source, unit), owner, ()) for owner in owners), job)
+        _remove(gone, _edge_sets(source, unit, (), job), job)
         job.tally.stamps.append((job.tenant, source.name, unit, ""))

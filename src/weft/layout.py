@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 from weft.budget import Leaf
 from weft.dedupe import Entry, dedupe
@@ -10,10 +11,12 @@ from weft.gather import Desk, Gathered
 from weft.loading import fill
 from weft.model import Candidate, Detail
 from weft.plan import Plan
-from weft.profile import Order, Part, Section
+from weft.profile import Block, Order, Part, Section
 from weft.retrieve import Scale, relate
 from weft.score import score
 from weft.subjects import SubjectPart, parts_of
+
+_QUOTING: Final = frozenset({"text", "code", "bullet"})
 
 Opening = Callable[[str, "str | Candidate"], int]
 """The kind of heading (section, group or part) and its words or subject, to its cost in tokens."""
@@ -110,9 +113,9 @@ def _reached(section: Section, candidate: Candidate) -> bool:
 def _without_repeats(
     plan: Plan, ranked: dict[str, tuple[Candidate, ...]]
 ) -> tuple[dict[str, tuple[Candidate, ...]], list[Refused]]:
-    """Drop repeats by each section's rule; entries are compared best first over the whole page."""
+    """Drop repeats by each section's rule, best first over the whole page; what was asked for by name stays."""
     entries = [Entry(name, each) for name, members in ranked.items() for each in members]
-    entries.sort(key=lambda entry: -entry.candidate.score)
+    entries.sort(key=lambda entry: ("start" not in entry.candidate.parts, -entry.candidate.score))
     repeated = dedupe(entries, plan.profile.dedupe)
     for section in plan.sections():
         if section.dedupe is not None:
@@ -138,8 +141,17 @@ def _section_spot(plan: Plan, section: Section, candidates: tuple[Candidate, ...
         relax=section.relax,
         pointers=section.pointers,
         ladder=_ladder(plan, section.detail),
+        quotes=_quotes(section.blocks),
     )
     return Spot(leaf, section, heading)
+
+
+def _quotes(blocks: Sequence[Block]) -> bool:
+    """Whether items print their text without a limit of their own."""
+    return any(
+        each.limit is None and not each.fields and (each.block in _QUOTING or "{text}" in each.form)
+        for each in blocks
+    )
 
 
 def _ladder(plan: Plan, detail: tuple[Detail, ...]) -> tuple[Detail, ...]:
@@ -165,15 +177,20 @@ def _subject_spots(
         related = relate(filled.candidates, gathered.query, Scale(), plan.profile.fusion, desk.snapshot)
         rule = section.score or plan.profile.score
         ranked = score(related, rule, plan.lens_named(section.lens), now, absent) if filled.part.via else related
-        share = shares[filled.subject.node.key] * filled.part.share / sum(part.share for part in section.parts)
+        share = shares[node_slot(filled.subject)] * filled.part.share / sum(part.share for part in section.parts)
         spots.append(_part_spot(plan, section, replace(filled, candidates=ranked), (heading, share), opening))
     return spots
 
 
-def _subject_shares(section: Section, subjects: Sequence[Candidate]) -> dict[str, float]:
+def node_slot(candidate: Candidate) -> tuple[str, str]:
+    """What tells a candidate's node from all others: a key alone may exist in several tenants."""
+    return candidate.node.tenant, candidate.node.key
+
+
+def _subject_shares(section: Section, subjects: Sequence[Candidate]) -> dict[tuple[str, str], float]:
     """Each subject's part of the section's share: equal, or by 1 + importance."""
     by_importance = section.for_each is not None and section.for_each.split == "importance"
-    weight = {each.node.key: 1.0 + (each.node.importance if by_importance else 0.0) for each in subjects}
+    weight = {node_slot(each): 1.0 + (each.node.importance if by_importance else 0.0) for each in subjects}
     total = sum(weight.values())
     return {key: section.share * each / total for key, each in weight.items()}
 
@@ -183,7 +200,7 @@ def _part_spot(
 ) -> Spot:
     heading, share = placed
     subject, part = filled.subject, filled.part
-    group = f"{section.name}/{subject.node.key}"
+    group = "/".join([section.name, *node_slot(subject)])
     leaf = Leaf(
         name=f"{group}/{part.name}",
         candidates=filled.candidates,
@@ -198,5 +215,6 @@ def _part_spot(
         relax=section.relax,
         pointers=section.pointers,
         ladder=_ladder(plan, part.detail),
+        quotes=_quotes(part.blocks),
     )
     return Spot(leaf, section, heading, subject, part)

@@ -95,10 +95,17 @@ def passes(node: Node, filter: Filter) -> bool:
         (not filter.kinds or node.kind in filter.kinds)
         and all(tag in node.tags for tag in filter.tags)
         and (not filter.sources or node.origin.source in filter.sources)
-        and all(str(node.fields.get(name)) == value for name, value in filter.where)
+        and all(_scalar(node.fields.get(name)) == value for name, value in filter.where)
         and _in_time(node, filter)
         and _in_sequence(node, filter)
     )
+
+
+def _scalar(value: Json) -> str | None:
+    """A field's value as filters write it; lists, mappings and nothing equal no value."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int | float) else None
 
 
 def _in_time(node: Node, filter: Filter) -> bool:

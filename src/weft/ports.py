@@ -329,6 +329,10 @@ class Store(Protocol):
         """(tenant, key) of the nodes a unit brought; units are named `<owning tenant>/<unit>` on nodes."""
         ...
 
+    def drawn(self, beginning: str) -> tuple[tuple[str, str], ...]:
+        """(maker, tenant) of all edges whose maker's name begins so."""
+        ...
+
     def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
         """All nodes of a tenant in id order, without holding a transaction open for the writer."""
         ...

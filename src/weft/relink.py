@@ -31,9 +31,12 @@ class Relinking:
         for node in (*fresh, *known):
             self.texts.setdefault(node.tenant, {})[node.key] = None
         before = self._names(fresh)
-        for node in fresh:
-            if before.get((node.tenant, node.key)) != _names(node):
-                self.named.setdefault(node.tenant, {})[node.key] = None
+        self.naming([node for node in fresh if before.get((node.tenant, node.key)) != _names(node)])
+
+    def naming(self, nodes: Sequence[Node]) -> None:
+        """Look the nodes' names up in older texts, although they are not new."""
+        for node in nodes:
+            self.named.setdefault(node.tenant, {})[node.key] = None
 
     def removing(self, gone: Sequence[tuple[str, str]]) -> None:
         """Call before nodes are removed: a name they shared with others weighs more for those afterwards."""

@@ -133,9 +133,9 @@ class _Pool:
     """Passages with their calibrated scores, and the places of each node's passages."""
 
     rows: Sequence[PassageRow]
-    relevance: "Floats"
-    lexical: "Floats"
-    cosine: "Floats"
+    relevance: Sequence[float]
+    lexical: Sequence[float]
+    cosine: Sequence[float]
     places: Mapping[int, list[int]]
 
     @classmethod
@@ -145,25 +145,33 @@ class _Pool:
         places: dict[int, list[int]] = {}
         for place, row in enumerate(rows):
             places.setdefault(row.node_id, []).append(place)
-        return cls(rows, scale.relevance(score, cosine, fusion), scale.lexical(score), cosine, places)
+        # Plain lists, because most nodes have one passage, for which an array is slower than a look-up.
+        relevance, lexical = scale.relevance(score, cosine, fusion).tolist(), scale.lexical(score).tolist()
+        return cls(rows, relevance, lexical, cosine.tolist(), places)
+
+    def best(self, node: int) -> float:
+        """The relevance of a node's best passage."""
+        return max([self.relevance[place] for place in self.places[node]])
 
     def signals(self, node: int) -> dict[str, float]:
         """The best of each score over a node's passages."""
         places = self.places[node]
         return {
-            "relevance": float(self.relevance[places].max()),
-            "lexical": round(float(self.lexical[places].max()), 9),
-            "semantic": max(0.0, float(self.cosine[places].max())),
+            "relevance": self.best(node),
+            "lexical": round(max([self.lexical[place] for place in places]), 9),
+            "semantic": max(0.0, *[self.cosine[place] for place in places]),
         }
 
     def spans(self, node: int) -> tuple[tuple[int, int], ...]:
         """Where a node's best passages stand in its text."""
-        ordered = sorted(self.places[node], key=lambda at: (-self.relevance[at], self.rows[at].passage.ordinal))
-        return tuple((self.rows[at].passage.start, self.rows[at].passage.end) for at in ordered[:_SPANS])
+        places = self.places[node]
+        if len(places) > 1:
+            places = sorted(places, key=lambda at: (-self.relevance[at], self.rows[at].passage.ordinal))
+        return tuple([(self.rows[at].passage.start, self.rows[at].passage.end) for at in places[:_SPANS]])
 
 
 def _rank(pool: _Pool, probe: Probe, near: Collection[int], snapshot: Snapshot) -> tuple[Candidate, ...]:
-    best = {node: float(pool.relevance[places].max()) for node, places in pool.places.items()}
+    best = {node: pool.best(node) for node in pool.places}
     cut = sorted(best.values(), reverse=True)[: probe.limit]
     # Everything that ties with the last one is loaded, so that the cut falls by key and not by chance.
     kept = [node for node, value in best.items() if value >= cut[-1] and value > 0]
@@ -231,9 +239,11 @@ def relate(
     if scale == Scale():
         scale = Scale(float(score.max(initial=0.0)), 0.0, float(cosine.max(initial=0.0)))
     pool = _Pool.of(rows, score, cosine, scale, fusion)
-    return tuple(
-        replace(each, parts={**each.parts, **pool.signals(each.node.id)}, spans=pool.spans(each.node.id))
-        if "relevance" not in each.parts and each.node.id in pool.places
-        else each
-        for each in candidates
-    )
+    return tuple([_related(each, pool) for each in candidates])
+
+
+def _related(candidate: Candidate, pool: _Pool) -> Candidate:
+    node = candidate.node.id
+    if "relevance" in candidate.parts or node not in pool.places:
+        return candidate
+    return replace(candidate, parts={**candidate.parts, **pool.signals(node)}, spans=pool.spans(node))

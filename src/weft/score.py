@@ -37,7 +37,7 @@ def _order(candidate: Candidate, start_first: bool) -> tuple[bool, float, str, s
 def _scored(
     candidate: Candidate, rule: Score, weights: Mapping[str, float], lens: Lens, now: datetime
 ) -> Candidate:
-    used = {name: _signal(name, candidate, rule, now) for name in dict.fromkeys([*weights, *rule.boosts])}
+    used = {name: _signal(name, candidate, rule, now) for name in (*weights, *rule.boosts)}
     if rule.combine == "product":
         base = prod(used[name] ** weight for name, weight in weights.items())
     else:
@@ -52,6 +52,8 @@ def _scored(
 
 def _raised(candidate: Candidate, lens: Lens) -> float:
     """What the lens multiplies this candidate's score by."""
+    if not lens.raise_tags and not lens.raise_kinds:
+        return 1.0
     by_tag = [lens.raise_tags[tag] for tag in candidate.node.tags if tag in lens.raise_tags]
     return lens.raise_kinds.get(candidate.node.kind, 1.0) * max(by_tag, default=1.0)
 

@@ -1,6 +1,7 @@
 """A small fingerprint of a text, from which near-duplicates are found without comparing all pairs."""
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -10,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _VALUES: Final = 32
-_ROWS_PER_BAND: Final = 2
+"""Two neighbouring values are a band: texts that share none of the sixteen are not compared."""
 _COMPARED: Final = 4000
 _LIKELY: Final = 0.35
 _SHORT: Final = 16
@@ -30,7 +31,7 @@ def sketch(words: Sequence[int]) -> bytes:
     if not len(words):
         return b""
     hashed = np.array(words, dtype=np.uint64)
-    shingles = np.unique(hashed if len(hashed) < _SHORT else (hashed[:-1] << np.uint64(32)) | hashed[1:])
+    shingles = hashed if len(hashed) < _SHORT else (hashed[:-1] << np.uint64(32)) | hashed[1:]
     spread = shingles[:, None] * _MULTIPLY + _ADD
     smallest: bytes = (spread.min(axis=0) >> np.uint64(32)).astype("<u4").tobytes()
     return smallest
@@ -38,18 +39,26 @@ def sketch(words: Sequence[int]) -> bytes:
 
 def likely_pairs(sketches: Sequence[bytes]) -> Iterator[tuple[int, int]]:
     """Pairs (earlier, later) of places whose sketches share a band and agree in enough values."""
-    values = [np.frombuffer(each, dtype="<u4") for each in sketches]
-    bands: dict[tuple[int, bytes], list[int]] = {}
-    width = 4 * _ROWS_PER_BAND
-    for place, each in enumerate(sketches):
-        near: set[int] = set()
-        for start in range(0, len(each), width):
-            members = bands.setdefault((start, each[start : start + width]), [])
-            near.update(members)
-            members.append(place)
-        for other in sorted(near):
-            if float(np.mean(values[other] == values[place])) >= _LIKELY:
-                yield other, place
+    places = [place for place, each in enumerate(sketches) if len(each) == 4 * _VALUES]
+    values = np.frombuffer(b"".join([sketches[place] for place in places]), dtype="<u4").reshape(-1, _VALUES)
+    pairs = _sharing_a_band(values)
+    agreeing = (values[pairs[:, 0]] == values[pairs[:, 1]]).mean(axis=1) >= _LIKELY
+    for earlier, later in pairs[agreeing].tolist():
+        yield places[earlier], places[later]
+
+
+def _sharing_a_band(values: "NDArray[np.uint32]") -> "NDArray[np.int64]":
+    """Pairs of rows with an equal band, by the later row, then the earlier."""
+    found: set[tuple[int, int]] = set()
+    for band in np.ascontiguousarray(values).view("<u8").T:
+        order = np.argsort(band, kind="stable")
+        repeats = np.flatnonzero(band[order[1:]] == band[order[:-1]])
+        runs: dict[int, list[int]] = {}
+        for first, second in zip(order[repeats].tolist(), order[repeats + 1].tolist(), strict=True):
+            runs.setdefault(int(band[first]), [first]).append(second)
+        found.update(pair for run in runs.values() for pair in combinations(run, 2))
+    ordered = sorted(found, key=lambda pair: (pair[1], pair[0]))
+    return np.array(ordered, dtype=np.int64).reshape(-1, 2)
 
 
 def similarity(left: str, right: str) -> float:

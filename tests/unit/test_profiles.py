@@ -186,9 +186,9 @@ def test_notes_fall_back_to_names_and_types_below_500_tokens() -> None:
     (notes,) = profile.sections
     assert [(block.block, block.label) for block in notes.blocks] == [
         ("title", "kind"),
+        ("path", ""),
         ("fields", ""),
         ("text", ""),
-        ("path", ""),
     ]
 
 
@@ -200,7 +200,7 @@ def test_workspace_selects_by_relevance_and_prints_in_groups() -> None:
     assert (profile.select, profile.frame.separator, profile.frame.sources) == ("relevance", True, 10)
     assert table(profile, "name", "heading", "kinds") == [
         ("code", "Relevant Code", ("function", "method", "class", "interface", "type", "file", "module")),
-        ("documentation", "Related Documentation", ("document", "section", "requirement", "feature")),
+        ("documentation", "Related Documentation", ("document", "note", "section", "requirement", "feature")),
         ("conversation", "Previous Conversations", ("session", "message", "decision")),
         ("other", "Other Context", ()),
     ]
@@ -243,7 +243,7 @@ def test_learning_prints_items_in_the_documented_forms() -> None:
         "experiences": [
             "**Experience**: {domain} | {strategy}",
             "fields",
-            "- **Outcome**: {outcome_status} - {outcome_result}",
+            "- **Outcome**: {outcome_status}[[ - {outcome_result}]]",
             "fields",
         ],
         "values": ["**Value** ({axis}, cluster size: {cluster_size}):", "text"],

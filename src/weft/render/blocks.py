@@ -1,6 +1,7 @@
 """The blocks of a profile, applied to one item."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from weft.model import Detail, Item, Json, Node
@@ -30,7 +31,11 @@ def pieces_of(item: Item, style: ItemStyle, dialect: Dialect) -> list[Piece]:
     for block in style.blocks:
         if item.detail is Detail.SUMMARY and block.block in _LEFT_OUT_OF_SUMMARIES:
             continue
-        piece = _line(item, block, dialect) if block.block == "line" else _MAKERS[block.block](item, block, style)
+        piece = (
+            _line(item, block, style, dialect)
+            if block.block == "line"
+            else _MAKERS[block.block](item, block, style)
+        )
         if piece is not None:
             pieces.append(piece)
     return pieces
@@ -41,12 +46,12 @@ def _title(item: Item, block: Block, style: ItemStyle) -> Piece:
     return Title(name_of(node), one_line(node.kind).upper() if block.label == "kind" else "")
 
 
-def _line(item: Item, block: Block, dialect: Dialect) -> Piece | None:
+def _line(item: Item, block: Block, style: ItemStyle, dialect: Dialect) -> Piece | None:
     """A filled-in form; where it names {text}, that is the body at the item's detail."""
     node = item.candidate.node
     lead, text, tail = _form(block, dialect).partition("{text}")
     before, after = filled(lead, node, dialect), filled(tail, node, dialect)
-    body = body_of(item, limit=block.limit) if text else None
+    body = body_of(item, limit=block.limit, titled=style.titled) if text else None
     asked = before.asked + after.asked + bool(text)
     if asked and not (before.found or after.found or body):
         return None
@@ -77,16 +82,19 @@ def _text(item: Item, block: Block, style: ItemStyle) -> Piece | None:
 
 
 def _code(item: Item, block: Block, style: ItemStyle) -> Piece | None:
-    return _body(item, block, style, code=True)
+    """The text as code; with `fields`, those of them that the node has stand for it."""
+    told = [words for name in block.fields if isinstance(words := value_of(item.candidate.node, name), str)]
+    body = text_run("\n".join(told)) if item.detail is not Detail.SUMMARY else None
+    return Prose("code", replace(body, code=True)) if body else _body(item, block, style, code=True)
 
 
 def _bullet(item: Item, block: Block, style: ItemStyle) -> Piece | None:
-    body = body_of(item, limit=block.limit)
+    body = body_of(item, limit=block.limit, titled=style.titled)
     return Prose("bullet", body) if body else None
 
 
 def _body(item: Item, block: Block, style: ItemStyle, code: bool) -> Piece | None:
-    body = body_of(item, code, block.limit)
+    body = body_of(item, code, block.limit, style.titled)
     if body is None or (_is_summary(item, body) and any(other.block == "summary" for other in style.blocks)):
         return None
     return Prose("code" if body.code else "text", body)

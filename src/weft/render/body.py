@@ -36,16 +36,29 @@ class Body:
     code: bool = False
 
 
-def body_of(item: Item, code: bool = False, limit: int | None = None) -> Body | None:
-    """What the item's detail shows of its node, at most `limit` characters, or None when there is nothing."""
+def body_of(item: Item, code: bool = False, limit: int | None = None, titled: bool = False) -> Body | None:
+    """What the item's detail shows of its node, at most `limit` characters, or None when there is nothing.
+
+    Where the name stands above already (`titled`), a text that begins with it is shown from the next line on.
+    """
     node = item.candidate.node
     if item.detail is Detail.SUMMARY and not item.spans:
         return _summary(node, code)
     if item.detail is Detail.WHOLE:
-        return _quoted(node, (_trimmed(0, len(node.text), node.text),), code, limit)
+        first = _below_title(node) if titled else 0
+        return _quoted(node, [_trimmed(first, len(node.text), node.text)], (first, code, limit))
     if not item.spans:
         return None
-    return _quoted(node, _joined(item.spans, node.text), code, limit)
+    first = _below_title(node) if titled else 0
+    return _quoted(node, _joined(item.spans, node.text, first), (first, code, limit))
+
+
+def _below_title(node: Node) -> int:
+    """Where the text goes on after a first line that only repeats the title."""
+    start = len(node.text) - len(node.text.lstrip())
+    end = node.text.find("\n", start)
+    told = node.text[start : end if end >= 0 else len(node.text)].strip().strip("#").strip()
+    return end + 1 if end >= 0 and told and told == node.title.strip() else 0
 
 
 def quoted_lines(node: Node, run: Run, text: str) -> list[Line]:
@@ -77,7 +90,8 @@ def _summary(node: Node, code: bool) -> Body | None:
     return text_run(node.summary)
 
 
-def _quoted(node: Node, spans: Sequence[Span], code: bool, limit: int | None) -> Body | None:
+def _quoted(node: Node, spans: Sequence[Span], manner: tuple[int, bool, int | None]) -> Body | None:
+    first, code, limit = manner
     text, origin = node.text, node.origin
     line = origin.first_line if origin.file and origin.first_line is not None else 1
     counted = 0
@@ -90,7 +104,7 @@ def _quoted(node: Node, spans: Sequence[Span], code: bool, limit: int | None) ->
     runs = [run for run in runs if run.text]
     if not runs:
         return None
-    return Body(tuple(runs), bool(text[: shown[0][0]].strip()), bool(text[shown[-1][1] :].strip()), code)
+    return Body(tuple(runs), bool(text[first : shown[0][0]].strip()), bool(text[shown[-1][1] :].strip()), code)
 
 
 def _run(raw: str, line: int) -> Run:
@@ -104,10 +118,10 @@ def _run(raw: str, line: int) -> Run:
     return Run(text[start:end], "\n".join(stored), line + skipped)
 
 
-def _joined(spans: Iterable[Span], text: str) -> list[Span]:
-    """The spans in order, without blank lines around them; those with only white space between become one."""
+def _joined(spans: Iterable[Span], text: str, first: int) -> list[Span]:
+    """The spans from `first` on, in order, without blank lines around them; those that touch become one."""
     joined: list[Span] = []
-    for start, end in sorted((max(0, start), min(end, len(text))) for start, end in spans):
+    for start, end in sorted((max(first, start), min(end, len(text))) for start, end in spans):
         if joined and (start <= joined[-1][1] or not text[joined[-1][1] : start].strip()):
             joined[-1] = (joined[-1][0], max(joined[-1][1], end))
         elif start < end:

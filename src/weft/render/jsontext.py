@@ -75,6 +75,10 @@ class JsonText:
                 line = piece.body.runs[0].first_line
         return (Line("," + _encoded(members), node.key, node.tenant, node.origin, line),)
 
+    def before_pointers(self) -> tuple[Line, ...]:
+        """Nothing: every item has marks of its own."""
+        return ()
+
     def notes(self, notes: Sequence[str]) -> tuple[Line, ...]:
         """The notes, on one line."""
         return frame("," + _encoded({"notes": [one_line(note) for note in notes]})) if notes else ()

@@ -72,6 +72,10 @@ class Markdown:
             before = piece
         return tuple(lines)
 
+    def before_pointers(self) -> tuple[Line, ...]:
+        """A blank line."""
+        return (BLANK,)
+
     def notes(self, notes: Sequence[str]) -> tuple[Line, ...]:
         """The notes in italics, one a line."""
         return frame("", *(f"*Note: {_plain(one_line(note))}*" for note in notes)) if notes else ()

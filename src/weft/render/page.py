@@ -5,7 +5,7 @@ from typing import Protocol
 
 from weft.model import Candidate, Citation, Detail, Item, ManifestEntry, Page, PlacedGroup, PlacedSection
 from weft.profile import Frame
-from weft.render.lines import BLANK, Line, manifest_of, text_of
+from weft.render.lines import Line, manifest_of, text_of
 from weft.render.pieces import ItemStyle
 
 
@@ -50,6 +50,10 @@ class Format(Protocol):
 
     def item(self, item: Item, style: ItemStyle) -> tuple[Line, ...]:
         """One item at its level of detail."""
+        ...
+
+    def before_pointers(self) -> tuple[Line, ...]:
+        """What sets a list of pointers off from the items above it."""
         ...
 
     def notes(self, notes: Sequence[str]) -> tuple[Line, ...]:
@@ -109,7 +113,7 @@ def _parts(
     for index, section in enumerate(printed):
         yield format.section(section.name, section.heading, index == 0, frame.separator)
         if section.items:
-            yield from _items(section.items, styles[section.name], print_item)
+            yield from _items(section.items, styles[section.name], format, print_item)
         for group in section.groups:
             yield from _group(section, group, format, styles, print_item)
         yield format.section_end()
@@ -120,14 +124,17 @@ def _parts(
     yield format.end()
 
 
-def _items(items: Sequence[Item], style: ItemStyle, print_item: PrintItem) -> Iterator[tuple[Line, ...]]:
-    """The items; the list of pointers that ends them stands apart from the text above it."""
-    above: Item | None = None
+def _items(
+    items: Sequence[Item], style: ItemStyle, format: Format, print_item: PrintItem
+) -> Iterator[tuple[Line, ...]]:
+    """The items; the pointers that end them stand apart from what is above, unless that is a list too."""
+    bullets = any(block.block == "bullet" for block in style.blocks)
+    above = Detail.POINTER if bullets or style.level > 3 else None
     for item in items:
-        if item.detail is Detail.POINTER and above is not None and above.detail is not Detail.POINTER:
-            yield (BLANK,)
+        if item.detail is Detail.POINTER and above is not Detail.POINTER:
+            yield format.before_pointers()
         yield print_item(item, style)
-        above = item
+        above = Detail.POINTER if bullets else item.detail
 
 
 def _group(
@@ -141,6 +148,6 @@ def _group(
     for part in group.parts:
         if part.items:
             yield format.part(part.heading)
-            yield from _items(part.items, styles[f"{section.name}/{part.name}"], print_item)
+            yield from _items(part.items, styles[f"{section.name}/{part.name}"], format, print_item)
             yield format.part_end()
     yield format.group_end()

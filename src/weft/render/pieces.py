@@ -12,13 +12,19 @@ class ItemStyle:
     """How the items of one section or part are printed.
 
     `fields` are the lens's, and restrict the `fields` block; empty means all. `level` is the depth of an item's
-    heading: 3 in a section, 4 in a part.
+    heading: 3 in a section, 4 in a part. `named` says that the heading above the items already names them.
     """
 
     blocks: tuple[Block, ...]
     include_fields: bool = True
     fields: tuple[str, ...] = ()
     level: int = 3
+    named: bool = False
+
+    @property
+    def titled(self) -> bool:
+        """Whether the item's name is printed above its text."""
+        return self.named or any(each.block == "title" or "{title}" in each.form for each in self.blocks)
 
 
 @dataclass(frozen=True, slots=True)

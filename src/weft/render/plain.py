@@ -101,6 +101,10 @@ class Plain:
             before = piece
         return tuple(lines)
 
+    def before_pointers(self) -> tuple[Line, ...]:
+        """A blank line."""
+        return (BLANK,)
+
     def notes(self, notes: Sequence[str]) -> tuple[Line, ...]:
         """The notes, one a line."""
         return frame("", *(f"Note: {one_line(note)}" for note in notes)) if notes else ()

@@ -12,6 +12,7 @@ from weft.profile import SIGNALS
 from weft.render.clean import one_line
 
 PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_][\w.-]*)(?::(\d+))?\}")
+_OPTIONAL: Final = re.compile(r"\[\[(.*?)\]\]")
 _LINE_START: Final = re.compile(r"[ \t>*+\-\d.)]*")
 _MARKS: Final = re.compile(r"[*`]")
 
@@ -85,7 +86,8 @@ def label_of(name: str) -> tuple[str, str]:
 
 
 def filled(form: str, node: Node, dialect: Dialect) -> Filled:
-    """The form with the node's values in place of its placeholders."""
+    """The form with the node's values for its placeholders; a part in [[ ]] only if all it names is there."""
+    form = _OPTIONAL.sub(lambda part: part[1] if _all_there(part[1], node) else "", form)
     asked = found = place = 0
     printed = ""
     for match in PLACEHOLDER.finditer(form):
@@ -95,6 +97,10 @@ def filled(form: str, node: Node, dialect: Dialect) -> Filled:
         printed += _literal(literal, dialect)
         printed += _value(value, printed, dialect)
     return Filled(printed + _literal(form[place:], dialect), asked, found)
+
+
+def _all_there(part: str, node: Node) -> bool:
+    return all(words_of(value_of(node, match[1])) for match in PLACEHOLDER.finditer(part))
 
 
 def score_words(candidate: Candidate) -> str:

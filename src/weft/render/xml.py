@@ -74,6 +74,10 @@ class Xml:
             lines += _lines(node, piece)
         return (*lines, Line("</entity>"))
 
+    def before_pointers(self) -> tuple[Line, ...]:
+        """Nothing: every item has marks of its own."""
+        return ()
+
     def notes(self, notes: Sequence[str]) -> tuple[Line, ...]:
         """One `note` element a note."""
         return frame(*(f"<note>{escape(one_line(note))}</note>" for note in notes))

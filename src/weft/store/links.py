@@ -114,8 +114,8 @@ def _present(
     maker_id = numbers.maker(given.maker)
     if given.scope is None:
         rows = connection.execute(
-            f"SELECT {columns} FROM keys k CROSS JOIN edges e ON e.source_key = k.id AND e.maker_id = ?"
-            " WHERE k.tenant_id = ?",
+            f"SELECT {columns} FROM edges e CROSS JOIN keys k ON k.id = e.source_key"
+            " WHERE e.maker_id = ? AND k.tenant_id = ?",
             (maker_id, numbers.tenant(given.tenant)),
         ).fetchall()
     else:

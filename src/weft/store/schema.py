@@ -95,6 +95,7 @@ CREATE TABLE edges (
     PRIMARY KEY (source_key, maker_id, type_id, target_key)
 ) WITHOUT ROWID;
 CREATE INDEX edges_target ON edges (target_key);
+CREATE INDEX edges_maker ON edges (maker_id);
 
 CREATE TABLE names (
     node_id INTEGER NOT NULL REFERENCES nodes ON DELETE CASCADE,

@@ -32,6 +32,7 @@ from weft.store.write import apply_changes, declare_shared, next_sequence
 
 FILE_NAME: Final = "weft.sqlite"
 _PAGE: Final = 500
+_LAST_CHARACTER: Final = "\U0010ffff"
 _PAGE_OF_NAMES: Final = 10_000
 
 
@@ -223,7 +224,7 @@ class SqliteStore:
     def unit_keys(self, source: str, unit: str) -> tuple[tuple[str, str], ...]:
         """(tenant, key) of the nodes a unit brought."""
         rows = self._rows(
-            "SELECT t.name, n.key FROM nodes n JOIN tenants t ON t.id = n.tenant_id"
+            "SELECT t.name, n.key FROM tenants t CROSS JOIN nodes n ON n.tenant_id = t.id"
             " WHERE n.source = ? AND n.unit = ? ORDER BY t.name, n.key", source, unit,
         )  # fmt: skip
         return tuple((tenant, key) for tenant, key in rows)
@@ -235,7 +236,7 @@ class SqliteStore:
         with self._reading() as connection:
             return listing.page_of_edges(connection, visibility_of(connection, view), after, limit, ends)
 
-    def drawn(self, tenant: str, key: str, maker: str) -> tuple[Edge, ...]:
+    def edges_drawn(self, tenant: str, key: str, maker: str) -> tuple[Edge, ...]:
         """Every edge that a maker drew from one key."""
         with self._reading() as connection:
             return listing.drawn_edges(connection, tenant, key, maker)
@@ -249,6 +250,15 @@ class SqliteStore:
         """The number of the last write that touched each tenant of the view; pages stay true until it changes."""
         with self._reading() as connection:
             return listing.tenant_versions(connection, visibility_of(connection, view))
+
+    def drawn(self, beginning: str) -> tuple[tuple[str, str], ...]:
+        """(maker, tenant) of all edges whose maker's name begins so."""
+        rows = self._rows(
+            "SELECT DISTINCT m.name, t.name FROM makers m CROSS JOIN edges e ON e.maker_id = m.id"
+            " CROSS JOIN keys k ON k.id = e.source_key CROSS JOIN tenants t ON t.id = k.tenant_id"
+            " WHERE m.name >= ? AND m.name < ? ORDER BY m.name, t.name", beginning, beginning + _LAST_CHARACTER,
+        )  # fmt: skip
+        return tuple((maker, tenant) for maker, tenant in rows)
 
     def shared(self, tenant: str) -> tuple[str, ...]:
         """The tenants that this tenant's links may point to, by name."""

@@ -1,0 +1,84 @@
+"""One process that indexes a world and tells how long each part took and how much memory it needed."""
+
+import argparse
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import weft.ingest
+from clock import Clock, Watched
+from measures import folder_bytes, peak_megabytes
+from weft.embed import open_embedder
+from weft.ingest import Workshop, ingest
+from weft.sources import open_sources
+from weft.store import EmbeddedIndex, SqliteStore
+from weft.tokens import DEFAULT_ENCODING, counter_for
+
+
+def index_world(records: Path, store_folder: Path, embedder: str) -> dict[str, Any]:
+    """Index the records into a new store; seconds by part, rate, bytes and peak memory."""
+    shutil.rmtree(store_folder, ignore_errors=True)
+    clock = Clock()
+    store = SqliteStore.open(store_folder)
+    shop = _shop(store, store_folder, embedder, clock)
+    sources = [Watched(one, read=clock.timed("read", one.read), units=clock.timed("read", lambda one=one: [*one.units()]))
+               for one in open_sources(str(records), name="world")]
+    weft.ingest.prepare = clock.timed("prepare", weft.ingest.prepare)
+    weft.ingest.each_mentions = clock.timed_steps("link", weft.ingest.each_mentions)
+    started, worked = time.perf_counter(), time.process_time()
+    report = ingest(sources, shop, progress=_told)
+    seconds, processor = time.perf_counter() - started, time.process_time() - worked
+    store.close()
+    derived = folder_bytes(store_folder / "derived")
+    return {
+        "nodes": report.written,
+        "links": report.links,
+        "problems": len(report.problems),
+        "seconds": seconds,
+        "cpu_seconds": processor,
+        "nodes_per_second": report.written / seconds,
+        "split": {name: value for name, value in sorted(clock.seconds.items())},
+        "store_megabytes": (folder_bytes(store_folder) - derived) / 1e6,
+        "derived_megabytes": derived / 1e6,
+        "peak_megabytes": peak_megabytes(),
+    }
+
+
+def _shop(store: SqliteStore, folder: Path, embedder: str, clock: Clock) -> Workshop:
+    index, embed = EmbeddedIndex(folder / "derived"), open_embedder(embedder)
+
+    def write(changes: Any) -> int:
+        with clock.during("store" if changes.upserts or not changes.edges else "link-write"):
+            return store.write(changes)
+
+    watched_index: Any = Watched(index, catch_up=lambda _: _caught_up(index, store, clock))
+    watched_embed: Any = embed and Watched(embed, embed=clock.timed("embed", embed.embed))
+    watched_store: Any = Watched(store, write=write, hashes=clock.timed("store", store.hashes))
+    return Workshop(watched_store, watched_index, watched_embed, counter_for(DEFAULT_ENCODING)[0])
+
+
+def _caught_up(index: EmbeddedIndex, store: SqliteStore, clock: Clock) -> int:
+    with clock.during("index"):
+        return index.catch_up(store)
+
+
+def _told(stage: str, done: int, total: int | None) -> None:
+    if done % 50_000 < 2_000:
+        print(f"  {stage}: {done}", file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    """Index one world and print the measures as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("records", type=Path)
+    parser.add_argument("store", type=Path)
+    parser.add_argument("--embedder", default="static")
+    given = parser.parse_args()
+    print(json.dumps(index_world(given.records, given.store, given.embedder)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""Shares, leftovers, caps and levels of detail, with costs that can be read off the texts."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.budget import SMALLEST_EXCERPT, SMALLEST_ITEM, Leaf, Outcome, fit
+from weft.model import Candidate, Detail, Item, Node
+from weft.profile import LADDER, Select
+
+POINTER, SUMMARY, FRAME = 10, 20, 12
+
+
+def candidate(name: str, size: int, *, score: float = 0.0, summary: bool = True) -> Candidate:
+    """A candidate whose text has as many characters as tokens."""
+    node = Node(name, "note", text="x" * size, summary="s" if summary else "")
+    return Candidate(node, score=score, text_tokens=size)
+
+
+def leaf(name: str, *sizes: int, share: float = 1.0, **rest: object) -> Leaf:
+    """A leaf with one candidate for each size."""
+    members = tuple(candidate(f"{name}{place}", size) for place, size in enumerate(sizes))
+    return replace(Leaf(name, members, share, ladder=LADDER), **rest)  # type: ignore[arg-type]
+
+
+def cost(leaf: Leaf, item: Item) -> int:
+    """What an item costs at its detail."""
+    if item.detail is Detail.WHOLE:
+        return len(item.candidate.node.text) + FRAME if leaf.quotes else FRAME
+    if item.detail is Detail.EXCERPT:
+        return FRAME + sum(end - start for start, end in item.spans)
+    return SUMMARY if item.detail is Detail.SUMMARY else POINTER
+
+
+def fitted(
+    leaves: Sequence[Leaf], budget: int | None, select: Select = "share", repeat: bool = False
+) -> list[Outcome]:
+    """The outcomes under the readable costs."""
+    return list(fit(leaves, budget, select=select, cost=cost, shorten=lambda _, room: ((0, room),), repeat=repeat))
+
+
+def details(outcomes: Sequence[Outcome], name: str = "") -> list[Detail | None]:
+    """The levels of detail of one leaf's candidates, or of all."""
+    return [each.item.detail if each.item else None for each in outcomes if name in ("", each.leaf)]
+
+
+def spent(outcomes: Sequence[Outcome], name: str = "") -> int:
+    """What one leaf's items cost, or all."""
+    return sum(each.item.tokens for each in outcomes if each.item and name in ("", each.leaf))
+
+
+def test_what_one_section_cannot_spend_goes_to_the_others() -> None:
+    outcomes = fitted([leaf("small", 20), leaf("large", 100, 100, 100)], 400)
+    assert details(outcomes) == [Detail.WHOLE] * 4
+
+
+def test_sections_that_want_more_than_their_share_get_their_share() -> None:
+    outcomes = fitted([leaf("a", *[50] * 20, share=3), leaf("b", *[50] * 20, share=1)], 800)
+    assert spent(outcomes, "a") == pytest.approx(600, abs=62)
+    assert spent(outcomes, "b") == pytest.approx(200, abs=62)
+
+
+def test_an_oversize_item_does_not_starve_the_smaller_ones_behind_it() -> None:
+    no_excerpts = (Detail.WHOLE,)
+    outcomes = fitted([leaf("a", 5000, 30, 30, ladder=no_excerpts)], 100)
+    assert details(outcomes) == [None, Detail.WHOLE, Detail.WHOLE]
+    assert outcomes[0].reason == "no room: 16 tokens left"
+
+
+def test_detail_degrades_from_whole_over_excerpt_and_summary_to_pointer() -> None:
+    by_room = {
+        room: details(fitted([leaf("a", 200)], room))[0]
+        for room in (FRAME + 200, FRAME + SMALLEST_EXCERPT, SUMMARY, POINTER, POINTER - 1)
+    }
+    assert list(by_room.values()) == [Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY, Detail.POINTER, None]
+
+
+def test_a_node_without_a_summary_goes_straight_to_a_pointer() -> None:
+    only = Leaf("a", (candidate("k", 500, summary=False),), ladder=LADDER)
+    assert details(fitted([only], SUMMARY)) == [Detail.POINTER]
+
+
+def test_an_item_costs_no_more_than_its_cap_of_the_first_budget() -> None:
+    outcomes = fitted([leaf("a", 500, cap=0.25)], 400)
+    assert spent(outcomes) == 100
+    assert outcomes[0].reason == "reduced to fit: 400 tokens were left, an item may cost 100"
+
+
+def test_a_relaxed_cap_gives_way_only_when_nothing_else_wants_the_room() -> None:
+    alone = fitted([leaf("a", 500, cap=0.25, relax=True)], 400)
+    assert spent(alone) == 400
+    crowded = fitted([leaf("a", *[500] * 4, cap=0.25, relax=True)], 400)
+    assert [each.item.tokens for each in crowded if each.item] == [100] * 4
+
+
+def test_a_section_takes_no_more_items_than_its_limit_and_says_so() -> None:
+    outcomes = fitted([leaf("a", 10, 10, 10, limit=2)], 1000)
+    assert details(outcomes) == [Detail.WHOLE, Detail.WHOLE, None]
+    assert outcomes[2].reason == "the section's limit of 2 items is reached"
+
+
+def test_a_section_prints_no_more_pointers_than_its_limit_and_says_so() -> None:
+    outcomes = fitted([leaf("a", *[500] * 5, pointers=2, ladder=(Detail.WHOLE, Detail.POINTER))], 400)
+    assert details(outcomes) == [Detail.POINTER, Detail.POINTER, None, None, None]
+    assert outcomes[4].reason == "no room: 380 tokens left, and the section's limit of 2 pointers is reached"
+
+
+def test_selecting_by_relevance_takes_the_best_of_any_section_first() -> None:
+    weak = Leaf("a", (candidate("a", 80, score=0.1),), ladder=(Detail.WHOLE,))
+    strong = Leaf("b", (candidate("b", 80, score=0.9),), ladder=(Detail.WHOLE,))
+    assert details(fitted([weak, strong], 100, "relevance")) == [None, Detail.WHOLE]
+    assert details(fitted([weak, strong], 100, "share")) == [Detail.WHOLE, None]
+
+
+def test_a_node_is_printed_once_unless_sections_may_repeat() -> None:
+    same = [leaf("a", 20), replace(leaf("a", 20), name="b")]
+    once = fitted(same, 1000)
+    assert details(once) == [Detail.WHOLE, None]
+    assert once[1].reason == "already printed in a"
+    assert details(fitted(same, 1000, repeat=True)) == [Detail.WHOLE, Detail.WHOLE]
+
+
+def test_headings_are_paid_once_by_the_first_item_below_them() -> None:
+    openings = (("section", 30), ("section/part", 5))
+    outcomes = fitted([leaf("a", 10, 10, openings=openings, ladder=(Detail.WHOLE,))], 35 + 2 * (10 + FRAME))
+    assert details(outcomes) == [Detail.WHOLE] * 2
+    outcomes = fitted([leaf("a", 10, 10, openings=openings, ladder=(Detail.WHOLE,))], 34 + 2 * (10 + FRAME))
+    assert details(outcomes) == [Detail.WHOLE, None]
+
+
+def test_without_a_budget_everything_is_printed_whole() -> None:
+    outcomes = fitted([leaf("a", 500, 900, cap=0.1), leaf("b", 10_000, limit=5)], None)
+    assert details(outcomes) == [Detail.WHOLE] * 3
+
+
+@pytest.mark.parametrize("detail", [Detail.EXCERPT, Detail.SUMMARY, Detail.POINTER])
+def test_without_a_budget_a_section_still_prints_no_more_than_its_highest_level(detail: Detail) -> None:
+    outcomes = fitted([leaf("a", 500, ladder=(detail,))], None)
+    assert details(outcomes) == [detail]
+    assert outcomes[0].reason == f"fits as {detail}, the most that the section prints of it"
+
+
+def test_without_a_budget_what_has_nothing_to_print_is_dropped_with_its_reason() -> None:
+    bare = Leaf("a", (candidate("k", 0, summary=False),), ladder=(Detail.EXCERPT, Detail.SUMMARY))
+    assert fitted([bare], None)[0].reason == "has nothing to print as excerpt or summary"
+
+
+def test_an_excerpt_that_a_section_starts_with_grows_into_leftover_room() -> None:
+    outcomes = fitted([leaf("a", 500, ladder=(Detail.EXCERPT,)), leaf("b", 10)], 300)
+    assert spent(outcomes, "a") == 300 - 10 - FRAME
+
+
+def test_a_long_text_that_is_not_printed_does_not_count() -> None:
+    outcomes = fitted([leaf("a", 5000, quotes=False)], 50)
+    assert details(outcomes) == [Detail.WHOLE]
+
+
+@given(
+    sizes=st.lists(st.lists(st.integers(0, 400), max_size=8), min_size=1, max_size=4),
+    budget=st.integers(1, 2000),
+    cap=st.sampled_from([None, 0.2, 0.9]),
+    relax=st.booleans(),
+    select=st.sampled_from(["share", "relevance"]),
+)
+def test_the_budget_is_never_exceeded_and_every_candidate_gets_a_reason(
+    sizes: list[list[int]], budget: int, cap: float | None, relax: bool, select: Select
+) -> None:
+    openings = [((f"{place}", 7),) for place in range(len(sizes))]
+    leaves = [
+        leaf(f"{place}-", *each, cap=cap, relax=relax, openings=openings[place])
+        for place, each in enumerate(sizes)
+    ]
+    outcomes = fitted(leaves, budget, select)
+    opened = {each.leaf for each in outcomes if each.item}
+    assert spent(outcomes) + 7 * len(opened) <= budget
+    assert len(outcomes) == sum(map(len, sizes))
+    assert all(each.reason for each in outcomes)
+
+
+@given(sizes=st.lists(st.integers(40, 400), min_size=1, max_size=8), budget=st.integers(60, 2000))
+def test_room_is_left_only_when_nothing_could_use_it(sizes: list[int], budget: int) -> None:
+    outcomes = fitted([leaf("a", *sizes)], budget)
+    left = budget - spent(outcomes)
+    if any(detail is not Detail.WHOLE for detail in details(outcomes)):
+        assert left <= SMALLEST_EXCERPT + FRAME + SMALLEST_ITEM
