@@ -21,6 +21,7 @@ from weft.store import EmbeddedIndex, SqliteStore
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 if TYPE_CHECKING:
+    from weft.facades.knowledge import KnowledgeContext, KnowledgeRequest
     from weft.ingest import Progress, Report, Workshop
     from weft.ports import Source
     from weft.writing import Written
@@ -162,6 +163,22 @@ class Weft:
         with self.desk(request.view) as desk:
             context = assemble(request, self.profile(request.profile), desk, count, now, observe)
         return context if note is None else replace(context, notes=(*context.notes, note))
+
+    def knowledge(
+        self,
+        request: "KnowledgeRequest",
+        *,
+        tenants: Sequence[str] = (DEFAULT_TENANT,),
+        token_model: str = DEFAULT_ENCODING,
+        observe: Observe | None = None,
+    ) -> "KnowledgeContext":
+        """Entry points, context and entities as lists, for callers who print them themselves."""
+        from weft.facades.knowledge import knowledge_context
+
+        count, note = counter_for(token_model)
+        with self.desk(View(tuple(tenants))) as desk:
+            answer = knowledge_context(request, self.profile("knowledge"), desk, count, observe)
+        return answer if note is None else replace(answer, notes=(*answer.notes, note))
 
     def search(
         self,
