@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import tantivy
+
 from measures import peak_megabytes, spread
 from weft import Weft
 

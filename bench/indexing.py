@@ -24,8 +24,10 @@ def index_world(records: Path, store_folder: Path, embedder: str) -> dict[str, A
     clock = Clock()
     store = SqliteStore.open(store_folder)
     shop = _shop(store, store_folder, embedder, clock)
-    sources = [Watched(one, read=clock.timed("read", one.read), units=clock.timed("read", lambda one=one: [*one.units()]))
-               for one in open_sources(str(records), name="world")]
+    sources = [
+        Watched(one, read=clock.timed("read", one.read), units=clock.timed("read", lambda one=one: [*one.units()]))
+        for one in open_sources(str(records), name="world")
+    ]
     weft.ingest.prepare = clock.timed("prepare", weft.ingest.prepare)
     weft.ingest.each_mentions = clock.timed_steps("link", weft.ingest.each_mentions)
     started, worked = time.perf_counter(), time.process_time()

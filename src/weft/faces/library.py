@@ -153,15 +153,17 @@ class Weft:
         )
         return self.assemble(request, now or datetime.now(UTC), observe)
 
-    def assemble(self, request: Request, now: datetime, observe: Observe | None = None) -> Context:
-        """The context for a whole request; `now` must know its time zone."""
+    def assemble(
+        self, request: Request, now: datetime, observe: Observe | None = None, *, profile: Profile | None = None
+    ) -> Context:
+        """The context for a whole request; `now` must know its time zone; a `profile` stands in for the named."""
         if now.tzinfo is None:
             raise InvalidInput(
                 f"The time {now.isoformat()} has no time zone. Give an aware datetime, in UTC for example."
             )
         count, note = counter_for(request.token_model)
         with self.desk(request.view) as desk:
-            context = assemble(request, self.profile(request.profile), desk, count, now, observe)
+            context = assemble(request, profile or self.profile(request.profile), desk, count, now, observe)
         return context if note is None else replace(context, notes=(*context.notes, note))
 
     def knowledge(

@@ -78,8 +78,9 @@ def tagged_keys(connection: sqlite3.Connection, tenant: str, tag: str) -> tuple[
 
 
 def tenant_versions(connection: sqlite3.Connection, visible: Visibility) -> tuple[tuple[str, int], ...]:
-    """For each visible tenant the number of the last write that touched it, by name."""
+    """For each visible tenant that holds nodes the number of the last write that touched it, by name."""
     rows = connection.execute(
-        f"SELECT v.tenant_id, v.sequence FROM tenant_versions v WHERE {visible.by_tenant('v.tenant_id')}"
+        "SELECT s.tenant_id, coalesce(v.sequence, 0) FROM tenant_statistics s LEFT JOIN tenant_versions v"
+        f" ON v.tenant_id = s.tenant_id WHERE s.nodes > 0 AND {visible.by_tenant('s.tenant_id')}"
     ).fetchall()
     return tuple(sorted((visible.tenants[tenant], sequence) for tenant, sequence in rows))

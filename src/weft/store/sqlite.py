@@ -28,7 +28,7 @@ from weft.store.snapshot import SqliteSnapshot, embedder_of
 from weft.store.statistics import RememberedScans
 from weft.store.status import read_status
 from weft.store.visibility import visibility_of
-from weft.store.write import apply_changes, declare_shared, next_sequence
+from weft.store.write import apply_changes, declare_shared, next_sequence, sequence_of
 
 FILE_NAME: Final = "weft.sqlite"
 _PAGE: Final = 500
@@ -246,8 +246,17 @@ class SqliteStore:
         with self._reading() as connection:
             return listing.tagged_keys(connection, tenant, tag)
 
+    def reached(self) -> int:
+        """The number of the last write that changed something."""
+        with self._reading() as connection:
+            return sequence_of(connection)
+
+    def tenants(self) -> tuple[str, ...]:
+        """The names of all tenants, for those who may see all."""
+        return tuple(name for (name,) in self._rows("SELECT name FROM tenants ORDER BY name"))
+
     def versions(self, view: View) -> tuple[tuple[str, int], ...]:
-        """The number of the last write that touched each tenant of the view; pages stay true until it changes."""
+        """The last write that touched each tenant of the view that holds nodes; pages stay true until the next."""
         with self._reading() as connection:
             return listing.tenant_versions(connection, visibility_of(connection, view))
 

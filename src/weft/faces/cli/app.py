@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from weft import __version__
-from weft.faces.cli import asking, demo, doctor, indexing, looking, output, profiles, version
+from weft.faces.cli import asking, demo, doctor, indexing, looking, output, profiles, serving, version
 
 
 def make_app(decorated: bool) -> typer.Typer:
@@ -26,6 +26,9 @@ def make_app(decorated: bool) -> typer.Typer:
     app.command("doctor")(doctor.doctor)
     app.command("remove")(indexing.remove)
     app.add_typer(profiles.make_app(decorated), name="profile")
+    app.command("serve")(serving.serve)
+    app.command("share")(serving.share)
+    app.add_typer(serving.make_keys_app(decorated), name="keys")
     app.command("demo")(demo.demo)
     app.command("version")(version.version)
     return app

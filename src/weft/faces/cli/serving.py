@@ -1,0 +1,115 @@
+"""`weft serve`, `weft keys` and `weft share`: the store over HTTP, who may use it, and where links may lead."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from weft.errors import MissingExtra
+from weft.faces import wiring
+from weft.faces.cli import output
+from weft.faces.cli.options import AsJson, EmbedderSpec, StoreFolder, clean
+
+if TYPE_CHECKING:
+    from weft.faces.keys import KeyRing
+
+
+def serve(
+    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="The port to listen on.")] = 8000,
+    workers: Annotated[int, typer.Option(metavar="N", min=1, help="How many processes answer.")] = 1,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse all writes.")] = False,
+    store: StoreFolder = None,
+    embedder: EmbedderSpec = None,
+) -> None:
+    """Serve the store over HTTP until interrupted; /docs describes the routes."""
+    try:
+        from weft.faces.rest.serving import serve as run
+    except ModuleNotFoundError as error:
+        raise MissingExtra("weft serve", "serve") from error
+    around = wiring.surroundings()
+    folder = wiring.find_store(store, around)
+    settings = wiring.ServeSettings(folder, wiring.embedder_spec(embedder, around), read_only)
+    if not _ring(folder).keys():
+        output.note("No API key is configured: only this machine is served, and it may read and write everything.")
+    output.note(f"Serving {output.shown(folder)} on http://{host}:{port} (routes: /docs). Stop with Ctrl-C.")
+    run(settings, host, port, workers)
+
+
+def share(
+    tenant: Annotated[str, typer.Argument(metavar="TENANT", help="Whose links.")],
+    others: Annotated[
+        list[str] | None, typer.Argument(metavar="OTHER", help="Tenants they may lead into; none takes all away.")
+    ] = None,
+    store: StoreFolder = None,
+) -> None:
+    """Declare into which other tenants a tenant's links may lead; replaces what was declared before."""
+    with wiring.open_weft(store, embedder="none") as weft:
+        weft.share(clean(tenant), *(clean(each) for each in others or ()))
+        listed = weft.store.shared(clean(tenant))
+    output.write(f"Links of {tenant} lead into: {', '.join(listed) or '(no other tenant)'}.")
+
+
+def make_keys_app(decorated: bool) -> typer.Typer:
+    """The commands about API keys."""
+    app = typer.Typer(
+        help="Make, list and revoke API keys.",
+        no_args_is_help=True,
+        rich_markup_mode="rich" if decorated else None,
+    )
+    app.command("create")(create_key)
+    app.command("list")(list_keys)
+    app.command("revoke")(revoke_key)
+    return app
+
+
+def create_key(
+    tenants: Annotated[
+        list[str], typer.Option("--tenant", metavar="NAME", help="A tenant the key reads; may be repeated.")
+    ],
+    write: Annotated[bool, typer.Option("--write", help="Whether the key may also write.")] = False,
+    name: Annotated[str, typer.Option("--name", metavar="TEXT", help="What the key is for.")] = "",
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a key and print it this once; only its hash is kept."""
+    ring = _ring(wiring.find_store(store, wiring.surroundings()))
+    key, secret = ring.create(clean(name), [clean(each) for each in tenants], write=write, now=datetime.now(UTC))
+    if as_json:
+        output.write_json({**output.shape(key, "hash"), "key": secret})
+    else:
+        output.note(f"Key {key.id} {_rights(key.write)} {', '.join(key.tenants)}. It is shown only now:")
+        output.write(secret)
+
+
+def list_keys(store: StoreFolder = None, as_json: AsJson = False) -> None:
+    """List the keys, without what their bearers present."""
+    keys = _ring(wiring.find_store(store, wiring.surroundings())).keys()
+    if as_json:
+        output.write_json({"keys": [output.shape(key, "hash") for key in keys]})
+    elif keys:
+        rows = [(key.id, _rights(key.write), ", ".join(key.tenants), key.created, key.name) for key in keys]
+        output.write_table(("id", "rights", "tenants", "created", "name"), rows)
+    else:
+        output.note("There are no keys: only this machine is served.")
+
+
+def revoke_key(
+    number: Annotated[str, typer.Argument(metavar="ID", help="The key's id, as `weft keys list` shows it.")],
+    store: StoreFolder = None,
+) -> None:
+    """Take a key away; services notice at their next request."""
+    key = _ring(wiring.find_store(store, wiring.surroundings())).revoke(clean(number))
+    output.write(f"Key {key.id} is revoked.")
+
+
+def _ring(store: Path) -> "KeyRing":
+    # Loaded by those who need it, so that other commands start sooner.
+    from weft.faces.keys import KeyRing
+
+    return KeyRing(store)
+
+
+def _rights(write: bool) -> str:
+    return "reads and writes" if write else "reads"
