@@ -4,10 +4,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 TOOLS := .venv/tools
+EVIDENCE := .venv-evidence/bin
+PEERS := .venv-evidence/installed
 WORKERS ?= 2
 ARGS ?=
 
-.PHONY: help demo test check format bench clean
+.PHONY: help demo test check format bench bench-evidence clean
 
 help:
 	@echo "make demo    install into .venv, index the example worlds, print a page with its budget and sources"
@@ -15,6 +17,7 @@ help:
 	@echo "make check   ruff, ruff format, mypy --strict and the layer test"
 	@echo "make format  let ruff rewrite what it can"
 	@echo "make bench   measure speed and size (ARGS are passed on)"
+	@echo "make bench-evidence ARGS='--data DIR'   measure evidence beside other systems, in a venv of its own"
 	@echo "make clean   remove .venv and the tools' caches"
 
 demo: $(INSTALLED)
@@ -36,8 +39,11 @@ format: $(TOOLS)
 bench: $(TOOLS)
 	$(BIN)/python -m bench $(ARGS)
 
+bench-evidence: $(PEERS)
+	$(EVIDENCE)/python bench/evidence/run.py $(ARGS)
+
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-evidence .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # The stamps are younger than pyproject.toml as long as what it asks for is installed.
 $(INSTALLED): pyproject.toml
@@ -50,3 +56,8 @@ $(INSTALLED): pyproject.toml
 $(TOOLS): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
 	@touch $(TOOLS)
+
+$(PEERS): pyproject.toml bench/evidence/requirements.txt
+	@test -x $(EVIDENCE)/python || $(PYTHON) -m venv .venv-evidence
+	$(EVIDENCE)/python -m pip install --quiet --disable-pip-version-check -r bench/evidence/requirements.txt --editable .
+	@touch $(PEERS)

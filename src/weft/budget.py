@@ -149,6 +149,8 @@ class _Work:
     shorten: Shorten
     repeat: bool
     first: dict[str, float] = field(default_factory=dict)
+    failed: dict[tuple[str, int], tuple[float, bool]] = field(default_factory=dict)
+    """The room in which a candidate found no place, and whether a pointer would have been allowed."""
 
     def place(self, leaf: Leaf, place: int, room: float, *, relaxed: bool) -> None:
         """Give a candidate the best level of detail that the room allows, never less than it has."""
@@ -157,7 +159,7 @@ class _Work:
         if (current is not None and _complete(leaf, current)) or not self._admitted(leaf, place, current):
             return
         turn = self._turn(leaf, room, current, relaxed=relaxed)
-        for detail in leaf.ladder if turn.cap >= SMALLEST_ITEM else ():
+        for detail in leaf.ladder if self._hopeful(leaf, place, turn) else ():
             if current is not None and not _better(leaf, detail, current):
                 return
             item = self._option(leaf, place, detail, turn)
@@ -168,7 +170,17 @@ class _Work:
                 self._explain(leaf, place, item, turn)
                 return
         if current is None:
+            self.failed[slot] = (turn.cap, self._points(leaf))
             self.room.reasons[slot] = self._why_not(leaf, turn)
+
+    def _hopeful(self, leaf: Leaf, place: int, turn: _Turn) -> bool:
+        """Whether there is more room, or a pointer is allowed now, than when it last failed."""
+        room, pointed = self.failed.get((leaf.name, place), (-1.0, False))
+        return turn.cap >= SMALLEST_ITEM and (turn.cap > room or (self._points(leaf) and not pointed))
+
+    def _points(self, leaf: Leaf) -> bool:
+        """Whether the leaf may take one more pointer."""
+        return leaf.pointers is None or self._count(leaf, Detail.POINTER) < leaf.pointers
 
     def _admitted(self, leaf: Leaf, place: int, current: Item | None) -> bool:
         if current is not None:
@@ -201,7 +213,7 @@ class _Work:
         candidate = leaf.candidates[place]
         if detail is Detail.EXCERPT:
             return self._excerpt(leaf, place, turn)
-        if detail is Detail.POINTER and leaf.pointers is not None and self._count(leaf, detail) >= leaf.pointers:
+        if detail is Detail.POINTER and not self._points(leaf):
             return None
         if detail is Detail.SUMMARY and not _summary(candidate):
             return None

@@ -25,17 +25,13 @@ def excerpt(
     if not units or max_tokens <= _GAP_TOKENS:
         return ()
     costs = count.count_many([text[start:end] for start, end in units])
-    worth = _worth(text, units, focus, weights)
+    own = [_gain(text[start:end], weights) for start, end in units]
+    worth = _worth(own, units, focus)
     chosen = _choose(costs, worth, max_tokens - _GAP_TOKENS)
-    best = max(range(len(units)), key=lambda at: (worth[at], -at))
     # Sentences that only fit because they are short do not stand for the one that speaks to the question.
-    if not chosen or max(worth[at] for at in chosen) < worth[best] / 2:
-        return _beginning(
-            text,
-            units[best],
-            max_tokens - 2 * _GAP_TOKENS,
-            count,
-        )
+    if not chosen or max(own[at] for at in chosen) < max(own) / 2:
+        best = max(range(len(units)), key=lambda at: (worth[at], -at))
+        return _beginning(text, units[best], max_tokens - 2 * _GAP_TOKENS, count)
     return _joined(text, [units[place] for place in sorted(chosen)])
 
 
@@ -58,9 +54,8 @@ def _sentences(text: str, region: Span) -> list[Span]:
     return [(low + start, low + end) for start, end in sentences(text[low:high])]
 
 
-def _worth(text: str, units: Sequence[Span], focus: Sequence[Span], weights: Mapping[int, float]) -> list[float]:
+def _worth(own: Sequence[float], units: Sequence[Span], focus: Sequence[Span]) -> list[float]:
     """How much each sentence tells of what was asked, with a share of its neighbours' and of its passage's."""
-    own = [_gain(text[start:end], weights) for start, end in units]
     top = max(own, default=0.0) or 1.0
     worth = []
     for place, (start, end) in enumerate(units):

@@ -1,12 +1,13 @@
 """A bounded walk outward from what was found, over typed edges in both directions, that keeps its path."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count, repeat
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from weft.candidates import told
 from weft.model import Candidate, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profile import Lens
@@ -185,8 +186,7 @@ def _collect(
     roots = {each.node.id: each.probe for each in found}
     reached = tuple(_reached(place, area, stored, names, roots, float(scores[place])) for place in kept)
     started = tuple(
-        replace(each, parts={**each.parts, "walk": walk.get(each.node.id, 0.0)}) if each.node.id else each
-        for each in found
+        told(each, {**each.parts, "walk": walk.get(each.node.id, 0.0)}) if each.node.id else each for each in found
     )
     deepest = max((area.distance[place] for place in kept), default=0)
     return Walked(started + reached, len(ahead), deepest, _notes(area, lens, len(ahead)))

@@ -39,7 +39,7 @@ def gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
     """Everything that may go on the page."""
     started, missing = begin(plan.request.start, desk.snapshot, plan.profile.probes[0].name)
     question = _asked(plan, started)
-    query = understand(question, desk.snapshot, desk.embed)
+    query = understand(question, desk.snapshot, desk.embed, plan.request.history)
     found = _probe_all(plan, query, desk) if plan.request.candidates is None and _searches(plan) else []
     observe("retrieve")
     entered = _merge(
@@ -51,9 +51,11 @@ def gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
     scale = found[0].scale if found else Scale()
     related = relate(reached, query, scale, plan.profile.fusion, desk.snapshot)
     observe("relate")
-    kept = tuple(each for each in related if not each.distance or passes(each.node, plan.request.filter))
+    filter = plan.request.filter
+    if not filter.empty:
+        related = tuple(each for each in related if not each.distance or passes(each.node, filter))
     return Gathered(
-        candidates=kept,
+        candidates=related,
         query=query,
         searched=sum(one.searched for one in found) + len(started),
         reached=sum(one.reached for one in walked),
@@ -89,7 +91,7 @@ def _query_of(probe: Probe, plan: Plan, query: Query, desk: Desk) -> Query:
 
 
 def _foreign(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
-    """Candidates the caller brought and the filter lets pass, with their given score as relevance."""
+    """Candidates the caller brought and the filter lets pass; their score stands for what our searches measure."""
     brought = [each for each in plan.request.candidates or () if passes(each.node, plan.request.filter)]
     stored = snapshot.nodes(sorted({each.node.id for each in brought if each.node.id}))
     first = plan.profile.probes[0].name
@@ -98,7 +100,7 @@ def _foreign(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
             each,
             node=each.node if _is_ours(each.node, stored) else replace(each.node, id=0),
             probe=each.probe or first,
-            parts={"relevance": each.score, **each.parts},
+            parts={**dict.fromkeys(("relevance", "lexical", "semantic"), each.score), **each.parts},
             root=each.node.key,
         )
         for each in brought

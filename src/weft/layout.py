@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from weft.budget import Leaf
+from weft.cover import cover
 from weft.dedupe import Entry, dedupe
 from weft.gather import Desk, Gathered
 from weft.loading import fill
@@ -13,7 +14,7 @@ from weft.model import Candidate, Detail
 from weft.plan import Plan
 from weft.profile import Block, Order, Part, Section
 from weft.retrieve import Scale, relate
-from weft.score import score
+from weft.score import score, weights_of
 from weft.subjects import SubjectPart, parts_of
 
 _QUOTING: Final = frozenset({"text", "code", "bullet"})
@@ -60,10 +61,7 @@ def lay_out(plan: Plan, gathered: Gathered, desk: Desk, now: datetime, opening: 
     absent = frozenset() if gathered.query.vector is not None else frozenset({"semantic"})
     admitted, refused = _admit(plan, gathered.candidates)
     ranked = {
-        section.name: score(
-            admitted[section.name], section.score or plan.profile.score, plan.lens_named(section.lens), now, absent
-        )
-        for section in plan.sections()
+        section.name: _ranked(plan, section, admitted[section.name], now, absent) for section in plan.sections()
     }
     unique, repeats = _without_repeats(plan, ranked)
     spots: list[Spot] = []
@@ -77,6 +75,15 @@ def lay_out(plan: Plan, gathered: Gathered, desk: Desk, now: datetime, opening: 
         refused += [Refused(each, section.name, reason) for each in mine[section.for_each.limit :]]
         spots += _subject_spots(plan, section, subjects, gathered, desk, (now, absent, opening))
     return Layout(tuple(spots), tuple(refused + repeats))
+
+
+def _ranked(
+    plan: Plan, section: Section, candidates: Sequence[Candidate], now: datetime, absent: frozenset[str]
+) -> tuple[Candidate, ...]:
+    """A section's candidates, scored, in an order that covers the question."""
+    rule = section.score or plan.profile.score
+    scored = score(candidates, rule, plan.lens_named(section.lens), now, absent)
+    return cover(scored, rule, weights_of(rule, absent))
 
 
 def _admit(plan: Plan, candidates: Sequence[Candidate]) -> tuple[dict[str, list[Candidate]], list[Refused]]:

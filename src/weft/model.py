@@ -156,6 +156,8 @@ class Request:
     """One question, or a place to start, and how the answer should look. Unset values come from the profile."""
 
     question: str = ""
+    history: tuple[str, ...] = ()
+    """Earlier turns of the conversation, latest first: they colour the question, less the older they are."""
     start: tuple[str, ...] = ()
     profile: str = "general"
     preset: str | None = None
@@ -189,7 +191,8 @@ class Step:
 class Candidate:
     """A node that may go on the page, by value, with what speaks for it.
 
-    `parts` are the signals by name (0..1); `spans` the character ranges that matched, best first; `path` the
+    `parts` are the signals by name (0..1); `covers` is what each term of the question, by its hash, adds to the
+    lexical one; `spans` the character ranges that matched, best first; `path` the
     steps from a starting node, which is its `root`; `text_tokens` the stored count of the node's text.
     """
 
@@ -201,6 +204,7 @@ class Candidate:
     distance: int = 0
     root: str = ""
     path: tuple[Step, ...] = ()
+    covers: Mapping[int, float] = field(default_factory=dict)
     spans: tuple[tuple[int, int], ...] = ()
     text_tokens: int | None = None
     sketch: bytes = b""

@@ -1,7 +1,9 @@
 """Nodes made ready to be stored: split, analysed, embedded, counted and sketched, all in batches."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 import orjson
@@ -10,7 +12,7 @@ import xxhash
 from weft.model import Json, Node, Passage
 from weft.ports import Embedder, PreparedNode, PreparedPassage, TokenCounter
 from weft.sketch import sketch
-from weft.terms import pack, term_hash
+from weft.terms import pack, term_hashes
 from weft.text import analyze, split_passages
 from weft.vectors import quantise
 
@@ -22,7 +24,7 @@ _FIELD_LIMIT: Final = 4_000
 
 def content_hash(node: Node, embed: Embedder | None) -> str:
     """A digest that differs whenever storing the node again would change anything."""
-    told = asdict(replace(node, id=0))
+    told = replace(node, id=0) if node.id else node
     maker = embed.name if embed is not None else ""
     packed = orjson.dumps([told, PREPARATION, maker], default=str, option=orjson.OPT_SORT_KEYS)
     return xxhash.xxh3_128_hexdigest(packed)
@@ -32,14 +34,17 @@ def prepare(
     nodes: Sequence[tuple[Node, str]], embed: Embedder | None, count: TokenCounter
 ) -> tuple[PreparedNode, ...]:
     """The prepared form of each (node, unit)."""
-    split = [_passages(node) for node, _ in nodes]
-    vectors = _vectors(nodes, split, embed)
-    tokens = count.count_many([node.text for node, _ in nodes])
-    prepared = []
-    for (node, unit), passages, counted in zip(nodes, split, tokens, strict=True):
-        mine, vectors = vectors[: len(passages)], vectors[len(passages) :]
-        prepared.append(_prepared(node, unit, passages, mine, counted, embed))
-    return tuple(prepared)
+    # Counting leaves Python to others, so it goes on beside the rest on a second core.
+    with ThreadPoolExecutor(1) as beside:
+        counting = beside.submit(count.count_many, [node.text for node, _ in nodes])
+        split = [_passages(node) for node, _ in nodes]
+        vectors = iter(_vectors(nodes, split, embed))
+        packed = [_packed(node, passages, vectors) for (node, _), passages in zip(nodes, split, strict=True)]
+        tokens = counting.result()
+    return tuple(
+        PreparedNode(node, content_hash(node, embed), passages, counted, sketched, unit)
+        for (node, unit), (passages, sketched), counted in zip(nodes, packed, tokens, strict=True)
+    )
 
 
 def _passages(node: Node) -> tuple[Passage, ...]:
@@ -63,34 +68,35 @@ def _embedded(node: Node, passage: Passage) -> str:
     return "\n".join([part for part in (node.title, *passage.heading_path[-1:], said) if part])
 
 
-def _prepared(
-    node: Node,
-    unit: str,
-    passages: tuple[Passage, ...],
-    vectors: Sequence[bytes],
-    tokens: int,
-    embed: Embedder | None,
-) -> PreparedNode:
-    title = [term for name in (node.title, *(alias.text for alias in node.aliases)) for term in analyze(name)]
-    beside = [term for said in (node.summary, *node.tags, *_field_texts(node)) for term in analyze(said)]
-    words: list[str] = []
+def _packed(
+    node: Node, passages: tuple[Passage, ...], vectors: Iterator[bytes]
+) -> tuple[tuple[PreparedPassage, ...], bytes]:
+    """The node's passages with their terms and vectors, and its sketch."""
+    title = _hashed([node.title, *(alias.text for alias in node.aliases)])
+    tags = [term for tag in node.tags for term in _hashed_tag(tag)]
+    beside = [*_hashed([node.summary]), *tags, *_hashed(_field_texts(node))]
+    words: list[int] = []
     packed = []
-    for passage, vector in zip(passages, vectors, strict=True):
-        headings = [term for heading in passage.heading_path for term in analyze(heading)]
-        body = analyze(node.text[passage.start : passage.end])
+    for passage in passages:
+        headings = _hashed(passage.heading_path)
+        body = _hashed([node.text[passage.start : passage.end]])
         words += body
         # What stands beside the text is found through the first passage, once.
         extra = beside if passage.ordinal == 0 else []
         hashes, counts, length = pack([*title, *headings], [*body, *extra])
-        packed.append(PreparedPassage(passage, hashes, counts, length, vector))
-    return PreparedNode(
-        node=node,
-        content_hash=content_hash(node, embed),
-        passages=tuple(packed),
-        text_tokens=tokens,
-        sketch=sketch([term_hash(word) for word in words or beside or title]),
-        unit=unit,
-    )
+        packed.append(PreparedPassage(passage, hashes, counts, length, next(vectors)))
+    return tuple(packed), sketch(words or beside or title)
+
+
+def _hashed(texts: Iterable[str]) -> list[int]:
+    """The term hashes of some texts in their order."""
+    return [term for text in texts if text for term in term_hashes(analyze(text))]
+
+
+@lru_cache(8192)
+def _hashed_tag(tag: str) -> tuple[int, ...]:
+    # Tags repeat from node to node.
+    return tuple(_hashed([tag]))
 
 
 def _field_texts(node: Node) -> list[str]:

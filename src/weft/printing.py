@@ -27,6 +27,8 @@ class Printer:
 
     def style(self, leaf: str) -> ItemStyle:
         """How the items of a leaf are printed."""
+        if leaf in self.styles:
+            return self.styles[leaf]
         section, _, rest = leaf.partition("/")
         return self.styles[f"{section}/{rest.rpartition('/')[2]}" if rest else section]
 

@@ -109,7 +109,8 @@ class Lens:
 class Score:
     """How signals become one score: a weighted sum or product, times (1 + boost x signal) for each boost.
 
-    `without` states the weights to use for the whole request when a signal is absent from it. Distance is
+    `without` states the weights to use for the whole request when a signal is absent from it. With `coverage`, a
+    term of the question counts less for the next item once an item above has told of it. Distance is
     1/max(d, 1) ("inverse") or 1/(d + 1) ("decay"). `table` maps values of `table_field` to a 0..1 signal.
     """
 
@@ -117,6 +118,7 @@ class Score:
     weights: Mapping[str, float] = field(default_factory=lambda: {"relevance": 1.0})
     without: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     boosts: Mapping[str, float] = field(default_factory=dict)
+    coverage: float = 0.0
     half_life_days: float = 30.0
     distance: Literal["inverse", "decay"] = "inverse"
     table_field: str = ""

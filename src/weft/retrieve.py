@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from weft.candidates import told
 from weft.model import Candidate, Filter
 from weft.ports import Embedder, Index, NodeRow, PassageRow, Proposals, Snapshot, TermStatistics
 from weft.profile import Fusion, Probe
-from weft.terms import bm25, inverse_frequency, term_hash
+from weft.terms import gains, inverse_frequency, term_hash
 from weft.text import analyze
 
 if TYPE_CHECKING:
@@ -22,14 +23,17 @@ _PROPOSING_TERMS: Final = 24
 _FREQUENT: Final = 0.2
 _QUESTION_LIMIT: Final = 20_000
 _SPANS: Final = 4
+_RECALLED: Final = 0.5
+_FADING: Final = 0.8
+"""What the turn before the question weighs, and how much of that each turn before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question as the searches see it: counts of its term hashes, its vector, and the view's statistics."""
+    """A question as the searches see it: its terms with their weights, its vector, and the view's statistics."""
 
     text: str
-    terms: Mapping[int, int]
+    terms: Mapping[int, float]
     vector: "NDArray[np.float32] | None"
     statistics: TermStatistics
 
@@ -41,29 +45,26 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What the raw scores of one search mean: the best BM25, and the cosines of the pool's last and first."""
+    """What raw scores mean: the best BM25 score and the best cosine of a search; others are shares of them."""
 
     lexical_top: float = 0.0
-    cosine_low: float = 0.0
-    cosine_high: float = 0.0
+    cosine_top: float = 0.0
 
     def lexical(self, score: "Floats") -> "Floats":
         """BM25 as a share of the best."""
-        return np.clip(score / self.lexical_top, 0.0, 1.0) if self.lexical_top > 0 else np.zeros(len(score))
-
-    def semantic(self, cosine: "Floats") -> "Floats":
-        """Cosine between the pool's last (0) and first (1)."""
-        width = self.cosine_high - self.cosine_low
-        if self.cosine_high <= 0:
-            return np.zeros(len(cosine))
-        return np.clip((cosine - self.cosine_low) / width, 0.0, 1.0) if width > 0 else (cosine > 0).astype(float)
+        return _share(score, self.lexical_top)
 
     def relevance(self, score: "Floats", cosine: "Floats", fusion: Fusion) -> "Floats":
-        """The convex sum of both; a search that found nothing leaves its weight to the other."""
+        """The convex sum of both shares; a search that found nothing leaves its weight to the other."""
         lexical = fusion.lexical if self.lexical_top > 0 else 0.0
-        semantic = fusion.semantic if self.cosine_high > 0 else 0.0
+        semantic = fusion.semantic if self.cosine_top > 0 else 0.0
         total = (lexical + semantic) or 1.0
-        return np.round((lexical * self.lexical(score) + semantic * self.semantic(cosine)) / total, 9)
+        fused = lexical * _share(score, self.lexical_top) + semantic * _share(cosine, self.cosine_top)
+        return np.round(fused / total, 9)
+
+
+def _share(score: "Floats", top: float) -> "Floats":
+    return np.clip(score / top, 0.0, 1.0) if top > 0 else np.zeros(len(score))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +77,33 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
-def understand(question: str, snapshot: Snapshot, embed: Embedder | None) -> Query:
-    """The question's terms, vector and statistics."""
+def understand(question: str, snapshot: Snapshot, embed: Embedder | None, history: Sequence[str] = ()) -> Query:
+    """The question's terms, vector and statistics, coloured by the turns before it, latest first."""
     asked = question[:_QUESTION_LIMIT]
-    terms = Counter(map(term_hash, analyze(asked)))
-    vector = embed.embed([asked])[0] if embed is not None and asked.strip() else None
-    return Query(asked, terms, vector, snapshot.statistics(tuple(terms)))
+    turns = [
+        (asked, 1.0),
+        *((turn[:_QUESTION_LIMIT], _RECALLED * _FADING**age) for age, turn in enumerate(history)),
+    ]
+    terms: dict[int, float] = {}
+    for turn, weight in turns:
+        for term, count in Counter(map(term_hash, analyze(turn))).items():
+            # A term repeated from turn to turn tells no more than where it weighs most.
+            terms[term] = max(terms.get(term, 0.0), weight * (count if turn is asked else 1))
+    return Query(asked, terms, _vector(turns, embed), snapshot.statistics(tuple(terms)))
+
+
+def _vector(turns: Sequence[tuple[str, float]], embed: Embedder | None) -> "NDArray[np.float32] | None":
+    """The weighted mean of the turns' vectors, of unit length."""
+    said = [(turn, weight) for turn, weight in turns if turn.strip()]
+    if embed is None or not said:
+        return None
+    vectors = embed.embed([turn for turn, _ in said])
+    if len(said) == 1:
+        return np.asarray(vectors[0], dtype=np.float32)
+    mean = np.array([weight for _, weight in said]) @ vectors.astype(np.float64)
+    length = float(np.linalg.norm(mean))
+    unit: NDArray[np.float32] = (mean / (length or 1.0)).astype(np.float32)
+    return unit
 
 
 def search(query: Query, probe: Probe, filter: Filter, fusion: Fusion, snapshot: Snapshot, index: Index) -> Found:
@@ -94,12 +116,11 @@ def search(query: Query, probe: Probe, filter: Filter, fusion: Fusion, snapshot:
     near = _cosines(semantic)
     ids = list(dict.fromkeys([*(lexical.passage_ids.tolist() if lexical is not None else ()), *near]))
     rows = snapshot.passages(ids)
-    score = bm25(rows, query.terms if lexical is not None else {}, query.statistics, fusion.title_weight)
+    measured = query if lexical is not None else replace(query, terms={})
     cosine = _all_cosines(rows, near, query if semantic is not None else None, snapshot)
-    scale = Scale(float(score.max(initial=0.0)), min(near.values(), default=0.0), max(near.values(), default=0.0))
-    pool = _Pool.of(rows, score, cosine, scale, fusion)
+    pool = _Pool.of(rows, measured, cosine, None, fusion)
     notes = (lexical.notes if lexical else ()) + (semantic.notes if semantic else ())
-    return Found(_rank(pool, probe, near.keys(), snapshot), scale, len(ids), notes)
+    return Found(_rank(pool, probe, near.keys(), snapshot), pool.scale, len(ids), notes)
 
 
 def proposing_terms(query: Query) -> tuple[int, ...]:
@@ -124,7 +145,8 @@ def _all_cosines(
     missing = [place for place, row in enumerate(rows) if row.id not in known]
     if query is not None and query.vector is not None and missing:
         vectors = snapshot.vectors([rows[place].id for place in missing])
-        cosine[missing] = np.round(vectors @ query.vector, 6)
+        # In double precision, so that the place of a row in the matrix does not show after rounding.
+        cosine[missing] = np.round(vectors.astype(np.float64) @ query.vector.astype(np.float64), 6)
     return cosine
 
 
@@ -133,6 +155,9 @@ class _Pool:
     """Passages with their calibrated scores, and the places of each node's passages."""
 
     rows: Sequence[PassageRow]
+    scale: Scale
+    terms: Sequence[int]
+    gains: "Floats"
     relevance: Sequence[float]
     lexical: Sequence[float]
     cosine: Sequence[float]
@@ -140,14 +165,18 @@ class _Pool:
 
     @classmethod
     def of(
-        cls, rows: Sequence[PassageRow], score: "Floats", cosine: "Floats", scale: Scale, fusion: Fusion
+        cls, rows: Sequence[PassageRow], query: Query, cosine: "Floats", scale: Scale | None, fusion: Fusion
     ) -> "_Pool":
+        """The rows measured against the query, on the given scale or their own."""
         places: dict[int, list[int]] = {}
         for place, row in enumerate(rows):
             places.setdefault(row.node_id, []).append(place)
+        added = gains(rows, query.terms, query.statistics, fusion.title_weight)
+        score = np.round(added.sum(axis=1), 9)
+        known = scale or Scale(float(score.max(initial=0.0)), float(cosine.max(initial=0.0)))
         # Plain lists, because most nodes have one passage, for which an array is slower than a look-up.
-        relevance, lexical = scale.relevance(score, cosine, fusion).tolist(), scale.lexical(score).tolist()
-        return cls(rows, relevance, lexical, cosine.tolist(), places)
+        relevance, lexical = known.relevance(score, cosine, fusion).tolist(), known.lexical(score).tolist()
+        return cls(rows, known, sorted(query.terms), added, relevance, lexical, cosine.tolist(), places)
 
     def best(self, node: int) -> float:
         """The relevance of a node's best passage."""
@@ -161,6 +190,13 @@ class _Pool:
             "lexical": round(max([self.lexical[place] for place in places]), 9),
             "semantic": max(0.0, *[self.cosine[place] for place in places]),
         }
+
+    def covers(self, node: int) -> dict[int, float]:
+        """What each term of the question adds to the lexical share of the node's best passage."""
+        place = max(self.places[node], key=lambda at: (self.lexical[at], -self.rows[at].passage.ordinal))
+        top = self.scale.lexical_top or 1.0
+        added = np.round(self.gains[place] / top, 9).tolist()
+        return {term: gain for term, gain in zip(self.terms, added, strict=True) if gain > 0}
 
     def spans(self, node: int) -> tuple[tuple[int, int], ...]:
         """Where a node's best passages stand in its text."""
@@ -194,6 +230,7 @@ def _candidate(stored: NodeRow, pool: _Pool, near: Collection[int], probe: Probe
         probe=probe.name,
         match_source=_match_source(parts["lexical"] > 0, found_near),
         root=stored.node.key,
+        covers=pool.covers(stored.node.id),
         spans=pool.spans(stored.node.id),
         text_tokens=stored.text_tokens,
         sketch=stored.sketch,
@@ -234,11 +271,8 @@ def relate(
     if not unknown or not (query.terms or query.vector is not None):
         return tuple(candidates)
     rows = snapshot.passages_of(unknown)
-    score = bm25(rows, query.terms, query.statistics, fusion.title_weight)
     cosine = _all_cosines(rows, {}, query, snapshot)
-    if scale == Scale():
-        scale = Scale(float(score.max(initial=0.0)), 0.0, float(cosine.max(initial=0.0)))
-    pool = _Pool.of(rows, score, cosine, scale, fusion)
+    pool = _Pool.of(rows, query, cosine, scale if scale != Scale() else None, fusion)
     return tuple([_related(each, pool) for each in candidates])
 
 
@@ -246,4 +280,6 @@ def _related(candidate: Candidate, pool: _Pool) -> Candidate:
     node = candidate.node.id
     if "relevance" in candidate.parts or node not in pool.places:
         return candidate
-    return replace(candidate, parts={**candidate.parts, **pool.signals(node)}, spans=pool.spans(node))
+    return told(
+        candidate, {**candidate.parts, **pool.signals(node)}, spans=pool.spans(node), covers=pool.covers(node)
+    )

@@ -1,10 +1,10 @@
 """Signals become one score; the parts are kept, because explaining a ranking is a feature."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from math import prod
 
+from weft.candidates import told
 from weft.model import Candidate
 from weft.profile import Lens, Score
 
@@ -17,12 +17,13 @@ def score(
     `absent` are signals this request cannot have at all (no embedder, say): the profile states the weights to
     use then, for all candidates alike.
     """
-    weights = _weights(rule, absent)
+    weights = weights_of(rule, absent)
     scored = [_scored(each, rule, weights, lens, now) for each in candidates]
     return tuple(sorted(scored, key=lambda each: _order(each, rule.start_first)))
 
 
-def _weights(rule: Score, absent: Collection[str]) -> Mapping[str, float]:
+def weights_of(rule: Score, absent: Collection[str]) -> Mapping[str, float]:
+    """The weights in force when some signals are absent from the request."""
     for signal, weights in rule.without.items():
         if signal in absent:
             return weights
@@ -47,7 +48,7 @@ def _scored(
     parts = {**candidate.parts, **used}
     if raised != 1.0:
         parts["raised"] = raised
-    return replace(candidate, score=round(boosted * raised, 6), parts=parts)
+    return told(candidate, parts, score=round(boosted * raised, 6))
 
 
 def _raised(candidate: Candidate, lens: Lens) -> float:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 SATURATION: Final = 1.2
 LENGTH_NORMALISATION: Final = 0.75
 _COUNT_LIMIT: Final = 15
+_REMEMBERED_TERMS: Final = 200_000
 
 
 def term_hash(term: str) -> int:
@@ -22,14 +23,32 @@ def term_hash(term: str) -> int:
     return xxhash.xxh32_intdigest(term.encode("utf-8", "surrogatepass"))
 
 
-def pack(title_terms: Iterable[str], body_terms: Iterable[str]) -> tuple[bytes, bytes, int]:
-    """Sorted term hashes, one count byte each (title high, body low), and the length in terms."""
-    title = Counter(map(term_hash, title_terms))
-    body = Counter(map(term_hash, body_terms))
-    hashes = sorted(title.keys() | body.keys())
-    counts = bytes(min(title[each], _COUNT_LIMIT) << 4 | min(body[each], _COUNT_LIMIT) for each in hashes)
+class _Hashes(dict[str, int]):
+    """The hash of every term met so far; forgets all when full, which changes no answer."""
+
+    def __missing__(self, term: str) -> int:
+        if len(self) >= _REMEMBERED_TERMS:
+            self.clear()
+        found = self[term] = term_hash(term)
+        return found
+
+
+_HASHES: Final = _Hashes()
+
+
+def term_hashes(terms: Iterable[str]) -> list[int]:
+    """The hashes of many terms in their order."""
+    return [*map(_HASHES.__getitem__, terms)]
+
+
+def pack(title: Sequence[int], body: Sequence[int]) -> tuple[bytes, bytes, int]:
+    """Of hashed terms: the sorted hashes, one count byte each (title high, body low), and the length in terms."""
+    counts = {each: times if times < _COUNT_LIMIT else _COUNT_LIMIT for each, times in Counter(body).items()}
+    for each, times in Counter(title).items():
+        counts[each] = counts.get(each, 0) | min(times, _COUNT_LIMIT) << 4
+    hashes = sorted(counts)
     packed = np.array(hashes, dtype="<u4").tobytes()
-    return packed, counts, title.total() + body.total()
+    return packed, bytes(map(counts.__getitem__, hashes)), len(title) + len(body)
 
 
 def inverse_frequency(statistics: TermStatistics, hashes: Sequence[int]) -> "NDArray[np.float64]":
@@ -38,15 +57,13 @@ def inverse_frequency(statistics: TermStatistics, hashes: Sequence[int]) -> "NDA
     return np.log1p((statistics.passages - frequency + 0.5) / (frequency + 0.5))
 
 
-def bm25(
-    rows: Sequence[PassageRow],
-    query: Mapping[int, int],
-    statistics: TermStatistics,
-    title_weight: float,
+def gains(
+    rows: Sequence[PassageRow], query: Mapping[int, float], statistics: TermStatistics, title_weight: float
 ) -> "NDArray[np.float64]":
-    """The score of each passage for the query's term counts, rounded so that equal evidence ties exactly."""
+    """What each term of the query, in ascending order, adds to the BM25 score of each passage."""
+    shares = np.zeros((len(rows), len(query)))
     if not rows or not query:
-        return np.zeros(len(rows))
+        return shares
     wanted = np.array(sorted(query), dtype=np.uint32)
     weights = inverse_frequency(statistics, wanted.tolist()) * [query[int(each)] for each in wanted]
     owner, position, counts = _matches(rows, wanted)
@@ -55,19 +72,8 @@ def bm25(
     norm = SATURATION * (
         1 - LENGTH_NORMALISATION + LENGTH_NORMALISATION * lengths / max(statistics.mean_length, 1.0)
     )
-    gain = weights[position] * frequency * (SATURATION + 1) / (frequency + norm[owner])
-    return np.round(np.bincount(owner, weights=gain, minlength=len(rows)), 9)
-
-
-def coverage(rows: Sequence[PassageRow], hashes: Sequence[int]) -> list[frozenset[int]]:
-    """Which of the hashes each passage holds."""
-    wanted = np.array(sorted(hashes), dtype=np.uint32)
-    found: list[set[int]] = [set() for _ in rows]
-    if len(wanted):
-        owner, position, _ = _matches(rows, wanted)
-        for row, term in zip(owner.tolist(), wanted[position].tolist(), strict=True):
-            found[row].add(term)
-    return [frozenset(each) for each in found]
+    shares[owner, position] = weights[position] * frequency * (SATURATION + 1) / (frequency + norm[owner])
+    return shares
 
 
 def _matches(

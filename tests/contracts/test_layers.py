@@ -12,8 +12,20 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "src" / "weft"
 
 FOUNDATION = {"__init__", "model", "errors"}
-TOOLS = {"ports", "profile", "loading", "profiles", "tokens", "text", "terms", "sketch", "vectors", "excerpt"}
-STAGES = {"retrieve", "expand", "score", "dedupe", "budget", "subjects"}
+TOOLS = {
+    "ports",
+    "profile",
+    "loading",
+    "profiles",
+    "tokens",
+    "text",
+    "terms",
+    "sketch",
+    "vectors",
+    "excerpt",
+    "candidates",
+}
+STAGES = {"retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning"}
 ASSEMBLY = {
     "prepare",
@@ -28,9 +40,10 @@ ASSEMBLY = {
     "relink",
     "writing",
 }
+EVALUATION = {"evaluation"}
 FACES = {"facades", "faces", "__main__"}
 
-LAYERS = (FOUNDATION, TOOLS, STAGES | ROOMS, ASSEMBLY, FACES)
+LAYERS = (FOUNDATION, TOOLS, STAGES | ROOMS, ASSEMBLY, EVALUATION, FACES)
 HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson")
 
 

@@ -10,6 +10,8 @@ from weft.model import Filter, Json, Request, View
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 EXAMPLES = Path(__file__).parents[2] / "examples"
+WORLDS = Path(__file__).parent / "worlds"
+"""What the examples lack: code, conversations, and something told twice."""
 PAGES = Path(__file__).parent / "pages"
 SUFFIX = {"markdown": "md", "xml": "xml", "plain": "txt", "json": "json"}
 
@@ -81,10 +83,12 @@ GOLDEN: Mapping[str, Golden] = {
 }
 
 
-def open_world(folder: Path, world: str) -> Weft:
+def open_world(folder: Path, world: str, embedder: str | None = "static") -> Weft:
     """A store with one of the example worlds, or all of them."""
-    weft = Weft.open(folder / world / ".weft")
+    weft = Weft.open(folder / f"{world}-{embedder}" / ".weft", embedder=embedder)
     weft.index(*(EXAMPLES / name for name in ("helpdesk", "novel", "repo") if world in (name, "all")))
+    if world == "repo":
+        weft.index(WORLDS, source="more")
     return weft
 
 

@@ -50,10 +50,10 @@ class Weft:
         create: bool = True,
         read_only: bool = False,
     ) -> Self:
-        """A Weft over the store in the folder `path`, made if it is not there."""
+        """A Weft over the store in the folder `path`, made if it is not there; `embedder` None goes without."""
         folder = Path(path)
         store = SqliteStore.open(folder, create=create, read_only=read_only)
-        embed = open_embedder(embedder, api_key=api_key)
+        embed = None if embedder is None else open_embedder(embedder, api_key=api_key)
         own = folder / "profiles"
         folders = [Path(each) for each in profiles] + ([own] if own.is_dir() else [])
         return cls(store, EmbeddedIndex(folder / "derived"), embed, folders)
@@ -66,7 +66,7 @@ class Weft:
         progress: "Progress | None" = None,
     ) -> "Report":
         """Read files or folders into the store; only what changed since last time is touched."""
-        return self._ingest(sources_at(paths, source, tenant), tenant, progress)
+        return self.ingest(sources_at(paths, source, tenant), tenant=tenant, progress=progress)
 
     def remove_source(
         self, name: str, *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
@@ -77,7 +77,7 @@ class Weft:
         if not self.store.units(tenant, name):
             hint = f"Sources are removed from the tenant they were indexed for, here {tenant!r}."
             raise UnknownName("source", name, self.status().by_source, hint)
-        return self._ingest([gone_source(name)], tenant, progress)
+        return self.ingest([gone_source(name)], tenant=tenant, progress=progress)
 
     def put(self, nodes: Sequence[Node] = (), edges: Sequence[Edge] = ()) -> "Written":
         """Store nodes and edges directly; they are linked and found by the next question."""
@@ -101,7 +101,10 @@ class Weft:
         """Declare into which other tenants this tenant's links may lead."""
         self.store.share(tenant, others)
 
-    def _ingest(self, sources: "Sequence[Source]", tenant: str, progress: "Progress | None") -> "Report":
+    def ingest(
+        self, sources: "Sequence[Source]", *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
+    ) -> "Report":
+        """Bring the store up to what the sources hold, whatever they are."""
         # Reading and linking are loaded by those who index, so that those who only ask start sooner.
         from weft.ingest import ingest
 
@@ -117,8 +120,9 @@ class Weft:
         self,
         question: str = "",
         *,
+        history: Sequence[str] = (),
         start: Sequence[str] = (),
-        profile: str = "general",
+        profile: str | Profile = "general",
         preset: str | None = None,
         lens: str | None = None,
         depth: int | None = None,
@@ -137,8 +141,9 @@ class Weft:
         """One page about the question, or about the nodes named in `start`, within `max_tokens`."""
         request = Request(
             question=question,
+            history=tuple(history),
             start=tuple(start),
-            profile=profile,
+            profile=profile if isinstance(profile, str) else profile.name,
             preset=preset,
             lens=lens,
             depth=depth,
@@ -151,12 +156,13 @@ class Weft:
             candidates=None if candidates is None else tuple(candidates),
             token_model=token_model,
         )
-        return self.assemble(request, now or datetime.now(UTC), observe)
+        given = None if isinstance(profile, str) else profile
+        return self.assemble(request, now or datetime.now(UTC), observe, given)
 
     def assemble(
-        self, request: Request, now: datetime, observe: Observe | None = None, *, profile: Profile | None = None
+        self, request: Request, now: datetime, observe: Observe | None = None, profile: Profile | None = None
     ) -> Context:
-        """The context for a whole request; `now` must know its time zone; a `profile` stands in for the named."""
+        """The context for a whole request, by the profile it names or the one given; `now` must know its zone."""
         if now.tzinfo is None:
             raise InvalidInput(
                 f"The time {now.isoformat()} has no time zone. Give an aware datetime, in UTC for example."

@@ -39,13 +39,21 @@ def write_alias_set(connection: sqlite3.Connection, numbers: Numbers, given: Ali
 
 def write_names(connection: sqlite3.Connection, node_ids: Iterable[int]) -> None:
     """Derive anew under which names the nodes are found."""
-    rows: list[tuple[int, str, int]] = []
     ids = sorted(node_ids)
-    for node_id in ids:
-        row = connection.execute("SELECT tenant_id, key, title FROM nodes WHERE id = ?", (node_id,)).fetchone()
-        aliases = connection.execute("SELECT alias FROM aliases WHERE node_id = ?", (node_id,)).fetchall()
-        if row:
-            rows += [(node_id, name, row[0]) for name in names_of(row[1], row[2], (alias for (alias,) in aliases))]
+    listed = (str(ids),)
+    aliases: dict[int, list[str]] = {}
+    for node_id, alias in connection.execute(
+        "SELECT a.node_id, a.alias FROM json_each(?) j CROSS JOIN aliases a ON a.node_id = j.value", listed
+    ):
+        aliases.setdefault(node_id, []).append(alias)
+    nodes = connection.execute(
+        "SELECT n.id, n.tenant_id, n.key, n.title FROM json_each(?) j CROSS JOIN nodes n ON n.id = j.value", listed
+    )
+    rows = [
+        (node_id, name, tenant_id)
+        for node_id, tenant_id, key, title in nodes
+        for name in names_of(key, title, aliases.get(node_id, ()))
+    ]
     connection.executemany("DELETE FROM names WHERE node_id = ?", [(node_id,) for node_id in ids])
     connection.executemany("INSERT INTO names VALUES (?, ?, ?)", rows)
 

@@ -78,6 +78,7 @@ def write_edge_set(connection: sqlite3.Connection, numbers: Numbers, given: Edge
 def _wanted(numbers: Numbers, given: EdgeSet) -> dict[Identity, Strength]:
     maker_id = numbers.maker(given.maker)
     wanted: dict[Identity, Strength] = {}
+    numbers.known_keys(given.tenant, [key for edge in given.edges for key in (edge.source, edge.target)])
     for edge in given.edges:
         if edge.tenant != given.tenant or not (math.isfinite(edge.weight) and math.isfinite(edge.confidence)):
             raise _refused(edge, given)
@@ -103,8 +104,7 @@ def _refused(edge: Edge, given: EdgeSet) -> InvalidInput:
 
 
 def _scope_keys(numbers: Numbers, given: EdgeSet) -> set[int]:
-    found = (numbers.known_key(given.tenant, key) for key in given.scope or ())
-    return {key_id for key_id in found if key_id is not None}
+    return numbers.known_keys(given.tenant, given.scope or ())
 
 
 def _present(
@@ -119,11 +119,12 @@ def _present(
             (maker_id, numbers.tenant(given.tenant)),
         ).fetchall()
     else:
-        rows = []
-        for key_id in sorted(_scope_keys(numbers, given) | {edge[0] for edge in wanted}):
-            rows += connection.execute(
-                f"SELECT {columns} FROM edges e WHERE e.source_key = ? AND e.maker_id = ?", (key_id, maker_id)
-            ).fetchall()
+        key_ids = sorted(_scope_keys(numbers, given) | {edge[0] for edge in wanted})
+        rows = connection.execute(
+            f"SELECT {columns} FROM json_each(?) j CROSS JOIN edges e ON e.source_key = j.value"
+            " AND e.maker_id = ?",
+            (str(key_ids), maker_id),
+        ).fetchall()
     return {row[:4]: row[4:] for row in rows}
 
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from weft.ports import Changes, PreparedNode
 from weft.store import links
-from weft.store.numbers import Numbers
+from weft.store.numbers import MARKS, Numbers, padded
 from weft.store.records import WRITTEN_COLUMNS, Row, facets_of, node_values, packed_texts, position_of
 from weft.store.statistics import StatisticsDelta
 
@@ -39,6 +39,19 @@ class Placed:
     key_id: int
 
 
+def stored_keys(connection: sqlite3.Connection, tenant_id: int, keys: Sequence[str]) -> dict[str, Stored]:
+    """What is known of those of a tenant's keys that any node or edge has named."""
+    found: dict[str, Stored] = {}
+    for some in padded(keys):
+        rows = connection.execute(
+            "SELECT k.key, k.id, n.id, n.content_hash, n.kind_id, n.unit FROM keys k LEFT JOIN nodes n"
+            f" ON n.id = k.node_id WHERE k.tenant_id = ? AND k.key IN ({MARKS})",
+            (tenant_id, *some),
+        )
+        found.update((row[0], Stored(*row[1:])) for row in rows)
+    return found
+
+
 class NodeWriter:
     """Writes the nodes of one change set under one sequence number."""
 
@@ -47,6 +60,7 @@ class NodeWriter:
     ) -> None:
         self._connection, self._numbers, self._statistics = connection, numbers, statistics
         self._sequence = sequence
+        self._known: dict[tuple[int, str], Stored] = {}
         self._last_node, self._last_passage = (self._last_id(table) for table in ("nodes", "passages"))
 
     def write(self, changes: Changes) -> tuple[bool, list[Placed]]:
@@ -55,6 +69,7 @@ class NodeWriter:
         A key that is both removed and upserted (it moved between units) is upserted and keeps its id.
         """
         wanted = {(prepared.node.tenant, prepared.node.key): prepared for prepared in changes.upserts}
+        self._look_up([*wanted, *changes.removes])
         removed = self._remove(place for place in dict.fromkeys(changes.removes) if place not in wanted)
         written = self._upsert(wanted.values())
         return removed or bool(written), written
@@ -63,13 +78,17 @@ class NodeWriter:
         row = self._connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
         return int(row[0]) if row else 0
 
+    def _look_up(self, places: Iterable[tuple[str, str]]) -> None:
+        by_tenant: dict[str, list[str]] = {}
+        for tenant, key in places:
+            by_tenant.setdefault(tenant, []).append(key)
+        for tenant, keys in by_tenant.items():
+            tenant_id = self._numbers.tenant(tenant)
+            found = stored_keys(self._connection, tenant_id, keys)
+            self._known.update(((tenant_id, key), one) for key, one in found.items())
+
     def _stored(self, tenant_id: int, key: str) -> Stored | None:
-        row = self._connection.execute(
-            "SELECT k.id, n.id, n.content_hash, n.kind_id, n.unit FROM keys k LEFT JOIN nodes n"
-            " ON n.id = k.node_id WHERE k.tenant_id = ? AND k.key = ?",
-            (tenant_id, key),
-        ).fetchone()
-        return Stored(*row) if row else None
+        return self._known.get((tenant_id, key))
 
     # --- removing ----------------------------------------------------------------------------------------
 

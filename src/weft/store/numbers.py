@@ -1,11 +1,23 @@
 """Numbers for names: tenants, kinds, edge types, makers, facets and keys, looked up once per write."""
 
 import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from weft.errors import StoreError
 
 _MOST_PACKED: Final = 0xFFFF  # neighbour lists keep kinds and edge types in two bytes
+
+
+AT_ONCE: Final = 500
+MARKS: Final = ", ".join("?" * AT_ONCE)
+
+
+def padded(values: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The values in groups that fill MARKS; the last one is repeated, so that one statement serves them all."""
+    for start in range(0, len(values), AT_ONCE):
+        some = [*values[start : start + AT_ONCE]]
+        yield (*some, *some[-1:] * (AT_ONCE - len(some)))
 
 
 class Numbers:
@@ -54,6 +66,16 @@ class Numbers:
             "SELECT id FROM keys WHERE tenant_id = ? AND key = ?", (self.tenant(tenant), key)
         ).fetchone()
         return None if row is None else self._keys.setdefault((tenant, key), int(row[0]))
+
+    def known_keys(self, tenant: str, keys: Iterable[str]) -> set[int]:
+        """The numbers of those keys that a node or an edge has named, learned all at once."""
+        asked = [(tenant, key) for key in dict.fromkeys(keys)]
+        for some in padded([key for _, key in asked if (tenant, key) not in self._keys]):
+            rows = self._connection.execute(
+                f"SELECT key, id FROM keys WHERE tenant_id = ? AND key IN ({MARKS})", (self.tenant(tenant), *some)
+            )
+            self._keys.update(((tenant, key), number) for key, number in rows)
+        return {self._keys[each] for each in asked if each in self._keys}
 
     def _number(self, table: str, name: str) -> int:
         number = self._known.get((table, name))

@@ -22,6 +22,7 @@ from weft.store.connection import (
 )
 from weft.store.listing import ListedEdge, Place
 from weft.store.lock import WriteLock
+from weft.store.nodes import stored_keys
 from weft.store.numbers import names_by_number
 from weft.store.schema import SCHEMA_VERSION, migrate, version_of
 from weft.store.snapshot import SqliteSnapshot, embedder_of
@@ -206,13 +207,10 @@ class SqliteStore:
 
     def hashes(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
         """Content hash by key for the nodes that exist."""
-        query = (
-            "SELECT n.content_hash FROM tenants t JOIN keys k ON k.tenant_id = t.id"
-            " JOIN nodes n ON n.id = k.node_id WHERE t.name = ? AND k.key = ?"
-        )
         with self._reading() as connection:
-            found = ((key, connection.execute(query, (tenant, key)).fetchone()) for key in keys)
-            return {key: row[0] for key, row in found if row}
+            row = connection.execute("SELECT id FROM tenants WHERE name = ?", (tenant,)).fetchone()
+            stored = stored_keys(connection, int(row[0]), keys) if row else {}
+        return {key: one.content_hash for key, one in stored.items() if one.content_hash is not None}
 
     def units(self, tenant: str, source: str) -> dict[str, str]:
         """Remembered stamp of each unit of a source."""

@@ -32,6 +32,10 @@ def split_passages(text: str, *, target: int = 200, limit: int = 320, markdown: 
     Spans are in order, do not overlap and hold all that is not blank. Paragraphs stay together where they
     fit, and with `markdown` a heading opens a new passage once the current one has substance.
     """
+    if _surely_within(text, limit, markdown):
+        whole = text.rstrip()
+        only = _Chunk(len(whole) - len(whole.lstrip()), len(whole), 0, ())
+        return [_passage(text, 0, [only], [match.start() for match in re.finditer("\n", text)])]
     chunks = list(_chunks(text, target, limit, markdown))
     if sum(chunk.size for chunk in chunks) <= limit:
         groups = [chunks] if chunks else []
@@ -39,6 +43,17 @@ def split_passages(text: str, *, target: int = 200, limit: int = 320, markdown: 
         groups = list(_packed(chunks, target, limit))
     newlines = [match.start() for match in re.finditer("\n", text)]
     return [_passage(text, ordinal, group, newlines) for ordinal, group in enumerate(groups)]
+
+
+def _surely_within(text: str, limit: int, markdown: bool) -> bool:
+    """Whether a text makes one passage however its sentences fall, which most short ones show at a glance."""
+    if len(text) > limit * _CHARACTERS_A_WORD or not text.isascii() or (markdown and "#" in text):
+        return False
+    lengths = [len(word) for word in text.split()]
+    # No way to cut a text makes its parts larger together than its single words, each with the blank behind it.
+    largest = len(lengths) + sum(length // _CHARACTERS_A_WORD for length in lengths)
+    blanks = max(len(text) - sum(lengths) - len(lengths), 0)
+    return 0 < largest + blanks <= limit and bool(lengths)
 
 
 def _chunks(text: str, target: int, limit: int, markdown: bool) -> Iterator[_Chunk]:

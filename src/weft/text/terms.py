@@ -20,6 +20,13 @@ _WORD = re.compile(
     rf"|(?:[$€£¥](?=\d))?{_LETTER}+(?:(?:\.?_+|[.\-'’]|::){_LETTER}+)*"
     rf"|[{CJK}]+|[{UNSPACED}]+|[{INDIC}]+"
 )
+# The same words in a text that is all ASCII, found twice as fast.
+_ASCII_WORD = re.compile(
+    r"[A-Za-z](?:\+\+|#(?!\w))(?![+#])"
+    r"|\$?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w,])"
+    r"|(?:\$(?=\d))?[A-Za-z0-9]+(?:(?:\.?_+|[.\-']|::)[A-Za-z0-9]+)*",
+    re.ASCII,
+)
 _LOOSE_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670]")
 _JOINTS = re.compile(r"[_.\-]+|::")
 _INITIALS = re.compile(r"\w(?:\.\w)+")
@@ -48,9 +55,10 @@ def analyze(text: str) -> list[str]:
     Stop words are left out, except on a line that has nothing else: a title such as "The Who" or the question
     "to be or not to be" is then still found. The rule looks only at the line, so index and query agree.
     """
+    words = _ASCII_WORD.findall
     if not text.isascii():
-        text = _LOOSE_ACCENTS.sub("", unicodedata.normalize("NFKC", text))
-    return list(chain.from_iterable(_line_terms(_WORD.findall(line)) for line in text.splitlines()))
+        text, words = _LOOSE_ACCENTS.sub("", unicodedata.normalize("NFKC", text)), _WORD.findall
+    return list(chain.from_iterable(_line_terms(words(line)) for line in text.splitlines()))
 
 
 def _line_terms(words: list[str]) -> list[str]:

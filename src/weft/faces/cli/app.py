@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from weft import __version__
-from weft.faces.cli import asking, demo, doctor, indexing, looking, output, profiles, serving, version
+from weft.faces.cli import asking, demo, doctor, evaluating, indexing, looking, output, profiles, serving, version
 
 
 def make_app(decorated: bool) -> typer.Typer:
@@ -29,6 +29,7 @@ def make_app(decorated: bool) -> typer.Typer:
     app.command("serve")(serving.serve)
     app.command("share")(serving.share)
     app.add_typer(serving.make_keys_app(decorated), name="keys")
+    app.command("eval")(evaluating.evaluate)
     app.command("demo")(demo.demo)
     app.command("version")(version.version)
     return app

@@ -1,0 +1,5 @@
+"""`python -m bench`: measure and print."""
+
+from bench.run import main
+
+main()

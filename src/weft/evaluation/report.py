@@ -1,0 +1,111 @@
+"""What the answers amount to: the measures of each question, and of the whole set."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from weft.evaluation.metrics import mean, ndcg, percentile, recall, reciprocal_rank
+from weft.evaluation.run import Answered, Exam, Sheet
+from weft.model import Json
+
+Row = dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What it took besides asking; the peak is None where the system does not tell it."""
+
+    index_seconds: float
+    peak_mb: float | None
+
+
+def measures(answered: Answered) -> dict[str, float]:
+    """The measures of one question, as fractions."""
+    ranking, gold = answered.ranking, answered.gold
+    found = {
+        "recall@5": recall(ranking, gold, 5),
+        "recall@10": recall(ranking, gold, 10),
+        "ndcg@10": ndcg(ranking, gold, 10),
+        "mrr": reciprocal_rank(ranking, gold),
+    }
+    for sheet in answered.sheets:
+        found[f"evidence_recall@{sheet.budget}"] = len(sheet.evidence) / len(gold)
+        found[f"all_evidence@{sheet.budget}"] = float(len(sheet.evidence) == len(gold))
+    return found
+
+
+def summary(answers: Sequence[Answered], exam: Exam, costs: Costs) -> Row:
+    """The measures of the set: means over questions, and what the pages cost."""
+    each = [measures(answered) for answered in answers]
+    names = list(each[0]) if each else []
+    pages = [sheet for answered in answers for sheet in answered.sheets]
+    times = [sheet.milliseconds for sheet in pages]
+    return {
+        "set": exam.judged.name,
+        "documents": len(exam.judged.documents),
+        "queries": len(answers),
+        "gold": sum(len(answered.gold) for answered in answers),
+        **{name: round(mean([one[name] for one in each]), 6) for name in names},
+        "budget_violations": sum(sheet.tokens > sheet.budget for sheet in pages),
+        "fill": round(_fill(pages), 6),
+        **{
+            f"fill@{budget}": round(_fill([sheet for sheet in pages if sheet.budget == budget]), 6)
+            for budget in exam.budgets
+        },
+        "latency_ms": {"p50": round(percentile(times, 0.5), 3), "p95": round(percentile(times, 0.95), 3)},
+        "index_seconds": round(costs.index_seconds, 3),
+        "peak_mb": None if costs.peak_mb is None else round(costs.peak_mb, 1),
+        **_input(exam),
+        "notes": _shared_notes(answers),
+    }
+
+
+def _shared_notes(answers: Sequence[Answered]) -> list[str]:
+    """What every page noted: something about the set-up, not about a question."""
+    first = answers[0].notes if answers else ()
+    return [note for note in first if all(note in answered.notes for answered in answers)]
+
+
+def _fill(pages: Sequence[Sheet]) -> float:
+    return mean([sheet.tokens / sheet.budget for sheet in pages])
+
+
+def _input(exam: Exam) -> Row:
+    """What was wrong with the set's files, counted and listed."""
+    judged = exam.judged
+    return {
+        "queries_without_gold": len(judged.unjudged),
+        "queries_shut_out_by_scope": list(judged.excluded) if exam.scoped else [],
+        "empty_documents": list(judged.empty_documents),
+        "unknown_ids": [{"where": each.where, "reason": each.reason} for each in judged.unknown],
+        "problems": [{"where": each.where, "reason": each.reason} for each in judged.problems],
+    }
+
+
+def rows_of(answers: Sequence[Answered]) -> list[Row]:
+    """A row for each question, for comparing one run with another and for looking into misses."""
+    return [
+        {
+            "id": answered.question.id,
+            "asked": answered.asked,
+            "answers": list(answered.question.answers),
+            "measures": {name: round(value, 6) for name, value in measures(answered).items()},
+            "tokens": {str(sheet.budget): sheet.tokens for sheet in answered.sheets},
+            "latency_ms": {str(sheet.budget): round(sheet.milliseconds, 3) for sheet in answered.sheets},
+            "gold": [_gold_row(answered, document) for document in answered.gold],
+            "notes": list(answered.notes),
+            "top": list(answered.ranking[:10]),
+        }
+        for answered in answers
+    ]
+
+
+def _gold_row(answered: Answered, document: str) -> Mapping[str, Json]:
+    """Where a gold document came in the ranking (None: not at all), and what each page made of it."""
+    rank = answered.ranking.index(document) + 1 if document in answered.ranking else None
+    key = answered.keys[document]
+    return {
+        "id": document,
+        "rank": rank,
+        "printed": {str(sheet.budget): str(sheet.printed.get(key, "absent")) for sheet in answered.sheets},
+        "counts": {str(sheet.budget): key in sheet.evidence for sheet in answered.sheets},
+    }

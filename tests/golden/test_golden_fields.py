@@ -1,0 +1,391 @@
+"""Every field of a profile does something: changed, it changes a page or is refused."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from golden_worlds import NOW, open_world
+
+from weft import Weft
+from weft.assemble import assemble
+from weft.errors import WeftError
+from weft.loading import load_profile
+from weft.loading.bounds import check_bound
+from weft.loading.checks import problems_of
+from weft.model import Detail, Request, View
+from weft.profile import (
+    Block,
+    Dedupe,
+    ForEach,
+    Frame,
+    Fusion,
+    Lens,
+    Parameter,
+    Part,
+    Probe,
+    Profile,
+    Score,
+    Section,
+)
+from weft.tokens import counter_for
+
+COUNT, _ = counter_for("cl100k_base")
+TYPES = (Profile, Frame, Fusion, Score, Dedupe, Parameter, Probe, Lens, Section, Part, ForEach, Block)
+DESCRIPTIVE = {("Profile", "description"), ("Parameter", "description"), ("Lens", "description")}
+"""What `weft profile list` and the help texts print, and no page does."""
+
+LOCKED = Request("Why did the worker say database is locked?", max_tokens=700)
+BOOTS = Request("Why were Odo Farrant's boots dry?", max_tokens=1500)
+PELLWICK = Request(start=("Pellwick",), max_tokens=1500)
+LIGHT = Request(start=("Sallow Light", "Counting House"), max_tokens=1500)
+QUEUE = Request("What became of the Pigeonhole Queue at night?", max_tokens=260)
+REFUND = Request("How do I process a refund?", view=View(("support",)), max_tokens=1500)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A profile and a request, and the change to the profile that must show."""
+
+    world: str
+    base: str
+    request: Request
+    change: Callable[[Profile], Profile]
+    first: Callable[[Profile], Profile] = lambda profile: profile
+
+
+def case(world: str, base: str, request: Request, **values: Any) -> Case:
+    """A change of the profile's own fields."""
+    return Case(world, base, request, lambda profile: replace(profile, **values))
+
+
+def inside(
+    world: str, base: str, request: Request, group: str, before: Mapping[str, Any] = {}, **values: Any
+) -> Case:
+    """A change inside one of the profile's parts; of several sections, probes or lenses, the first."""
+
+    def changed(profile: Profile, given: Mapping[str, Any]) -> Profile:
+        held = getattr(profile, group)
+        if isinstance(held, tuple):
+            return replace(profile, **{group: (replace(held[0], **given), *held[1:])})
+        return replace(profile, **{group: replace(held, **given)})
+
+    return Case(
+        world, base, request, lambda profile: changed(profile, values), lambda profile: changed(profile, before)
+    )
+
+
+def part(request: Request, place: int, **values: Any) -> Case:
+    """A change of one part of the subjects in `narrative`."""
+
+    def changed(profile: Profile) -> Profile:
+        section = profile.sections[0]
+        parts = list(section.parts)
+        parts[place] = replace(parts[place], **values)
+        return replace(profile, sections=(replace(section, parts=tuple(parts)), *profile.sections[1:]))
+
+    return Case("novel", "narrative", request, changed)
+
+
+def block(world: str, base: str, request: Request, *blocks: Block) -> Case:
+    """Other blocks in the first section."""
+    return inside(world, base, request, "sections", {"blocks": (Block("title"), Block("text"))}, blocks=blocks)
+
+
+def cases() -> dict[tuple[str, str], Case]:
+    """One case for every field."""
+    general: Callable[..., Case] = lambda **values: case("repo", "general", LOCKED, **values)  # noqa: E731
+    lens: Callable[..., Case] = lambda before={}, **values: inside(  # noqa: E731
+        "novel", "general", LIGHT, "lenses", {"walk": "breadth", **before}, **values
+    )
+    section: Callable[..., Case] = lambda before={}, **values: inside(  # noqa: E731
+        "repo", "general", LOCKED, "sections", before, **values
+    )
+    probe: Callable[..., Case] = lambda before={}, **values: inside(  # noqa: E731
+        "repo", "learning", LOCKED, "probes", before, **values
+    )
+    score: Callable[..., Case] = lambda before={}, **values: inside(  # noqa: E731
+        "repo", "general", LOCKED, "score", before, **values
+    )
+    dedupe: Callable[..., Case] = lambda before={}, **values: inside(  # noqa: E731
+        "repo", "learning", replace(LOCKED, max_tokens=2000), "dedupe", before, **values
+    )
+    table = {"weights": {"relevance": 1.0, "table": 1.0}, "table_field": "kind", "table": {}}
+    frame: Callable[..., Case] = lambda **values: inside(  # noqa: E731
+        "repo", "learning", replace(LOCKED, max_tokens=1500), "frame", **values
+    )
+    asked = replace(LOCKED, question="", parameters={"domain": "debugging"}, max_tokens=1500)
+    parameter: Callable[..., Case] = lambda **values: inside(  # noqa: E731
+        "repo", "premortem", asked, "parameters", **values
+    )
+    two = (Section("code", kinds=("commit",)), Section("rest"))
+    profile = {
+        "name": general(name="no name!"),
+        "profile_version": general(profile_version=2),
+        "max_tokens": case("repo", "general", Request(LOCKED.question), max_tokens=200),
+        "format": general(format="plain"),
+        "select": Case(
+            "repo",
+            "general",
+            LOCKED,
+            lambda profile: replace(profile, select="relevance"),
+            lambda profile: replace(profile, sections=two),
+        ),
+        "summary_only_below": general(summary_only_below=5000),
+        "include_fields": case("helpdesk", "knowledge", REFUND, include_fields=False),
+        "max_depth": case("repo", "general", replace(LOCKED, depth=4), max_depth=3),
+        "lens": case("novel", "notes", PELLWICK, lens="writing"),
+        "frame": general(frame=Frame(title="Other")),
+        "fusion": general(fusion=Fusion(lexical=0.0, semantic=1.0)),
+        "score": general(score=Score(weights={"recency": 1.0})),
+        "dedupe": case("repo", "learning", replace(LOCKED, max_tokens=2000), dedupe=Dedupe("none")),
+        "parameters": general(parameters=(Parameter("must", required=True),)),
+        "probes": general(probes=(Probe("question", kinds=("commit",)),)),
+        "lenses": general(lenses=(Lens("general", walk="none"),)),
+        "sections": general(sections=(Section("context", heading="Other"),)),
+        "presets": case("repo", "general", replace(LOCKED, preset="brief"), presets={"brief": {"max_tokens": 5}}),
+    }
+    framed = {
+        "title": frame(title="Other"),
+        "footer": frame(footer="{sources} sources"),
+        "sources": frame(sources=3),
+        "separator": frame(separator=True),
+        "notes": inside("repo", "notes", replace(LOCKED, max_tokens=300), "frame", notes=False),
+        "empty": inside("repo", "general", Request(), "frame", empty="Nothing."),
+    }
+    fused = {
+        "lexical": inside("repo", "general", LOCKED, "fusion", lexical=0.01),
+        "semantic": inside("repo", "general", LOCKED, "fusion", semantic=5.0),
+        "pool": inside("repo", "general", LOCKED, "fusion", {}, pool=2),
+        "title_weight": inside("repo", "general", LOCKED, "fusion", title_weight=40.0),
+    }
+    scored = {
+        "combine": score({"weights": {"relevance": 1.0, "recency": 1.0}}, combine="product"),
+        "weights": score(weights={"importance": 1.0}),
+        "without": Case(
+            "repo-words",
+            "general",
+            LOCKED,
+            lambda profile: replace(
+                profile, score=replace(profile.score, without={"semantic": {"importance": 1.0}})
+            ),
+        ),
+        "boosts": score(boosts={"importance": 9.0}),
+        "coverage": score({"weights": {"lexical": 1.0}, "coverage": 0.0}, coverage=1.0),
+        "half_life_days": score({"weights": {"relevance": 1.0, "recency": 1.0}}, half_life_days=3650.0),
+        "distance": inside(
+            "repo",
+            "general",
+            Request(start=("Leases instead of locks",), max_tokens=1500),
+            "score",
+            {"weights": {"relevance": 1.0, "distance": 1.0}},
+            distance="decay",
+        ),
+        "table_field": score(
+            {**table, "table": {"error": 1.0, "gold": 0.5}, "table_field": "category"},
+            table_field="confidence_tier",
+        ),
+        "table": score({**table, "table": {"error": 1.0}, "table_field": "category"}, table={"preference": 1.0}),
+        "start_first": inside(
+            "novel", "notes", replace(BOOTS, start=("Sallow Light",), max_tokens=900), "score", start_first=False
+        ),
+    }
+    deduped = {
+        "scope": dedupe(scope="none"),
+        "similarity": dedupe(similarity=1.0),
+        "same": dedupe(same=("domain|category|axis",)),
+    }
+    given = {
+        "name": parameter(name="other"),
+        "type": parameter(type="integer"),
+        "choices": parameter(choices=("testing",)),
+        "required": Case(
+            "repo",
+            "premortem",
+            replace(asked, parameters={}),
+            lambda profile: replace(
+                profile, parameters=(replace(profile.parameters[0], required=False), *profile.parameters[1:])
+            ),
+        ),
+        "default": Case(
+            "repo",
+            "premortem",
+            asked,
+            lambda profile: replace(
+                profile,
+                parameters=(
+                    profile.parameters[0],
+                    replace(profile.parameters[1], default="systematic-elimination"),
+                ),
+            ),
+        ),
+    }
+    probed = {
+        "name": probe(name="other"),
+        "question": probe(question="preferences"),
+        "match": inside("repo", "general", LOCKED, "probes", match="vector"),
+        "kinds": probe(kinds=("commit",)),
+        "tags": probe(tags=("no-such-tag",)),
+        "where": probe(where={"category": "error"}),
+        "limit": probe(limit=1),
+        "when": Case(
+            "helpdesk",
+            "knowledge",
+            REFUND,
+            lambda profile: replace(profile, probes=(replace(profile.probes[0], when="include_schemas"),)),
+        ),
+    }
+    walked = {
+        "name": lens(name="other"),
+        "walk": lens(walk="pagerank"),
+        "depth": lens(depth=0),
+        "direction": lens(direction="out"),
+        "edges": lens(edges=("nothing",)),
+        "edge_weights": lens(edge_weights={"links": 0.01}),
+        "kinds": lens(kinds=("chapter",)),
+        "raise_kinds": lens(raise_kinds={"location": 9.0}),
+        "raise_tags": lens(raise_tags={"pilot": 9.0, "character": 9.0}),
+        "fields": Case(
+            "helpdesk",
+            "knowledge",
+            REFUND,
+            lambda profile: replace(profile, lenses=(replace(profile.lenses[0], fields=("entity_path",)),)),
+        ),
+        "seeds": lens(seeds=1),
+        "fan_out": lens({"walk": "pagerank"}, fan_out=1),
+        "limit": lens({"seeds": 1}, limit=1),
+        "restart": lens({"walk": "pagerank"}, restart=0.05),
+    }
+    placed = {
+        "name": inside(
+            "repo", "learning", replace(LOCKED, format="json", max_tokens=2000), "sections", name="other"
+        ),
+        "heading": section(heading="Other"),
+        "probes": section(probes=("no-such-probe",)),
+        "kinds": section(kinds=("commit",)),
+        "tags": section(tags=("no-such-tag",)),
+        "reach": section(reach="walked"),
+        "share": inside("repo", "learning", replace(LOCKED, max_tokens=500), "sections", share=50.0),
+        "limit": section(limit=1),
+        "item_cap": section({"relax": False}, item_cap=0.1),
+        "relax": section({"item_cap": 0.02}, relax=False),
+        "pointers": section({"detail": (Detail.POINTER,), "pointers": None}, pointers=1),
+        "detail": section(detail=(Detail.POINTER,)),
+        "blocks": section(blocks=(Block("title"),)),
+        "order": section(order="title"),
+        "when": Case(
+            "helpdesk",
+            "knowledge",
+            REFUND,
+            lambda profile: replace(profile, sections=(replace(profile.sections[0], when="include_schemas"),)),
+        ),
+        "lens": Case(
+            "novel",
+            "notes",
+            PELLWICK,
+            lambda profile: replace(
+                profile, sections=(replace(profile.sections[0], lens="writing", probes=("topic",)),)
+            ),
+        ),
+        "score": section(score=Score(weights={"recency": 1.0})),
+        "dedupe": inside("repo", "learning", replace(LOCKED, max_tokens=2000), "sections", dedupe=Dedupe("none")),
+        "for_each": Case(
+            "novel",
+            "narrative",
+            BOOTS,
+            lambda profile: replace(
+                profile, sections=(replace(profile.sections[0], for_each=ForEach(1)), *profile.sections[1:])
+            ),
+        ),
+        "parts": Case(
+            "novel",
+            "narrative",
+            BOOTS,
+            lambda profile: replace(
+                profile,
+                sections=(
+                    replace(profile.sections[0], parts=profile.sections[0].parts[:1]),
+                    *profile.sections[1:],
+                ),
+            ),
+        ),
+    }
+    parted = {
+        "name": part(replace(BOOTS, format="json"), 0, name="no name!"),
+        "label": part(BOOTS, 0, label="Other"),
+        "via": part(BOOTS, 1, via=("nothing",)),
+        "direction": part(BOOTS, 1, direction="out"),
+        "links": part(BOOTS, 1, links="one"),
+        "share": part(BOOTS, 0, share=900.0),
+        "limit": part(replace(BOOTS, max_tokens=5000), 1, limit=1),
+        "detail": part(BOOTS, 0, detail=(Detail.SUMMARY,)),
+        "blocks": part(BOOTS, 0, blocks=(Block("title"), Block("text"))),
+        "order": part(replace(BOOTS, max_tokens=4000), 1, order="sequence"),
+    }
+    each = {
+        "limit": placed["for_each"],
+        "split": Case(
+            "repo",
+            "narrative",
+            QUEUE,
+            lambda profile: replace(
+                profile,
+                sections=(replace(profile.sections[0], for_each=ForEach(5, "importance")), *profile.sections[1:]),
+            ),
+        ),
+    }
+    printed = {
+        "block": block("repo", "general", LOCKED, Block("title"), Block("bullet")),
+        "label": block("repo", "general", LOCKED, Block("title", label="kind"), Block("text")),
+        "form": block("repo", "general", LOCKED, Block("title"), Block("line", form="{key}")),
+        "fields": block("repo", "general", LOCKED, Block("title"), Block("caption", fields=("category",))),
+        "limit": block("repo", "general", LOCKED, Block("title"), Block("text", limit=40)),
+    }
+    tables = (profile, framed, fused, scored, deduped, given, probed, walked, placed, parted, each, printed)
+    return {
+        (kind.__name__, name): held
+        for kind, table in zip(TYPES, tables, strict=True)
+        for name, held in table.items()
+    }
+
+
+CASES = cases()
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Weft]]:
+    """The worlds of the cases."""
+    folder: Path = tmp_path_factory.mktemp("fields")
+    opened = {world: open_world(folder, world) for world in ("helpdesk", "novel", "repo")}
+    opened["repo-words"] = open_world(folder, "repo", embedder=None)
+    yield opened
+    for weft in opened.values():
+        weft.close()
+
+
+def page(weft: Weft, request: Request, profile: Profile) -> str:
+    """The page under a profile, or what is refused about it."""
+    problems = problems_of(profile)
+    if problems:
+        return "\n".join(problems)
+    try:
+        check_bound("profile_version", profile.profile_version)
+        with weft.desk(request.view) as desk:
+            return assemble(request, profile, desk, COUNT, NOW).text
+    except WeftError as error:
+        return f"{error}"
+
+
+@pytest.mark.parametrize("field", CASES, ids=".".join)
+def test_changing_the_field_changes_a_page_or_is_refused(field: tuple[str, str], worlds: dict[str, Weft]) -> None:
+    held = CASES[field]
+    before = held.first(load_profile(held.base))
+    assert not problems_of(before)
+    weft = worlds[held.world]
+    assert page(weft, held.request, before) != page(weft, held.request, held.change(before))
+
+
+def test_no_field_is_left_out() -> None:
+    told = {(kind.__name__, each.name) for kind in TYPES for each in fields(kind)}
+    assert told == CASES.keys() | DESCRIPTIVE

@@ -1,0 +1,33 @@
+"""A profile without one of its powers."""
+
+from pathlib import Path
+
+import pytest
+
+from weft.evaluation import ABLATIONS, ablated
+from weft.loading import load_profile
+from weft.model import Detail
+
+PROFILES = sorted(path.stem for path in (Path(__file__).parents[3] / "src" / "weft" / "profiles").glob("*.toml"))
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_each_power_can_be_taken_from_every_profile(name: str) -> None:
+    profile = load_profile(name, ())
+    vector, graph = ablated(profile, "vector"), ablated(profile, "graph")
+    assert {probe.match for probe in vector.probes} == {"bm25"}
+    assert vector.fusion.semantic == 0
+    assert {lens.walk for lens in graph.lenses} == {"none"}
+    assert ablated(profile, "dedupe").dedupe.scope == "none"
+    for section in ablated(profile, "excerpting").sections:
+        for detail in (section.detail, *(part.detail for part in section.parts)):
+            assert detail
+            assert Detail.EXCERPT not in detail
+
+
+def test_taking_a_power_away_leaves_the_name_and_the_others() -> None:
+    profile = load_profile("general", ())
+    for power in ABLATIONS:
+        assert ablated(profile, power).name == "general"
+        assert ablated(profile, power) != profile
+    assert ablated(profile, "graph").probes == profile.probes

@@ -1,0 +1,67 @@
+"""Excerpts are verbatim, around what was asked, and within their tokens."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.excerpt import excerpt
+from weft.terms import term_hash
+from weft.text import analyze
+from weft.tokens import counter_for
+
+COUNT, _ = counter_for("cl100k_base")
+FILLER = "The gulls were loud that day and nobody minded them at all. "
+ASKED = "The beacon on the northern mole was lit by Isaura herself. "
+
+
+def weights(question: str) -> dict[int, float]:
+    """Every word of the question weighs the same."""
+    return {term_hash(term): 1.0 for term in analyze(question)}
+
+
+def shown(text: str, question: str, room: int) -> list[str]:
+    """The excerpt's pieces."""
+    return [text[start:end] for start, end in excerpt(text, (), weights(question), room, COUNT)]
+
+
+def test_the_sentence_that_speaks_of_what_was_asked_is_shown() -> None:
+    pieces = shown(FILLER * 20 + ASKED + FILLER * 20, "who lit the beacon", 60)
+    assert any(ASKED.strip() in piece for piece in pieces)
+
+
+def test_a_sentence_too_long_to_be_shown_begins_instead_of_its_short_neighbours() -> None:
+    long = "The beacon was lit " + "and lit again " * 80 + "by her. "
+    pieces = shown(f"It rained on us. {long}Nobody came to the harbour after that.", "beacon lit", 40)
+    assert len(pieces) == 1
+    assert pieces[0].startswith("The beacon was lit")
+
+
+def test_short_sentences_do_not_stand_alone_between_gaps() -> None:
+    text = (FILLER * 3 + "Aye. ") * 8 + ASKED + (FILLER * 3 + "Aye. ") * 8
+    assert all(len(piece) > len("Aye.") for piece in shown(text, "beacon", 200))
+
+
+def test_a_long_text_is_read_around_its_matching_passages() -> None:
+    text = FILLER * 1000 + ASKED + FILLER * 1000
+    start = text.index(ASKED)
+    (span, *_) = excerpt(text, [(start, start + len(ASKED))], weights("beacon"), 40, COUNT)
+    assert span[0] <= start < span[1]
+
+
+def test_nothing_is_shown_where_nothing_fits() -> None:
+    assert excerpt(FILLER, (), {}, 3, COUNT) == ()
+    assert excerpt("", (), {}, 100, COUNT) == ()
+
+
+@given(
+    sentences=st.lists(
+        st.sampled_from([FILLER, ASKED, "Aye. ", "- a list\n", "\n\n", "上海的灯。", "x" * 300 + " "])
+    ),
+    room=st.integers(1, 300),
+)
+def test_spans_are_in_order_within_the_text_and_within_their_tokens(sentences: list[str], room: int) -> None:
+    text = "".join(sentences)
+    spans = excerpt(text, (), weights("beacon"), room, COUNT)
+    flat = [place for span in spans for place in span]
+    assert flat == sorted(flat)
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    assert sum(COUNT.count(text[start:end]) for start, end in spans) <= room

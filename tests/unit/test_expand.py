@@ -1,0 +1,116 @@
+"""The walk: bounded, in both directions, first visit wins, hubs noted, the same whatever the ids."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from weft.expand import Walked, expand
+from weft.ingest import Workshop, ingest
+from weft.model import Candidate, Edge, Node, View
+from weft.profile import Lens
+from weft.retrieve import begin
+from weft.store import EmbeddedIndex, SqliteStore
+from weft.tokens import counter_for
+from worlds import MemorySource, random_world
+
+COUNT, _ = counter_for("cl100k_base")
+BREADTH = Lens("x", walk="breadth", depth=3)
+
+
+@contextmanager
+def store_of(folder: Path, nodes: Sequence[Node], edges: Sequence[Edge]) -> Iterator[SqliteStore]:
+    """A store that holds the nodes, in the order given."""
+    store, index = SqliteStore.open(folder / ".weft"), EmbeddedIndex(folder / ".weft" / "derived")
+    ingest([MemorySource(nodes, edges)], Workshop(store, index, None, COUNT))
+    yield store
+    index.close()
+    store.close()
+
+
+def walk(store: SqliteStore, lens: Lens, *starts: str) -> Walked:
+    """What the lens reaches from the named nodes."""
+    with store.snapshot(View()) as snapshot:
+        return expand(begin(starts, snapshot, "probe")[0], lens, snapshot)
+
+
+def reached(walked: Walked) -> dict[str, int]:
+    """Distance by key, without the starts."""
+    return {each.node.key: each.distance for each in walked.candidates if each.distance}
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> Iterator[SqliteStore]:
+    """a - b - c - d in a row, a shortcut a - c, and a cycle back to a."""
+    nodes = [Node(f"world:{name}", "bad" if name == "b" else "good") for name in "abcd"]
+    drawn = [("a", "b", "next", 1.0), ("b", "c", "next", 1.0), ("c", "d", "next", 1.0), ("d", "a", "back", 0.5)]
+    edges = [Edge(f"world:{one}", f"world:{two}", name, weight) for one, two, name, weight in drawn]
+    with store_of(tmp_path, nodes, edges) as store:
+        yield store
+
+
+def test_the_first_visit_wins_and_cycles_end(chain: SqliteStore) -> None:
+    assert reached(walk(chain, BREADTH, "a")) == {"world:b": 1, "world:d": 1, "world:c": 2}
+
+
+def test_direction_and_edge_types_bound_the_walk(chain: SqliteStore) -> None:
+    out = Lens("x", walk="breadth", depth=3, direction="out", edges=("next",))
+    assert reached(walk(chain, out, "a")) == {"world:b": 1, "world:c": 2, "world:d": 3}
+    assert reached(walk(chain, Lens("x", walk="breadth", direction="in", depth=1), "a")) == {"world:d": 1}
+
+
+def test_kinds_that_are_refused_are_not_walked_through(chain: SqliteStore) -> None:
+    lens = Lens("x", walk="breadth", depth=3, kinds=("good",), edges=("next",))
+    assert reached(walk(chain, lens, "a")) == {}
+
+
+def test_an_edge_type_of_weight_nothing_is_not_followed(chain: SqliteStore) -> None:
+    lens = Lens("x", walk="breadth", depth=1, edge_weights={"back": 0.0})
+    assert reached(walk(chain, lens, "a")) == {"world:b": 1}
+
+
+def test_the_path_leads_from_the_root_with_types_weights_and_directions(chain: SqliteStore) -> None:
+    lens = Lens("x", walk="breadth", depth=2, edges=("back", "next"))
+    found = {each.node.key: each for each in walk(chain, lens, "a").candidates}["world:c"]
+    assert found.root == "world:a"
+    assert [step.key for step in found.path] in (["world:b", "world:c"], ["world:d", "world:c"])
+    assert found.probe == "probe"
+
+
+def test_no_walk_returns_what_was_found_as_it_is(chain: SqliteStore) -> None:
+    assert reached(walk(chain, Lens("x", walk="none"), "a")) == {}
+    stranger = Candidate(Node("x:1", "hit"))
+    with chain.snapshot(View()) as snapshot:
+        assert expand([stranger], BREADTH, snapshot).candidates == (stranger,)
+
+
+def test_a_hub_does_not_flood_and_is_noted(tmp_path: Path) -> None:
+    nodes = [Node("world:hub", "hub"), *(Node(f"world:{place:02}", "leaf") for place in range(30))]
+    edges = [Edge("world:hub", node.key, "has", 1.0 - place / 100) for place, node in enumerate(nodes[1:])]
+    with store_of(tmp_path, nodes, edges) as store:
+        walked = walk(store, Lens("x", walk="breadth", depth=1, fan_out=5), "hub")
+        assert sorted(reached(walked)) == [f"world:{place:02}" for place in range(5)]
+        assert walked.notes == (
+            "1 node has more than 5 links (at most 30); only the strongest 5 of each were followed.",
+        )
+        limited = walk(store, Lens("x", walk="breadth", depth=1, fan_out=30, limit=7), "hub")
+        assert len(reached(limited)) == 7
+        assert limited.notes == ("The walk reached 30 nodes; the 7 nearest were considered.",)
+
+
+@pytest.mark.parametrize("kind", ["pagerank", "breadth"])
+def test_the_walk_is_the_same_whatever_ids_the_store_gave(tmp_path: Path, kind: str) -> None:
+    nodes, edges = random_world(5, 60)
+    shuffled = list(nodes)
+    Random(3).shuffle(shuffled)
+    lens = Lens("x", walk="pagerank" if kind == "pagerank" else "breadth", depth=2, fan_out=3, limit=30)
+    seen = []
+    for name, order in (("one", list(nodes)), ("two", shuffled)):
+        with store_of(tmp_path / name, order, edges) as store:
+            walked = walk(store, lens, "world:1", "world:2")
+            seen.append(
+                [(each.node.key, each.parts, [step.key for step in each.path]) for each in walked.candidates]
+            )
+    assert seen[0] == seen[1]
