@@ -9,6 +9,7 @@ from weft.ingest import Workshop, parted
 from weft.model import Edge, EdgeSet, Node
 from weft.ports import Changes
 from weft.prepare import prepare
+from weft.relating import Relating
 from weft.relink import Relinking, declare_shared
 
 MAKER: Final = "put@1"
@@ -34,30 +35,32 @@ def put(shop: Workshop, nodes: Sequence[Node], edges: Sequence[Edge] = ()) -> Wr
     for node in nodes:
         check_node(node)
     named = tuple(_sourced(node) for node in nodes)
-    relinking = Relinking(shop.store, shop.index)
+    relinking, relating = Relinking(shop.store, shop.index), Relating(shop.store, shop.index)
     with shop.store.writing():
         if shop.embed is not None:
             shop.store.remember_embedder(shop.embed.name, shop.embed.dimensions)
         declare_shared(shop.store, edges)
         fresh, known = parted([(node, "") for node in named], shop)
         relinking.writing([node for node, _ in fresh], ())
+        relating.changing((node.tenant, node.key, node.tags) for node, _ in fresh)
         # What is stored as it is stays with the source that brought it.
         upserts = prepare(fresh, shop.embed, shop.count)
         shop.store.write(Changes(upserts=upserts, edges=_sets(edges)))
-        return _finished(shop, relinking, Written(len(fresh), len(known)))
+        return _finished(shop, relinking, relating, Written(len(fresh), len(known)))
 
 
 def delete(shop: Workshop, keys: Sequence[tuple[str, str]]) -> Written:
     """Remove the nodes of the given (tenant, key); keys that name nothing are left alone."""
-    relinking = Relinking(shop.store, shop.index)
+    relinking, relating = Relinking(shop.store, shop.index), Relating(shop.store, shop.index)
     with shop.store.writing():
         by_tenant: dict[str, list[str]] = {}
         for tenant, key in dict.fromkeys(keys):
             by_tenant.setdefault(tenant, []).append(key)
         gone = [(tenant, key) for tenant, listed in by_tenant.items() for key in shop.store.hashes(tenant, listed)]
         relinking.removing(gone)
+        relating.changing((tenant, key, ()) for tenant, key in gone)
         shop.store.write(Changes(removes=tuple(gone)))
-        return _finished(shop, relinking, Written(removed=len(gone)))
+        return _finished(shop, relinking, relating, Written(removed=len(gone)))
 
 
 def replace_edges(shop: Workshop, tenant: str, source: str, edges: Sequence[Edge]) -> Written:
@@ -96,8 +99,8 @@ def _sets(edges: Sequence[Edge]) -> tuple[EdgeSet, ...]:
     )
 
 
-def _finished(shop: Workshop, relinking: Relinking, done: Written) -> Written:
-    links = relinking.run(_unwatched)
+def _finished(shop: Workshop, relinking: Relinking, relating: Relating, done: Written) -> Written:
+    links = relinking.run(_unwatched) + relating.run()
     return replace(done, links=links, sequence=shop.index.catch_up(shop.store))
 
 

@@ -37,6 +37,7 @@ ASSEMBLY = {
     "compose",
     "assemble",
     "ingest",
+    "relating",
     "relink",
     "writing",
 }

@@ -1,6 +1,6 @@
 """`Weft`: the library face. Open a store, index into it, ask it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -96,6 +96,22 @@ class Weft:
         from weft.writing import replace_edges
 
         return replace_edges(self._workshop(), tenant, source, edges)
+
+    def link(
+        self,
+        *,
+        shared_tags: bool = True,
+        similar: float | None = 0.75,
+        tenant: str = DEFAULT_TENANT,
+        progress: Callable[[int], None] | None = None,
+    ) -> int:
+        """Link a tenant's nodes by tags and by meaning (at least so near), from now on, as they change."""
+        from weft.relating import Wishes, relate_all
+
+        wishes = Wishes(shared_tags, similar)
+        drawn = relate_all(self.store, self._index, tenant, wishes, progress or _unwatched)
+        self._index.catch_up(self.store)
+        return drawn
 
     def share(self, tenant: str, *others: str) -> None:
         """Declare into which other tenants this tenant's links may lead."""
@@ -308,6 +324,10 @@ class Weft:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _unwatched(done: int) -> None:
+    """Nobody watches the progress."""
 
 
 def sources_at(paths: "Sequence[str | Path]", name: str | None, tenant: str) -> "list[Source]":

@@ -27,6 +27,7 @@ def make_app(decorated: bool) -> typer.Typer:
     app.command("remove")(indexing.remove)
     app.add_typer(profiles.make_app(decorated), name="profile")
     app.command("serve")(serving.serve)
+    app.command("link")(serving.link)
     app.command("share")(serving.share)
     app.add_typer(serving.make_keys_app(decorated), name="keys")
     app.command("eval")(evaluating.evaluate)

@@ -9,7 +9,9 @@ import typer
 from weft.errors import MissingExtra
 from weft.faces import wiring
 from weft.faces.cli import output
-from weft.faces.cli.options import AsJson, EmbedderSpec, StoreFolder, clean
+from weft.faces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder, clean
+from weft.faces.cli.progress import watched
+from weft.model import DEFAULT_TENANT
 
 if TYPE_CHECKING:
     from weft.faces.keys import KeyRing
@@ -49,6 +51,35 @@ def share(
         weft.share(clean(tenant), *(clean(each) for each in others or ()))
         listed = weft.store.shared(clean(tenant))
     output.write(f"Links of {tenant} lead into: {', '.join(listed) or '(no other tenant)'}.")
+
+
+def link(
+    tags: Annotated[
+        bool, typer.Option("--tags/--no-tags", help="Whether nodes with a common tag are linked.")
+    ] = True,
+    similar: Annotated[
+        bool, typer.Option("--similar/--no-similar", help="Whether nodes that say nearly the same are linked.")
+    ] = True,
+    threshold: Annotated[
+        float, typer.Option(metavar="COSINE", help="How near they must be, more than 0 and at most 1.")
+    ] = 0.75,
+    tenant: OwnTenant = DEFAULT_TENANT,
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Link a tenant's nodes by tags and by meaning, now and whenever they change; without both, no longer."""
+    least = threshold if similar else None
+    with wiring.open_weft(store) as weft, watched("linking") as progress:
+        drawn = weft.link(
+            shared_tags=tags,
+            similar=least,
+            tenant=clean(tenant),
+            progress=lambda done: progress("linking", done, None),
+        )
+    if as_json:
+        output.write_json({"tenant": tenant, "edges": drawn})
+    else:
+        output.write(f"{output.counted(drawn, 'link')} of {tenant} drawn; they are kept as its nodes change.")
 
 
 def make_keys_app(decorated: bool) -> typer.Typer:
