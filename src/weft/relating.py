@@ -84,9 +84,7 @@ class Relating:
 def relate_all(store: Store, index: Index, tenant: str, wishes: Wishes, progress: Callable[[int], None]) -> int:
     """Draw all links that are wished for a tenant, take away those that are not, and keep it so from now on."""
     if wishes.similar is not None and not 0.0 < wishes.similar <= 1.0:
-        raise InvalidInput(
-            f"A threshold of {wishes.similar} links nothing useful. Give more than 0 and at most 1."
-        )
+        raise InvalidInput(f"A threshold of {wishes.similar} is no nearness. Give more than 0 and at most 1.")
     settings = ((TAG_EDGE, "on" if wishes.shared_tags else ""), (SIMILAR_EDGE, _told(wishes.similar)))
     with store.writing():
         store.write(Changes(units=tuple((tenant, _SETTINGS, name, stamp) for name, stamp in settings)))

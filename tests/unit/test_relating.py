@@ -1,4 +1,4 @@
-"""Links by tags and by meaning: few however popular a tag is, current after every change, the same in any order."""
+"""Links by tags and by meaning: few however popular a tag is, and current after every change."""
 
 from collections.abc import Iterator
 from pathlib import Path

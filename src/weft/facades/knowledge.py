@@ -21,6 +21,7 @@ MOST_ENTITIES: Final = 10
 DEEPEST: Final = 10
 
 _LOOKED_AT: Final = 50
+_POOL: Final = 100
 _NEIGHBOURS: Final = 256
 
 
@@ -115,7 +116,8 @@ def knowledge_context(
     kinds, lens = entry_kinds(request, profile), lens_for(request, profile)
     query = understand(request.query, desk.snapshot, desk.embed)
     probe = Probe("entry", kinds=kinds, limit=request.entry_limit)
-    found = search(query, probe, Filter(kinds=kinds), profile.fusion, desk.snapshot, desk.index)
+    fusion = replace(profile.fusion, pool=min(profile.fusion.pool, max(_POOL, 4 * request.entry_limit)))
+    found = search(query, probe, Filter(kinds=kinds), fusion, desk.snapshot, desk.index)
     seen("retrieve")
     walked = expand(found.candidates, lens, desk.snapshot)
     around = nearest(walked, request.context_limit)
@@ -171,9 +173,9 @@ def lens_for(request: KnowledgeRequest, profile: Profile) -> Lens:
 
 
 def nearest(walked: Walked, limit: int) -> tuple[Candidate, ...]:
-    """What was walked to, scored by 1 / (distance + 1) times the weight of its last edge, best first."""
-    scored = [replace(each, score=closeness(each)) for each in walked.candidates if each.distance]
-    return tuple(sorted(scored, key=lambda each: (-each.score, each.node.tenant, each.node.key))[:limit])
+    """What was walked to, by 1 / (distance + 1) times the weight of its last edge, best first."""
+    reached = [each for each in walked.candidates if each.distance]
+    return tuple(sorted(reached, key=lambda each: (-closeness(each), each.node.tenant, each.node.key))[:limit])
 
 
 def closeness(candidate: Candidate) -> float:

@@ -10,6 +10,7 @@ from weft.budget import Leaf, fit
 from weft.facades.content import content_of
 from weft.model import Candidate, Detail, Item, Node
 from weft.ports import TokenCounter
+from weft.tokens import DEFAULT_ENCODING
 
 SHARES: Final = {"entry_points": 60.0, "context_nodes": 30.0, "entities": 10.0}
 
@@ -41,39 +42,46 @@ def spend(lists: Lists, budget: int | None, count: TokenCounter) -> Spending:
     """The lists within the budget; an oversize item never starves the rest, and unused shares move on."""
     if budget is None:
         return Spending(lists)
-    named = lists.by_name()
-    costs = {name: dict(_costs(name, members, count)) for name, members in named.items()}
+    costs = _Costs(count, {})
     leaves = [
-        # The stored count is of the text alone and by another tokenizer, so it must not decide here.
-        Leaf(
-            name, tuple(replace(each, text_tokens=None) for each in members), SHARES[name], ladder=(Detail.WHOLE,)
-        )
-        for name, members in named.items()
+        Leaf(name, _countable(each, count), SHARES[name], ladder=(Detail.WHOLE,))
+        for name, each in lists.by_name().items()
     ]
-    outcomes = fit(
-        leaves,
-        budget,
-        select="share",
-        cost=lambda leaf, item: costs[leaf.name][item.candidate.node.id],
-        shorten=_never,
-        repeat=True,
-    )
+    outcomes = fit(leaves, budget, select="share", cost=costs.of_item, shorten=_never, repeat=True)
     items: dict[str, list[Item]] = {name: [] for name in SHARES}
     dropped: dict[str, int] = {}
     for outcome in outcomes:
         if outcome.item is not None:
             items[outcome.leaf].append(outcome.item)
         else:
-            cost = costs[outcome.leaf][outcome.candidate.node.id]
+            cost = costs.about(outcome.leaf, outcome.candidate)
             dropped[outcome.leaf] = min(cost, dropped.get(outcome.leaf, cost))
     used = {name: sum(item.tokens for item in listed) for name, listed in items.items()}
     kept = Lists(*(tuple(item.candidate for item in listed) for listed in items.values()))
     return Spending(kept, sum(used.values()), used, dropped)
 
 
-def _uncounted(members: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
-    """The candidates without their stored count, which is of the text alone and by another tokenizer."""
-    return tuple(replace(each, text_tokens=None) for each in members)
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    """What items cost, counted when first asked: most that do not fit are never counted."""
+
+    count: TokenCounter
+    known: dict[tuple[str, int], int]
+
+    def of_item(self, leaf: Leaf, item: Item) -> int:
+        """The tokens of an item."""
+        return self._exact(leaf.name, item.candidate.node)
+
+    def about(self, name: str, candidate: Candidate) -> int:
+        """The tokens of an item, or at least those of its text where it was never counted."""
+        known = self.known.get((name, candidate.node.id))
+        return known or candidate.text_tokens or self._exact(name, candidate.node)
+
+    def _exact(self, name: str, node: Node) -> int:
+        key = (name, node.id)
+        if key not in self.known:
+            self.known[key] = self.count.count(entity_text(node) if name == "entities" else node_text(node))
+        return self.known[key]
 
 
 def _never(candidate: Candidate, room: int) -> tuple[tuple[int, int], ...]:
@@ -81,10 +89,11 @@ def _never(candidate: Candidate, room: int) -> tuple[tuple[int, int], ...]:
     return ()
 
 
-def _costs(name: str, members: tuple[Candidate, ...], count: TokenCounter) -> list[tuple[int, int]]:
-    told = entity_text if name == "entities" else node_text
-    tokens = count.count_many([told(each.node) for each in members])
-    return [(each.node.id, cost) for each, cost in zip(members, tokens, strict=True)]
+def _countable(members: tuple[Candidate, ...], count: TokenCounter) -> tuple[Candidate, ...]:
+    """The candidates; where another tokenizer counts, without their stored count, which must not decide then."""
+    if count.name == DEFAULT_ENCODING:
+        return members
+    return tuple(replace(each, text_tokens=None) for each in members)
 
 
 def node_text(node: Node) -> str:

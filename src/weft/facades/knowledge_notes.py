@@ -67,5 +67,5 @@ def _left_out(request: "KnowledgeRequest", lists: Lists, spending: Spending) -> 
         if missing and spending.smallest_dropped is not None:
             yield (
                 f"{missing} of {len(members)} {_NAMES[name]} did not fit into max_tokens {request.max_tokens}; "
-                f"the smallest of them takes {spending.smallest_dropped[name]} tokens."
+                f"the smallest of them takes about {spending.smallest_dropped[name]} tokens."
             )

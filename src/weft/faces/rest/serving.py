@@ -1,5 +1,8 @@
 """`uvicorn` over the service: in this process, or in several that each open the store themselves."""
 
+import socket
+from typing import Final
+
 from fastapi import FastAPI
 
 from weft.errors import InvalidInput
@@ -10,25 +13,37 @@ from weft.faces.rest.access import is_loopback
 from weft.faces.rest.app import make_app
 from weft.faces.rest.served import Served, Serving
 
+_WORKER: Final = "weft.faces.rest.serving:handed_down"
+
 
 def serve(settings: wiring.ServeSettings, host: str, port: int, workers: int) -> None:
     """Serve until interrupted."""
     import uvicorn
+    from uvicorn.supervisors import Multiprocess
 
     check_host(settings, host)
+    listening = _listening(host, port)
     if workers == 1:
-        uvicorn.run(app_of(settings), host=host, port=port, log_level="warning", access_log=False)
+        config = uvicorn.Config(app_of(settings), log_level="warning", access_log=False)
+        uvicorn.Server(config).run(sockets=[listening])
         return
     wiring.hand_down(settings)
-    uvicorn.run(
-        "weft.faces.rest.serving:handed_down",
-        factory=True,
-        host=host,
-        port=port,
-        workers=workers,
-        log_level="warning",
-        access_log=False,
-    )
+    config = uvicorn.Config(_WORKER, factory=True, workers=workers, log_level="warning", access_log=False)
+    Multiprocess(config, sockets=[listening]).run()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that names its protocol: asyncio sends small answers at once only on those."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, socket.IPPROTO_TCP)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+    except OSError as error:
+        raise InvalidInput(
+            f"{host}:{port} cannot be listened on ({error.strerror}). Choose another --host or --port."
+        ) from error
+    return listening
 
 
 def check_host(settings: wiring.ServeSettings, host: str) -> None:
