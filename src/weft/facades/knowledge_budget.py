@@ -1,18 +1,20 @@
 """The lists of an answer cut to a token budget: 60 parts entry points, 30 context, 10 entities."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import orjson
+import xxhash
 
-from weft.budget import Leaf, fit
 from weft.facades.content import content_of
-from weft.model import Candidate, Detail, Item, Node
+from weft.model import Candidate, Node
 from weft.ports import TokenCounter
 from weft.tokens import DEFAULT_ENCODING
 
 SHARES: Final = {"entry_points": 60.0, "context_nodes": 30.0, "entities": 10.0}
+_MOST_COUNTS: Final = 50_000
+_COUNTS: Final[dict[tuple[str, bytes], int]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,58 +44,69 @@ def spend(lists: Lists, budget: int | None, count: TokenCounter) -> Spending:
     """The lists within the budget; an oversize item never starves the rest, and unused shares move on."""
     if budget is None:
         return Spending(lists)
-    costs = _Costs(count, {})
-    leaves = [
-        Leaf(name, _countable(each, count), SHARES[name], ladder=(Detail.WHOLE,))
-        for name, each in lists.by_name().items()
-    ]
-    outcomes = fit(leaves, budget, select="share", cost=costs.of_item, shorten=_never, repeat=True)
-    items: dict[str, list[Item]] = {name: [] for name in SHARES}
-    dropped: dict[str, int] = {}
-    for outcome in outcomes:
-        if outcome.item is not None:
-            items[outcome.leaf].append(outcome.item)
-        else:
-            cost = costs.about(outcome.leaf, outcome.candidate)
-            dropped[outcome.leaf] = min(cost, dropped.get(outcome.leaf, cost))
-    used = {name: sum(item.tokens for item in listed) for name, listed in items.items()}
-    kept = Lists(*(tuple(item.candidate for item in listed) for listed in items.values()))
-    return Spending(kept, sum(used.values()), used, dropped)
+    named, costs = lists.by_name(), _Costs(count)
+    taken: dict[tuple[str, int], int] = {}
+    left = budget
+    # First every list spends its own share, then what is left is offered to all in turn.
+    for shares in (SHARES, dict.fromkeys(SHARES, 100.0)):
+        for name, members in named.items():
+            room = min(int(budget * shares[name] / 100), left)
+            for place, each in enumerate(members):
+                if (name, place) not in taken and costs.fits(name, each, room):
+                    taken[name, place] = cost = costs.exact(name, each.node)
+                    room, left = room - cost, left - cost
+    return _spending(named, taken, costs)
 
 
-@dataclass(frozen=True, slots=True)
+def _spending(
+    named: Mapping[str, tuple[Candidate, ...]], taken: Mapping[tuple[str, int], int], costs: "_Costs"
+) -> Spending:
+    kept, used, dropped = {}, dict.fromkeys(SHARES, 0), {}
+    for name, members in named.items():
+        kept[name] = tuple(each for place, each in enumerate(members) if (name, place) in taken)
+        used[name] = sum(cost for (owner, _), cost in taken.items() if owner == name)
+        others = [costs.least(name, each) for place, each in enumerate(members) if (name, place) not in taken]
+        if others:
+            dropped[name] = min(others)
+    return Spending(Lists(*kept.values()), sum(used.values()), used, dropped)
+
+
 class _Costs:
     """What items cost, counted when first asked: most that do not fit are never counted."""
 
-    count: TokenCounter
-    known: dict[tuple[str, int], int]
+    def __init__(self, count: TokenCounter) -> None:
+        self._count, self._known = count, dict[tuple[str, int], int]()
 
-    def of_item(self, leaf: Leaf, item: Item) -> int:
+    def fits(self, name: str, candidate: Candidate, room: int) -> bool:
+        """Whether there is room for an item."""
+        return room > 0 and self._at_least(candidate) <= room and self.exact(name, candidate.node) <= room
+
+    def least(self, name: str, candidate: Candidate) -> int:
+        """The tokens of an item, or those of its text where it was never counted."""
+        known = self._known.get((name, candidate.node.id))
+        return known or self._at_least(candidate) or self.exact(name, candidate.node)
+
+    def _at_least(self, candidate: Candidate) -> int:
+        """The stored count of the text, where the same tokenizer made it."""
+        return (candidate.text_tokens or 0) if self._count.name == DEFAULT_ENCODING else 0
+
+    def exact(self, name: str, node: Node) -> int:
         """The tokens of an item."""
-        return self._exact(leaf.name, item.candidate.node)
-
-    def about(self, name: str, candidate: Candidate) -> int:
-        """The tokens of an item, or at least those of its text where it was never counted."""
-        known = self.known.get((name, candidate.node.id))
-        return known or candidate.text_tokens or self._exact(name, candidate.node)
-
-    def _exact(self, name: str, node: Node) -> int:
         key = (name, node.id)
-        if key not in self.known:
-            self.known[key] = self.count.count(entity_text(node) if name == "entities" else node_text(node))
-        return self.known[key]
+        if key not in self._known:
+            self._known[key] = _counted(self._count, entity_text(node) if name == "entities" else node_text(node))
+        return self._known[key]
 
 
-def _never(candidate: Candidate, room: int) -> tuple[tuple[int, int], ...]:
-    """Nodes are given whole or not at all."""
-    return ()
-
-
-def _countable(members: tuple[Candidate, ...], count: TokenCounter) -> tuple[Candidate, ...]:
-    """The candidates; where another tokenizer counts, without their stored count, which must not decide then."""
-    if count.name == DEFAULT_ENCODING:
-        return members
-    return tuple(replace(each, text_tokens=None) for each in members)
+def _counted(count: TokenCounter, text: str) -> int:
+    """The tokens of a text; the same nodes come up in many answers, so counts are remembered."""
+    key = (count.name, xxhash.xxh3_128_digest(text.encode("utf-8", "surrogatepass")))
+    known = _COUNTS.get(key)
+    if known is None:
+        if len(_COUNTS) >= _MOST_COUNTS:
+            _COUNTS.clear()
+        known = _COUNTS[key] = count.count(text)
+    return known
 
 
 def node_text(node: Node) -> str:
