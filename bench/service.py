@@ -3,6 +3,7 @@
 import argparse
 import http.client
 import json
+import os
 import random
 import shutil
 import statistics
@@ -13,6 +14,8 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+import psutil
 
 from bench.world import world
 from weft.faces.library import Weft
@@ -144,11 +147,12 @@ def under_load(port: int, pid: int, bodies: list[dict[str, object]], connections
     every = [json.dumps({**body, "tenant_ids": [f"t{tenant}"]}) for tenant in range(5) for body in bodies]
     random.Random(9).shuffle(every)
     load(port, every, connections, max(seconds // 6, 5))
-    before = memory(pid)
+    before, busy = memory(pid), processor_seconds(pid)
     print(load(port, every, connections, seconds))
-    after = memory(pid)
+    after, busy = memory(pid), processor_seconds(pid) - busy
     growth = (after - before) / before
     print(f"memory {before / 1e6:.0f} MB before, {after / 1e6:.0f} MB after ({growth:+.1%})")
+    print(f"processors busy with it {busy / seconds:.2f}; load average of the machine {os.getloadavg()[0]:.1f}")
 
 
 def load(port: int, bodies: list[str], connections: int, seconds: int) -> str:
@@ -194,11 +198,20 @@ def threads(port: int, bodies: list[str], connections: int, seconds: int) -> str
 
 
 def memory(pid: int) -> int:
-    """Bytes that a process and its children hold in memory."""
-    import psutil
+    """Bytes of their own that a process and its children hold; pages of mapped files are the system's."""
+    told = [Path(f"/proc/{each.pid}/status").read_text(encoding="utf-8") for each in family(pid)]
+    return sum(int(line.split()[1]) * 1024 for text in told for line in text.splitlines() if "RssAnon" in line)
 
+
+def processor_seconds(pid: int) -> float:
+    """Seconds that a process and its children kept processors busy."""
+    return sum(sum(each.cpu_times()[:2]) for each in family(pid))
+
+
+def family(pid: int) -> list[psutil.Process]:
+    """A process and its children."""
     parent = psutil.Process(pid)
-    return sum(each.memory_info().rss for each in (parent, *parent.children(recursive=True)))
+    return [parent, *parent.children(recursive=True)]
 
 
 if __name__ == "__main__":

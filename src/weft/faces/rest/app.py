@@ -22,7 +22,7 @@ from weft.faces.rest.shapes import answer
 
 LARGEST_BODY: Final = 8 << 20
 # Answers are mostly computing: more threads than this only take turns.
-THREADS: Final = 8
+THREADS: Final = 4
 _SAID: Final = (400, 401, 403, 404, 405, 409, 413, 422, 503)
 
 health = APIRouter(tags=["service"])

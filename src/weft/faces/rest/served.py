@@ -13,8 +13,8 @@ from weft.faces.library import Weft
 from weft.faces.rest.metrics import Metrics
 from weft.store.sqlite import FILE_NAME
 
-_MOST_ANSWERS: Final = 2000
-_MOST_BYTES: Final = 64 << 20
+_MOST_ANSWERS: Final = 1000
+_MOST_BYTES: Final = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
