@@ -197,7 +197,7 @@ def recall(folder: Path, corpus: np.ndarray, queries: np.ndarray) -> None:
     generation = generation_of(folder, stacked(quantise(corpus), corpus.shape[1]))
     scope = Scope(VIEW, Filter(), NOBODY)
     for name, exact_rows in (("int8, all rows", 10**9), ("two stages", 0)):
-        vectors.EXACT_ROWS = vectors._EXACT_SOME = exact_rows  # type: ignore[misc]
+        vectors.EXACT_ROWS = exact_rows  # type: ignore[misc]
         for limit in (10, 200):
             kept = []
             for row in queries:

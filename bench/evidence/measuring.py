@@ -11,7 +11,7 @@ from typing import Any
 from peers import PEERS, Embed, Search
 
 from weft import Context, Filter, Weft
-from weft.evaluation import CorpusSource, Costs, Exam, Judged, Shape, evaluate, read_folder, summary
+from weft.evaluation import CorpusSource, Costs, Exam, Judged, Put, Shape, evaluate, read_folder, summary
 from weft.evaluation.metrics import mean, ndcg, percentile, recall, reciprocal_rank
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
@@ -63,8 +63,8 @@ def measure_weft(job: Job, tell: Callable[[str, int, int | None], None]) -> Row:
     now = datetime.now(UTC)
     with tempfile.TemporaryDirectory() as folder, Weft.open(folder) as weft:
 
-        def ask(question: str, budget: int, wanted: Filter) -> Context:
-            return weft.context(question, max_tokens=budget, filter=wanted, now=now)
+        def ask(put: Put, budget: int, wanted: Filter) -> Context:
+            return weft.context(put.text, history=put.history, max_tokens=budget, filter=wanted, now=now)
 
         started = time.perf_counter()
         weft.ingest([exam.source])
@@ -84,7 +84,7 @@ def measure_peer(name: str, job: Job, embed: Embed, tell: Callable[[str, int, in
     questions = job.judged.askable(False)[: job.limit]
     for done, question in enumerate(questions, start=1):
         asked = time.perf_counter()
-        ranking = _once(search, job.shape.put(question))
+        ranking = _once(search, job.shape.put(question).joined)
         times.append((time.perf_counter() - asked) * 1000)
         rows.append(_measures(ranking, job.judged.gold[question.id], job))
         tell(f"{job.judged.name}: {name}", done, len(questions))

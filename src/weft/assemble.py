@@ -6,6 +6,7 @@ from datetime import datetime
 from weft.account import citations, ledger
 from weft.compose import Composed, compose
 from weft.gather import Desk, Gathered, Observe, gather
+from weft.history import context_id
 from weft.layout import Layout, lay_out
 from weft.model import Context, Request
 from weft.plan import Plan, make_plan
@@ -79,6 +80,7 @@ def _context(plan: Plan, gathered: Gathered, layout: Layout, page: Composed, cou
         notes=tuple(dict.fromkeys([*_absences(gathered), *gathered.notes, *page.notes])),
         stats=_stats(gathered, page),
         hash=page.hash,
+        id=context_id(page.hash, plan.request),
     )
 
 

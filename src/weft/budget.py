@@ -13,7 +13,7 @@ Shorten = Callable[[Candidate, int], tuple[tuple[int, int], ...]]
 SMALLEST_EXCERPT: Final = 24
 """An excerpt of fewer tokens than this says less than a summary or a pointer."""
 
-SMALLEST_ITEM: Final = 6
+SMALLEST_ITEM: Final = 9
 """No item costs less than this, however short its name."""
 
 
@@ -136,7 +136,8 @@ def _leftovers(leaves: Sequence[Leaf], work: "_Work", *, relaxed: bool) -> bool:
         for place in range(len(leaf.candidates)):
             if work.room.left < SMALLEST_ITEM:
                 return False
-            work.place(leaf, place, work.room.left, relaxed=relaxed)
+            if relaxed or not work.hopeless(leaf, place):
+                work.place(leaf, place, work.room.left, relaxed=relaxed)
     return work.room.spent - before > SMALLEST_EXCERPT
 
 
@@ -172,6 +173,15 @@ class _Work:
         if current is None:
             self.failed[slot] = (turn.cap, self._points(leaf))
             self.room.reasons[slot] = self._why_not(leaf, turn)
+
+    def hopeless(self, leaf: Leaf, place: int) -> bool:
+        """Whether a candidate already failed in at least the room that is left, or has all it can get."""
+        slot = (leaf.name, place)
+        current = self.room.placed.get(slot)
+        if current is not None:
+            return _complete(leaf, current)
+        room, pointed = self.failed.get(slot, (-1.0, False))
+        return room >= self.room.left and (pointed or not self._points(leaf))
 
     def _hopeful(self, leaf: Leaf, place: int, turn: _Turn) -> bool:
         """Whether there is more room, or a pointer is allowed now, than when it last failed."""
@@ -213,7 +223,7 @@ class _Work:
         candidate = leaf.candidates[place]
         if detail is Detail.EXCERPT:
             return self._excerpt(leaf, place, turn)
-        if detail is Detail.POINTER and not self._points(leaf):
+        if detail is Detail.POINTER and (not self._points(leaf) or _pointer_least(candidate) > turn.cap):
             return None
         if detail is Detail.SUMMARY and not _summary(candidate):
             return None
@@ -292,6 +302,12 @@ class _Work:
 def _complete(leaf: Leaf, item: Item) -> bool:
     """Whether more room would not show more of it; an excerpt may always grow."""
     return item.detail is leaf.ladder[0] and item.detail is not Detail.EXCERPT
+
+
+def _pointer_least(candidate: Candidate) -> int:
+    """About what a pointer costs at least, so that the many that cannot fit need not be printed to know it."""
+    node = candidate.node
+    return SMALLEST_ITEM + (len(node.title) + len(node.kind) + len(node.origin.file or node.key)) // 5
 
 
 def _summary(candidate: Candidate) -> bool:

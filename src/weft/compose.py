@@ -38,7 +38,7 @@ class Composed:
 
 def compose(plan: Plan, layout: Layout, printer: Printer) -> Composed:
     """The fullest page within the budget; a plainer frame, then none at all, where the budget is very small."""
-    warning = _warning(plan)
+    warning = (*_warning(plan), *_received(plan, layout))
     for frame in (plan.profile.frame, Frame(title=plan.profile.frame.title, empty=plan.profile.frame.empty)):
         composed = _within(plan, layout, printer, frame, warning)
         if composed is not None:
@@ -51,6 +51,14 @@ def _warning(plan: Plan) -> tuple[str, ...]:
     if plan.budget is None or plan.budget >= below:
         return ()
     return (f"A budget of {plan.budget} tokens is under {below}: only names and types are printed.",)
+
+
+def _received(plan: Plan, layout: Layout) -> tuple[str, ...]:
+    """What a page of a session says about what it leaves out."""
+    if plan.request.received is None or not layout.received:
+        return ()
+    left = "1 node was" if layout.received == 1 else f"{layout.received} nodes were"
+    return (f"{left} {plan.request.received.reason}, and left out here.",)
 
 
 def _within(
@@ -90,7 +98,7 @@ def _wanting(outcomes: Sequence[Outcome]) -> bool:
 def _frame_cost(plan: Plan, layout: Layout, printer: Printer, frame: Frame, warning: tuple[str, ...]) -> int:
     """What stands around the items, with the widest numbers the footer could show."""
     shown = printer.format
-    cost = printer.lines(shown.head(_title(plan, frame))) + printer.lines(shown.end())
+    cost = printer.lines(shown.head(_title(plan, layout, frame))) + printer.lines(shown.end())
     cost += printer.lines(shown.notes(_printed_notes(frame, layout, warning)))
     if frame.footer:
         cost += printer.lines(shown.footer(_footer(plan, frame, 999, 99, 999)))
@@ -104,11 +112,17 @@ def _frame_cost(plan: Plan, layout: Layout, printer: Printer, frame: Frame, warn
     return cost
 
 
-def _title(plan: Plan, frame: Frame) -> str:
-    asked = str(plan.values.get("question") or ", ".join(plan.request.start))
+def _title(plan: Plan, layout: Layout, frame: Frame) -> str:
+    asked = str(plan.values.get("question") or _started(layout) or ", ".join(plan.request.start))
     # A pasted log may be asked about; as a heading its beginning is enough, and leaves the budget to the answer.
     short = asked if len(asked) <= _TITLE_LIMIT else f"{asked[:_TITLE_LIMIT].rstrip()}…"
     return fill(frame.title, {**plan.values, "question": short})
+
+
+def _started(layout: Layout) -> str:
+    """The titles of the nodes that the page starts from."""
+    started = [each for spot in layout.spots for each in spot.leaf.candidates if "start" in each.parts]
+    return ", ".join(dict.fromkeys(each.node.title for each in started if each.node.title))
 
 
 def _footer(plan: Plan, frame: Frame, items: int, sections: int, sources: int) -> str:
@@ -117,7 +131,7 @@ def _footer(plan: Plan, frame: Frame, items: int, sections: int, sources: int) -
 
 def _printed_notes(frame: Frame, layout: Layout, warning: tuple[str, ...]) -> tuple[str, ...]:
     if not any(spot.leaf.candidates for spot in layout.spots):
-        return (*warning, frame.empty)
+        return warning if layout.received else (*warning, frame.empty)
     return warning if frame.notes else ()
 
 
@@ -134,7 +148,7 @@ def _printed(
     )
     page = _page(plan, layout, frame, outcomes, warning)
     text, manifest = render(page, printer.format, printer.styles, frame, printer.item)
-    return _composed(page, text, manifest, outcomes, printer.count.count(text), ())
+    return _composed(page, text, manifest, outcomes, printer.count.count(text), _received(plan, layout))
 
 
 def _composed(
@@ -171,7 +185,7 @@ def _page(plan: Plan, layout: Layout, frame: Frame, outcomes: Sequence[Outcome],
     shown = sum(len(each) for each in items.values())
     cited = citations(outcomes)
     return Page(
-        title=_title(plan, frame),
+        title=_title(plan, layout, frame),
         sections=sections,
         notes=_printed_notes(frame, layout, warning),
         footer=_footer(plan, frame, shown, len(sections), len(cited)) if frame.footer and shown else "",

@@ -12,7 +12,7 @@ from weft.profile import Score
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_PICKS: Final = 100
+_PICKS: Final = 80
 """Below this many items the order no longer decides what is printed."""
 
 
@@ -40,21 +40,21 @@ def _picked(
     ranked: Sequence[Candidate], gains: "NDArray[np.float64]", share: "NDArray[np.float64]", coverage: float
 ) -> tuple[Candidate, ...]:
     scores = np.array([each.score for each in ranked])
-    most = np.maximum(gains.max(axis=0), 1e-12)
-    left = np.ones(gains.shape[1])
-    waiting = np.ones(len(ranked), dtype=bool)
+    # Under what is told, a term is worth a share less: `spent` grows from 0 towards 1 for each.
+    weighed, used = gains * share[:, None], gains / np.maximum(gains.max(axis=0), 1e-12)
+    spent = np.zeros(gains.shape[1])
     order: list[tuple[int, float]] = []
     for _ in range(min(len(ranked), _PICKS)):
-        worth = np.where(waiting, np.round(scores - share * (gains @ (1.0 - left)), 6), -np.inf)
-        place = int(np.argmax(worth))
-        order.append((place, float(worth[place])))
-        waiting[place] = False
-        left *= 1.0 - coverage * gains[place] / most
-    worth = np.round(scores - share * (gains @ (1.0 - left)), 6)
-    order += sorted(
-        ((place, float(worth[place])) for place in np.flatnonzero(waiting).tolist()), key=lambda each: -each[1]
-    )
-    return tuple(_rescored(ranked[place], max(score, 0.0)) for place, score in order)
+        worth = scores - weighed @ spent
+        place = int(worth.argmax())
+        order.append((place, round(float(worth[place]), 6)))
+        scores[place] = -np.inf
+        spent += (1.0 - spent) * coverage * used[place]
+    rest = np.round(scores - weighed @ spent, 6)
+    order += [
+        (place, float(rest[place])) for place in np.argsort(-rest, kind="stable")[: len(ranked) - len(order)]
+    ]
+    return tuple([_rescored(ranked[place], max(score, 0.0)) for place, score in order])
 
 
 def _rescored(candidate: Candidate, score: float) -> Candidate:

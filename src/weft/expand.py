@@ -11,6 +11,7 @@ from weft.candidates import told
 from weft.model import Candidate, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profile import Lens
+from weft.sampling import FIRST_STEP, LATER, WIDE, Relevance, Scales, most_relevant, strongest_first
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,6 +46,7 @@ class _Neighbourhood:
     edges: "list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]" = field(default_factory=list)
     cut: int = 0
     widest: int = 0
+    left: int = 0
 
     def meet(self, nodes: Sequence[int], distance: int, parents: Iterable[int], steps: Iterable[_Hop]) -> None:
         """Number nodes that are new."""
@@ -55,17 +57,20 @@ class _Neighbourhood:
         self.step += steps
 
 
-def expand(found: Sequence[Candidate], lens: Lens, snapshot: Snapshot) -> Walked:
+def expand(
+    found: Sequence[Candidate], lens: Lens, snapshot: Snapshot, relevance: Relevance | None = None
+) -> Walked:
     """The found candidates and what the lens reaches from the best of them."""
     seeds = [each for each in found if each.node.id][: lens.seeds]
     if lens.walk == "none" or lens.depth == 0 or not seeds:
         return Walked(tuple(found))
-    area = _explore(seeds, lens, snapshot)
+    scales = Scales(relevance) if relevance is not None and lens.sample == "relevance" else None
+    area = _explore(seeds, lens, snapshot, scales)
     scores = _pagerank(seeds, area, lens) if lens.walk == "pagerank" else _breadth(area)
-    return _collect(found, area, scores, lens, snapshot)
+    return _collect(found, area, scores, lens, (snapshot, scales))
 
 
-def _explore(seeds: Sequence[Candidate], lens: Lens, snapshot: Snapshot) -> _Neighbourhood:
+def _explore(seeds: Sequence[Candidate], lens: Lens, snapshot: Snapshot, scales: Scales | None) -> _Neighbourhood:
     area = _Neighbourhood()
     frontier = list(dict.fromkeys(seed.node.id for seed in seeds))
     area.meet(frontier, 0, repeat(-1, len(frontier)), repeat(("", 1.0, ""), len(frontier)))
@@ -73,20 +78,37 @@ def _explore(seeds: Sequence[Candidate], lens: Lens, snapshot: Snapshot) -> _Nei
     for depth in range(1, lens.depth + 1):
         if not frontier or len(area.ids) >= most:
             break
-        frontier = _hop(area, snapshot.adjacency(frontier, lens.fan_out), depth, lens, most)
+        frontier = _hop(
+            area, snapshot.adjacency(frontier, _width(depth, lens, scales)), depth, lens, (most, scales)
+        )
     return area
 
 
-def _hop(area: _Neighbourhood, near: Adjacency, depth: int, lens: Lens, most: int) -> list[int]:
+def _width(depth: int, lens: Lens, scales: Scales | None) -> int:
+    """How many links of each node are looked at; the most relevant are sought far only where the walk begins."""
+    if scales is None:
+        return lens.fan_out
+    return max(WIDE, lens.fan_out) if depth == 1 else lens.fan_out * 4
+
+
+def _hop(
+    area: _Neighbourhood, near: Adjacency, depth: int, lens: Lens, bounds: tuple[int, Scales | None]
+) -> list[int]:
     """Meet the neighbours of the frontier; the new ones are the next frontier."""
+    most, scales = bounds
     for degree in near.degree.values():
         if degree > lens.fan_out:
             area.cut += 1
             area.widest = max(area.widest, degree)
+            area.left += degree - lens.fan_out
     allowed, weight = _allowed(near, lens)
-    owner, neighbour = near.owner[allowed], near.neighbour[allowed]
-    types, outward = near.edge_type[allowed], near.outward[allowed]
-    weight = weight[allowed]
+    if scales is not None:
+        weighed = FIRST_STEP if depth == 1 else LATER
+        allowed = most_relevant(near, allowed, weight, (lens.fan_out, weighed), scales)
+    order = strongest_first(near, allowed, weight) if lens.edge_weights else np.flatnonzero(allowed)
+    owner, neighbour = near.owner[order], near.neighbour[order]
+    types, outward = near.edge_type[order], near.outward[order]
+    weight = weight[order]
     fresh = _first_met(neighbour, area, most)
     nodes: list[int] = neighbour[fresh].tolist()
     names = map(near.edge_types.__getitem__, types[fresh].tolist())
@@ -171,12 +193,17 @@ def _breadth(area: _Neighbourhood) -> "NDArray[np.float64]":
 
 
 def _collect(
-    found: Sequence[Candidate], area: _Neighbourhood, scores: "NDArray[np.float64]", lens: Lens, snapshot: Snapshot
+    found: Sequence[Candidate],
+    area: _Neighbourhood,
+    scores: "NDArray[np.float64]",
+    lens: Lens,
+    desk: tuple[Snapshot, Scales | None],
 ) -> Walked:
+    snapshot, scales = desk
     known = {each.node.id: each.node.key for each in found}
     walk = dict(zip(area.ids, scores.tolist(), strict=True))
     ahead = [place for place, node in enumerate(area.ids) if node not in known]
-    best = [ahead[at] for at in np.argsort(-scores[ahead], kind="stable")[: lens.limit].tolist()]
+    best = _best(ahead, area, scores, lens, scales)
     wanted = [area.ids[place] for place in best]
     stored = snapshot.nodes(
         list(dict.fromkeys([*wanted, *(each for each in _inner(area, best) if each not in known)]))
@@ -190,6 +217,24 @@ def _collect(
     )
     deepest = max((area.distance[place] for place in kept), default=0)
     return Walked(started + reached, len(ahead), deepest, _notes(area, lens, len(ahead)))
+
+
+def _best(
+    ahead: Sequence[int],
+    area: _Neighbourhood,
+    scores: "NDArray[np.float64]",
+    lens: Lens,
+    scales: Scales | None,
+) -> list[int]:
+    """The places that are kept, by score; where equals are cut apart, by relevance if the lens says so."""
+    ordered = [ahead[at] for at in np.argsort(-scores[ahead], kind="stable").tolist()]
+    if scales is None or len(ordered) <= lens.limit:
+        return ordered[: lens.limit]
+    last = scores[ordered[lens.limit - 1]]
+    equals = [place for place in ordered if scores[place] == last]
+    scales.weigh([area.ids[place] for place in equals[:LATER]])
+    ordered.sort(key=lambda place: (-scores[place], -scales.of(area.ids[place])))
+    return ordered[: lens.limit]
 
 
 def _inner(area: _Neighbourhood, places: Sequence[int]) -> list[int]:
@@ -233,9 +278,11 @@ def _reached(
 def _notes(area: _Neighbourhood, lens: Lens, ahead: int) -> tuple[str, ...]:
     notes = []
     if area.cut:
+        which = "strongest" if lens.sample == "strength" else "most relevant"
+        wide = "1 node has" if area.cut == 1 else f"{area.cut} nodes have"
         notes.append(
-            f"{area.cut} {'node has' if area.cut == 1 else 'nodes have'} more than {lens.fan_out} links "
-            f"(at most {area.widest}); only the strongest {lens.fan_out} of each were followed."
+            f"{wide} more than {lens.fan_out} links (at most {area.widest}); only the {which} {lens.fan_out} "
+            f"of each were followed, and {area.left} left out."
         )
     if ahead > lens.limit:
         notes.append(f"The walk reached {ahead} nodes; the {lens.limit} nearest were considered.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from weft.expand import expand
 from weft.loading import fill
@@ -9,7 +10,8 @@ from weft.model import Candidate, Node
 from weft.plan import Plan, passes, probe_filter
 from weft.ports import Embedder, Index, NodeRow, Snapshot
 from weft.profile import Lens, Probe
-from weft.retrieve import Found, Query, Scale, begin, relate, search, understand
+from weft.retrieve import Found, Query, Scale, begin, relate, relevance_of, search, understand
+from weft.topics import label_of, united
 
 Observe = Callable[[str], None]
 
@@ -37,6 +39,26 @@ class Desk:
 
 def gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
     """Everything that may go on the page."""
+    if not plan.request.topics:
+        return _gather(plan, desk, observe)
+    plans = plan.by_topic()
+    parts = [_gather(each, desk, observe) for each in plans]
+    empty = [
+        f"Nothing matches {label_of(topic)!r}."
+        for topic, part in zip(plan.request.topics, parts, strict=True)
+        if not part.candidates
+    ]
+    return Gathered(
+        candidates=united([part.candidates for part in parts]),
+        query=understand(" ".join(part.query.text for part in parts), desk.snapshot, desk.embed),
+        searched=sum(part.searched for part in parts),
+        reached=sum(part.reached for part in parts),
+        deepest=max(part.deepest for part in parts),
+        notes=tuple(dict.fromkeys([*empty, *(note for part in parts for note in part.notes)])),
+    )
+
+
+def _gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
     started, missing = begin(plan.request.start, desk.snapshot, plan.profile.probes[0].name)
     question = _asked(plan, started)
     query = understand(question, desk.snapshot, desk.embed, plan.request.history)
@@ -45,7 +67,8 @@ def gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
     entered = _merge(
         [*started, *_foreign(plan, desk.snapshot), *(each for one in found for each in one.candidates)], plan
     )
-    walked = [expand(part, lens, desk.snapshot) for lens, part in _by_lens(entered, plan)]
+    weigh = partial(relevance_of, query=query, fusion=plan.profile.fusion, snapshot=desk.snapshot)
+    walked = [expand(part, lens, desk.snapshot, weigh) for lens, part in _by_lens(entered, plan)]
     reached = [each for one in walked for each in one.candidates]
     observe("expand")
     scale = found[0].scale if found else Scale()

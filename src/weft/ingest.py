@@ -6,7 +6,18 @@ from typing import Final
 
 from weft.errors import SourceError
 from weft.model import DEFAULT_TENANT, Edge, EdgeSet, Node
-from weft.ports import Changes, Embedder, Index, PreparedNode, Problem, Source, Store, TokenCounter, Unit
+from weft.ports import (
+    Changes,
+    Embedder,
+    Index,
+    PreparedNode,
+    Problem,
+    Resumable,
+    Source,
+    Store,
+    TokenCounter,
+    Unit,
+)
 from weft.prepare import PREPARATION, content_hash, prepare
 from weft.relating import Relating
 from weft.relink import Relinking, declare_shared
@@ -114,6 +125,8 @@ class _Job:
 def _ingest_source(source: Source, job: _Job) -> None:
     known = job.shop.store.units(job.tenant, source.name)
     _check_place(source, known.pop(_PLACE, None))
+    if isinstance(source, Resumable):
+        source.resume(_bare(known, source, job.shop))
     present = {name: _stamp(stamp, source, job.shop) for name, stamp in source.units()}
     changed = [name for name, stamp in present.items() if known.get(name) != stamp]
     job.tally.units += len(present)
@@ -136,6 +149,12 @@ def _ingest_source(source: Source, job: _Job) -> None:
 def _stamp(stamp: str, source: Source, shop: Workshop) -> str:
     """A unit is read again when it changed, and also when it would be understood or prepared differently."""
     return " ".join([stamp, source.maker, PREPARATION, shop.embed.name if shop.embed is not None else ""])
+
+
+def _bare(known: Mapping[str, str], source: Source, shop: Workshop) -> dict[str, str]:
+    """The stamps as the source gave them; empty for units that must be read again whatever the source says."""
+    added = _stamp("", source, shop)
+    return {name: stamp.removesuffix(added) if stamp.endswith(added) else "" for name, stamp in known.items()}
 
 
 def _check_place(source: Source, remembered: str | None) -> None:

@@ -9,6 +9,7 @@ from weft.budget import Leaf
 from weft.cover import cover
 from weft.dedupe import Entry, dedupe
 from weft.gather import Desk, Gathered
+from weft.history import already_received
 from weft.loading import fill
 from weft.model import Candidate, Detail
 from weft.plan import Plan
@@ -47,19 +48,26 @@ class Refused:
     section: str
     reason: str
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """Whose node it is, and which."""
+        return (self.candidate.node.tenant, self.candidate.node.key)
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """All leaves in printed order, and the candidates left outside."""
+    """All leaves in printed order, the candidates left outside, and how many of these the session already has."""
 
     spots: tuple[Spot, ...]
     refused: tuple[Refused, ...]
+    received: int = 0
 
 
 def lay_out(plan: Plan, gathered: Gathered, desk: Desk, now: datetime, opening: Opening) -> Layout:
     """The page's leaves with their candidates, best first."""
     absent = frozenset() if gathered.query.vector is not None else frozenset({"semantic"})
-    admitted, refused = _admit(plan, gathered.candidates)
+    fresh, received = _without_received(plan, gathered.candidates)
+    admitted, refused = _admit(plan, fresh)
     ranked = {
         section.name: _ranked(plan, section, admitted[section.name], now, absent) for section in plan.sections()
     }
@@ -73,8 +81,22 @@ def lay_out(plan: Plan, gathered: Gathered, desk: Desk, now: datetime, opening: 
         subjects = mine[: section.for_each.limit]
         reason = f"beyond the {section.for_each.limit} subjects of the section"
         refused += [Refused(each, section.name, reason) for each in mine[section.for_each.limit :]]
-        spots += _subject_spots(plan, section, subjects, gathered, desk, (now, absent, opening))
-    return Layout(tuple(spots), tuple(refused + repeats))
+        for spot in _subject_spots(plan, section, subjects, gathered, desk, (now, absent, opening)):
+            members, again = _without_received(plan, spot.leaf.candidates)
+            spots.append(replace(spot, leaf=replace(spot.leaf, candidates=tuple(members))))
+            received += again
+    return Layout(tuple(spots), tuple(refused + repeats + received), len({each.place for each in received}))
+
+
+def _without_received(plan: Plan, candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Refused]]:
+    """What the session does not have yet, and the rest as refused."""
+    has = plan.request.received
+    if has is None:
+        return list(candidates), []
+    known = [already_received(has, each) for each in candidates]
+    fresh = [each for each, again in zip(candidates, known, strict=True) if not again]
+    refused = [Refused(each, "", has.reason) for each, again in zip(candidates, known, strict=True) if again]
+    return fresh, refused
 
 
 def _ranked(

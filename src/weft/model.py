@@ -152,6 +152,36 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """What a reader was shown of a node: the content it had, and the character ranges (None: the whole)."""
+
+    fingerprint: str
+    spans: tuple[tuple[int, int], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What a session was already given, by tenant and key: left out of its next pages."""
+
+    session: str
+    nodes: Mapping[tuple[str, str], Shown] = field(default_factory=dict)
+
+    @property
+    def reason(self) -> str:
+        """What the ledger says of a node that is left out for this."""
+        return f"already received in session {self.session}"
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One of several things a page is about: a question or nodes to start from, and its share of the budget."""
+
+    question: str = ""
+    start: tuple[str, ...] = ()
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One question, or a place to start, and how the answer should look. Unset values come from the profile."""
 
@@ -159,6 +189,7 @@ class Request:
     history: tuple[str, ...] = ()
     """Earlier turns of the conversation, latest first: they colour the question, less the older they are."""
     start: tuple[str, ...] = ()
+    topics: tuple[Topic, ...] = ()
     profile: str = "general"
     preset: str | None = None
     lens: str | None = None
@@ -171,6 +202,7 @@ class Request:
     parameters: Mapping[str, Json] = field(default_factory=dict)
     candidates: "tuple[Candidate, ...] | None" = None
     token_model: str = "cl100k_base"
+    received: Received | None = None
 
 
 # --- what is found ---------------------------------------------------------------------------------------
@@ -313,7 +345,10 @@ class ManifestEntry:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The answer: a text within the budget and, beside it, everything needed to check and explain it."""
+    """The answer: a text within the budget and, beside it, everything needed to check and explain it.
+
+    `id` names the text together with the request that led to it.
+    """
 
     text: str
     format: str
@@ -328,3 +363,4 @@ class Context:
     notes: tuple[str, ...]
     stats: Mapping[str, float]
     hash: str
+    id: str = ""

@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from weft.errors import InvalidInput
 from weft.loading import apply_preset, fill, find_lens, resolve_parameters
 from weft.model import Filter, Json, Node, Request, Unset
 from weft.profile import Lens, Probe, Profile, Section
+from weft.topics import blended, check_topics, label_of, only, topic_values
+
+_MOST_GROWTH: Final = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +34,53 @@ class Plan:
         return parameter is None or self.values.get(parameter) not in (None, "", False)
 
     def probes(self) -> tuple[Probe, ...]:
-        """The probes to ask."""
-        return tuple(probe for probe in self.profile.probes if self.given(probe.when))
+        """The probes to ask, with the limits that the budget calls for."""
+        return tuple(
+            replace(probe, limit=int(probe.limit * self._growth())) if probe.grows else probe
+            for probe in self.profile.probes
+            if self.given(probe.when)
+        )
+
+    def _growth(self) -> float:
+        """How much more a page takes than the profile's own."""
+        usual = self.profile.max_tokens
+        if usual is None or self.budget is None:
+            return 1.0
+        return min(max(self.budget / usual, 1.0), _MOST_GROWTH)
 
     def sections(self) -> tuple[Section, ...]:
         """The sections to fill."""
         return tuple(section for section in self.profile.sections if self.given(section.when))
+
+    def by_topic(self) -> "tuple[Plan, ...]":
+        """One plan for each topic of the request."""
+        return tuple(
+            replace(
+                self,
+                request=replace(self.request, question=topic.question, start=topic.start, topics=()),
+                profile=only(self.profile, number),
+                values={**self.values, "question": topic.question},
+            )
+            for number, topic in enumerate(self.request.topics, start=1)
+        )
 
 
 def make_plan(request: Request, profile: Profile) -> Plan:
     """The plan for a request, or an error that names what is wrong with it."""
     if request.preset is not None:
         profile = apply_preset(profile, request.preset)
+    check_topics(request)
+    if request.topics:
+        profile = blended(profile, request.topics)
     lens = find_lens(profile, request.lens)
     if request.depth is not None:
         lens = replace(lens, depth=_depth(request.depth, profile))
-    values = {**resolve_parameters(profile, request.parameters), "question": request.question}
+    asked = request.question or " + ".join(map(label_of, request.topics))
+    values = {
+        **resolve_parameters(profile, request.parameters),
+        **topic_values(request.topics),
+        "question": asked,
+    }
     return Plan(
         request=request,
         profile=profile,

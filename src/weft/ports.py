@@ -92,6 +92,15 @@ class Source(Protocol):
         ...
 
 
+@runtime_checkable
+class Resumable(Protocol):
+    """A source that asks only for what changed: it is told what is stored before its units are listed."""
+
+    def resume(self, known: Mapping[str, str]) -> None:
+        """Go on from the units that are stored, by name and stamp; an empty stamp says that it must be read."""
+        ...
+
+
 # --- the truth -------------------------------------------------------------------------------------------
 
 

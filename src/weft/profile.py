@@ -9,6 +9,7 @@ from weft.model import Detail, Json
 Match = Literal["hybrid", "bm25", "vector"]
 Walk = Literal["pagerank", "breadth", "none"]
 Direction = Literal["both", "out", "in"]
+Sample = Literal["strength", "relevance"]
 Combine = Literal["sum", "product"]
 Reach = Literal["any", "start", "found", "walked"]
 Scope = Literal["page", "section", "none"]
@@ -68,7 +69,11 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One thing to ask the store. `when` names a parameter without which the probe is not asked."""
+    """One thing to ask the store. `when` names a parameter without which the probe is not asked.
+
+    With `grows`, the limit rises in proportion when the budget is larger than the profile's own.
+    `floor` is how alike (as a cosine) something must be to be found by its meaning alone.
+    """
 
     name: str
     question: str = "{question}"
@@ -77,6 +82,8 @@ class Probe:
     tags: tuple[str, ...] = ()
     where: Mapping[str, str] = field(default_factory=dict)
     limit: int = 50
+    grows: bool = False
+    floor: float = 0.0
     when: str | None = None
 
 
@@ -85,7 +92,8 @@ class Lens:
     """How to walk from what was found: which edges, how far, what to raise, which fields to show.
 
     `edges` empty means all types; `edge_weights` multiply by type. With `kinds`, nodes of other kinds are
-    neither taken nor walked through. `raise_kinds` and `raise_tags` multiply an item's score.
+    neither taken nor walked through. `raise_kinds` and `raise_tags` multiply an item's score. `sample` says
+    which links of a node with more than `fan_out` of them are followed.
     """
 
     name: str
@@ -101,6 +109,7 @@ class Lens:
     fields: tuple[str, ...] = ()
     seeds: int = 20
     fan_out: int = 20
+    sample: Sample = "strength"
     limit: int = 100
     restart: float = 0.5
 
@@ -228,7 +237,7 @@ class Fusion:
 
     lexical: float = 0.7
     semantic: float = 0.3
-    pool: int = 200
+    pool: int = 60
     title_weight: float = 2.0
 
 

@@ -109,10 +109,11 @@ def _vector(turns: Sequence[tuple[str, float]], embed: Embedder | None) -> "NDAr
 def search(query: Query, probe: Probe, filter: Filter, fusion: Fusion, snapshot: Snapshot, index: Index) -> Found:
     """Candidates for one probe, at most `probe.limit` nodes, ordered by relevance, then tenant and key."""
     lexical = semantic = None
+    most = max(fusion.pool, probe.limit)
     if probe.match != "vector" and query.terms:
-        lexical = index.lexical(snapshot, proposing_terms(query), filter, fusion.pool)
+        lexical = index.lexical(snapshot, proposing_terms(query), filter, most)
     if probe.match != "bm25" and query.vector is not None:
-        semantic = index.semantic(snapshot, query.vector, filter, fusion.pool)
+        semantic = index.semantic(snapshot, query.vector, filter, most)
     near = _cosines(semantic)
     ids = list(dict.fromkeys([*(lexical.passage_ids.tolist() if lexical is not None else ()), *near]))
     rows = snapshot.passages(ids)
@@ -157,7 +158,7 @@ class _Pool:
     rows: Sequence[PassageRow]
     scale: Scale
     terms: Sequence[int]
-    gains: "Floats"
+    gains: Sequence[Sequence[float]]
     relevance: Sequence[float]
     lexical: Sequence[float]
     cosine: Sequence[float]
@@ -176,11 +177,16 @@ class _Pool:
         known = scale or Scale(float(score.max(initial=0.0)), float(cosine.max(initial=0.0)))
         # Plain lists, because most nodes have one passage, for which an array is slower than a look-up.
         relevance, lexical = known.relevance(score, cosine, fusion).tolist(), known.lexical(score).tolist()
-        return cls(rows, known, sorted(query.terms), added, relevance, lexical, cosine.tolist(), places)
+        told = np.round(added / (known.lexical_top or 1.0), 9).tolist()
+        return cls(rows, known, sorted(query.terms), told, relevance, lexical, cosine.tolist(), places)
 
     def best(self, node: int) -> float:
         """The relevance of a node's best passage."""
         return max([self.relevance[place] for place in self.places[node]])
+
+    def reaches(self, node: int, floor: float) -> bool:
+        """Whether a node shares a word with the question, or is alike enough without one."""
+        return any(self.lexical[place] > 0 or self.cosine[place] >= floor for place in self.places[node])
 
     def signals(self, node: int) -> dict[str, float]:
         """The best of each score over a node's passages."""
@@ -193,10 +199,11 @@ class _Pool:
 
     def covers(self, node: int) -> dict[int, float]:
         """What each term of the question adds to the lexical share of the node's best passage."""
-        place = max(self.places[node], key=lambda at: (self.lexical[at], -self.rows[at].passage.ordinal))
-        top = self.scale.lexical_top or 1.0
-        added = np.round(self.gains[place] / top, 9).tolist()
-        return {term: gain for term, gain in zip(self.terms, added, strict=True) if gain > 0}
+        places = self.places[node]
+        place = places[0]
+        if len(places) > 1:
+            place = max(places, key=lambda at: (self.lexical[at], -self.rows[at].passage.ordinal))
+        return {term: gain for term, gain in zip(self.terms, self.gains[place], strict=True) if gain > 0}
 
     def spans(self, node: int) -> tuple[tuple[int, int], ...]:
         """Where a node's best passages stand in its text."""
@@ -207,7 +214,7 @@ class _Pool:
 
 
 def _rank(pool: _Pool, probe: Probe, near: Collection[int], snapshot: Snapshot) -> tuple[Candidate, ...]:
-    best = {node: pool.best(node) for node in pool.places}
+    best = {node: pool.best(node) for node in pool.places if not probe.floor or pool.reaches(node, probe.floor)}
     cut = sorted(best.values(), reverse=True)[: probe.limit]
     # Everything that ties with the last one is loaded, so that the cut falls by key and not by chance.
     kept = [node for node, value in best.items() if value >= cut[-1] and value > 0]
@@ -261,6 +268,15 @@ def begin(names: Sequence[str], snapshot: Snapshot, probe: str) -> tuple[tuple[C
         if each in stored
     )
     return candidates, tuple(name for name in names if not ids.get(name))
+
+
+def relevance_of(nodes: Sequence[int], query: Query, fusion: Fusion, snapshot: Snapshot) -> dict[int, float]:
+    """How much each of the nodes has to do with the query, among themselves; nothing when nothing is asked."""
+    if not nodes or not (query.terms or query.vector is not None):
+        return {}
+    rows = snapshot.passages_of(nodes)
+    pool = _Pool.of(rows, query, _all_cosines(rows, {}, query, snapshot), None, fusion)
+    return {node: pool.best(node) for node in pool.places}
 
 
 def relate(

@@ -23,13 +23,15 @@ TOOLS = {
     "sketch",
     "vectors",
     "excerpt",
+    "sampling",
     "candidates",
 }
 STAGES = {"retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
-ROOMS = {"sources", "link", "store", "embed", "render", "learning"}
+ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
 ASSEMBLY = {
     "prepare",
     "plan",
+    "topics",
     "gather",
     "layout",
     "printing",

@@ -93,6 +93,12 @@ def block(world: str, base: str, request: Request, *blocks: Block) -> Case:
     return inside(world, base, request, "sections", {"blocks": (Block("title"), Block("text"))}, blocks=blocks)
 
 
+def few(profile: Profile) -> Profile:
+    """The profile with a probe that returns few, and no walk to find the rest."""
+    probe, lens = replace(profile.probes[0], limit=1, grows=False), replace(profile.lenses[0], walk="none")
+    return replace(profile, probes=(probe,), lenses=(lens,))
+
+
 def cases() -> dict[tuple[str, str], Case]:
     """One case for every field."""
     general: Callable[..., Case] = lambda **values: case("repo", "general", LOCKED, **values)  # noqa: E731
@@ -157,7 +163,13 @@ def cases() -> dict[tuple[str, str], Case]:
     fused = {
         "lexical": inside("repo", "general", LOCKED, "fusion", lexical=0.01),
         "semantic": inside("repo", "general", LOCKED, "fusion", semantic=5.0),
-        "pool": inside("repo", "general", LOCKED, "fusion", {}, pool=2),
+        "pool": Case(
+            "novel",
+            "general",
+            BOOTS,
+            lambda profile: replace(few(profile), fusion=replace(profile.fusion, pool=1)),
+            few,
+        ),
         "title_weight": inside("repo", "general", LOCKED, "fusion", title_weight=40.0),
     }
     scored = {
@@ -229,6 +241,16 @@ def cases() -> dict[tuple[str, str], Case]:
         "tags": probe(tags=("no-such-tag",)),
         "where": probe(where={"category": "error"}),
         "limit": probe(limit=1),
+        "grows": inside(
+            "repo",
+            "general",
+            replace(LOCKED, max_tokens=12_000),
+            "probes",
+            {"limit": 2, "grows": False},
+            limit=2,
+            grows=True,
+        ),
+        "floor": inside("repo", "general", LOCKED, "probes", {"match": "vector"}, floor=0.99),
         "when": Case(
             "helpdesk",
             "knowledge",
@@ -242,7 +264,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "depth": lens(depth=0),
         "direction": lens(direction="out"),
         "edges": lens(edges=("nothing",)),
-        "edge_weights": lens(edge_weights={"links": 0.01}),
+        "edge_weights": lens(edge_weights={"links": 9.0}),
         "kinds": lens(kinds=("chapter",)),
         "raise_kinds": lens(raise_kinds={"location": 9.0}),
         "raise_tags": lens(raise_tags={"pilot": 9.0, "character": 9.0}),
@@ -254,6 +276,7 @@ def cases() -> dict[tuple[str, str], Case]:
         ),
         "seeds": lens(seeds=1),
         "fan_out": lens({"walk": "pagerank"}, fan_out=1),
+        "sample": lens({"fan_out": 2}, sample="relevance"),
         "limit": lens({"seeds": 1}, limit=1),
         "restart": lens({"walk": "pagerank"}, restart=0.05),
     }

@@ -289,6 +289,7 @@ def test_a_reader_that_went_away_is_no_error(world: Path) -> None:
 
 _AS_GUEST = """
 import os, sys
+import weft.ingest, weft.sources
 from weft.faces.cli import run
 store = sys.argv[1]
 commands = [["context", "boots", "--store", store], ["doctor", "--store", store]]

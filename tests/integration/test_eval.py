@@ -13,7 +13,7 @@ from ir_measures import RR, R, nDCG
 
 from judged_sets import CORPUS, QRELS, QUERIES, lines, write_set
 from weft import Context, Filter, Weft
-from weft.evaluation import Answered, CorpusSource, Costs, Exam, evaluate, read_folder, summary
+from weft.evaluation import Answered, CorpusSource, Costs, Exam, Put, evaluate, read_folder, summary
 from weft.model import Detail
 from weft.tokens import counter_for
 
@@ -36,8 +36,8 @@ def examined(folder: Path, store: Path, **settings: Any) -> tuple[Exam, tuple[An
     with Weft.open(store) as weft:
         weft.ingest([exam.source])
 
-        def ask(question: str, budget: int, wanted: Filter) -> Context:
-            pages.append(weft.context(question, max_tokens=budget, filter=wanted, now=NOW))
+        def ask(put: Put, budget: int, wanted: Filter) -> Context:
+            pages.append(weft.context(put.text, history=put.history, max_tokens=budget, filter=wanted, now=NOW))
             return pages[-1]
 
         answers = evaluate(exam, ask, lambda: next(ticks) / 1000, lambda *_: None)

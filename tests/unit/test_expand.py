@@ -93,7 +93,8 @@ def test_a_hub_does_not_flood_and_is_noted(tmp_path: Path) -> None:
         walked = walk(store, Lens("x", walk="breadth", depth=1, fan_out=5), "hub")
         assert sorted(reached(walked)) == [f"world:{place:02}" for place in range(5)]
         assert walked.notes == (
-            "1 node has more than 5 links (at most 30); only the strongest 5 of each were followed.",
+            "1 node has more than 5 links (at most 30); "
+            "only the strongest 5 of each were followed, and 25 left out.",
         )
         limited = walk(store, Lens("x", walk="breadth", depth=1, fan_out=30, limit=7), "hub")
         assert len(reached(limited)) == 7
@@ -114,3 +115,23 @@ def test_the_walk_is_the_same_whatever_ids_the_store_gave(tmp_path: Path, kind: 
                 [(each.node.key, each.parts, [step.key for step in each.path]) for each in walked.candidates]
             )
     assert seen[0] == seen[1]
+
+
+def test_a_wide_node_can_be_sampled_by_what_its_links_lead_to(tmp_path: Path) -> None:
+    nodes = [Node("world:hub", "hub"), *(Node(f"world:{place:02}", "leaf") for place in range(30))]
+    edges = [Edge("world:hub", node.key, "has") for node in nodes[1:]]
+    with store_of(tmp_path, nodes, edges) as store, store.snapshot(View()) as snapshot:
+        ids = {key: snapshot.find([key])[key][0] for key in ("world:29", "world:17", "world:hub")}
+        found = [Candidate(node=snapshot.nodes([ids["world:hub"]])[ids["world:hub"]].node)]
+        lens = Lens("x", walk="breadth", depth=1, fan_out=2, sample="relevance")
+        walked = expand(found, lens, snapshot, lambda _: {ids["world:29"]: 0.9, ids["world:17"]: 0.5})
+    assert {each.node.key for each in walked.candidates[1:]} == {"world:29", "world:17"}
+    assert "only the most relevant 2 of each were followed, and 28 left out" in walked.notes[0]
+
+
+def test_the_step_told_is_the_one_the_lens_weighs_most(tmp_path: Path) -> None:
+    nodes = [Node("world:a", "note"), Node("world:b", "note")]
+    edges = [Edge("world:a", "world:b", "mentions", 1.0), Edge("world:a", "world:b", "links", 0.9)]
+    with store_of(tmp_path, nodes, edges) as store:
+        walked = walk(store, Lens("x", walk="breadth", depth=1, edge_weights={"mentions": 0.5}), "a")
+    assert [step.edge_type for step in walked.candidates[1].path] == ["links"]

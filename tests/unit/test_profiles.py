@@ -75,7 +75,7 @@ def test_general_takes_every_kind_into_one_section() -> None:
     profile = load_profile("general")
     (only,), (probe,) = profile.sections, profile.probes
     assert (only.kinds, only.tags, only.probes, only.reach) == ((), (), (), "any")
-    assert (probe.kinds, probe.limit, only.pointers) == ((), 100, 8)
+    assert (probe.kinds, probe.limit, only.pointers) == ((), 60, 8)
     assert profile.score.weights == {"lexical": 0.5, "semantic": 0.25, "walk": 0.25}
 
 
@@ -187,6 +187,8 @@ def test_notes_fall_back_to_names_and_types_below_500_tokens() -> None:
     assert [(block.block, block.label) for block in notes.blocks] == [
         ("title", "kind"),
         ("path", ""),
+        ("score", ""),
+        ("handle", ""),
         ("fields", ""),
         ("text", ""),
     ]

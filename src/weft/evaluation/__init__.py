@@ -1,7 +1,7 @@
 """How much of the evidence reaches the page: judged sets read, asked, measured and compared."""
 
 from weft.evaluation.ablation import ABLATIONS, ablated
-from weft.evaluation.asking import Shape
+from weft.evaluation.asking import Put, Shape
 from weft.evaluation.comparing import Difference, compare, read_rows, unpaired
 from weft.evaluation.corpus import CorpusSource
 from weft.evaluation.folder import read_folder
@@ -19,6 +19,7 @@ __all__ = [
     "Document",
     "Exam",
     "Judged",
+    "Put",
     "Question",
     "Shape",
     "ablated",

@@ -13,17 +13,29 @@ _PLAIN: Final = ("text", "id")
 
 
 @dataclass(frozen=True, slots=True)
+class Put:
+    """A question as it is put, and what was said before it, the latest first."""
+
+    text: str
+    history: tuple[str, ...] = ()
+
+    @property
+    def joined(self) -> str:
+        """The question with the conversation after it, for a search that takes one text."""
+        return "\n".join([self.text, *self.history])
+
+
+@dataclass(frozen=True, slots=True)
 class Shape:
     """How questions are put: `template` may use {text}, {id} and {meta.NAME}; `history` adds what was said."""
 
     template: str = "{text}"
     history: bool = False
 
-    def put(self, question: Question) -> str:
+    def put(self, question: Question) -> "Put":
         """The question in this shape."""
         asked = "".join(_filled(self.template, question)).strip()
-        said = history_of(question) if self.history else ()
-        return "\n".join([asked, *said])
+        return Put(asked, history_of(question) if self.history else ())
 
     def check(self, questions: Sequence[Question]) -> None:
         """Refuse a template that names what no question has, or history where there is none."""

@@ -63,12 +63,7 @@ def compare(first: Rows, second: Rows, *, seed: int = SEED, resamples: int = RES
     """The difference in every measure that both runs have, over the questions that both have."""
     import numpy as np
 
-    shared = sorted(first.keys() & second.keys())
-    if not shared:
-        raise InvalidInput("The two files have no question in common. Compare runs over the same set.")
-    names = [name for name in first[shared[0]] if all(name in first[id] and name in second[id] for id in shared)]
-    if not names:
-        raise InvalidInput("The two files have no measure in common. Compare runs with the same budgets.")
+    shared, names = _in_common(first, second)
     left = np.array([[first[id][name] for name in names] for id in shared])
     right = np.array([[second[id][name] for name in names] for id in shared])
     drawn = _resampled(right - left, seed, resamples)
@@ -88,6 +83,17 @@ def compare(first: Rows, second: Rows, *, seed: int = SEED, resamples: int = RES
         )
         for at, name in enumerate(names)
     )
+
+
+def _in_common(first: Rows, second: Rows) -> tuple[list[str], list[str]]:
+    """The questions and the measures that both runs have."""
+    shared = sorted(first.keys() & second.keys())
+    if not shared:
+        raise InvalidInput("The two files have no question in common. Compare runs over the same set.")
+    names = [name for name in first[shared[0]] if all(name in first[id] and name in second[id] for id in shared)]
+    if not names:
+        raise InvalidInput("The two files have no measure in common. Compare runs with the same budgets.")
+    return shared, names
 
 
 def _rounded(value: "np.floating[Any]") -> float:

@@ -11,7 +11,7 @@ from weft.evaluation.judged import Document, Judged
 from weft.model import DEFAULT_TENANT, Filter, Node
 from weft.ports import Unit
 from weft.sources.files import Naming
-from weft.sources.record_schema import Place, Understood, understand
+from weft.sources.record_schema import Understood, understand
 
 _BLOCK: Final = 1_000
 _VERSION: Final = 1
@@ -72,9 +72,9 @@ class CorpusSource:
         return Filter() if allowed is None else Filter(where=((self._marks[allowed], "1"),))
 
     def _understand(self, document: Document, into: Understood) -> None:
-        place = Place(document.file, f"{document.file}:{document.line}", document.line, document.line)
+        where = f"{document.file}:{document.line}"
         before = len(into.nodes)
-        understand({**document.record, "key": document.id}, place, self._naming, into)
+        understand({**document.record, "key": document.id}, where, self._naming, into)
         if len(into.nodes) > before:
             found = into.nodes[-1]
             into.nodes[-1] = replace(found, node=self._node(document, found.node))

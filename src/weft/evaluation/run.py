@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from weft.errors import InvalidInput
-from weft.evaluation.asking import Shape
+from weft.evaluation.asking import Put, Shape
 from weft.evaluation.corpus import CorpusSource
 from weft.evaluation.evidence import ranking, shown
 from weft.evaluation.judged import Judged, Question
 from weft.model import Context, Detail, Filter
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
-Ask = Callable[[str, int, Filter], Context]
+Ask = Callable[[Put, int, Filter], Context]
 """A question, a budget and a filter, to a page."""
 Told = Callable[[str, int, int | None], None]
 """Told (stage, done, total) as work goes on."""
@@ -101,7 +101,7 @@ def _answer(exam: Exam, question: Question, ask: Ask, clock: Callable[[], float]
         notes |= dict.fromkeys(context.notes)
         sheets.append(_sheet(context, budget, spent, question.answers, texts))
     keys = dict(zip(gold, texts, strict=True))
-    return Answered(question, asked, gold, keys, ranked, tuple(sheets), tuple(notes))
+    return Answered(question, asked.joined, gold, keys, ranked, tuple(sheets), tuple(notes))
 
 
 def _sheet(

@@ -10,10 +10,24 @@ from typing import TYPE_CHECKING, Self
 
 from weft.assemble import assemble
 from weft.embed import open_embedder
-from weft.errors import EmbedderMismatch, InvalidInput, UnknownName
+from weft.errors import EmbedderMismatch, InvalidInput, StoreError, UnknownName
 from weft.gather import Desk, Observe
+from weft.history import Difference, History, Record, compare, record_of, request_of, shown_on
 from weft.loading import load_lenses, load_profile, with_lenses
-from weft.model import DEFAULT_TENANT, UNSET, Candidate, Context, Edge, Filter, Json, Node, Request, Unset, View
+from weft.model import (
+    DEFAULT_TENANT,
+    UNSET,
+    Candidate,
+    Context,
+    Edge,
+    Filter,
+    Json,
+    Node,
+    Request,
+    Topic,
+    Unset,
+    View,
+)
 from weft.ports import Embedder, NodeRow, Snapshot, StoreStatus
 from weft.profile import Fusion, Match, Probe, Profile
 from weft.retrieve import Found, search, understand
@@ -31,9 +45,15 @@ class Weft:
     """A store of what is known, and the one operation: a page about a question that fits a budget."""
 
     def __init__(
-        self, store: SqliteStore, index: EmbeddedIndex, embed: Embedder | None, folders: Sequence[Path]
+        self,
+        store: SqliteStore,
+        index: EmbeddedIndex,
+        embed: Embedder | None,
+        folders: Sequence[Path],
+        contexts: History,
     ) -> None:
         self.store = store
+        self.contexts = contexts
         self._index = index
         self._embed = embed
         self.folders = tuple(folders)
@@ -56,17 +76,18 @@ class Weft:
         embed = None if embedder is None else open_embedder(embedder, api_key=api_key)
         own = folder / "profiles"
         folders = [Path(each) for each in profiles] + ([own] if own.is_dir() else [])
-        return cls(store, EmbeddedIndex(folder / "derived"), embed, folders)
+        return cls(store, EmbeddedIndex(folder / "derived"), embed, folders, History(folder))
 
     def index(
         self,
         *paths: str | Path,
         source: str | None = None,
         tenant: str = DEFAULT_TENANT,
+        tana_token: str = "",
         progress: "Progress | None" = None,
     ) -> "Report":
-        """Read files or folders into the store; only what changed since last time is touched."""
-        return self.ingest(sources_at(paths, source, tenant), tenant=tenant, progress=progress)
+        """Read files, folders or `tana://` into the store; only what changed since last time is touched."""
+        return self.ingest(sources_at(paths, source, tenant, tana_token), tenant=tenant, progress=progress)
 
     def remove_source(
         self, name: str, *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
@@ -138,6 +159,7 @@ class Weft:
         *,
         history: Sequence[str] = (),
         start: Sequence[str] = (),
+        topics: Sequence[Topic] = (),
         profile: str | Profile = "general",
         preset: str | None = None,
         lens: str | None = None,
@@ -153,12 +175,19 @@ class Weft:
         token_model: str = DEFAULT_ENCODING,
         now: datetime | None = None,
         observe: Observe | None = None,
+        session: str | None = None,
+        keep: bool = False,
     ) -> Context:
-        """One page about the question, or about the nodes named in `start`, within `max_tokens`."""
+        """One page about the question, the nodes named in `start`, or several topics, within `max_tokens`.
+
+        A `session` is not shown again what it was already given. `keep` (and every session) writes the context
+        down beside the store, for `diff` and `since`.
+        """
         request = Request(
             question=question,
             history=tuple(history),
             start=tuple(start),
+            topics=tuple(topics),
             profile=profile if isinstance(profile, str) else profile.name,
             preset=preset,
             lens=lens,
@@ -173,7 +202,50 @@ class Weft:
             token_model=token_model,
         )
         given = None if isinstance(profile, str) else profile
-        return self.assemble(request, now or datetime.now(UTC), observe, given)
+        moment = now or datetime.now(UTC)
+        if session is None and not keep:
+            return self.assemble(request, moment, observe, given)
+        return self._kept(request, moment, observe, given, session)
+
+    def _kept(
+        self,
+        request: Request,
+        now: datetime,
+        observe: Observe | None = None,
+        profile: Profile | None = None,
+        session: str | None = None,
+    ) -> Context:
+        """The context, written down; trouble with the file of contexts is told, and spoils nothing else."""
+        notes = []
+        try:
+            if session is not None:
+                request = replace(request, received=self.contexts.received(session))
+        except StoreError as error:
+            notes.append(f"What session {session!r} already received is unknown, so nothing is left out. {error}")
+        context = self.assemble(request, now, observe, profile)
+        try:
+            shown = shown_on(context) if session is not None else {}
+            self.contexts.keep(record_of(context, request, now), session, shown)
+        except StoreError as error:
+            notes.append(f"This context is not kept for later comparison. {error}")
+        return replace(context, notes=(*context.notes, *notes)) if notes else context
+
+    def diff(self, before: str, after: str) -> Difference:
+        """What changed between two kept contexts, named by their ids or the beginnings of them."""
+        return compare(self.contexts.find(before), self.contexts.find(after))
+
+    def since(self, before: str, now: datetime | None = None) -> tuple[Difference, Context]:
+        """What a kept context would show differently now, and that page."""
+        record = self.contexts.find(before)
+        request, moment = request_of(record), now or datetime.now(UTC)
+        context = self._kept(request, moment)
+        return compare(record, record_of(context, request, moment)), context
+
+    def recent(self, limit: int = 20) -> tuple[Record, ...]:
+        """The contexts handed out last, newest first."""
+        if limit < 1:
+            raise InvalidInput(f"A limit of {limit} lists nothing. Give 1 or more.")
+        return self.contexts.recent(limit)
 
     def assemble(
         self, request: Request, now: datetime, observe: Observe | None = None, profile: Profile | None = None
@@ -314,6 +386,7 @@ class Weft:
 
     def close(self) -> None:
         """Let go of the store's files."""
+        self.contexts.close()
         self._index.close()
         self.store.close()
 
@@ -330,13 +403,15 @@ def _unwatched(done: int) -> None:
     """Nobody watches the progress."""
 
 
-def sources_at(paths: "Sequence[str | Path]", name: str | None, tenant: str) -> "list[Source]":
+def sources_at(
+    paths: "Sequence[str | Path]", name: str | None, tenant: str, tana_token: str = ""
+) -> "list[Source]":
     """The sources at the paths, each under its own name."""
     from weft.sources import open_sources
 
     named: dict[str, Source] = {}
     for path in paths:
-        for source in open_sources(str(path), name=name, tenant=tenant):
+        for source in open_sources(str(path), name=name, tenant=tenant, tana_token=tana_token):
             if source.name in named:
                 raise InvalidInput(
                     f"{str(path)!r} would be the second source named {source.name!r}, and each would replace the "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from weft.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:
+    from weft.faces.clients import Home
     from weft.faces.library import Weft
 
 STORE_NAME: Final = ".weft"
@@ -23,6 +24,7 @@ class Surroundings:
     store: str = ""
     embedder: str = ""
     api_key: str = ""
+    tana_token: str = ""
     user_data: Path = Path()
     user_config: Path = Path()
 
@@ -36,8 +38,23 @@ def surroundings() -> Surroundings:
         store=os.environ.get("WEFT_STORE", ""),
         embedder=os.environ.get("WEFT_EMBEDDER", ""),
         api_key=os.environ.get("WEFT_API_KEY", ""),
+        tana_token=os.environ.get("WEFT_TANA_TOKEN", "").strip(),
         user_data=user_data_path("weft", appauthor=False),
         user_config=user_config_path("weft", appauthor=False),
+    )
+
+
+def client_home() -> "Home":
+    """The folders in which MCP clients keep their configuration."""
+    from platformdirs import user_config_path
+
+    from weft.faces.clients import Home
+
+    return Home(
+        working=Path.cwd(),
+        user=Path.home(),
+        desktop=user_config_path("Claude", appauthor=False, roaming=True),
+        code=user_config_path("Code", appauthor=False, roaming=True) / "User",
     )
 
 

@@ -6,27 +6,33 @@ from weft.loading.files import (
     builtin_profiles,
     check_profile,
     find_lens,
+    lens_path,
+    lenses_in,
     load_lenses,
     load_profile,
     with_lenses,
 )
 from weft.loading.parameters import resolve_parameters
 from weft.loading.template import fill, is_given, placeholders
-from weft.loading.writer import diff_profiles, show_profile
+from weft.loading.writer import diff_lenses, diff_profiles, show_lens, show_profile
 
 __all__ = [
     "apply_preset",
     "available_profiles",
     "builtin_profiles",
     "check_profile",
+    "diff_lenses",
     "diff_profiles",
     "fill",
     "find_lens",
     "is_given",
+    "lens_path",
+    "lenses_in",
     "load_lenses",
     "load_profile",
     "placeholders",
     "resolve_parameters",
+    "show_lens",
     "show_profile",
     "with_lenses",
 ]

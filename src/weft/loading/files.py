@@ -57,7 +57,30 @@ def load_lenses(folder: Path) -> tuple[Lens, ...]:
     if not folder.is_dir():
         return ()
     paths = sorted(path for path in folder.iterdir() if _holds_lenses(path))
-    return with_lenses(Profile("", lenses=()), [lens for path in paths for lens in _lenses_in(path)]).lenses
+    return with_lenses(Profile("", lenses=()), [lens for path in paths for lens in lenses_in(path)]).lenses
+
+
+def lens_path(folder: Path, name: str) -> Path:
+    """Where a lens of that name is kept in a folder when it has a file of its own."""
+    return folder / f"{name}{_LENS_SUFFIX}"
+
+
+def lenses_in(path: Path) -> tuple[Lens, ...]:
+    """The lenses in one file, or an error that names all its problems."""
+    try:
+        table: Mapping[str, Any] = tomllib.loads(_text_of(path))
+    except tomllib.TOMLDecodeError as broken:
+        raise ProfileError(f"{path}: not valid TOML: {broken}. Correct that line.") from broken
+    if set(table) != {"lenses"}:
+        name = path.name.removesuffix(_LENS_SUFFIX).removesuffix(".toml")
+        table = {"lenses": {name: {key: value for key, value in table.items() if key != "name"}}}
+    problems: list[str] = []
+    profile = amend(Profile("lenses", lenses=()), table, Place(problems))
+    if profile.lenses:
+        problems += problems_of(replace(profile, lens=profile.lenses[0].name))
+    if problems:
+        raise _refusal(str(path), problems)
+    return profile.lenses
 
 
 def with_lenses(profile: Profile, lenses: Sequence[Lens]) -> Profile:
@@ -148,24 +171,6 @@ def _text_of(path: Path) -> str:
         raise ProfileError(f"{path} cannot be read: {failed.strerror}. Give the path of a .toml file.") from failed
     except UnicodeDecodeError as failed:
         raise ProfileError(f"{path} is not UTF-8 text (byte {failed.start}). Save it as UTF-8.") from failed
-
-
-def _lenses_in(path: Path) -> tuple[Lens, ...]:
-    try:
-        table: Mapping[str, Any] = tomllib.loads(_text_of(path))
-    except tomllib.TOMLDecodeError as broken:
-        raise ProfileError(f"{path}: not valid TOML: {broken}. Correct that line.") from broken
-    if set(table) != {"lenses"}:
-        name = path.name.removesuffix(_LENS_SUFFIX)
-        table = {"lenses": {name: {key: value for key, value in table.items() if key != "name"}}}
-    problems: list[str] = []
-    profile = amend(Profile("lenses", lenses=()), table, Place(problems))
-    problems += [
-        problem for problem in problems_of(replace(profile, lens=profile.lenses[0].name)) if profile.lenses
-    ]
-    if problems:
-        raise _refusal(str(path), problems)
-    return profile.lenses
 
 
 def _refusal(where: str, problems: Sequence[str]) -> ProfileError:

@@ -20,6 +20,16 @@ def show_profile(profile: Profile) -> str:
     return "\n".join(_table(profile, "")).strip() + "\n"
 
 
+def show_lens(lens: Lens) -> str:
+    """The lens as TOML that says everything, as a file of its own holds it."""
+    return "\n".join(_table(lens, "", ("name",))) + "\n"
+
+
+def diff_lenses(old: Lens, new: Lens) -> tuple[str, ...]:
+    """One line for each difference but the name."""
+    return tuple(line for line in _changes(old, new, "") if not line.startswith("name: "))
+
+
 def diff_profiles(old: Profile, new: Profile) -> tuple[str, ...]:
     """One line for each difference, as `dotted.path: old -> new`; an added item is compared with the defaults."""
     return tuple(_changes(old, new, ""))

@@ -140,7 +140,7 @@ def _path(item: Item, block: Block, style: ItemStyle) -> Piece | None:
 
 
 def _score(item: Item, block: Block, style: ItemStyle) -> Piece:
-    return Words("score", score_words(item.candidate))
+    return Words("score", score_words(item.candidate, block.fields))
 
 
 def _links(item: Item, block: Block, style: ItemStyle) -> Piece | None:

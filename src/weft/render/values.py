@@ -103,14 +103,15 @@ def _all_there(part: str, node: Node) -> bool:
     return all(words_of(value_of(node, match[1])) for match in PLACEHOLDER.finditer(part))
 
 
-def score_words(candidate: Candidate) -> str:
-    """The score and the signals behind it, as a sum where they do add up to it."""
+def score_words(candidate: Candidate, only: Sequence[str] = ()) -> str:
+    """The score and the signals behind it (or only some of them), as a sum where they do add up to it."""
     names = [*(name for name in SIGNALS if name in candidate.parts), *sorted(set(candidate.parts) - set(SIGNALS))]
+    names = [name for name in names if not only or name in only]
     score = _short(candidate.score)
     if not names:
         return score
     parts = [f"{one_line(name)} {_short(candidate.parts[name])}" for name in names]
-    if math.isclose(sum(candidate.parts.values()), candidate.score, abs_tol=0.0005):
+    if math.isclose(sum(candidate.parts[name] for name in names), candidate.score, abs_tol=0.0005):
         return f"{score} = {' + '.join(parts)}"
     return f"{score} ({', '.join(parts)})"
 

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from weft.errors import InvalidInput, SourceError, nearest
@@ -12,9 +12,14 @@ from weft.sources.files import FileSource, MakeFormat, Naming
 from weft.sources.gone import Gone
 from weft.sources.markdown import Markdown
 from weft.sources.records import Records
+from weft.sources.tana import Tana
+
+if TYPE_CHECKING:
+    from weft.sources.tana_live import TanaLive
 
 FORMATS: Final[tuple[MakeFormat, ...]] = (
     Markdown,
+    Tana,
     Records,
 )
 
@@ -22,9 +27,16 @@ _VERSION: Final = 1
 
 
 def open_sources(
-    place: str, *, name: str | None = None, tenant: str = DEFAULT_TENANT, file_times: bool = True
+    place: str,
+    *,
+    name: str | None = None,
+    tenant: str = DEFAULT_TENANT,
+    file_times: bool = True,
+    tana_token: str = "",
 ) -> tuple[Source, ...]:
-    """Everything that can be read at a path or `file:` address, as sources with different names."""
+    """Everything that can be read at a path, a `file:` or a `tana:` address, as sources with different names."""
+    if place.startswith("tana:"):
+        return (_open_tana(place, name, tenant, tana_token),)
     return (open_source(place, name=name, tenant=tenant, file_times=file_times),)
 
 
@@ -39,6 +51,26 @@ def open_source(
     given = source_name(root) if name is None else checked_name(name)
     naming = Naming(given, _maker(given), tenant, file_times)
     return FileSource(root, given, naming.maker, tuple((made.suffixes, made(naming)) for made in FORMATS))
+
+
+def _open_tana(place: str, name: str | None, tenant: str, token: str) -> "TanaLive":
+    """The Tana Desktop at `tana://[host:port][?full]`."""
+    # Only those who read from Tana pay for loading an HTTP client.
+    from weft.sources.tana_api import DEFAULT_PLACE, TanaApi
+    from weft.sources.tana_live import TanaLive
+
+    address = urlsplit(place)
+    if address.path not in ("", "/") or address.query not in ("", "full") or "@" in address.netloc:
+        raise SourceError(f"{place!r} is no address of Tana. Write tana://, tana://HOST:PORT or tana://?full.")
+    if not token:
+        raise SourceError(
+            "Reading from Tana needs its token. Copy the one under Settings > Local API in Tana Desktop into "
+            "the environment as WEFT_TANA_TOKEN."
+        )
+    given = "tana" if name is None else checked_name(name)
+    naming = Naming(given, _maker(given), tenant)
+    api = TanaApi(address.netloc or DEFAULT_PLACE, token)
+    return TanaLive(given, naming.maker, naming, api, address.query == "full")
 
 
 def gone_source(name: str) -> Source:
@@ -69,7 +101,7 @@ def checked_name(name: str) -> str:
 def _existing(place: str) -> Path:
     address = urlsplit(place)
     if address.scheme and len(address.scheme) > 1 and address.scheme != "file":
-        raise SourceError(f"{place!r} cannot be opened. A source is the path of a folder or a file.")
+        raise SourceError(f"{place!r} cannot be opened. A source is the path of a folder or a file, or tana://.")
     root = Path(unquote(address.path)) if address.scheme == "file" else Path(place).expanduser()
     if "\0" in place or not root.exists():
         close = nearest(root.name, _siblings(root))

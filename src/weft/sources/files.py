@@ -42,6 +42,10 @@ class Naming:
 class Format(Protocol):
     """One kind of file, understood. An instance serves one source and sees all its files of that kind."""
 
+    def takes(self, file: File) -> bool:
+        """Whether a file of its suffixes is its own; of several formats that take a file the first gets it."""
+        ...
+
     def units(self, files: Sequence[File]) -> Iterable[tuple[str, str]]:
         """The (name, stamp) of every unit in the files; a unit's name begins with its file's name."""
         ...
@@ -79,13 +83,23 @@ class FileSource:
         self._owners.clear()
         self._broken.clear()
         files = _files(self.root, self._broken)
-        for suffixes, reader in self.formats:
-            mine = [file for file in files if Path(file.name).suffix.lower() in suffixes]
-            for unit, stamp in reader.units(mine):
+        shared = self._shared_out(files)
+        for _, reader in self.formats:
+            for unit, stamp in reader.units(shared[id(reader)]):
                 self._owners[unit] = reader
                 yield unit, stamp
         for unit in self._broken:
             yield unit, "unreadable"
+
+    def _shared_out(self, files: Sequence[File]) -> dict[int, list[File]]:
+        """The files by the format that gets them."""
+        shared: dict[int, list[File]] = {id(reader): [] for _, reader in self.formats}
+        for file in files:
+            suffix = Path(file.name).suffix.lower()
+            mine = next((each for suffixes, each in self.formats if suffix in suffixes and each.takes(file)), None)
+            if mine is not None:
+                shared[id(mine)].append(file)
+        return shared
 
     def read(self, unit: str) -> Unit:
         """One unit, read and understood; a unit that cannot be read has an empty stamp and a problem."""

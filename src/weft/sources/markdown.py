@@ -32,6 +32,10 @@ class Markdown:
         self._files: dict[str, File] = {}
         self._notes = Notes()
 
+    def takes(self, file: File) -> bool:
+        """Every file of its suffixes."""
+        return True
+
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
         """The (name, stamp) of every note; the stamps change together when notes come or go."""
         self._files = {file.name: file for file in files}

@@ -48,21 +48,11 @@ class Understood:
     problems: list[Problem] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a record stands: the file, its lines when known, and how a problem names it."""
-
-    file: str
-    where: str
-    first_line: int | None = None
-    last_line: int | None = None
-
-
 class Reading:
     """One record being read: takes values by any of their names and collects what is wrong."""
 
-    def __init__(self, record: Record, place: Place, problems: list[Problem]) -> None:
-        self.record, self.place, self.problems = record, place, problems
+    def __init__(self, record: Record, where: str, problems: list[Problem]) -> None:
+        self.record, self.where, self.problems = record, where, problems
 
     def raw(self, names: tuple[str, ...]) -> object:
         """The first value that is there, None and empty text not counting."""
@@ -76,21 +66,21 @@ class Reading:
         try:
             return convert(value)
         except Unusable as error:
-            self.problems.append(Problem(self.place.where, f"{names[0]}: {error}. The record is kept without it."))
+            self.problems.append(Problem(self.where, f"{names[0]}: {error}. The record is kept without it."))
             return default
 
     def skip(self, reason: str) -> None:
         """Report that the whole record is left out."""
-        self.problems.append(Problem(self.place.where, f"{reason} The record was skipped."))
+        self.problems.append(Problem(self.where, f"{reason} The record was skipped."))
 
 
-def understand(record: object, place: Place, naming: Naming, into: Understood) -> None:
+def understand(record: object, where: str, naming: Naming, into: Understood) -> None:
     """Add the node (with its own links) or the edge that a record describes, or say why there is none."""
     if not isinstance(record, Mapping):
         shown = type(record).__name__
-        into.problems.append(Problem(place.where, f"A record is an object, not {shown}. The record was skipped."))
+        into.problems.append(Problem(where, f"A record is an object, not {shown}. The record was skipped."))
         return
-    reading = Reading(record, place, into.problems)
+    reading = Reading(record, where, into.problems)
     if _is_edge(reading):
         _add_edge(reading, naming, into)
     else:
@@ -159,7 +149,7 @@ def _add_node(reading: Reading, naming: Naming, into: Understood) -> None:
         reading.skip(f"The text of {key!r} has {len(text):,} characters; at most {MAX_TEXT:,} are kept.")
         return
     node = _node(reading, naming, key, text, fields)
-    into.nodes.append(Found(node, tuple(_own_edges(reading, naming, node)), reading.place.where))
+    into.nodes.append(Found(node, tuple(_own_edges(reading, naming, node)), reading.where))
 
 
 def _node(reading: Reading, naming: Naming, key: str, text: str, fields: dict[str, Json]) -> Node:
@@ -222,15 +212,15 @@ def _mapping(value: Mapping[str, object]) -> dict[str, Json]:
 
 
 def _origin(reading: Reading, naming: Naming) -> Origin:
-    take, place = reading.take, reading.place
-    file = take(("file",), text_of, None)
+    """Where the record says it comes from. Its line in our own file is left out: it would change with every
+    record added above it, and the key finds the record anyway."""
+    take = reading.take
     line = take(("line",), integer_of, None)
-    own = file is None
     return Origin(
         source=naming.source,
-        file=place.file if own else file,
-        first_line=place.first_line if own and line is None else line,
-        last_line=place.last_line if own and line is None else take(("last_line",), integer_of, line),
+        file=take(("file",), text_of, None),
+        first_line=line,
+        last_line=take(("last_line",), integer_of, line),
         url=take(("url",), text_of, None),
         commit=take(("commit",), text_of, None),
     )
@@ -245,7 +235,7 @@ def _own_edges(reading: Reading, naming: Naming, node: Node) -> list[Edge]:
         try:
             edges.append(_link(link, naming, node))
         except Unusable as error:
-            reading.problems.append(Problem(reading.place.where, f"links: {error}. The link was skipped."))
+            reading.problems.append(Problem(reading.where, f"links: {error}. The link was skipped."))
     return list(dict.fromkeys(edges))
 
 

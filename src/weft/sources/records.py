@@ -13,7 +13,7 @@ import xxhash
 from weft.ports import Problem, Unit
 from weft.sources.files import MAX_TEXT, File, Naming, binary_problem, clean, decode, looks_binary, read_bytes
 from weft.sources.files import stamp_of as _file_stamp
-from weft.sources.record_schema import Found, Place, Understood, understand
+from weft.sources.record_schema import Found, Understood, understand
 
 BLOCK_LINES: Final = 2000
 _BLOCK_BYTES: Final = 8_000_000
@@ -42,6 +42,10 @@ class Records:
         self._blocks: dict[str, _Block] = {}
         self._seen: dict[int, int] = {}
         self._numbers: dict[str, int] = {}
+
+    def takes(self, file: File) -> bool:
+        """Every file of its suffixes."""
+        return True
 
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
         """The (name, stamp) of every unit: hashes of blocks for JSONL, time and size for the rest."""
@@ -128,14 +132,14 @@ def _read_line(line: bytes, number: int, file: File, naming: Naming, into: Under
     line = line.removeprefix(b"\xef\xbb\xbf").strip()
     if not line:
         return
-    place = Place(file.name, f"{file.name}:{number}", number, number)
+    where = f"{file.name}:{number}"
     if len(line) > _MAX_LINE:
         reason = f"The line has {len(line):,} bytes; at most {_MAX_LINE:,} are read. The record was skipped."
-        into.problems.append(Problem(place.where, reason))
+        into.problems.append(Problem(where, reason))
         return
-    parsed = _parse(line, place.where, into)
+    parsed = _parse(line, where, into)
     if parsed is not None:
-        understand(parsed[0], place, naming, into)
+        understand(parsed[0], where, naming, into)
 
 
 def _parse(content: bytes, where: str, into: Understood) -> tuple[object] | None:
@@ -168,7 +172,7 @@ def _read_json(block: _Block, naming: Naming, into: Understood) -> str:
             into.problems.append(Problem(file.name, reason))
         return _file_stamp(file.path)
     for number, record in enumerate(records, start=1):
-        understand(record, Place(file.name, f"{file.name}: record {number}"), naming, into)
+        understand(record, f"{file.name}: record {number}", naming, into)
     return _file_stamp(file.path)
 
 
@@ -214,13 +218,13 @@ def _read_rows(text: str, file: File, naming: Naming, into: Understood) -> None:
         return
     line = rows.line_num + 1
     for row in rows:
-        place = Place(file.name, f"{file.name}:{line}", line, rows.line_num)
+        where = f"{file.name}:{line}"
         line = rows.line_num + 1
         if len(row) > len(header):
             reason = f"The row has {len(row)} cells for {len(header)} columns. The record was skipped."
-            into.problems.append(Problem(place.where, reason))
+            into.problems.append(Problem(where, reason))
         elif any(cell.strip() for cell in row):
-            understand(dict(zip(header, map(_cell, row), strict=False)), place, naming, into)
+            understand(dict(zip(header, map(_cell, row), strict=False)), where, naming, into)
 
 
 def _is_table(header: Sequence[str]) -> bool:

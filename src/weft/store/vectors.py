@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 ABSENT: Final = np.iinfo(np.int64).min
-EXACT_ROWS: Final = 262_144
-_EXACT_SOME: Final = 131_072
+EXACT_ROWS: Final = 32_768
+"""Up to so many rows that may be returned, all are compared exactly. Rows a reader may not see do not count, so
+that another tenant's never change what is found."""
 _PROMISING: Final = 4096
 _PROMISING_SHARE: Final = 16
 _GATHERED: Final = 16_384
@@ -140,7 +141,7 @@ class VectorGeneration:
     def _scored(self, rows: "Rows | None", query: "NDArray[np.int8]", limit: int) -> "tuple[Rows | None, Scores]":
         total = self.state.rows
         wanted = total if rows is None else len(rows)
-        if wanted > (EXACT_ROWS if total <= EXACT_ROWS else _EXACT_SOME):
+        if wanted > EXACT_ROWS:
             rows = self._promising(rows, query, max(_PROMISING, 16 * limit, wanted // _PROMISING_SHARE))
         values, lengths = self.columns["values"], self.columns["norm"]
         if rows is None:

@@ -9,23 +9,23 @@ TOLD = Question("q1", "Who ran?", meta={"story": "The Hare", "place": {"name": "
 
 
 def test_a_template_takes_values_from_the_meta() -> None:
-    assert Shape("{meta.story}, {meta.place.name}: {text}").put(TOLD) == "The Hare, Sel: Who ran?"
+    assert Shape("{meta.story}, {meta.place.name}: {text}").put(TOLD).joined == "The Hare, Sel: Who ran?"
 
 
 def test_a_value_that_one_question_lacks_is_left_blank() -> None:
-    assert Shape("{meta.story} {text}").put(Question("q2", "Who?")) == "Who?"
+    assert Shape("{meta.story} {text}").put(Question("q2", "Who?")).joined == "Who?"
 
 
 def test_history_is_put_after_the_question_latest_first() -> None:
-    assert Shape(history=True).put(TOLD) == "Who ran?\ntwo\none"
+    assert Shape(history=True).put(TOLD).joined == "Who ran?\ntwo\none"
     recent = Question("q", "Yes.", meta={"history_recent_first": ["b", "a"], "history": ["x"]})
-    assert Shape(history=True).put(recent) == "Yes.\nb\na"
+    assert Shape(history=True).put(recent).joined == "Yes.\nb\na"
 
 
 def test_history_may_be_messages_or_one_text() -> None:
     messages = [{"role": "user", "content": "hello"}, {"role": "agent", "text": "hi"}]
-    assert Shape(history=True).put(Question("q", "Yes.", meta={"history": messages})) == "Yes.\nhi\nhello"
-    assert Shape(history=True).put(Question("q", "Yes.", meta={"history": "hello"})) == "Yes.\nhello"
+    assert Shape(history=True).put(Question("q", "Yes.", meta={"history": messages})).joined == "Yes.\nhi\nhello"
+    assert Shape(history=True).put(Question("q", "Yes.", meta={"history": "hello"})).joined == "Yes.\nhello"
 
 
 def test_a_placeholder_that_no_question_has_is_refused_with_the_nearest() -> None:

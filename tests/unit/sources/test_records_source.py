@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.model import Edge, Node
+from weft.model import Edge, Node, Origin
 from weft.ports import Unit
 from weft.sources import open_source
 from weft.sources.records import BLOCK_LINES
@@ -71,12 +71,15 @@ def test_every_documented_field_of_a_node_is_read(tmp_path: Path) -> None:
     assert node.created == node.modified == datetime(2024, 5, 1, tzinfo=UTC)
 
 
-def test_a_record_without_a_place_of_its_own_comes_from_its_line(tmp_path: Path) -> None:
+def test_a_record_without_a_place_of_its_own_is_cited_by_its_key(tmp_path: Path) -> None:
     unit = read_lines(tmp_path, {"id": 1, "text": "one"}, {"id": 2, "text": "two"})
-    assert [(node.key, node.origin.file, node.origin.first_line) for node in unit.nodes] == [
-        ("s:1", "data.jsonl", 1),
-        ("s:2", "data.jsonl", 2),
-    ]
+    assert [(node.key, node.origin) for node in unit.nodes] == [("s:1", Origin("s")), ("s:2", Origin("s"))]
+
+
+def test_a_record_added_above_changes_none_below_it(tmp_path: Path) -> None:
+    before = read_lines(tmp_path, {"id": 2, "text": "two"})
+    after = read_lines(tmp_path, {"id": 1, "text": "one"}, {"id": 2, "text": "two"})
+    assert after.nodes[1] == before.nodes[0]
 
 
 @pytest.mark.parametrize(
@@ -232,7 +235,7 @@ def test_a_line_of_fifty_megabytes_is_skipped_and_the_rest_read(tmp_path: Path) 
         stream.write(b'{"id": "big", "text": "' + b"x" * 50_000_000 + b'"}\n{"id": "small", "text": "y"}\n')
     unit = read_all(path)
     assert only(unit).key == "s:small"
-    assert only(unit).origin.first_line == 2
+    assert only(unit).key == "s:small"
     assert unit.problems[0].where == "data.jsonl:1"
 
 
@@ -252,7 +255,7 @@ def test_a_long_file_is_cut_into_blocks_and_only_the_changed_one_has_a_new_stamp
     before = dict(source.units())
     assert list(before) == ["data.jsonl#1", f"data.jsonl#{BLOCK_LINES + 1}"]
     second = source.read(f"data.jsonl#{BLOCK_LINES + 1}")
-    assert [node.origin.first_line for node in second.nodes] == list(range(BLOCK_LINES + 1, BLOCK_LINES + 6))
+    assert len(second.nodes) == 5
     assert second.stamp == before[second.name]
     path.write_text("\n".join([*lines, '{"id": "new", "text": "x"}']) + "\n")
     after = dict(source.units())
@@ -284,10 +287,9 @@ def test_csv_rows_are_nodes_or_edges_by_their_columns(tmp_path: Path) -> None:
     )
     (tmp_path / "edges.csv").write_text("source;target;type;weight\na;b;Uses;0.5\n")
     unit = read_all(tmp_path)
-    alpha, beta = unit.nodes
+    alpha = unit.nodes[0]
     assert (alpha.text, alpha.tags, alpha.fields) == ("two\nlines", ("x", "y"), {"size": 3})
     assert [alias.text for alias in alpha.aliases] == ["First", "One"]
-    assert (alpha.origin.first_line, alpha.origin.last_line, beta.origin.first_line) == (2, 3, 5)
     assert unit.edges == (Edge("s:a", "s:b", "uses", 0.5),)
 
 

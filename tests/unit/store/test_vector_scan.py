@@ -46,7 +46,6 @@ def query_of(row: np.ndarray) -> np.ndarray:
 @pytest.fixture
 def two_stage(monkeypatch):
     monkeypatch.setattr(vectors, "EXACT_ROWS", 100)
-    monkeypatch.setattr(vectors, "_EXACT_SOME", 100)
     monkeypatch.setattr(vectors, "_PROMISING", 300)
 
 

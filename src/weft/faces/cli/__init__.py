@@ -40,9 +40,10 @@ def run(arguments: Sequence[str]) -> int:
 def _invoke(arguments: Sequence[str]) -> int:
     import typer
 
-    from weft.faces.cli.app import make_app
+    from weft.faces.cli.app import COMMANDS, make_app
 
-    command = typer.main.get_command(make_app(sys.stdout.isatty()))
+    wanted = arguments[0] if arguments and arguments[0] in COMMANDS else None
+    command = typer.main.get_command(make_app(sys.stdout.isatty(), wanted))
     code = command.main(args=list(arguments), prog_name="weft", standalone_mode=False)
     return code if isinstance(code, int) else DONE
 

@@ -1,15 +1,43 @@
-"""The commands by name."""
+"""The commands by name, each loaded when it is wanted."""
 
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Final
 
 import typer
 
 from weft import __version__
-from weft.faces.cli import asking, demo, doctor, evaluating, indexing, looking, output, profiles, serving, version
+
+COMMANDS: Final = {
+    "index": "indexing",
+    "context": "asking",
+    "search": "asking",
+    "show": "looking",
+    "related": "looking",
+    "diff": "comparing",
+    "history": "comparing",
+    "status": "looking",
+    "doctor": "doctor",
+    "remove": "indexing",
+    "serve": "service",
+    "keys": "keys",
+    "share": "service",
+    "link": "service",
+    "mcp": "serving",
+    "install": "installing",
+    "profile": "profiles",
+    "lens": "lenses",
+    "eval": "evaluating",
+    "demo": "demo",
+    "version": "version",
+}
+"""The module of each command; those that hold a group of commands have `make_app` instead of a function."""
+_GROUPS: Final = ("profile", "lens", "keys")
+_NAMED: Final = {"eval": "evaluate"}
+"""Functions that cannot be called like their command."""
 
 
-def make_app(decorated: bool) -> typer.Typer:
-    """The command line; `decorated` help is for terminals, plain help for pipes."""
+def make_app(decorated: bool, only: str | None = None) -> typer.Typer:
+    """The command line; `decorated` help is for terminals. With `only`, just that command, which starts sooner."""
     app = typer.Typer(
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -17,22 +45,13 @@ def make_app(decorated: bool) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(invoke_without_command=True)(_weft)
-    app.command("index")(indexing.index)
-    app.command("context")(asking.context)
-    app.command("search")(asking.search)
-    app.command("show")(looking.show)
-    app.command("related")(looking.related)
-    app.command("status")(looking.status)
-    app.command("doctor")(doctor.doctor)
-    app.command("remove")(indexing.remove)
-    app.add_typer(profiles.make_app(decorated), name="profile")
-    app.command("serve")(serving.serve)
-    app.command("link")(serving.link)
-    app.command("share")(serving.share)
-    app.add_typer(serving.make_keys_app(decorated), name="keys")
-    app.command("eval")(evaluating.evaluate)
-    app.command("demo")(demo.demo)
-    app.command("version")(version.version)
+    for name, module in COMMANDS.items():
+        if only in (None, name):
+            loaded = import_module(f"weft.faces.cli.{module}")
+            if name in _GROUPS:
+                app.add_typer(loaded.make_app(decorated), name=name)
+            else:
+                app.command(name)(getattr(loaded, _NAMED.get(name, name)))
     return app
 
 
@@ -46,6 +65,12 @@ def _weft(
     """Weave what is known into one page that fits a token budget and says where every line came from."""
     # `debug` is here to be seen in the help; it was taken out of the arguments before they came here.
     if show_version:
-        output.write(f"weft {__version__}")
+        _write(f"weft {__version__}")
     elif context.invoked_subcommand is None:
-        output.write(context.get_help())
+        _write(context.get_help())
+
+
+def _write(text: str) -> None:
+    from weft.faces.cli import output
+
+    output.write(text)

@@ -2,35 +2,20 @@
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from weft.errors import InvalidInput, UnknownName
+from weft.errors import InvalidInput
 from weft.faces import wiring
+from weft.faces.asking import Asked, ask, check_filter
 from weft.faces.cli import output
 from weft.faces.cli.explain import write_ledger
-from weft.faces.cli.options import (
-    AsJson,
-    AsOf,
-    EmbedderSpec,
-    Kinds,
-    Sources,
-    StoreFolder,
-    Tags,
-    Tenants,
-    budget_of,
-    clean,
-    filter_of,
-    parameters_of,
-    tenants_of,
-    time_of,
-)
+from weft.faces.cli.options import AsJson, AsOf, EmbedderSpec, Kinds, Sources, StoreFolder, Tags, Tenants
 from weft.faces.cli.progress import watched
-from weft.model import Candidate, Context, Filter
-
-if TYPE_CHECKING:
-    from weft.faces.library import Weft
+from weft.faces.texts import SEARCH_COLUMNS, relevance, search_rows
+from weft.faces.values import budget_of, clean, filter_of, parameters_of, tenants_of, time_of
+from weft.model import Candidate, Context
 
 
 def context(
@@ -43,8 +28,12 @@ def context(
     ] = None,
     *,
     profile: Annotated[
-        str, typer.Option(metavar="NAME", help="Kind of page; see `weft profile list`.")
-    ] = "general",
+        str | None, typer.Option(metavar="NAME", help="Kind of page; see `weft profile list`. Default: general.")
+    ] = None,
+    blend: Annotated[
+        str | None,
+        typer.Option(metavar="SHARES", help="Make every argument a topic, with these shares: 60/40, or equal."),
+    ] = None,
     preset: Annotated[str | None, typer.Option(metavar="NAME", help="One of the profile's presets.")] = None,
     lens: Annotated[str | None, typer.Option(metavar="NAME", help="One of the profile's ways to walk.")] = None,
     depth: Annotated[int | None, typer.Option(metavar="N", help="How many links to follow.")] = None,
@@ -65,6 +54,10 @@ def context(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the profile; may be repeated."),
     ] = None,
+    session: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Leave out what this session was already given, and remember the rest."),
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Print what became of every candidate, and why.")
     ] = False,
@@ -75,28 +68,26 @@ def context(
     as_json: AsJson = False,
 ) -> None:
     """Print one page about a question, or about the nodes you name, within a token budget."""
-    budget, moment, parameters = budget_of(max_tokens), time_of(now), parameters_of(settings)
-    asked, seen, wanted = _arguments(words), tenants_of(tenants), filter_of(kinds, tags, sources)
+    asked = Asked(
+        words=tuple(_arguments(words)),
+        profile=profile,
+        preset=preset,
+        lens=lens,
+        depth=depth,
+        max_tokens=budget_of(max_tokens),
+        format=format,
+        include_fields=include_fields,
+        filter=filter_of(kinds, tags, sources),
+        tenants=tenants_of(tenants),
+        as_of=as_of,
+        parameters=parameters_of(settings),
+        token_model=token_model,
+        now=time_of(now),
+        session=session,
+        blend=blend,
+    )
     with wiring.open_weft(store, embedder=embedder) as weft, watched("weaving"):
-        question, start = _aim(weft, asked, seen, profile)
-        _check_filter(weft, wanted, seen)
-        found = weft.context(
-            question,
-            start=start,
-            profile=profile,
-            preset=preset,
-            lens=lens,
-            depth=depth,
-            max_tokens=budget,
-            format=format,
-            include_fields=include_fields,
-            filter=wanted,
-            tenants=seen,
-            as_of=as_of,
-            parameters=parameters,
-            token_model=token_model,
-            now=moment,
-        )
+        found = ask(weft, asked)
     _print(found, as_json, explain)
 
 
@@ -108,39 +99,6 @@ def _arguments(words: Sequence[str] | None) -> list[str]:
 
 def _standard_input() -> str:
     return clean(sys.stdin.buffer.read().decode("utf-8", "replace"))
-
-
-def _aim(weft: "Weft", asked: Sequence[str], tenants: Sequence[str], profile: str) -> tuple[str, tuple[str, ...]]:
-    """Arguments that all name nodes are where to start; otherwise together they are the question."""
-    if not asked and not _asks_by_itself(weft, profile):
-        raise InvalidInput(
-            'The question is empty. Ask something, as in `weft context "how are refunds approved"`, or give the '
-            "key, id or title of a node."
-        )
-    if asked and all(weft.show(each, tenants=tenants) for each in asked):
-        return "", tuple(asked)
-    return " ".join(asked), ()
-
-
-def _asks_by_itself(weft: "Weft", profile: str) -> bool:
-    return any("{question}" not in probe.question for probe in weft.profile(profile).probes)
-
-
-def _check_filter(weft: "Weft", wanted: Filter, tenants: Sequence[str]) -> None:
-    """Refuse kinds and sources that the tenants do not have, and note tenants that hold nothing."""
-    for tenant in tenants:
-        if not weft.holds(tenant):
-            known = ", ".join(sorted(weft.status().by_tenant)) or "(none)"
-            output.note(f"The tenant {tenant!r} holds nothing. Known: {known}.")
-    if wanted.kinds or wanted.sources:
-        status = weft.status(tenants)
-        for what, given, allowed in (
-            ("kind", wanted.kinds, status.by_kind),
-            ("source", wanted.sources, status.by_source),
-        ):
-            for each in given:
-                if each not in allowed:
-                    raise UnknownName(what, each, allowed, f"These are the {what}s in the store.")
 
 
 def _print(found: Context, as_json: bool, explain: bool) -> None:
@@ -162,7 +120,7 @@ def _summary(found: Context) -> str:
     left = sum(entry.detail == "dropped" for entry in found.ledger)
     return (
         f"{found.tokens:,} tokens ({limit}), {output.counted(len(found.sources), 'source')}, "
-        f"{left:,} left out (--explain says why)."
+        f"{left:,} left out (--explain says why). Context {found.id}."
     )
 
 
@@ -187,34 +145,22 @@ def search(
     if not question:
         raise InvalidInput("The question is empty. Say what to look for, as in `weft search refunds`.")
     with wiring.open_weft(store, embedder=embedder) as weft, watched("searching"):
-        _check_filter(weft, wanted, seen)
+        notes = check_filter(weft, wanted, seen)
         found = weft.search(question, limit=limit, match=match, filter=wanted, tenants=seen, as_of=as_of)
     if as_json:
-        output.write_json({"results": [_result(each) for each in found.candidates], "notes": found.notes})
+        results = [_result(each) for each in found.candidates]
+        output.write_json({"results": results, "notes": (*notes, *found.notes)})
         return
-    rows = [
-        (
-            f"{_relevance(each):.3f}",
-            each.node.kind,
-            output.one_line(each.node.title, 50),
-            each.node.key,
-        )
-        for each in found.candidates
-    ]
+    rows = search_rows(found.candidates)
     if rows:
-        output.write_table(("score", "kind", "title", "key"), rows)
-    for told in found.notes or (() if rows else ("Nothing matches.",)):
+        output.write_table(SEARCH_COLUMNS, rows)
+    for told in (*notes, *(found.notes or (() if rows else ("Nothing matches.",)))):
         output.note(told)
-
-
-def _relevance(candidate: Candidate) -> float:
-    """What a search knows of a candidate; the score proper comes from a profile."""
-    return candidate.parts.get("relevance", 0.0)
 
 
 def _result(candidate: Candidate) -> dict[str, object]:
     return {
-        "score": _relevance(candidate),
+        "score": relevance(candidate),
         "parts": candidate.parts,
         "match_source": candidate.match_source,
         "spans": candidate.spans,

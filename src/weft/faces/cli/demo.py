@@ -11,9 +11,10 @@ import typer
 from weft.errors import SourceError
 from weft.faces import wiring
 from weft.faces.cli import output
-from weft.faces.cli.looking import place_of
-from weft.faces.cli.options import AsJson, StoreFolder, budget_of, clean
+from weft.faces.cli.options import AsJson, StoreFolder
 from weft.faces.cli.progress import watched
+from weft.faces.texts import place_of
+from weft.faces.values import budget_of, clean
 from weft.model import Context
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from weft.faces.cli.progress import watched
 from weft.model import Context, Filter
 
 if TYPE_CHECKING:
-    from weft.evaluation import Answered, Ask, Exam
+    from weft.evaluation import Answered, Ask, Exam, Put
     from weft.faces.library import Weft
     from weft.ingest import Progress
     from weft.profile import Profile
@@ -130,8 +130,10 @@ def _run(
 
 
 def _asker(weft: "Weft", profile: "Profile", now: datetime) -> "Ask":
-    def ask(question: str, budget: int, wanted: Filter) -> Context:
-        return weft.context(question, profile=profile, max_tokens=budget, filter=wanted, now=now)
+    def ask(put: "Put", budget: int, wanted: Filter) -> Context:
+        return weft.context(
+            put.text, history=put.history, profile=profile, max_tokens=budget, filter=wanted, now=now
+        )
 
     return ask
 

@@ -7,8 +7,9 @@ import typer
 
 from weft.faces import wiring
 from weft.faces.cli import PARTLY_DONE, output
-from weft.faces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder, clean
+from weft.faces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder
 from weft.faces.cli.progress import watched
+from weft.faces.values import clean
 from weft.model import DEFAULT_TENANT
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ _SHOWN_PROBLEMS: Final = 20
 
 
 def index(
-    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Folders and files to read.")],
+    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Folders and files to read, or tana://.")],
     source: Annotated[
         str | None,
         typer.Option("--source", metavar="NAME", help="Name of the source. Default: the folder's or file's name."),
@@ -29,9 +30,10 @@ def index(
     as_json: AsJson = False,
 ) -> None:
     """Read folders and files into the store; only what changed since last time is touched."""
-    _check(paths, source, clean(tenant))
+    token = wiring.surroundings().tana_token
+    _check(paths, source, clean(tenant), token)
     with wiring.open_weft(store, embedder=embedder, create=True) as weft, watched("looking") as progress:
-        report = weft.index(*paths, source=source, tenant=clean(tenant), progress=progress)
+        report = weft.index(*paths, source=source, tenant=clean(tenant), tana_token=token, progress=progress)
         location = weft.store.path
     if as_json:
         output.write_json({"store": str(location), **output.shape(report)})
@@ -41,11 +43,11 @@ def index(
         raise typer.Exit(PARTLY_DONE)
 
 
-def _check(paths: list[str], source: str | None, tenant: str) -> None:
+def _check(paths: list[str], source: str | None, tenant: str, tana_token: str) -> None:
     """Refuse paths that cannot be read before a store is made for them."""
     from weft.faces.library import sources_at
 
-    sources_at(paths, source, tenant)
+    sources_at(paths, source, tenant, tana_token)
 
 
 def _tell(report: "Report", location: Path) -> None:

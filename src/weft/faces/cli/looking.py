@@ -1,6 +1,6 @@
 """`weft show`, `weft related` and `weft status`: what the store holds, node by node and in all."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,9 +8,11 @@ import typer
 from weft.errors import InvalidInput
 from weft.faces import wiring
 from weft.faces.cli import output
-from weft.faces.cli.options import AsJson, StoreFolder, Tenants, clean, tenants_of
+from weft.faces.cli.options import AsJson, StoreFolder, Tenants
 from weft.faces.cli.progress import watched
-from weft.model import Node, Origin
+from weft.faces.texts import node_text
+from weft.faces.values import clean, tenants_of
+from weft.model import Node
 
 if TYPE_CHECKING:
     from weft.faces.library import Weft
@@ -25,7 +27,7 @@ def show(name: Name, tenants: Tenants = None, store: StoreFolder = None, as_json
     if as_json:
         output.write_json([output.shape(node) for node in nodes])
     else:
-        output.write("\n\n".join("\n".join(_lines(node)) for node in nodes))
+        output.write("\n\n".join(node_text(node) for node in nodes))
 
 
 def _named(weft: "Weft", name: str, tenants: tuple[str, ...]) -> tuple[Node, ...]:
@@ -36,36 +38,6 @@ def _named(weft: "Weft", name: str, tenants: tuple[str, ...]) -> tuple[Node, ...
             f'`weft search "{name}"` finds what is close.'
         )
     return nodes
-
-
-def _lines(node: Node) -> Iterator[str]:
-    yield output.one_line(node.title or node.key)
-    facts = {
-        "key": node.key,
-        "id": node.id,
-        "kind": node.kind,
-        "tenant": node.tenant,
-        "from": place_of(node.origin),
-        "aliases": ", ".join(alias.text for alias in node.aliases),
-        "tags": ", ".join(node.tags),
-        "sequence": node.sequence,
-        "known from": node.known_from,
-        "created": node.created,
-        "modified": node.modified,
-        **{f"field {field}": value for field, value in sorted(node.fields.items())},
-    }
-    for fact, value in facts.items():
-        if value not in (None, "", (), [], {}):
-            yield f"  {output.one_line(fact)}: {output.one_line(str(value))}"
-    for part in (node.summary, node.text):
-        if part.strip():
-            yield f"\n{output.printable(part).rstrip()}"
-
-
-def place_of(origin: Origin) -> str:
-    """Where a node came from, in one word: a file with its lines, an address or a commit."""
-    lines = f":{origin.first_line}" if origin.file and origin.first_line else ""
-    return f"{origin.file}{lines}" if origin.file else origin.url or origin.commit or ""
 
 
 def related(

@@ -1,16 +1,9 @@
-"""The options that several commands share, and how their values are read."""
+"""The options that several commands share."""
 
-import os
-import re
-from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
-
-from weft.errors import InvalidInput
-from weft.model import DEFAULT_TENANT, UNSET, Filter, Unset
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 StoreFolder = Annotated[
@@ -27,9 +20,7 @@ EmbedderSpec = Annotated[
 ]
 Tenants = Annotated[
     list[str] | None,
-    typer.Option(
-        "--tenant", metavar="NAME", help=f"Whose knowledge to read; may be repeated. Default: {DEFAULT_TENANT}."
-    ),
+    typer.Option("--tenant", metavar="NAME", help="Whose knowledge to read; may be repeated. Default: default."),
 ]
 OwnTenant = Annotated[str, typer.Option("--tenant", metavar="NAME", help="Whose knowledge this is.")]
 Kinds = Annotated[
@@ -47,64 +38,3 @@ AsOf = Annotated[
         "--as-of", metavar="N", help="Only what is known up to this point of the sequence (a chapter, …)."
     ),
 ]
-
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]+")
-
-
-def clean(words: str) -> str:
-    """An argument as valid text: broken UTF-8 is replaced, control characters become spaces."""
-    valid = os.fsencode(words).decode("utf-8", "replace") if _escaped(words) else words
-    return _CONTROL.sub(" ", valid).strip()
-
-
-def _escaped(words: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in words)
-
-
-def tenants_of(given: Sequence[str] | None) -> tuple[str, ...]:
-    """The tenants to read, `default` unless told."""
-    return tuple(dict.fromkeys(clean(each) for each in given or ())) or (DEFAULT_TENANT,)
-
-
-def filter_of(kinds: Sequence[str] | None, tags: Sequence[str] | None, sources: Sequence[str] | None) -> Filter:
-    """The filter that the options describe."""
-    return Filter(
-        kinds=tuple(clean(each) for each in kinds or ()),
-        tags=tuple(clean(each).lstrip("#") for each in tags or ()),
-        sources=tuple(clean(each) for each in sources or ()),
-    )
-
-
-def budget_of(given: str | None) -> int | Unset | None:
-    """A token budget: a number, `none` for no limit, or what the profile says when nothing is given."""
-    if given is None:
-        return UNSET
-    if given.strip().lower() == "none":
-        return None
-    if not re.fullmatch(r"[0-9]{1,12}", given.strip()):
-        raise InvalidInput(f"{given!r} is no number of tokens. Give a whole number of 1 or more, or `none`.")
-    return int(given)
-
-
-def time_of(given: str | None) -> datetime | None:
-    """A moment in ISO 8601, in UTC when it names no zone; None for the present."""
-    if given is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(given.strip())
-    except ValueError as error:
-        raise InvalidInput(
-            f"{given!r} is no time. Write it in ISO 8601, such as 2026-05-01 or 2026-05-01T12:00:00Z."
-        ) from error
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
-def parameters_of(given: Sequence[str] | None) -> dict[str, str]:
-    """The profile's parameters from `name=value` words."""
-    parameters = {}
-    for each in given or ():
-        name, equals, value = each.partition("=")
-        if not equals or not name.strip():
-            raise InvalidInput(f"{each!r} sets nothing. Write --set NAME=VALUE, such as --set domain=billing.")
-        parameters[name.strip()] = clean(value)
-    return parameters

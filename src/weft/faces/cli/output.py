@@ -1,18 +1,28 @@
 """Printing: text and tables to stdout, notes to stderr, JSON of one shape; no colours and no Rich when piped."""
 
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import orjson
 import typer
 
-_UNSEEN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_WIDEST: Final = 60
+from weft.faces.texts import one_line, printable, table
+
+__all__ = [
+    "counted",
+    "note",
+    "one_line",
+    "printable",
+    "shape",
+    "shown",
+    "write",
+    "write_json",
+    "write_table",
+]
 
 
 def write(text: str) -> None:
@@ -50,26 +60,12 @@ def _plain(value: object) -> object:
     return str(value)
 
 
-def printable(text: str) -> str:
-    """Stored text without the characters that could steer a terminal."""
-    return _UNSEEN.sub("", text)
-
-
-def one_line(text: str, width: int | None = None) -> str:
-    """Stored text on one line, cut to a width."""
-    line = " ".join(printable(text).split())
-    return line if width is None or len(line) <= width else f"{line[: width - 1]}…"
-
-
 def write_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print rows under their column names: drawn on a terminal, aligned with spaces in a pipe."""
-    cells = [[one_line(str(cell)) for cell in row] for row in rows]
     if sys.stdout.isatty():
-        _draw(columns, cells)
-        return
-    widths = [min(_WIDEST, max(map(len, column))) for column in zip(columns, *cells, strict=True)]
-    for row in (columns, *cells):
-        write("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        _draw(columns, [[one_line(str(cell)) for cell in row] for row in rows])
+    else:
+        write("\n".join(table(columns, rows)))
 
 
 def _draw(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> None:

@@ -42,7 +42,8 @@ def _help(context: typer.Context) -> None:
         output.write(context.get_help())
 
 
-def _folders(store: Path | None) -> tuple[Path, ...]:
+def profile_folders(store: Path | None) -> tuple[Path, ...]:
+    """The folders in which the user keeps profiles and lenses."""
     around = wiring.surroundings()
     try:
         return wiring.profile_folders(wiring.find_store(store, around), around)
@@ -53,7 +54,7 @@ def _folders(store: Path | None) -> tuple[Path, ...]:
 
 def list_profiles(store: StoreFolder = None, as_json: AsJson = False) -> None:
     """List the profiles that `weft context --profile` knows."""
-    folders = _folders(store)
+    folders = profile_folders(store)
     rows = [_listed(name, folders) for name in available_profiles(folders)]
     if as_json:
         output.write_json(rows)
@@ -87,7 +88,7 @@ def _cell(value: object) -> str:
 
 def show(name: ProfileName, preset: Preset = None, store: StoreFolder = None, as_json: AsJson = False) -> None:
     """Print a profile as TOML, with every default filled in."""
-    profile = load_profile(name, _folders(store))
+    profile = load_profile(name, profile_folders(store))
     if preset is not None:
         profile = apply_preset(profile, preset)
     if as_json:
@@ -104,7 +105,7 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Name every problem of one or more profiles; the exit code is 2 when there are any."""
-    folders = _folders(store)
+    folders = profile_folders(store)
     problems = {name: _problems(name, folders) for name in names}
     if as_json:
         output.write_json(problems)
@@ -131,7 +132,7 @@ def _problems(name: str, folders: tuple[Path, ...]) -> tuple[str, ...]:
 
 def diff(first: ProfileName, second: ProfileName, store: StoreFolder = None, as_json: AsJson = False) -> None:
     """Print what differs between two profiles, value by value."""
-    folders = _folders(store)
+    folders = profile_folders(store)
     differences = diff_profiles(load_profile(first, folders), load_profile(second, folders))
     if as_json:
         output.write_json(list(differences))

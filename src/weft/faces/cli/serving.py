@@ -1,146 +1,72 @@
-"""`weft serve`, `weft keys` and `weft share`: the store over HTTP, who may use it, and where links may lead."""
+"""`weft mcp`: the tools for agents, over stdio or HTTP."""
 
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import ModuleType
+from typing import Annotated, Final
 
 import typer
 
-from weft.errors import MissingExtra
-from weft.faces import wiring
-from weft.faces.cli import output
-from weft.faces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder, clean
-from weft.faces.cli.progress import watched
-from weft.model import DEFAULT_TENANT
+from weft.errors import InvalidInput, MissingExtra
+from weft.faces.cli.options import EmbedderSpec, StoreFolder, Tenants
 
-if TYPE_CHECKING:
-    from weft.faces.keys import KeyRing
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
-def serve(
-    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="The port to listen on.")] = 8000,
-    workers: Annotated[int, typer.Option(metavar="N", min=1, help="How many processes answer.")] = 1,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse all writes.")] = False,
+def mcp(
+    *,
+    http: Annotated[bool, typer.Option("--http", help="Serve over HTTP instead of stdin and stdout.")] = False,
+    host: Annotated[str, typer.Option(metavar="NAME", help="The address to serve HTTP on; this machine only.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[
+        int, typer.Option(metavar="N", min=0, max=65535, help="The port to serve HTTP on; 0 for any that is free.")
+    ] = 8765,
+    profile: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The kind of page when a call names none.")
+    ] = None,
+    write: Annotated[bool, typer.Option("--write", help="Also offer the tools that change the store.")] = False,
+    max_result_tokens: Annotated[
+        int, typer.Option(metavar="N", min=500, help="No result is larger than this.")
+    ] = 25_000,
+    structured: Annotated[
+        bool, typer.Option("--structured", help="Also send each result's facts as structured content.")
+    ] = False,
+    tenants: Tenants = None,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
 ) -> None:
-    """Serve the store over HTTP until interrupted; /docs describes the routes."""
-    try:
-        from weft.faces.rest.serving import serve as run
-    except ModuleNotFoundError as error:
-        raise MissingExtra("weft serve", "serve") from error
-    around = wiring.surroundings()
-    folder = wiring.find_store(store, around)
-    settings = wiring.ServeSettings(folder, wiring.embedder_spec(embedder, around), read_only)
-    if not _ring(folder).keys():
-        output.note("No API key is configured: only this machine is served, and it may read and write everything.")
-    output.note(f"Serving {output.shown(folder)} on http://{host}:{port} (routes: /docs). Stop with Ctrl-C.")
-    run(settings, host, port, workers)
-
-
-def share(
-    tenant: Annotated[str, typer.Argument(metavar="TENANT", help="Whose links.")],
-    others: Annotated[
-        list[str] | None, typer.Argument(metavar="OTHER", help="Tenants they may lead into; none takes all away.")
-    ] = None,
-    store: StoreFolder = None,
-) -> None:
-    """Declare into which other tenants a tenant's links may lead; replaces what was declared before."""
-    with wiring.open_weft(store, embedder="none") as weft:
-        weft.share(clean(tenant), *(clean(each) for each in others or ()))
-        listed = weft.store.shared(clean(tenant))
-    output.write(f"Links of {tenant} lead into: {', '.join(listed) or '(no other tenant)'}.")
-
-
-def link(
-    tags: Annotated[
-        bool, typer.Option("--tags/--no-tags", help="Whether nodes with a common tag are linked.")
-    ] = True,
-    similar: Annotated[
-        bool, typer.Option("--similar/--no-similar", help="Whether nodes that say nearly the same are linked.")
-    ] = True,
-    threshold: Annotated[
-        float, typer.Option(metavar="COSINE", help="How near they must be, more than 0 and at most 1.")
-    ] = 0.75,
-    tenant: OwnTenant = DEFAULT_TENANT,
-    store: StoreFolder = None,
-    as_json: AsJson = False,
-) -> None:
-    """Link a tenant's nodes by tags and by meaning, now and whenever they change; without both, no longer."""
-    least = threshold if similar else None
-    with wiring.open_weft(store) as weft, watched("linking") as progress:
-        drawn = weft.link(
-            shared_tags=tags,
-            similar=least,
-            tenant=clean(tenant),
-            progress=lambda done: progress("linking", done, None),
+    """Serve the store to agents as an MCP server, over stdin and stdout unless told otherwise."""
+    if http and host not in _LOOPBACK:
+        raise InvalidInput(
+            f"{host!r} can be reached from other machines, and this server asks nobody who they are. Serve on "
+            f"{', '.join(_LOOPBACK)}, and put a proxy that does ask in front of it."
         )
-    if as_json:
-        output.write_json({"tenant": tenant, "edges": drawn})
-    else:
-        output.write(f"{output.counted(drawn, 'link')} of {tenant} drawn; they are kept as its nodes change.")
-
-
-def make_keys_app(decorated: bool) -> typer.Typer:
-    """The commands about API keys."""
-    app = typer.Typer(
-        help="Make, list and revoke API keys.",
-        no_args_is_help=True,
-        rich_markup_mode="rich" if decorated else None,
+    server = _server()
+    settings = server.Settings(
+        store=store,
+        embedder=embedder,
+        profile=profile,
+        tenants=tuple(tenants or ()),
+        most_tokens=max_result_tokens,
+        write=write,
+        structured=structured,
     )
-    app.command("create")(create_key)
-    app.command("list")(list_keys)
-    app.command("revoke")(revoke_key)
-    return app
-
-
-def create_key(
-    tenants: Annotated[
-        list[str], typer.Option("--tenant", metavar="NAME", help="A tenant the key reads; may be repeated.")
-    ],
-    write: Annotated[bool, typer.Option("--write", help="Whether the key may also write.")] = False,
-    name: Annotated[str, typer.Option("--name", metavar="TEXT", help="What the key is for.")] = "",
-    store: StoreFolder = None,
-    as_json: AsJson = False,
-) -> None:
-    """Make a key and print it this once; only its hash is kept."""
-    ring = _ring(wiring.find_store(store, wiring.surroundings()))
-    key, secret = ring.create(clean(name), [clean(each) for each in tenants], write=write, now=datetime.now(UTC))
-    if as_json:
-        output.write_json({**output.shape(key, "hash"), "key": secret})
+    if http:
+        server.serve_http(settings, host, port, _announce)
     else:
-        output.note(f"Key {key.id} {_rights(key.write)} {', '.join(key.tenants)}. It is shown only now:")
-        output.write(secret)
+        server.serve_stdio(settings)
 
 
-def list_keys(store: StoreFolder = None, as_json: AsJson = False) -> None:
-    """List the keys, without what their bearers present."""
-    keys = _ring(wiring.find_store(store, wiring.surroundings())).keys()
-    if as_json:
-        output.write_json({"keys": [output.shape(key, "hash") for key in keys]})
-    elif keys:
-        rows = [(key.id, _rights(key.write), ", ".join(key.tenants), key.created, key.name) for key in keys]
-        output.write_table(("id", "rights", "tenants", "created", "name"), rows)
-    else:
-        output.note("There are no keys: only this machine is served.")
+def _announce(address: str) -> None:
+    from weft.faces.cli import output
+
+    output.note(f"Serving {address}; stop with Ctrl-C.")
 
 
-def revoke_key(
-    number: Annotated[str, typer.Argument(metavar="ID", help="The key's id, as `weft keys list` shows it.")],
-    store: StoreFolder = None,
-) -> None:
-    """Take a key away; services notice at their next request."""
-    key = _ring(wiring.find_store(store, wiring.surroundings())).revoke(clean(number))
-    output.write(f"Key {key.id} is revoked.")
-
-
-def _ring(store: Path) -> "KeyRing":
-    # Loaded by those who need it, so that other commands start sooner.
-    from weft.faces.keys import KeyRing
-
-    return KeyRing(store)
-
-
-def _rights(write: bool) -> str:
-    return "reads and writes" if write else "reads"
+def _server() -> ModuleType:
+    try:
+        from weft.faces.mcp import server
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] in ("mcp", "mcp_types", "anyio"):
+            raise MissingExtra("The MCP server", "mcp") from error
+        raise
+    return server

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.errors import InvalidInput
-from weft.faces.cli.options import budget_of, clean, filter_of, parameters_of, tenants_of, time_of
+from weft.faces.values import budget_of, clean, filter_of, parameters_of, tenants_of, time_of
 from weft.model import UNSET, Filter
 
 

@@ -1,0 +1,169 @@
+"""The configuration of MCP clients: where each keeps it, what it calls a server, and how ours is put in."""
+
+import json
+import re
+import shutil
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from weft.errors import InvalidInput
+
+_BACKUP: Final = ".weft-backup"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folders in which clients keep their configuration."""
+
+    working: Path
+    user: Path
+    desktop: Path
+    code: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client: its files for one folder and for all, its table of servers, and its word for that folder."""
+
+    name: str
+    table: str
+    in_folder: str | None
+    for_user: tuple[str, str]
+    folder_word: str | None = None
+    typed: bool = False
+
+    def file(self, home: Home, everywhere: bool) -> Path:
+        """The file to change."""
+        if self.in_folder is not None and not everywhere:
+            return home.working / self.in_folder
+        root, path = self.for_user
+        return {"user": home.user, "desktop": home.desktop, "code": home.code}[root] / path
+
+
+CLIENTS: Final = {
+    client.name: client
+    for client in (
+        Client("claude-code", "mcpServers", ".mcp.json", ("user", ".claude.json"), typed=True),
+        Client("claude-desktop", "mcpServers", None, ("desktop", "claude_desktop_config.json")),
+        Client("cursor", "mcpServers", ".cursor/mcp.json", ("user", ".cursor/mcp.json"), "${workspaceFolder}"),
+        Client("codex", "mcp_servers", None, ("user", ".codex/config.toml")),
+        Client("vscode", "servers", ".vscode/mcp.json", ("code", "mcp.json"), "${workspaceFolder}", typed=True),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Our server as a client starts it."""
+
+    name: str
+    command: str
+    arguments: tuple[str, ...]
+
+    def plain(self, typed: bool) -> dict[str, Any]:
+        """The entry as JSON or TOML values."""
+        kind = {"type": "stdio"} if typed else {}
+        return {**kind, "command": self.command, "args": list(self.arguments)}
+
+
+def snippet(entry: Entry) -> str:
+    """What to put into the configuration of a client that is not known here."""
+    return json.dumps({"mcpServers": {entry.name: entry.plain(False)}}, indent=2, ensure_ascii=False)
+
+
+def store_word(client: Client, store: Path, home: Home, everywhere: bool) -> str | None:
+    """How the store is named in a client's file; None where the working folder's own is found by itself."""
+    inside = store == home.working / ".weft"
+    if everywhere or client.in_folder is None or not inside:
+        return str(store)
+    return None if client.folder_word is None else f"{client.folder_word}/.weft"
+
+
+def changed(client: Client, file: Path, entry: Entry) -> tuple[str | None, str]:
+    """The text of a client's file now (None: there is none) and with our server in it."""
+    before = _text(file)
+    write = _with_toml if file.suffix == ".toml" else _with_json
+    return before, write(client, file, before or "", entry)
+
+
+def _text(file: Path) -> str | None:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{file} cannot be read ({error}). Correct it, then install again.") from error
+
+
+def _with_json(client: Client, file: Path, before: str, entry: Entry) -> str:
+    try:
+        known = json.loads(before) if before.strip() else {}
+    except ValueError as error:
+        raise _not_ours(file, f"is no plain JSON ({error})", snippet(entry)) from error
+    servers = known.setdefault(client.table, {}) if isinstance(known, dict) else None
+    if not isinstance(servers, dict):
+        raise _not_ours(file, f"has no table {client.table!r} to put a server in", snippet(entry))
+    servers[entry.name] = entry.plain(client.typed)
+    return json.dumps(known, indent=2, ensure_ascii=False) + "\n"
+
+
+def _with_toml(client: Client, file: Path, before: str, entry: Entry) -> str:
+    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in entry.plain(False).items()]
+    table = "\n".join([f"[{client.table}.{entry.name}]", *lines, ""])
+    try:
+        known = tomllib.loads(before)
+        after = _without_table(before, client.table, entry.name) + table
+        wanted = {**known, client.table: {**known.get(client.table, {}), entry.name: entry.plain(False)}}
+        if tomllib.loads(after) == wanted:
+            return after
+    except (tomllib.TOMLDecodeError, TypeError) as error:
+        raise _not_ours(file, f"is no TOML that can be added to ({error})", table) from error
+    raise _not_ours(file, "writes its servers in a way that cannot be added to safely", table)
+
+
+def _without_table(text: str, table: str, name: str) -> str:
+    """The text without an earlier table of that name, ready for one to be appended."""
+    title = rf"{re.escape(table)}\.(?:{re.escape(name)}|{re.escape(json.dumps(name))})"
+    kept = re.sub(rf"^\[{title}(?:\.[^\]]*)?\][^\n]*\n(?:(?!\[)[^\n]*\n?)*", "", text, flags=re.M).rstrip()
+    return f"{kept}\n\n" if kept else ""
+
+
+def _not_ours(file: Path, why: str, text: str) -> InvalidInput:
+    return InvalidInput(f"{file} {why}, so it is left as it is. Put this into it:\n{text}")
+
+
+def replace_file(file: Path, text: str) -> Path | None:
+    """Write a client's file, whole or not at all, and return the copy of what it was, if there was anything."""
+    target = file.resolve()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        backup = _backed_up(target) if target.exists() else None
+        draft = target.with_name(f"{target.name}.weft-draft")
+        draft.write_text(text, encoding="utf-8")
+        if backup is not None:
+            shutil.copymode(target, draft)
+        draft.replace(target)
+    except OSError as error:
+        raise InvalidInput(
+            f"{file} cannot be written ({error}). Check its permissions, or use --dry-run."
+        ) from error
+    return backup
+
+
+def _backed_up(file: Path) -> Path:
+    taken = {path.name for path in file.parent.glob(f"{file.name}{_BACKUP}*")}
+    names = (f"{file.name}{_BACKUP}{f'-{number}' if number > 1 else ''}" for number in range(1, len(taken) + 2))
+    backup = file.with_name(next(name for name in names if name not in taken))
+    shutil.copy2(file, backup)
+    return backup
+
+
+def command_of(given: Sequence[str], executable: Path) -> tuple[str, ...]:
+    """The words that start Weft: as given, its own program, or this Python with the package."""
+    if given:
+        return tuple(given)
+    program = executable.parent / ("weft.exe" if executable.suffix == ".exe" else "weft")
+    return (str(program),) if program.is_file() else (str(executable), "-m", "weft")

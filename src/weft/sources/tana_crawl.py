@@ -1,0 +1,183 @@
+"""What a running Tana tells about its notes, read node by node, as units of nodes and edges."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+import xxhash
+
+from weft.model import Edge, Json, Node, Origin
+from weft.ports import Problem, Unit
+from weft.sources.files import Naming
+from weft.sources.tana_api import TanaApi, Unreachable, is_missing
+from weft.sources.tana_docs import MACHINERY
+from weft.sources.tana_graph import TAG_WEIGHT, field_key, link_to, titled, word
+from weft.sources.tana_names import plain_name
+from weft.sources.values import Unusable, time_of
+
+_ENTRIES: Final = ("_CAPTURE_INBOX", "_STASH")
+_MAX_NODES: Final = 500_000
+_COMMENT: Final = re.compile(r"\s*<!--.*?-->", re.DOTALL)
+_FIELD: Final = re.compile(
+    r"^\s*[-*]\s+(?:\*\*(.{1,200}?)(?::\*\*|\*\*\s*:)|([^:\n]{1,200})::)[ \t]*(\S.*)$", re.M
+)
+_LINK: Final = re.compile(r"\[([^\[\]]*)\]\((?:tana:|https?://app\.tana\.inc/?\?nodeid=)([\w-]+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One node as a list of children, a search or the list of tags shows it."""
+
+    id: str
+    name: str
+    tags: tuple[tuple[str, str], ...] = ()
+    description: str = ""
+    created: datetime | None = None
+    modified: datetime | None = None
+    parent: bool = True
+    is_tag: bool = False
+
+
+@dataclass(slots=True)
+class Crawl:
+    """Reads nodes and all that is below them and not known yet, each once."""
+
+    api: TanaApi
+    naming: Naming
+    known: Iterable[str]
+    units: dict[str, Unit] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def follow(self, roots: Sequence[Seen]) -> None:
+        """Read the roots and, level by level, what is below them."""
+        known = set(self.known)
+        level = list({root.id: root for root in roots}.values())
+        while level and len(self.units) < _MAX_NODES:
+            below: dict[str, Seen] = {}
+            for seen in level:
+                children = self._take(seen)
+                fresh = [each for each in children if each.id not in known and each.id not in self.units]
+                below.update((each.id, each) for each in fresh)
+            level = [each for name, each in below.items() if name not in self.units]
+
+    def take_tags(self, tags: Sequence[Mapping[str, Any]]) -> None:
+        """Read the supertags that are not known yet."""
+        known = set(self.known)
+        for tag in tags:
+            seen = Seen(str(tag["id"]), _plain(str(tag.get("name", ""))), is_tag=True)
+            if seen.id not in known:
+                self._keep(self._node(seen, self._asked(seen, self.api.schema) or "", {}), ())
+
+    def _take(self, seen: Seen) -> list[Seen]:
+        """Keep one node; its children are returned."""
+        answer = self._asked(seen, self.api.read) if seen.parent else {"markdown": ""}
+        listed = self._asked(seen, lambda name: list(self.api.children(name))) if seen.parent else []
+        if answer is None or listed is None:
+            return []
+        children = [seen_as(each) for each in listed if _is_note(each)]
+        fields, links, references = _fields(str(answer.get("markdown") or ""))
+        here = Edge(self._key(seen.id), "", "references", tenant=self.naming.tenant)
+        name = plain_name(_linked(seen.name), lambda _: "")
+        edges = [
+            *(replace(here, target=self._key(each.id), type="parent") for each in children),
+            *(replace(here, target=self._key(each), type="field", evidence=said) for said, each in links),
+            *(replace(here, target=self._key(each)) for each in (*name.references, *references)),
+            *(replace(here, target=self._key(tag), type="tagged", weight=TAG_WEIGHT) for tag, _ in seen.tags),
+        ]
+        told = str(answer.get("description") or seen.description or "")
+        node = self._node(replace(seen, name=name.text), _plain(told), fields)
+        self._keep(node, tuple(dict.fromkeys(edge for edge in edges if edge.target != edge.source)))
+        return children
+
+    def _asked(self, seen: Seen, ask: Any) -> Any:
+        """What the API says; a node that it cannot give is told and left out, the rest goes on."""
+        try:
+            return ask(seen.id)
+        except Unreachable as error:
+            if not is_missing(error):
+                raise
+            self.problems.append(Problem(seen.id, f"Tana does not give this node ({error}). It was skipped."))
+            return None
+
+    def _node(self, seen: Seen, text: str, fields: Mapping[str, Json]) -> Node:
+        title, name_text = titled(seen.name)
+        tags = tuple(dict.fromkeys(tag for _, name in seen.tags if (tag := word(name))))
+        return Node(
+            key=self._key(seen.id),
+            kind="supertag" if seen.is_tag else tags[0] if tags else "note",
+            tenant=self.naming.tenant,
+            title=title or "Untitled",
+            text="\n\n".join(part for part in (name_text, text.strip()) if part),
+            fields=fields,
+            tags=tags,
+            origin=Origin(source=self.naming.source, url=link_to(seen.id)),
+            created=seen.created,
+            modified=seen.modified or seen.created,
+        )
+
+    def _keep(self, node: Node, edges: tuple[Edge, ...]) -> None:
+        name = node.key.removeprefix(f"{self.naming.source}:")
+        stamp = xxhash.xxh3_128_hexdigest(orjson.dumps([node, edges], default=str))
+        self.units[name] = Unit(name, stamp, (node,), edges)
+
+    def _key(self, name: str) -> str:
+        return f"{self.naming.source}:{name}"
+
+
+def roots_of(space: Mapping[str, Any]) -> list[Seen]:
+    """Where the notes of a workspace begin: its home, its inbox and its library."""
+    home = Seen(str(space.get("homeNodeId") or ""), str(space.get("name") or "Home"))
+    entries = [Seen(f"{space['id']}{suffix}", suffix.strip("_").replace("_", " ").title()) for suffix in _ENTRIES]
+    return [root for root in (home, *entries) if root.id]
+
+
+def seen_as(raw: Mapping[str, Any]) -> Seen:
+    """A node as the API shows it in a list."""
+    tags = [tag for tag in raw.get("tags") or () if isinstance(tag, dict)]
+    return Seen(
+        id=str(raw["id"]),
+        name=_COMMENT.sub("", str(raw.get("name") or "")),
+        tags=tuple((str(tag.get("id", "")), str(tag.get("name", ""))) for tag in tags),
+        description=str(raw.get("description") or ""),
+        created=moment_of(raw.get("created")),
+        parent=raw.get("childCount") != 0,
+        is_tag=raw.get("docType") == "tagDef",
+    )
+
+
+def _is_note(raw: Mapping[str, Any]) -> bool:
+    return isinstance(raw.get("id"), str) and not raw.get("inTrash") and raw.get("docType") not in MACHINERY
+
+
+def _fields(markdown: str) -> tuple[dict[str, Json], list[tuple[str, str]], list[str]]:
+    """The fields in a node's Markdown, (field, id) for nodes among their values, and what its first line names."""
+    said: dict[str, list[str]] = {}
+    links: list[tuple[str, str]] = []
+    text = _COMMENT.sub("", markdown)
+    for match in _FIELD.finditer(text):
+        name, value = _plain(match[1] or match[2]), plain_name(_linked(match[3]), lambda _: "")
+        said.setdefault(field_key(name), []).append(value.text)
+        links += [(name, target) for target in value.references]
+    fields: dict[str, Json] = {key: one[0] if len(one) == 1 else one for key, one in said.items()}
+    first = plain_name(_linked(text.partition("\n")[0]), lambda _: "").references
+    return fields, links, list(first)
+
+
+def _linked(text: str) -> str:
+    """Markdown links to nodes as Tana writes references elsewhere."""
+    return _LINK.sub(lambda match: f"[[{match[1] or match[2]}^{match[2]}]]", text)
+
+
+def _plain(text: str) -> str:
+    return plain_name(_linked(_COMMENT.sub("", text)), lambda _: "").text
+
+
+def moment_of(value: object) -> datetime | None:
+    """A moment as the API writes it, or None."""
+    try:
+        return time_of(value) if value else None
+    except Unusable:
+        return None
