@@ -331,6 +331,13 @@ def test_answers_are_remembered_until_a_tenant_they_read_changes(service: Servic
     assert _hits(service) == 2
 
 
+def test_a_budget_that_was_not_given_is_not_taken_for_none(service: Service) -> None:
+    told = service.ask("refund", "support", profile="general")["stats"]
+    assert told["total_tokens"] is not None
+    unlimited = service.ask("refund", "support", profile="general", max_tokens=None)["stats"]
+    assert unlimited["total_tokens"] is None
+
+
 def test_what_another_process_writes_is_found_by_the_next_question(service: Service) -> None:
     service.ask("zebra", "support")
     with Weft.open(service.store) as other:

@@ -76,6 +76,6 @@ def _told(found: Mapping[str, Any], with_context: bool) -> Iterator[Piece]:
         content = each["content"]
         said = content.get("text") or "\n".join(f"{name}: {value}" for name, value in content.items())
         text = "\n".join(part for part in (each["title"], each["summary"], said) if part)
-        about = {name: value for name, value in each.items() if name not in ("content", "summary")}
-        about = {**about, "type": about.pop("node_type"), "tags": list(about["tags"])}
+        about = {name: value for name, value in each.items() if name not in ("content", "summary", "node_type")}
+        about = {**about, "type": each["node_type"], "tags": list(each["tags"])}
         yield Piece(text, about, str(each["id"]), float(each["score"]))

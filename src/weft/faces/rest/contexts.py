@@ -51,7 +51,8 @@ def context(given: ContextRequest, service: Service, who: Who) -> Response:
     weft, tenants = service.weft(), who.readable(given.tenant_ids)
     _check_names(given, weft)
     versions = weft.store.versions(View(tenants))
-    key = (versions, given.model_dump_json(), tenants)
+    # A null that was sent and one that was not can mean different things to a profile.
+    key = (versions, given.model_dump_json(), frozenset(given.model_fields_set), tenants)
     known = service.answers.get(key)
     service.metrics.cache.labels("miss" if known is None else "hit").inc()
     if known is None:
