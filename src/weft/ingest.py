@@ -19,7 +19,8 @@ from weft.ports import (
     Unit,
 )
 from weft.prepare import PREPARATION, content_hash, prepare
-from weft.relink import Relinking
+from weft.relating import Relating
+from weft.relink import Relinking, declare_shared
 
 Progress = Callable[[str, int, int | None], None]
 """Told (stage, done, total) as work goes on; the total is None while unknown."""
@@ -77,14 +78,14 @@ def ingest(
     """Bring the store up to what the sources hold; interrupted, it leaves whole batches and goes on next time."""
     tell = progress or _untold
     tally = _Tally()
-    relinking = Relinking(shop.store, shop.index)
+    relinking, relating = Relinking(shop.store, shop.index), Relating(shop.store, shop.index)
     with shop.store.writing():
         if shop.embed is not None:
             shop.store.remember_embedder(shop.embed.name, shop.embed.dimensions)
         for source in sources:
-            _ingest_source(source, _Job(shop, tenant, tally, relinking, tell))
+            _ingest_source(source, _Job(shop, tenant, tally, relinking, relating, tell))
         shop.index.catch_up(shop.store)
-        links = relinking.run(lambda done: tell("linking", done, None))
+        links = relinking.run(lambda done: tell("linking", done, None)) + relating.run()
         relinking.weigh()
         # Stamps are kept only now: what was written but not yet linked is looked at again after an interruption.
         shop.store.write(Changes(units=tuple(tally.stamps)))
@@ -114,6 +115,7 @@ class _Job:
     tenant: str
     tally: _Tally
     relinking: Relinking
+    relating: Relating
     tell: Progress
 
     def owned(self, unit: str) -> str:
@@ -183,6 +185,7 @@ def _remove_gone(source: Source, held: Mapping[str, set[tuple[str, str]]], job: 
 def _remove(gone: Sequence[tuple[str, str]], edges: tuple[EdgeSet, ...], job: _Job) -> None:
     if gone or edges:
         job.relinking.removing(gone)
+        job.relating.changing((tenant, key, ()) for tenant, key in gone)
         job.shop.store.write(Changes(removes=tuple(gone), edges=edges))
         job.tally.removed += len(gone)
 
@@ -205,9 +208,11 @@ def _batches(source: Source, changed: Sequence[str]) -> Iterator[list[Unit]]:
 def _write(source: Source, batch: Sequence[Unit], job: _Job, unlinked: Collection[str]) -> None:
     """Write the changed nodes; those of `unlinked` units were written by a run that could not link them."""
     nodes = {(node.tenant, node.key): (node, job.owned(unit.name)) for unit in batch for node in unit.nodes}
-    fresh, known = _parted(list(nodes.values()), job.shop)
+    fresh, known = parted(list(nodes.values()), job.shop)
     edges = tuple(each for unit in batch for each in _edge_sets(source, unit.name, unit.edges, job))
+    declare_shared(job.shop.store, [edge for unit in batch for edge in unit.edges])
     job.relinking.writing([node for node, _ in fresh], [each.node for each in known])
+    job.relating.changing((node.tenant, node.key, node.tags) for node, _ in fresh)
     job.relinking.naming([each.node for each in known if each.unit in unlinked])
     upserts = prepare(fresh, job.shop.embed, job.shop.count) + known
     written = tuple((job.tenant, source.name, unit.name, _WRITTEN) for unit in batch)
@@ -231,7 +236,7 @@ def _edge_sets(source: Source, unit: str, edges: Sequence[Edge], job: _Job) -> t
     return tuple(EdgeSet(maker, tenant, tuple(mine)) for (maker, tenant), mine in drawn.items())
 
 
-def _parted(
+def parted(
     nodes: Sequence[tuple[Node, str]], shop: Workshop
 ) -> tuple[list[tuple[Node, str]], tuple[PreparedNode, ...]]:
     """The nodes that must be prepared, and those stored as they are, which only tell their unit."""

@@ -350,6 +350,10 @@ class Store(Protocol):
         """What every node of a tenant is called, in id order, without reading the nodes themselves."""
         ...
 
+    def tagged(self, tenant: str, tag: str) -> tuple[str, ...]:
+        """The keys of a tenant's nodes that carry a tag, in order."""
+        ...
+
     def share(self, tenant: str, shared: Sequence[str]) -> None:
         """Declare which other tenants this tenant's links may point to."""
         ...

@@ -5,12 +5,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from weft.link import affected, each_mentions, importance
-from weft.model import Filter, Node, View
+from weft.model import Edge, Filter, Node, View
 from weft.ports import Changes, Index, Snapshot, Store
 
 _PROPOSED: Final = 2_000
 _WEIGHED: Final = 50_000
 """In larger tenants only the importance that sources give counts: PageRank over all of it would delay each run."""
+
+SHARED_TENANT: Final = "shared"
+"""The tenant that every other may link into without declaring so."""
 
 Names = dict[str, dict[str, None]]
 """Keys by tenant, each once, in the order they came."""
@@ -91,6 +94,14 @@ class Relinking:
                 return sorted({row.node_id for row in snapshot.passages(found.passage_ids.tolist())})
 
         return containing
+
+
+def declare_shared(store: Store, edges: Sequence[Edge]) -> None:
+    """Let a tenant that draws an edge into the shared tenant link into it from now on."""
+    for tenant in sorted({edge.tenant for edge in edges if edge.target_tenant == SHARED_TENANT != edge.tenant}):
+        known = store.shared(tenant)
+        if SHARED_TENANT not in known:
+            store.share(tenant, (*known, SHARED_TENANT))
 
 
 def _ids(snapshot: Snapshot, keys: Sequence[str]) -> list[int]:

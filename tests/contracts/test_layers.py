@@ -39,10 +39,12 @@ ASSEMBLY = {
     "compose",
     "assemble",
     "ingest",
+    "relating",
     "relink",
+    "writing",
 }
 EVALUATION = {"evaluation"}
-FACES = {"facades", "faces", "__main__"}
+FACES = {"client", "facades", "faces", "__main__"}
 
 LAYERS = (FOUNDATION, TOOLS, STAGES | ROOMS, ASSEMBLY, EVALUATION, FACES)
 HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson")

@@ -1,6 +1,6 @@
 """`Weft`: the library face. Open a store, index into it, ask it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -35,8 +35,10 @@ from weft.store import EmbeddedIndex, SqliteStore
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 if TYPE_CHECKING:
-    from weft.ingest import Progress, Report
+    from weft.facades.knowledge import KnowledgeContext, KnowledgeRequest
+    from weft.ingest import Progress, Report, Workshop
     from weft.ports import Source
+    from weft.writing import Written
 
 
 class Weft:
@@ -98,15 +100,58 @@ class Weft:
             raise UnknownName("source", name, self.status().by_source, hint)
         return self.ingest([gone_source(name)], tenant=tenant, progress=progress)
 
+    def put(self, nodes: Sequence[Node] = (), edges: Sequence[Edge] = ()) -> "Written":
+        """Store nodes and edges directly; they are linked and found by the next question."""
+        from weft.writing import put
+
+        return put(self._workshop(), nodes, edges)
+
+    def delete(self, *keys: str, tenant: str = DEFAULT_TENANT) -> "Written":
+        """Remove the nodes with these keys; keys that name nothing are left alone."""
+        from weft.writing import delete
+
+        return delete(self._workshop(), [(tenant, key) for key in keys])
+
+    def replace_edges(self, source: str, edges: Sequence[Edge], *, tenant: str = DEFAULT_TENANT) -> "Written":
+        """Make these all the edges that `put` drew from one node; edges of other makers stay."""
+        from weft.writing import replace_edges
+
+        return replace_edges(self._workshop(), tenant, source, edges)
+
+    def link(
+        self,
+        *,
+        shared_tags: bool = True,
+        similar: float | None = 0.75,
+        tenant: str = DEFAULT_TENANT,
+        progress: Callable[[int], None] | None = None,
+    ) -> int:
+        """Link a tenant's nodes by tags and by meaning (at least so near), from now on, as they change."""
+        from weft.relating import Wishes, relate_all
+
+        wishes = Wishes(shared_tags, similar)
+        drawn = relate_all(self.store, self._index, tenant, wishes, progress or _unwatched)
+        self._index.catch_up(self.store)
+        return drawn
+
+    def share(self, tenant: str, *others: str) -> None:
+        """Declare into which other tenants this tenant's links may lead."""
+        self.store.share(tenant, others)
+
     def ingest(
         self, sources: "Sequence[Source]", *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
     ) -> "Report":
         """Bring the store up to what the sources hold, whatever they are."""
         # Reading and linking are loaded by those who index, so that those who only ask start sooner.
-        from weft.ingest import Workshop, ingest
+        from weft.ingest import ingest
+
+        return ingest(sources, self._workshop(), tenant, progress)
+
+    def _workshop(self) -> "Workshop":
+        from weft.ingest import Workshop
 
         count, _ = counter_for(DEFAULT_ENCODING)
-        return ingest(sources, Workshop(self.store, self._index, self._embed, count), tenant, progress)
+        return Workshop(self.store, self._index, self._embed, count)
 
     def context(
         self,
@@ -215,6 +260,22 @@ class Weft:
             context = assemble(request, profile or self.profile(request.profile), desk, count, now, observe)
         return context if note is None else replace(context, notes=(*context.notes, note))
 
+    def knowledge(
+        self,
+        request: "KnowledgeRequest",
+        *,
+        tenants: Sequence[str] = (DEFAULT_TENANT,),
+        token_model: str = DEFAULT_ENCODING,
+        observe: Observe | None = None,
+    ) -> "KnowledgeContext":
+        """Entry points, context and entities as lists, for callers who print them themselves."""
+        from weft.facades.knowledge import knowledge_context
+
+        count, note = counter_for(token_model)
+        with self.desk(View(tuple(tenants))) as desk:
+            answer = knowledge_context(request, self.profile("knowledge"), desk, count, observe)
+        return answer if note is None else replace(answer, notes=(*answer.notes, note))
+
     def search(
         self,
         question: str,
@@ -252,6 +313,24 @@ class Weft:
                 for source, target, edge in edges
                 if (other := target if source in mine else source) in others
             )
+
+    def nodes(
+        self,
+        *,
+        tenants: Sequence[str] = (DEFAULT_TENANT,),
+        filter: Filter = Filter(),  # noqa: B008  (frozen)
+        after: int = 0,
+        limit: int = 100,
+    ) -> tuple[Node, ...]:
+        """The next nodes by id that pass the filter; ask again after the last one's id for more."""
+        if limit < 1:
+            raise InvalidInput(f"A limit of {limit} lists nothing. Give 1 or more.")
+        with self.store.snapshot(View(tuple(tenants))) as snapshot:
+            if filter.empty:
+                return tuple(row.node for row in snapshot.page_of_nodes(after, limit))
+            ids = snapshot.matching(filter)
+            page = ids[ids > after][:limit].tolist()
+            return tuple(row.node for row in snapshot.nodes(page).values())
 
     def status(self, tenants: Sequence[str] | None = None) -> StoreStatus:
         """Counts and versions."""
@@ -318,6 +397,10 @@ class Weft:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _unwatched(done: int) -> None:
+    """Nobody watches the progress."""
 
 
 def sources_at(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 STORE_NAME: Final = ".weft"
 DEFAULT_EMBEDDER: Final = "static"
+_HANDED_DOWN: Final = "WEFT_SERVED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,12 @@ def profile_folders(store: Path | None, around: Surroundings) -> tuple[Path, ...
 
 
 def open_weft(
-    given: Path | None, *, embedder: str | None = None, create: bool = False, around: Surroundings | None = None
+    given: Path | None,
+    *,
+    embedder: str | None = None,
+    create: bool = False,
+    read_only: bool = False,
+    around: Surroundings | None = None,
 ) -> "Weft":
     """The store that is meant, opened with the embedder and the profiles that are meant."""
     from weft.faces.library import Weft
@@ -102,11 +108,33 @@ def open_weft(
             api_key=around.api_key or None,
             profiles=profile_folders(store, around),
             create=create,
+            read_only=read_only,
         )
     except PermissionError as error:
         raise StoreError(
             f"{store} may not be read ({error.strerror}). Change its permissions, or name another with --store."
         ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class ServeSettings:
+    """What a service process needs to know to open its store."""
+
+    store: Path
+    embedder: str = ""
+    read_only: bool = False
+
+
+def hand_down(settings: ServeSettings) -> None:
+    """Leave the settings where worker processes find them."""
+    told = (str(settings.store), settings.embedder, "read-only" if settings.read_only else "")
+    os.environ[_HANDED_DOWN] = "\n".join(told)
+
+
+def handed_down() -> ServeSettings:
+    """The settings that the parent process left."""
+    store, embedder, mode = os.environ[_HANDED_DOWN].split("\n")
+    return ServeSettings(Path(store), embedder, bool(mode))
 
 
 def embedder_spec(given: str | None, around: Surroundings) -> str:

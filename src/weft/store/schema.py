@@ -126,7 +126,14 @@ CREATE TABLE adjacency (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (("nodes, edges, passages and what is derived", _FIRST),)
+_VERSIONS: Final = """
+CREATE TABLE tenant_versions (tenant_id INTEGER PRIMARY KEY, sequence INTEGER NOT NULL);
+"""
+
+MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
+    ("nodes, edges, passages and what is derived", _FIRST),
+    ("the last write that touched each tenant", _VERSIONS),
+)
 SCHEMA_VERSION: Final = len(MIGRATIONS)
 
 

@@ -9,9 +9,9 @@ from typing import Any, Final, Self
 import orjson
 
 from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreReadOnly
-from weft.model import View
+from weft.model import Edge, View
 from weft.ports import Changes, NameRow, NodeRow, StoreStatus
-from weft.store import repair
+from weft.store import listing, repair
 from weft.store.connection import (
     ReaderPool,
     connect_reader,
@@ -20,14 +20,16 @@ from weft.store.connection import (
     read_only_message,
     writable,
 )
+from weft.store.listing import ListedEdge, Place
 from weft.store.lock import WriteLock
 from weft.store.nodes import stored_keys
+from weft.store.numbers import names_by_number
 from weft.store.schema import SCHEMA_VERSION, migrate, version_of
 from weft.store.snapshot import SqliteSnapshot, embedder_of
 from weft.store.statistics import RememberedScans
 from weft.store.status import read_status
 from weft.store.visibility import visibility_of
-from weft.store.write import apply_changes, declare_shared, next_sequence
+from weft.store.write import apply_changes, declare_shared, next_sequence, sequence_of
 
 FILE_NAME: Final = "weft.sqlite"
 _PAGE: Final = 500
@@ -122,7 +124,7 @@ class SqliteStore:
     def forget_vectors(self) -> None:
         """Drop all vectors and their embedder, and let the next indexing read and embed everything anew."""
         with self._transaction() as connection:
-            sequence = next_sequence(connection)
+            sequence = next_sequence(connection, names_by_number(connection, "tenants"))
             connection.execute("DELETE FROM meta WHERE name = 'embedder'")
             connection.execute("DELETE FROM vectors")
             connection.execute("DELETE FROM units")
@@ -224,6 +226,37 @@ class SqliteStore:
             " WHERE n.source = ? AND n.unit = ? ORDER BY t.name, n.key", source, unit,
         )  # fmt: skip
         return tuple((tenant, key) for tenant, key in rows)
+
+    def edges_after(
+        self, view: View, after: Place, limit: int, ends: tuple[int | None, int | None] = (None, None)
+    ) -> list[ListedEdge]:
+        """The next edges of a view; `ends` asks for those of one source or target."""
+        with self._reading() as connection:
+            return listing.page_of_edges(connection, visibility_of(connection, view), after, limit, ends)
+
+    def edges_drawn(self, tenant: str, key: str, maker: str) -> tuple[Edge, ...]:
+        """Every edge that a maker drew from one key."""
+        with self._reading() as connection:
+            return listing.drawn_edges(connection, tenant, key, maker)
+
+    def tagged(self, tenant: str, tag: str) -> tuple[str, ...]:
+        """The keys of a tenant's nodes that carry a tag, in order."""
+        with self._reading() as connection:
+            return listing.tagged_keys(connection, tenant, tag)
+
+    def reached(self) -> int:
+        """The number of the last write that changed something."""
+        with self._reading() as connection:
+            return sequence_of(connection)
+
+    def tenants(self) -> tuple[str, ...]:
+        """The names of all tenants, for those who may see all."""
+        return tuple(name for (name,) in self._rows("SELECT name FROM tenants ORDER BY name"))
+
+    def versions(self, view: View) -> tuple[tuple[str, int], ...]:
+        """The last write that touched each tenant of the view that holds nodes; pages stay true until the next."""
+        with self._reading() as connection:
+            return listing.tenant_versions(connection, visibility_of(connection, view))
 
     def drawn(self, beginning: str) -> tuple[tuple[str, str], ...]:
         """(maker, tenant) of all edges whose maker's name begins so."""

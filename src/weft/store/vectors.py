@@ -8,7 +8,7 @@ dead rows count, so a reader never sees a half-written append.
 import math
 import mmap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -37,6 +37,7 @@ that another tenant's never change what is found."""
 _PROMISING: Final = 4096
 _PROMISING_SHARE: Final = 16
 _GATHERED: Final = 16_384
+_MASKS: Final = 64
 _BLOCK: Final = 32_768
 DIGESTED: Final = 16_384
 COLUMNS: Final = {
@@ -119,6 +120,8 @@ class VectorGeneration:
     state: VectorState
     columns: "dict[str, NDArray[Any]]"
     alive: "Mask | None"
+    coded: "dict[tuple[str, tuple[str, ...]], Mask]" = field(default_factory=dict)
+    """Masks by column and names: readers ask for the same tenants and kinds again and again."""
 
     @property
     def progress(self) -> Progress:
@@ -178,10 +181,14 @@ class VectorGeneration:
         return np.logical_and.reduce(real) if real else None
 
     def _coded(self, column: str, wanted: "tuple[str, ...]") -> "Mask":
-        codes = [
-            code for code, name in enumerate(self.progress.names) if name in {f"{column}:{w}" for w in wanted}
-        ]
-        return np.isin(self.columns[column], np.array(codes, dtype=np.int32))
+        known = self.coded.get((column, wanted))
+        if known is None:
+            if len(self.coded) >= _MASKS:
+                self.coded.clear()
+            names = {f"{column}:{each}" for each in wanted}
+            codes = [code for code, name in enumerate(self.progress.names) if name in names]
+            known = self.coded[column, wanted] = np.isin(self.columns[column], np.array(codes, dtype=np.int32))
+        return known
 
     def _between(self, column: str, low: int | None, high: int | None) -> "Mask | None":
         if low is None and high is None:

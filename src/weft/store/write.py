@@ -36,13 +36,26 @@ def apply_changes(connection: sqlite3.Connection, changes: Changes) -> int:
         return sequence
     statistics.apply(connection)
     adjacency.refresh(connection, names_by_number(connection, "edge_types"))
-    return next_sequence(connection)
+    return next_sequence(connection, map(numbers.tenant, _touched(changes)))
 
 
-def next_sequence(connection: sqlite3.Connection) -> int:
-    """Take the next sequence number for what this transaction changed."""
+def next_sequence(connection: sqlite3.Connection, tenants: Iterable[int]) -> int:
+    """Take the next sequence number for what this transaction changed, and note whose knowledge that is."""
     connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'sequence'")
-    return sequence_of(connection)
+    sequence = sequence_of(connection)
+    connection.executemany(
+        f"INSERT OR REPLACE INTO tenant_versions VALUES (?, {sequence})", [(tenant,) for tenant in tenants]
+    )
+    return sequence
+
+
+def _touched(changes: Changes) -> list[str]:
+    """The tenants whose pages the changes may alter: an edge alters only what readers of its start see."""
+    owners = {prepared.node.tenant for prepared in changes.upserts}
+    owners.update(tenant for tenant, _ in (*changes.removes, *changes.importance))
+    owners.update(each.tenant for each in changes.edges)
+    owners.update(each.tenant for each in changes.aliases)
+    return sorted(owners)
 
 
 def declare_shared(connection: sqlite3.Connection, tenant: str, shared: Iterable[str]) -> None:
@@ -58,7 +71,7 @@ def declare_shared(connection: sqlite3.Connection, tenant: str, shared: Iterable
     connection.execute("DELETE FROM shared WHERE tenant_id = ?", (tenant_id,))
     connection.executemany(f"INSERT INTO shared VALUES ({tenant_id}, ?)", [(other,) for other in sorted(wanted)])
     adjacency.refresh(connection, names_by_number(connection, "edge_types"))
-    next_sequence(connection)
+    next_sequence(connection, [tenant_id])
 
 
 def _write_importance(

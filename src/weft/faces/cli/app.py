@@ -18,6 +18,10 @@ COMMANDS: Final = {
     "status": "looking",
     "doctor": "doctor",
     "remove": "indexing",
+    "serve": "service",
+    "keys": "keys",
+    "share": "service",
+    "link": "service",
     "mcp": "serving",
     "install": "installing",
     "profile": "profiles",
@@ -27,7 +31,7 @@ COMMANDS: Final = {
     "version": "version",
 }
 """The module of each command; those that hold a group of commands have `make_app` instead of a function."""
-_GROUPS: Final = ("profile", "lens")
+_GROUPS: Final = ("profile", "lens", "keys")
 _NAMED: Final = {"eval": "evaluate"}
 """Functions that cannot be called like their command."""
 

@@ -1,0 +1,1 @@
+"""The documented Python entry points of each design, thin over the one engine."""

@@ -1,0 +1,89 @@
+"""`weft serve`, `weft share` and `weft link`: the store over HTTP, and what its links are."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from weft.errors import MissingExtra
+from weft.faces import wiring
+from weft.faces.cli import output
+from weft.faces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder
+from weft.faces.cli.progress import watched
+from weft.faces.values import clean
+from weft.model import DEFAULT_TENANT
+
+if TYPE_CHECKING:
+    from weft.faces.keys import KeyRing
+
+
+def serve(
+    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="The port to listen on.")] = 8000,
+    workers: Annotated[int, typer.Option(metavar="N", min=1, help="How many processes answer.")] = 1,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse all writes.")] = False,
+    store: StoreFolder = None,
+    embedder: EmbedderSpec = None,
+) -> None:
+    """Serve the store over HTTP until interrupted; /docs describes the routes."""
+    try:
+        from weft.faces.rest.serving import serve as run
+    except ModuleNotFoundError as error:
+        raise MissingExtra("weft serve", "serve") from error
+    around = wiring.surroundings()
+    folder = wiring.find_store(store, around)
+    settings = wiring.ServeSettings(folder, wiring.embedder_spec(embedder, around), read_only)
+    if not _ring(folder).keys():
+        output.note("No API key is configured: only this machine is served, and it may read and write everything.")
+    output.note(f"Serving {output.shown(folder)} on http://{host}:{port} (routes: /docs). Stop with Ctrl-C.")
+    run(settings, host, port, workers)
+
+
+def share(
+    tenant: Annotated[str, typer.Argument(metavar="TENANT", help="Whose links.")],
+    others: Annotated[
+        list[str] | None, typer.Argument(metavar="OTHER", help="Tenants they may lead into; none takes all away.")
+    ] = None,
+    store: StoreFolder = None,
+) -> None:
+    """Declare into which other tenants a tenant's links may lead; replaces what was declared before."""
+    with wiring.open_weft(store, embedder="none") as weft:
+        weft.share(clean(tenant), *(clean(each) for each in others or ()))
+        listed = weft.store.shared(clean(tenant))
+    output.write(f"Links of {tenant} lead into: {', '.join(listed) or '(no other tenant)'}.")
+
+
+def link(
+    tags: Annotated[
+        bool, typer.Option("--tags/--no-tags", help="Whether nodes with a common tag are linked.")
+    ] = True,
+    similar: Annotated[
+        bool, typer.Option("--similar/--no-similar", help="Whether nodes that say nearly the same are linked.")
+    ] = True,
+    threshold: Annotated[
+        float, typer.Option(metavar="COSINE", help="How near they must be, more than 0 and at most 1.")
+    ] = 0.75,
+    tenant: OwnTenant = DEFAULT_TENANT,
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Link a tenant's nodes by tags and by meaning, now and whenever they change; without both, no longer."""
+    least = threshold if similar else None
+    with wiring.open_weft(store) as weft, watched("linking") as progress:
+        drawn = weft.link(
+            shared_tags=tags,
+            similar=least,
+            tenant=clean(tenant),
+            progress=lambda done: progress("linking", done, None),
+        )
+    if as_json:
+        output.write_json({"tenant": tenant, "edges": drawn})
+    else:
+        output.write(f"{output.counted(drawn, 'link')} of {tenant} drawn; they are kept as its nodes change.")
+
+
+def _ring(store: Path) -> "KeyRing":
+    # Loaded by those who need it, so that other commands start sooner.
+    from weft.faces.keys import KeyRing
+
+    return KeyRing(store)

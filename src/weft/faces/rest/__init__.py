@@ -1,0 +1,1 @@
+"""The knowledge service: one store over HTTP, for many tenants."""

@@ -1,0 +1,249 @@
+"""/api/context and /api/search, the neighbourhood of a node, and the kinds of page."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter
+from fastapi import Query as QueryParameters
+from pydantic import Field
+from starlette.responses import Response
+
+from weft.errors import UnknownName
+from weft.expand import expand
+from weft.facades.knowledge import KnowledgeContext, KnowledgeRequest
+from weft.facades.knowledge_page import lists_of, shaped
+from weft.faces.library import Weft
+from weft.faces.rest.access import Caller, Service, Who
+from weft.faces.rest.nodes import NodeId, node_of
+from weft.faces.rest.problems import Problem
+from weft.faces.rest.reading import StrictRoute
+from weft.faces.rest.schema import (
+    ContextRequest,
+    ContextResponse,
+    GraphResponse,
+    Kind,
+    Name,
+    ProfileList,
+    SearchRequest,
+    SearchResponse,
+    Strict,
+)
+from weft.faces.rest.served import Served
+from weft.faces.rest.shapes import answer, edge_shape, encoded, node_shape
+from weft.loading import available_profiles
+from weft.model import UNSET, Candidate, Context, Filter, Request, View
+from weft.profile import Lens, Profile, Score
+from weft.store.listing import ListedEdge
+
+router = APIRouter(tags=["context"], route_class=StrictRoute)
+
+KNOWLEDGE: Final = "knowledge"
+_LIST_FIELDS: Final = (
+    *("entry_types", "entry_limit", "expand", "expansion_types", "max_depth", "context_limit"),
+    *("include_entities", "include_schemas", "include_examples", "max_tokens", "lens"),
+)
+
+
+@router.post("/api/context", response_model=ContextResponse, response_model_exclude_none=True)
+def context(given: ContextRequest, service: Service, who: Who) -> Response:
+    """What is known about a query: entry points, what surrounds them, entities, within a token budget."""
+    weft, tenants = service.weft(), who.readable(given.tenant_ids)
+    _check_names(given, weft)
+    versions = weft.store.versions(View(tenants))
+    # A null that was sent and one that was not can mean different things to a profile.
+    key = (versions, given.model_dump_json(), frozenset(given.model_fields_set), tenants)
+    known = service.answers.get(key)
+    service.metrics.cache.labels("miss" if known is None else "hit").inc()
+    if known is None:
+        notes = tenant_notes(given.tenant_ids, {tenant for tenant, _ in versions})
+        body, lasting = _answered(given, service, weft, tenants, notes)
+        known = encoded(body)
+        if lasting:
+            service.answers.keep(key, known)
+    return Response(known, media_type="application/json")
+
+
+def tenant_notes(asked: Sequence[str], held: set[str]) -> list[str]:
+    """Which of the tenants asked for gave nothing."""
+    if not asked:
+        return ["tenant_ids is empty, so nothing was read: name the tenants to read."]
+    return [
+        f"Tenant {each!r} holds nothing that this caller may read: check tenant_ids."
+        for each in dict.fromkeys(asked)
+        if each not in held
+    ]
+
+
+def _check_names(given: ContextRequest, weft: Weft) -> None:
+    """Refuse names that would be paths on the server."""
+    names = available_profiles(weft.folders)
+    if given.profile is not None and given.profile not in names:
+        raise Problem(422, str(UnknownName("profile", given.profile, names)), "profile")
+    if given.token_model.strip().endswith(".json"):
+        raise Problem(422, "token_model is the name of a model or encoding here, not a path.", "token_model")
+
+
+def _answered(
+    given: ContextRequest, service: Served, weft: Weft, tenants: tuple[str, ...], notes: list[str]
+) -> tuple[dict[str, Any], bool]:
+    """The answer, and whether it stays true until the tenants change."""
+    clock = service.metrics.clock()
+    name = given.profile or KNOWLEDGE
+    if name == KNOWLEDGE and given.format is None and not _page_only(given):
+        lists = weft.knowledge(_request(given), tenants=tenants, token_model=given.token_model, observe=clock)
+        service.metrics.tokens.inc(lists.stats.total_tokens or 0)
+        return _shape(lists, notes), True
+    page = _page(given, weft, name, tenants, clock)
+    service.metrics.tokens.inc(page.tokens)
+    with weft.store.snapshot(View(tenants)) as snapshot:
+        lists = lists_of(page, snapshot)
+    return {**_shape(lists, notes), **_printed(page)}, _timeless(weft.profile(name))
+
+
+def _page_only(given: ContextRequest) -> bool:
+    return bool(given.start or given.parameters or given.preset or given.as_of is not None)
+
+
+def _request(given: ContextRequest) -> KnowledgeRequest:
+    named: dict[str, Any] = {name: getattr(given, name) for name in _LIST_FIELDS}
+    for name in ("entry_types", "expansion_types"):
+        named[name] = None if named[name] is None else tuple(named[name])
+    return KnowledgeRequest(query=given.query, **named)
+
+
+def _page(given: ContextRequest, weft: Weft, name: str, tenants: tuple[str, ...], clock: Any) -> Context:
+    profile, told = weft.profile(name), given.model_fields_set
+    parameters: dict[str, Any] = dict(given.parameters)
+    kinds: tuple[str, ...] = ()
+    if name == KNOWLEDGE:
+        profile = shaped(profile, _request(given))
+        flags = {"include_entities", "include_schemas", "include_examples"}
+        parameters = {**{flag: getattr(given, flag) for flag in sorted(flags)}, **parameters}
+    else:
+        _refuse_lists(given, name)
+        kinds = tuple(given.entry_types or ())
+    request = Request(
+        question=given.query,
+        start=tuple(given.start),
+        profile=name,
+        preset=given.preset,
+        lens=given.lens,
+        depth=None if name == KNOWLEDGE else 0 if not given.expand else _told_depth(given),
+        max_tokens=given.max_tokens if "max_tokens" in told else UNSET,
+        format=given.format,
+        filter=Filter(kinds=kinds),
+        view=View(tenants, given.as_of),
+        parameters=parameters,
+        token_model=given.token_model,
+    )
+    return weft.assemble(request, datetime.now(UTC), clock, profile=profile)
+
+
+def _told_depth(given: ContextRequest) -> int | None:
+    return given.max_depth if "max_depth" in given.model_fields_set else None
+
+
+def _refuse_lists(given: ContextRequest, name: str) -> None:
+    """Other profiles have sections of their own, in which these limits mean nothing."""
+    wrong = given.model_fields_set & {"entry_limit", "context_limit", "expansion_types"}
+    for field in sorted(wrong):
+        raise Problem(422, f"{field} is of profile {KNOWLEDGE!r}; {name!r} has limits of its own.", field)
+
+
+def _timeless(profile: Profile) -> bool:
+    """Whether no score of the profile weighs how fresh a node is."""
+    scores = [profile.score, *(section.score for section in profile.sections if section.score)]
+    return not any("recency" in _signals(each) for each in scores)
+
+
+def _signals(score: Score) -> set[str]:
+    return {*score.weights, *score.boosts, *(name for weights in score.without.values() for name in weights)}
+
+
+def _shape(lists: KnowledgeContext, notes: list[str]) -> dict[str, Any]:
+    return {
+        "entry_points": lists.entry_points,
+        "context": lists.context,
+        "entities": lists.entities,
+        "stats": lists.stats,
+        "notes": [*notes, *lists.notes],
+    }
+
+
+def _printed(page: Context) -> dict[str, Any]:
+    return {
+        "text": page.text,
+        "format": page.format,
+        "profile": page.profile,
+        "token_model": page.token_model,
+        "hash": page.hash,
+        "sources": page.sources,
+        "ledger": page.ledger,
+        "manifest": page.manifest,
+    }
+
+
+@router.post("/api/search", response_model=SearchResponse)
+def search(given: SearchRequest, service: Service, who: Who) -> Response:
+    """The nodes that match best, without walking."""
+    weft, tenants = service.weft(), who.readable(given.tenant_ids)
+    held = {tenant for tenant, _ in weft.store.versions(View(tenants))}
+    wanted = Filter(kinds=tuple(given.node_types), tags=tuple(given.tags))
+    found = weft.search(given.query, limit=given.limit, match=given.match, filter=wanted, tenants=tenants)
+    results = [
+        {**node_shape(each.node), "score": each.parts.get("relevance", 0.0), "match_source": each.match_source}
+        for each in found.candidates
+    ]
+    return answer({"results": results, "notes": [*tenant_notes(given.tenant_ids, held), *found.notes]})
+
+
+class Neighbourhood(Strict):
+    """How much of a neighbourhood to return."""
+
+    tenant_id: Annotated[list[Name], Field(max_length=256)] = Field(default_factory=list)
+    edge_type: Annotated[list[Kind], Field(max_length=32)] = Field(default_factory=list)
+    depth: int = Field(1, ge=1, le=10)
+    limit: int = Field(100, ge=1, le=1000)
+
+
+@router.get("/api/graph/{node_id}", response_model=GraphResponse)
+def graph(
+    node_id: NodeId, given: Annotated[Neighbourhood, QueryParameters()], service: Service, who: Who
+) -> Response:
+    """A node's neighbourhood, nearest and strongest first."""
+    weft = service.weft()
+    node = node_of(weft, who, node_id)
+    tenants = (*who.readable(given.tenant_id), node.tenant) if given.tenant_id else _all_of(who, weft)
+    lens = Lens("graph", walk="breadth", depth=given.depth, edges=tuple(given.edge_type), limit=given.limit)
+    with weft.store.snapshot(View(tuple(dict.fromkeys(tenants)))) as snapshot:
+        walked = expand([Candidate(node)], lens, snapshot)
+        ids = {each.node.id for each in walked.candidates}
+        edges = [each for each in snapshot.edges(sorted(ids), 5 * given.limit) if {each[0], each[1]} <= ids]
+    wanted = [each for each in edges if not given.edge_type or each[2].type in given.edge_type]
+    nodes = [{**node_shape(each.node), "distance": each.distance} for each in walked.candidates]
+    shapes = [edge_shape(ListedEdge(source, target, edge, (), (0, 0, 0))) for source, target, edge in wanted]
+    return answer({"nodes": nodes, "edges": shapes, "notes": walked.notes})
+
+
+def _all_of(who: Caller, weft: Weft) -> tuple[str, ...]:
+    return weft.store.tenants() if who.tenants is None else tuple(sorted(who.tenants))
+
+
+@router.get("/api/profiles", response_model=ProfileList)
+def profiles(service: Service, who: Who) -> Response:
+    """The kinds of page there are, and what each takes."""
+    weft = service.weft()
+    return answer({"profiles": [_described(weft.profile(name)) for name in available_profiles(weft.folders)]})
+
+
+def _described(profile: Profile) -> dict[str, Any]:
+    return {
+        "name": profile.name,
+        "description": profile.description,
+        "max_tokens": profile.max_tokens,
+        "format": profile.format,
+        "lenses": [lens.name for lens in profile.lenses],
+        "presets": sorted(profile.presets),
+        "parameters": [parameter.name for parameter in profile.parameters],
+    }

@@ -1,0 +1,399 @@
+"""What goes in and out over HTTP."""
+
+import math
+from difflib import get_close_matches
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+NodeType = Literal[
+    "faq", "playbook", "permission_rule", "concept", "schema_index", "schema_field", "example", "entity"
+]
+MatchSource = Literal["bm25", "vector", "hybrid"]
+
+LARGEST_ID: Final = 2**53 - 1
+_DEEPEST: Final = 32
+_MOST_VALUES: Final = 20_000
+
+
+class Strict(BaseModel):
+    """A request in which every field is known."""
+
+    model_config = ConfigDict(extra="forbid", strict=False, ser_json_inf_nan="null")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_fields(cls, given: Any) -> Any:
+        for name in given if isinstance(given, dict) else ():
+            if name not in cls.model_fields:
+                raise _unknown_field(str(name), list(cls.model_fields))
+        return given
+
+
+def _unknown_field(name: str, known: list[str]) -> PydanticCustomError:
+    close = get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    message = "there is no such field.{hint} Known: {known}"
+    return PydanticCustomError(
+        "unknown_field", message, {"name": name[:80], "hint": hint, "known": ", ".join(known)}
+    )
+
+
+def _bounded(content: dict[str, Any]) -> dict[str, Any]:
+    """Refuse content that is nested or large beyond what a node holds."""
+    todo: list[tuple[Any, int]] = [(content, 1)]
+    seen = 0
+    while todo:
+        value, depth = todo.pop()
+        seen += 1
+        if depth > _DEEPEST or seen > _MOST_VALUES:
+            raise PydanticCustomError(
+                "content_bounds", f"content holds at most {_MOST_VALUES} values, nested at most {_DEEPEST} deep"
+            )
+        if isinstance(value, float) and not math.isfinite(value):
+            raise PydanticCustomError("content_number", "numbers in content are finite")
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        todo += [(each, depth + 1) for each in inner]
+    return content
+
+
+def _named(text: str) -> str:
+    if not text.strip() or not text.isprintable():
+        raise PydanticCustomError("name", "a name has printable characters, not only blanks")
+    return text
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_named)]
+Tenants = Annotated[list[Name], Field(max_length=256)]
+Kind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+Identifier = Annotated[int, Field(ge=1, le=LARGEST_ID)]
+Content = Annotated[dict[str, Any], AfterValidator(_bounded)]
+Tags = Annotated[list[Name], Field(max_length=100)]
+Query = Annotated[str, Field(max_length=20_000)]
+
+CONTEXT_EXAMPLE: Final[dict[str, Any]] = {
+    "query": "How do I process a refund request?",
+    "tenant_ids": ["purchasing", "shared"],
+    "entry_types": ["faq", "playbook", "permission_rule"],
+    "entry_limit": 10,
+    "expand": True,
+    "max_depth": 2,
+    "context_limit": 50,
+    "include_entities": True,
+    "include_schemas": False,
+    "include_examples": False,
+    "max_tokens": 8000,
+    "token_model": "gpt-4",
+}
+
+
+class ContextRequest(Strict):
+    """One question; with `format` (or another `profile`) the answer also carries a printed page."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [CONTEXT_EXAMPLE]})
+
+    query: Query = Field("", description="Search query for entry points.")
+    tenant_ids: Tenants = Field(default_factory=list, description="Tenants to read; none reads nothing.")
+    entry_types: Annotated[list[NodeType], Field(min_length=1, max_length=32)] | None = Field(
+        None, description="Node types to search; null for the default set."
+    )
+    entry_limit: int = Field(10, ge=1, le=200, description="Most entry points to return.")
+    expand: bool = Field(True, description="Whether the graph is walked.")
+    expansion_types: Annotated[list[NodeType], Field(min_length=1, max_length=32)] | None = Field(
+        None, description="Node types to walk to and through; null for all."
+    )
+    max_depth: int = Field(2, ge=0, le=10, description="Most steps from an entry point.")
+    context_limit: int = Field(50, ge=0, le=1000, description="Most context nodes to return.")
+    include_entities: bool = Field(True, description="Whether entities are collected.")
+    include_schemas: bool = Field(False, description="Whether schema nodes are searched.")
+    include_examples: bool = Field(False, description="Whether example nodes are searched.")
+    max_tokens: int | None = Field(None, ge=1, le=10_000_000, description="Token limit; null for none.")
+    token_model: Annotated[str, Field(min_length=1, max_length=100)] = Field(
+        "gpt-4", description="The model whose tokens are counted."
+    )
+    profile: Name | None = Field(None, description="The kind of page; `knowledge` unless told.")
+    lens: Name | None = Field(None, description="One of the profile's ways to walk.")
+    format: Literal["markdown", "xml", "plain", "json"] | None = Field(
+        None, description="Print a page of this format, within max_tokens as a whole."
+    )
+    preset: Name | None = Field(None, description="One of the profile's presets.")
+    start: Annotated[list[Name], Field(max_length=100)] = Field(
+        default_factory=list, description="Keys, ids or titles of nodes to start from, for a printed page."
+    )
+    as_of: int | None = Field(None, ge=0, le=LARGEST_ID, description="Only what is known up to this point.")
+    parameters: dict[Name, str | int | float | bool] = Field(
+        default_factory=dict, max_length=50, description="The profile's parameters, for a printed page."
+    )
+
+
+class EntryPointResult(BaseModel):
+    """A node that matches the query."""
+
+    id: int
+    node_type: str
+    title: str
+    summary: str | None
+    content: dict[str, Any]
+    tags: list[str]
+    score: float
+    match_source: MatchSource
+
+
+class ContextNodeResult(BaseModel):
+    """A node reached from an entry point."""
+
+    id: int
+    node_type: str
+    title: str
+    summary: str | None
+    content: dict[str, Any]
+    tags: list[str]
+    score: float
+    distance: int
+    path: list[int]
+    edge_type: str | None
+
+
+class EntityResult(BaseModel):
+    """A business object among the nodes or one step away."""
+
+    id: int
+    title: str
+    entity_path: str
+    related_schemas: list[str]
+
+
+class ContextStats(BaseModel):
+    """How much was considered, reached, returned and spent."""
+
+    nodes_searched: int
+    nodes_expanded: int
+    max_depth_reached: int
+    entry_points_found: int
+    context_nodes_found: int
+    total_tokens: int | None
+    tokens_used: dict[str, int] | None
+
+
+class ContextResponse(BaseModel):
+    """The answer; what is printed, and its books, only where a page was asked for."""
+
+    entry_points: list[EntryPointResult]
+    context: list[ContextNodeResult]
+    entities: list[EntityResult]
+    stats: ContextStats
+    notes: list[str]
+    text: str | None = None
+    format: str | None = None
+    profile: str | None = None
+    token_model: str | None = None
+    hash: str | None = None
+    sources: list[dict[str, Any]] | None = None
+    ledger: list[dict[str, Any]] | None = None
+    manifest: list[dict[str, Any]] | None = None
+
+
+class SearchRequest(Strict):
+    """A search without walking or printing."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"query": "refund", "tenant_ids": ["support"], "limit": 5}]}
+    )
+
+    query: Query
+    tenant_ids: Tenants = Field(default_factory=list)
+    node_types: Annotated[list[Kind], Field(max_length=32)] = Field(default_factory=list)
+    tags: Tags = Field(default_factory=list)
+    limit: int = Field(10, ge=1, le=200)
+    match: Literal["hybrid", "bm25", "vector"] = "hybrid"
+
+
+class NodeInput(Strict):
+    """A node to store. Without a key it gets one made of what it says."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "tenant_id": "support",
+                    "node_type": "faq",
+                    "title": "How to process refunds",
+                    "summary": "Step-by-step refund processing guide",
+                    "content": {"question": "How do I refund?", "answer": "Open the order."},
+                    "tags": ["refunds"],
+                }
+            ]
+        }
+    )
+
+    tenant_id: Name
+    key: Name | None = None
+    node_type: Kind
+    title: Annotated[str, Field(min_length=1, max_length=2000)]
+    summary: Annotated[str, Field(max_length=100_000)] | None = None
+    content: Content = Field(default_factory=dict)
+    tags: Tags = Field(default_factory=list)
+    aliases: Annotated[list[Name], Field(max_length=100)] = Field(default_factory=list)
+
+
+class NodeChange(Strict):
+    """What to change of a node; what is left out or null stays, but a null summary is taken away."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"title": "How to refund", "tags": ["refunds"]}]})
+
+    node_type: Kind | None = None
+    title: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
+    summary: Annotated[str, Field(max_length=100_000)] | None = None
+    content: Content | None = None
+    tags: Tags | None = None
+    aliases: Annotated[list[Name], Field(max_length=100)] | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.model_fields_set:
+            raise PydanticCustomError("nothing", "name at least one field to change")
+        return self
+
+
+class NodeOutput(BaseModel):
+    """A stored node."""
+
+    id: int
+    key: str
+    tenant_id: str
+    node_type: str
+    title: str
+    summary: str | None
+    content: dict[str, Any]
+    tags: list[str]
+    aliases: list[str]
+    created: str | None
+    modified: str | None
+
+
+class NodeBatch(Strict):
+    """Nodes to create or replace by their keys, all or none."""
+
+    nodes: Annotated[list[NodeInput], Field(min_length=1, max_length=1000)]
+
+
+class BatchOutput(BaseModel):
+    """What a batch did, with the ids in the order given."""
+
+    ids: list[int]
+    written: int
+    unchanged: int
+
+
+class NodePage(BaseModel):
+    """Some nodes by id; `next_cursor` is null at the end."""
+
+    nodes: list[NodeOutput]
+    next_cursor: str | None
+
+
+class EdgeInput(Strict):
+    """An edge to draw between two nodes."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"source_id": 42, "target_id": 55, "edge_type": "related", "weight": 0.8}]}
+    )
+
+    source_id: Identifier
+    target_id: Identifier
+    edge_type: Kind = "related"
+    weight: float = Field(1.0, gt=0, le=1000, allow_inf_nan=False)
+    confidence: float = Field(1.0, ge=0, le=1, allow_inf_nan=False)
+    evidence: Annotated[str, Field(max_length=2000)] = ""
+
+
+class EdgeChange(Strict):
+    """What to change of an edge; what is left out stays."""
+
+    weight: float | None = Field(None, gt=0, le=1000, allow_inf_nan=False)
+    confidence: float | None = Field(None, ge=0, le=1, allow_inf_nan=False)
+    evidence: Annotated[str, Field(max_length=2000)] | None = None
+
+
+class EdgeBatch(Strict):
+    """Edges to draw or change, all or none."""
+
+    edges: Annotated[list[EdgeInput], Field(min_length=1, max_length=5000)]
+
+
+class EdgeOutput(BaseModel):
+    """A stored edge; `makers` are who drew it."""
+
+    id: str
+    source_id: int
+    target_id: int
+    edge_type: str
+    weight: float
+    confidence: float
+    evidence: str
+    makers: list[str]
+
+
+class EdgePage(BaseModel):
+    """Some edges; `next_cursor` is null at the end."""
+
+    edges: list[EdgeOutput]
+    next_cursor: str | None
+
+
+class SearchResult(NodeOutput):
+    """A node that matches."""
+
+    score: float
+    match_source: MatchSource
+
+
+class SearchResponse(BaseModel):
+    """What matches, best first."""
+
+    results: list[SearchResult]
+    notes: list[str]
+
+
+class GraphNode(NodeOutput):
+    """A node of a neighbourhood, and how far it is."""
+
+    distance: int
+
+
+class GraphResponse(BaseModel):
+    """A node's neighbourhood: nodes by distance, and the edges between them."""
+
+    nodes: list[GraphNode]
+    edges: list[EdgeOutput]
+    notes: list[str]
+
+
+class ProfileOutput(BaseModel):
+    """A kind of page and what it takes."""
+
+    name: str
+    description: str
+    max_tokens: int | None
+    format: str
+    lenses: list[str]
+    presets: list[str]
+    parameters: list[str]
+
+
+class ProfileList(BaseModel):
+    """The kinds of page there are."""
+
+    profiles: list[ProfileOutput]
+
+
+class ProblemDocument(BaseModel):
+    """An error (RFC 9457): which field, what is allowed, what to do."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    errors: list[dict[str, str]]

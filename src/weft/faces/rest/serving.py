@@ -1,0 +1,74 @@
+"""`uvicorn` over the service: in this process, or in several that each open the store themselves."""
+
+import socket
+from typing import Final
+
+from fastapi import FastAPI
+
+from weft.errors import InvalidInput
+from weft.faces import wiring
+from weft.faces.keys import KeyRing
+from weft.faces.library import Weft
+from weft.faces.rest.access import is_loopback
+from weft.faces.rest.app import make_app
+from weft.faces.rest.served import Served, Serving
+
+_WORKER: Final = "weft.faces.rest.serving:handed_down"
+
+
+def serve(settings: wiring.ServeSettings, host: str, port: int, workers: int) -> None:
+    """Serve until interrupted."""
+    import uvicorn
+    from uvicorn.supervisors import Multiprocess
+
+    check_host(settings, host)
+    listening = _listening(host, port)
+    if workers == 1:
+        config = uvicorn.Config(app_of(settings), log_level="warning", access_log=False)
+        uvicorn.Server(config).run(sockets=[listening])
+        return
+    wiring.hand_down(settings)
+    config = uvicorn.Config(_WORKER, factory=True, workers=workers, log_level="warning", access_log=False)
+    Multiprocess(config, sockets=[listening]).run()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that names its protocol: asyncio sends small answers at once only on those."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, socket.IPPROTO_TCP)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+    except OSError as error:
+        raise InvalidInput(
+            f"{host}:{port} cannot be listened on ({error.strerror}). Choose another --host or --port."
+        ) from error
+    return listening
+
+
+def check_host(settings: wiring.ServeSettings, host: str) -> None:
+    """Refuse to listen to other machines while there are no keys."""
+    if not is_loopback(host) and not KeyRing(settings.store).keys():
+        raise InvalidInput(
+            f"{host} is not this machine alone, and no API key is configured. Make one with "
+            "`weft keys create --tenant NAME`, or serve on 127.0.0.1."
+        )
+
+
+def app_of(settings: wiring.ServeSettings) -> FastAPI:
+    """The app over the store that is meant, which must open now."""
+    served = Served(Serving(settings.store, settings.read_only), lambda: open_served(settings))
+    served.weft()
+    return make_app(served)
+
+
+def open_served(settings: wiring.ServeSettings) -> Weft:
+    """The store, opened as the settings say."""
+    return wiring.open_weft(
+        settings.store, embedder=settings.embedder or None, read_only=settings.read_only, create=False
+    )
+
+
+def handed_down() -> FastAPI:
+    """The app of a worker process."""
+    return app_of(wiring.handed_down())

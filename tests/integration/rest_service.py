@@ -1,0 +1,65 @@
+"""A service over a real store, asked in this process."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.testclient import TestClient
+
+from weft import Weft
+from weft.faces.keys import KeyRing
+from weft.faces.rest.app import make_app
+from weft.faces.rest.served import Served, Serving
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@dataclass
+class Service:
+    """A service with a client on the same machine."""
+
+    store: Path
+    served: Served
+    http: TestClient
+
+    def ask(self, query: str, *tenants: str, **more: Any) -> dict[str, Any]:
+        """The answer to POST /api/context."""
+        done = self.http.post("/api/context", json={"query": query, "tenant_ids": list(tenants), **more})
+        assert done.status_code == 200, done.text
+        answer: dict[str, Any] = done.json()
+        return answer
+
+
+def make_service(store: Path, *, read_only: bool = False, client: str = "127.0.0.1") -> Service:
+    """A service over the store in a folder."""
+    opener = lambda: Weft.open(store, create=False, read_only=read_only)  # noqa: E731
+    served = Served(Serving(store, read_only), opener)
+    http = TestClient(make_app(served), base_url="http://localhost", client=(client, 5000))
+    http.headers["accept"] = "application/json"
+    return Service(store, served, http)
+
+
+def make_key(store: Path, *tenants: str, write: bool = False) -> dict[str, str]:
+    """The header that presents a new key."""
+    _, secret = KeyRing(store).create("test", tenants, write=write, now=datetime(2026, 1, 1, tzinfo=UTC))
+    return {"Authorization": f"Bearer {secret}"}
+
+
+@contextmanager
+def running(service: Service) -> Iterator[str]:
+    """The address of the service while a real server answers for it on this machine."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(service.http.app, log_level="error", access_log=False))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(10)
