@@ -86,6 +86,7 @@ def ingest(
             _ingest_source(source, _Job(shop, tenant, tally, relinking, relating, tell))
         shop.index.catch_up(shop.store)
         links = relinking.run(lambda done: tell("linking", done, None)) + relating.run()
+        relinking.weigh()
         # Stamps are kept only now: what was written but not yet linked is looked at again after an interruption.
         shop.store.write(Changes(units=tuple(tally.stamps)))
         sequence = shop.index.catch_up(shop.store)

@@ -4,11 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from weft.link import affected, each_mentions
+from weft.link import affected, each_mentions, importance
 from weft.model import Edge, Filter, Node, View
 from weft.ports import Changes, Index, Snapshot, Store
 
 _PROPOSED: Final = 2_000
+_WEIGHED: Final = 50_000
+"""In larger tenants only the importance that sources give counts: PageRank over all of it would delay each run."""
 
 SHARED_TENANT: Final = "shared"
 """The tenant that every other may link into without declaring so."""
@@ -63,6 +65,14 @@ class Relinking:
                 done += len(each.scope or ())
                 progress(done)
         return links
+
+    def weigh(self) -> None:
+        """Compute anew how much each node matters in the tenants that changed, where that takes only moments."""
+        for tenant in sorted(self.texts):
+            with self.store.snapshot(View((tenant,))) as snapshot:
+                passages = snapshot.statistics(()).passages
+            if passages <= _WEIGHED:
+                self.store.write(Changes(importance=importance(self.store, tenant)))
 
     def _names(self, nodes: Sequence[Node]) -> dict[tuple[str, str], tuple[str, ...]]:
         """What the nodes are called in the store now."""

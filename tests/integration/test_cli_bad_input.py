@@ -291,7 +291,9 @@ _AS_GUEST = """
 import os, sys
 import weft.ingest, weft.sources
 from weft.faces.cli import run
+from weft.faces.cli.app import make_app
 store = sys.argv[1]
+make_app(False)
 commands = [["context", "boots", "--store", store], ["doctor", "--store", store]]
 for words in commands:
     run(words)  # loads all that is needed, while the superuser may still read it

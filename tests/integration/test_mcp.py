@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -428,3 +429,35 @@ def test_hostile_names_come_through_framed_in_every_format(cli: Cli, tmp_path: P
     whole = call(weft, "fetch", key=[f"hostile:h{at}" for at in range(len(HOSTILE))])
     assert len(whole.content) == len(HOSTILE)
     assert not any("\x1b" in block.text for block in whole.content)
+
+
+# --- rows of the notes graph's document ---
+
+
+def test_fr_10_the_tool_has_the_capabilities_of_the_command(weft: Any, cli: Cli) -> None:
+    (tool,) = [each for each in within(weft, lambda client: client.list_tools()).tools if each.name == "context"]
+    told = cli("context", "--help").out
+    elsewhere = {
+        "--store",
+        "--embedder",
+        "--tenant",
+        "--json",
+        "--explain",
+        "--set",
+        "--help",
+        "--no-include-fields",
+    }
+    renamed = {"kind": "kinds", "tag": "tags", "source": "sources"}
+    options = {word for word in re.findall(r"--[a-z-]+", told) if word not in elsewhere}
+    names = {option[2:].replace("-", "_") for option in options}
+    assert {renamed.get(name, name) for name in names} == set(tool.input_schema["properties"]) - {
+        "topic",
+        "parameters",
+    }
+
+
+def test_success_criterion_the_tool_returns_identical_content_to_the_command(weft: Any, cli: Cli) -> None:
+    for lens in ("general", "writing", "coding", "planning", "meeting-prep"):
+        words = ["boots", "--profile", "notes", "--lens", lens, "--now", NOW]
+        result = call(weft, "context", topic="boots", profile="notes", lens=lens, now=NOW)
+        assert text(result) + "\n" == cli("context", *words).out

@@ -17,7 +17,7 @@ from mcp_calls import SOURCES, call, started, text, within
 
 NOW = "2026-03-01T12:00:00Z"
 INSPECTOR = "@modelcontextprotocol/inspector@0.15.0"
-"""The newest whose command line runs on Node 20 as well."""
+"""Runs on Node 20; later ones ask for Node 22."""
 
 
 def test_over_stdio_context_is_what_the_command_line_prints(world: Path, cli: Cli) -> None:

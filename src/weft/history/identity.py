@@ -1,7 +1,8 @@
 """Names made from content: the id of a context, and the fingerprint of what a node says."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields, is_dataclass
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -14,7 +15,10 @@ _SORTED: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 def context_id(text_hash: str, request: Request) -> str:
     """The id of a context: the same text for the same request has the same id, whenever it is made."""
-    return blake2b(f"{text_hash} {_digest(plain_request(request))}".encode(), digest_size=8).hexdigest()
+    # Only what differs from the defaults counts, so that a new kind of request leaves the ids of the others alone.
+    usual = plain_request(Request())
+    asked = {name: value for name, value in plain_request(request).items() if value != usual.get(name)}
+    return blake2b(f"{text_hash} {_digest(asked)}".encode(), digest_size=8).hexdigest()
 
 
 def fingerprint(node: Node) -> str:
@@ -33,7 +37,7 @@ def plain_request(request: Request) -> dict[str, Any]:
         plain["candidates"] = [(each.node.tenant, each.node.key, each.score) for each in request.candidates]
     if request.received is not None:
         plain["session"] = request.received.session
-    decoded: dict[str, Any] = orjson.loads(_encoded(plain))
+    decoded: dict[str, Any] = json.loads(_encoded(plain))
     return decoded
 
 
@@ -42,11 +46,17 @@ def _digest(value: object) -> str:
 
 
 def _encoded(value: object) -> bytes:
-    return orjson.dumps(value, default=_plain, option=_SORTED)
+    try:
+        return orjson.dumps(value, default=_plain, option=_SORTED)
+    except TypeError:
+        # Text that is no valid Unicode, such as half of a surrogate pair, which the slower encoder escapes.
+        return json.dumps(value, default=_plain, sort_keys=True).encode("ascii")
 
 
 def _plain(value: object) -> object:
-    """What JSON has no form for: mappings of other types, and text that is no valid Unicode."""
+    """What JSON has no form for: mappings of other types, our own values, times."""
     if isinstance(value, Mapping):
         return dict(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
     return repr(value)

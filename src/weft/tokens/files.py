@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.errors import InvalidInput
+from weft.errors import InvalidInput, MissingExtra
 from weft.tokens.cutting import encodable, settle
 
 if TYPE_CHECKING:
@@ -45,8 +45,10 @@ class FileCounter:
 @cache
 def file_counter(path: Path) -> FileCounter:
     """A counter from a tokenizer.json file."""
-    from tokenizers import Tokenizer
-
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as missing:
+        raise MissingExtra("Counting with a tokenizer.json", "tokenizers") from missing
     try:
         content = path.read_bytes()
         tokenizer = Tokenizer.from_buffer(content)

@@ -1,0 +1,34 @@
+"""docs/mcp.md tells of every tool and every argument, and of none that is gone."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from weft.faces.mcp.tools import READING, WRITING, ToolCard
+
+TEXT = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")
+CARDS = READING + WRITING
+
+
+def section(name: str) -> str:
+    found = re.search(rf"^### {name}\n(.*?)(?=^#|\Z)", TEXT, re.M | re.S)
+    return found[1] if found else ""
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
+def test_every_argument_of_a_tool_is_described(card: ToolCard) -> None:
+    told = section(card.name)
+    shared = section("context") if card.name == "explain" else ""
+    missing = [each.name for each in card.parameters if f"`{each.name}`" not in told + shared]
+    assert missing == []
+
+
+def test_no_tool_is_described_that_is_gone() -> None:
+    assert re.findall(r"^### (\w+)$", TEXT, re.M) == [card.name for card in CARDS]
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
+def test_no_two_arguments_of_a_tool_share_a_name(card: ToolCard) -> None:
+    names = [re.sub(r"[^a-z0-9]", "", name) for each in card.parameters for name in (each.name, *each.aliases)]
+    assert sorted(names) == sorted(set(names))
