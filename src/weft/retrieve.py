@@ -23,6 +23,8 @@ _PROPOSING_TERMS: Final = 24
 _FREQUENT: Final = 0.2
 _QUESTION_LIMIT: Final = 20_000
 _SPANS: Final = 4
+_MARGIN: Final = 3
+"""How many times the passages that are kept an index is asked for."""
 _RECALLED: Final = 0.5
 _FADING: Final = 0.8
 """What the turn before the question weighs, and how much of that each turn before it."""
@@ -111,17 +113,31 @@ def search(query: Query, probe: Probe, filter: Filter, fusion: Fusion, snapshot:
     lexical = semantic = None
     most = max(fusion.pool, probe.limit)
     if probe.match != "vector" and query.terms:
-        lexical = index.lexical(snapshot, proposing_terms(query), filter, most)
+        lexical = index.lexical(snapshot, proposing_terms(query), filter, _MARGIN * most)
     if probe.match != "bm25" and query.vector is not None:
         semantic = index.semantic(snapshot, query.vector, filter, most)
     near = _cosines(semantic)
     ids = list(dict.fromkeys([*(lexical.passage_ids.tolist() if lexical is not None else ()), *near]))
-    rows = snapshot.passages(ids)
     measured = query if lexical is not None else replace(query, terms={})
+    rows = _foremost(snapshot.passages(ids), measured, near.keys(), most, fusion)
     cosine = _all_cosines(rows, near, query if semantic is not None else None, snapshot)
     pool = _Pool.of(rows, measured, cosine, None, fusion)
     notes = (lexical.notes if lexical else ()) + (semantic.notes if semantic else ())
     return Found(_rank(pool, probe, near.keys(), snapshot), pool.scale, len(ids), notes)
+
+
+def _foremost(
+    rows: Sequence[PassageRow], query: Query, near: Collection[int], most: int, fusion: Fusion
+) -> Sequence[PassageRow]:
+    """The rows found by meaning, and by our own score the best `most` of those found by words, with ties.
+
+    Engines propose more than is kept, because their own order knows of deleted passages and other tenants.
+    """
+    if len(rows) <= most:
+        return rows
+    score = np.round(gains(rows, query.terms, query.statistics, fusion.title_weight).sum(axis=1), 9)
+    least = np.partition(score, len(rows) - most)[len(rows) - most]
+    return [row for row, each in zip(rows, score.tolist(), strict=True) if each >= least or row.id in near]
 
 
 def proposing_terms(query: Query) -> tuple[int, ...]:

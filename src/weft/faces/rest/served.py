@@ -14,7 +14,7 @@ from weft.faces.rest.metrics import Metrics
 from weft.store.sqlite import FILE_NAME
 
 _MOST_ANSWERS: Final = 1000
-_MOST_BYTES: Final = 32 << 20
+_MOST_BYTES: Final = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
