@@ -237,7 +237,7 @@ class Fusion:
 
     lexical: float = 0.7
     semantic: float = 0.3
-    pool: int = 60
+    pool: int = 40
     title_weight: float = 2.0
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from weft.assemble import assemble
 from weft.embed import open_embedder
 from weft.errors import EmbedderMismatch, InvalidInput, StoreError, UnknownName
+from weft.faces.collecting import uncollected
 from weft.gather import Desk, Observe
 from weft.history import Difference, History, Record, compare, record_of, request_of, shown_on
 from weft.loading import load_lenses, load_profile, with_lenses
@@ -256,7 +257,7 @@ class Weft:
                 f"The time {now.isoformat()} has no time zone. Give an aware datetime, in UTC for example."
             )
         count, note = counter_for(request.token_model)
-        with self.desk(request.view) as desk:
+        with self.desk(request.view) as desk, uncollected():
             context = assemble(request, profile or self.profile(request.profile), desk, count, now, observe)
         return context if note is None else replace(context, notes=(*context.notes, note))
 
