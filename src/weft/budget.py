@@ -102,7 +102,7 @@ def fit(
         pass
     _leftovers([leaf for leaf in present if leaf.relax], work, relaxed=True)
     return tuple(
-        Outcome(leaf.name, candidate, room.placed.get((leaf.name, place)), _reason(room, leaf, place))
+        Outcome(leaf.name, candidate, room.placed.get((leaf.name, place)), work.reason(leaf, place))
         for leaf in leaves
         for place, candidate in enumerate(leaf.candidates)
     )
@@ -172,7 +172,6 @@ class _Work:
                 return
         if current is None:
             self.failed[slot] = (turn.cap, self._points(leaf))
-            self.room.reasons[slot] = self._why_not(leaf, turn)
 
     def hopeless(self, leaf: Leaf, place: int) -> bool:
         """Whether a candidate already failed in at least the room that is left, or has all it can get."""
@@ -290,6 +289,11 @@ class _Work:
             reason = f"reduced to fit: {max(int(turn.room), 0)} tokens were left{turn.bound}"
         self.room.reasons[leaf.name, place] = reason
 
+    def reason(self, leaf: Leaf, place: int) -> str:
+        """Why a candidate got what it got; for one without room, what is left when all is placed."""
+        known = self.room.reasons.get((leaf.name, place))
+        return known or self._why_not(leaf, self._turn(leaf, self.room.left, None, relaxed=leaf.relax))
+
     def _why_not(self, leaf: Leaf, turn: _Turn) -> str:
         if turn.cap == float("inf"):
             return f"has nothing to print as {' or '.join(leaf.ladder)}"
@@ -319,10 +323,6 @@ def _better(leaf: Leaf, detail: Detail, current: Item) -> bool:
     here = leaf.ladder.index(detail)
     at = leaf.ladder.index(current.detail)
     return here < at or (here == at and detail is Detail.EXCERPT)
-
-
-def _reason(room: _Room, leaf: Leaf, place: int) -> str:
-    return room.reasons.get((leaf.name, place), "not reached")
 
 
 def tokens_by_leaf(outcomes: Sequence[Outcome]) -> Mapping[str, int]:

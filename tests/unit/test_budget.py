@@ -67,7 +67,7 @@ def test_an_oversize_item_does_not_starve_the_smaller_ones_behind_it() -> None:
     no_excerpts = (Detail.WHOLE,)
     outcomes = fitted([leaf("a", 5000, 30, 30, ladder=no_excerpts)], 100)
     assert details(outcomes) == [None, Detail.WHOLE, Detail.WHOLE]
-    assert outcomes[0].reason == "no room: 100 tokens left"
+    assert outcomes[0].reason == "no room: 16 tokens left"
 
 
 def test_detail_degrades_from_whole_over_excerpt_and_summary_to_pointer() -> None:
