@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from weft.errors import MissingExtra, WeftError
+from weft.facades.knowledge_lists import ContextNode, Entity, EntryPoint, KnowledgeStats
 
 try:
     import httpx
@@ -30,66 +31,13 @@ class ServiceError(WeftError):
 
 
 @dataclass(frozen=True, slots=True)
-class EntryPoint:
-    """A node that matches the query."""
-
-    id: int
-    node_type: str
-    title: str
-    summary: str | None
-    content: Mapping[str, Any]
-    tags: tuple[str, ...]
-    score: float
-    match_source: str
-
-
-@dataclass(frozen=True, slots=True)
-class ContextNode:
-    """A node reached from an entry point."""
-
-    id: int
-    node_type: str
-    title: str
-    summary: str | None
-    content: Mapping[str, Any]
-    tags: tuple[str, ...]
-    score: float
-    distance: int
-    path: tuple[int, ...]
-    edge_type: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """A business object near the answer."""
-
-    id: int
-    title: str
-    entity_path: str
-    related_schemas: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """How much was considered, reached, returned and spent."""
-
-    nodes_searched: int
-    nodes_expanded: int
-    max_depth_reached: int
-    entry_points_found: int
-    context_nodes_found: int
-    total_tokens: int | None
-    tokens_used: Mapping[str, int] | None
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """What the service knows about a query; `text` and `ledger` only where a format was asked for."""
 
     entry_points: tuple[EntryPoint, ...]
     context: tuple[ContextNode, ...]
     entities: tuple[Entity, ...]
-    stats: Stats
+    stats: KnowledgeStats
     notes: tuple[str, ...]
     text: str | None = None
     ledger: tuple[Mapping[str, Any], ...] = ()
@@ -102,7 +50,7 @@ def answer_from(body: Mapping[str, Any]) -> Answer:
         entry_points=tuple(EntryPoint(**_tuples(each)) for each in body["entry_points"]),
         context=tuple(ContextNode(**_tuples(each)) for each in body["context"]),
         entities=tuple(Entity(**_tuples(each)) for each in body["entities"]),
-        stats=Stats(**body["stats"]),
+        stats=KnowledgeStats(**body["stats"]),
         notes=tuple(body["notes"]),
         text=body.get("text"),
         ledger=tuple(body.get("ledger") or ()),

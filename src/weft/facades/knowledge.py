@@ -8,10 +8,11 @@ from weft.errors import InvalidInput
 from weft.expand import Walked, expand
 from weft.facades.content import content_of
 from weft.facades.knowledge_budget import Lists, Spending, spend
+from weft.facades.knowledge_lists import ContextNode, Entity, EntryPoint, KnowledgeStats
 from weft.facades.knowledge_notes import notes_on
 from weft.gather import Desk, Observe
 from weft.loading import find_lens
-from weft.model import Candidate, Filter, Json
+from weft.model import Candidate, Filter
 from weft.ports import Snapshot, TokenCounter
 from weft.profile import Lens, Probe, Profile
 from weft.retrieve import Found, search, understand
@@ -44,67 +45,14 @@ class KnowledgeRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class EntryPoint:
-    """A node that matches the question."""
-
-    id: int
-    node_type: str
-    title: str
-    summary: str | None
-    content: Mapping[str, Json]
-    tags: tuple[str, ...]
-    score: float
-    match_source: str
-
-
-@dataclass(frozen=True, slots=True)
-class ContextNode:
-    """A node reached from an entry point: how far, over which nodes, and by which kind of edge at last."""
-
-    id: int
-    node_type: str
-    title: str
-    summary: str | None
-    content: Mapping[str, Json]
-    tags: tuple[str, ...]
-    score: float
-    distance: int
-    path: tuple[int, ...]
-    edge_type: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """A business object among the nodes or one step from them."""
-
-    id: int
-    title: str
-    entity_path: str
-    related_schemas: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class KnowledgeStats:
-    """How much was considered, reached, returned and spent."""
-
-    nodes_searched: int = 0
-    nodes_expanded: int = 0
-    max_depth_reached: int = 0
-    entry_points_found: int = 0
-    context_nodes_found: int = 0
-    total_tokens: int | None = None
-    tokens_used: Mapping[str, int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class KnowledgeContext:
     """The answer as lists; `notes` say what is missing and why."""
 
     entry_points: tuple[EntryPoint, ...] = ()
     context: tuple[ContextNode, ...] = ()
     entities: tuple[Entity, ...] = ()
-    stats: KnowledgeStats = KnowledgeStats()
-    notes: tuple[str, ...] = field(default=())
+    stats: KnowledgeStats = field(default_factory=KnowledgeStats)
+    notes: tuple[str, ...] = ()
 
 
 def knowledge_context(

@@ -7,7 +7,6 @@ from weft.facades.knowledge import (
     ENTITY,
     KnowledgeContext,
     KnowledgeRequest,
-    KnowledgeStats,
     check,
     context_node,
     entity,
@@ -15,6 +14,7 @@ from weft.facades.knowledge import (
     entry_point,
     lens_for,
 )
+from weft.facades.knowledge_lists import KnowledgeStats
 from weft.model import Context, Item
 from weft.ports import Snapshot
 from weft.profile import Profile, Section

@@ -1,0 +1,59 @@
+"""What the lists of a knowledge answer hold, for the service and its client alike."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from weft.model import Json
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoint:
+    """A node that matches the question."""
+
+    id: int
+    node_type: str
+    title: str
+    summary: str | None
+    content: Mapping[str, Json]
+    tags: tuple[str, ...]
+    score: float
+    match_source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextNode:
+    """A node reached from an entry point: how far, over which nodes, and by which kind of edge at last."""
+
+    id: int
+    node_type: str
+    title: str
+    summary: str | None
+    content: Mapping[str, Json]
+    tags: tuple[str, ...]
+    score: float
+    distance: int
+    path: tuple[int, ...]
+    edge_type: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A business object among the nodes or one step from them."""
+
+    id: int
+    title: str
+    entity_path: str
+    related_schemas: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeStats:
+    """How much was considered, reached, returned and spent."""
+
+    nodes_searched: int = 0
+    nodes_expanded: int = 0
+    max_depth_reached: int = 0
+    entry_points_found: int = 0
+    context_nodes_found: int = 0
+    total_tokens: int | None = None
+    tokens_used: Mapping[str, int] | None = None
