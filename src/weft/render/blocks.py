@@ -24,6 +24,9 @@ from weft.render.values import (
 _LEFT_OUT_OF_SUMMARIES: Final = frozenset({"fields", "tags", "links", "tree", "images"})
 _SHOWN_ELSEWHERE: Final = frozenset({"relationships", "images", "signature"})
 
+_PLAIN_KIND: Final = "note"
+"""The kind of what has no other: it tells a reader nothing."""
+
 
 def pieces_of(item: Item, style: ItemStyle, dialect: Dialect) -> list[Piece]:
     """What the item prints at its level of detail, in the order of its blocks."""
@@ -66,9 +69,12 @@ def _form(block: Block, dialect: Dialect) -> str:
     return f"{label}{gap}{block.form}"
 
 
-def _location(item: Item, block: Block, style: ItemStyle) -> Piece:
+def _location(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     node = item.candidate.node
-    return Words("location", place_of(node) or one_line(node.kind))
+    place = place_of(node)
+    if not place and block.label == "brief" and node.kind == _PLAIN_KIND:
+        return None
+    return Words("location", place or one_line(node.kind))
 
 
 def _summary(item: Item, block: Block, style: ItemStyle) -> Piece | None:
