@@ -119,25 +119,28 @@ def search(query: Query, probe: Probe, filter: Filter, fusion: Fusion, snapshot:
     near = _cosines(semantic)
     ids = list(dict.fromkeys([*(lexical.passage_ids.tolist() if lexical is not None else ()), *near]))
     measured = query if lexical is not None else replace(query, terms={})
-    rows = _foremost(snapshot.passages(ids), measured, near.keys(), most, fusion)
+    rows, added = _foremost(snapshot.passages(ids), measured, near.keys(), most, fusion)
     cosine = _all_cosines(rows, near, query if semantic is not None else None, snapshot)
-    pool = _Pool.of(rows, measured, cosine, None, fusion)
+    pool = _Pool.of(rows, measured, cosine, None, fusion, added=added)
     notes = (lexical.notes if lexical else ()) + (semantic.notes if semantic else ())
     return Found(_rank(pool, probe, near.keys(), snapshot), pool.scale, len(ids), notes)
 
 
 def _foremost(
     rows: Sequence[PassageRow], query: Query, near: Collection[int], most: int, fusion: Fusion
-) -> Sequence[PassageRow]:
-    """The rows found by meaning, and by our own score the best `most` of those found by words, with ties.
+) -> "tuple[Sequence[PassageRow], Floats]":
+    """The rows found by meaning, and by our own score the best `most` of those found by words, with ties; beside
+    them what each term adds to each.
 
     Engines propose more than is kept, because their own order knows of deleted passages and other tenants.
     """
+    added = gains(rows, query.terms, query.statistics, fusion.title_weight)
     if len(rows) <= most:
-        return rows
-    score = np.round(gains(rows, query.terms, query.statistics, fusion.title_weight).sum(axis=1), 9)
+        return rows, added
+    score = np.round(added.sum(axis=1), 9)
     least = np.partition(score, len(rows) - most)[len(rows) - most]
-    return [row for row, each in zip(rows, score.tolist(), strict=True) if each >= least or row.id in near]
+    kept = [at for at, each in enumerate(score.tolist()) if each >= least or rows[at].id in near]
+    return [rows[at] for at in kept], added[kept]
 
 
 def proposing_terms(query: Query) -> tuple[int, ...]:
@@ -182,13 +185,21 @@ class _Pool:
 
     @classmethod
     def of(
-        cls, rows: Sequence[PassageRow], query: Query, cosine: "Floats", scale: Scale | None, fusion: Fusion
+        cls,
+        rows: Sequence[PassageRow],
+        query: Query,
+        cosine: "Floats",
+        scale: Scale | None,
+        fusion: Fusion,
+        *,
+        added: "Floats | None" = None,
     ) -> "_Pool":
-        """The rows measured against the query, on the given scale or their own."""
+        """The rows measured against the query, on the given scale or their own; `added` where it is known."""
         places: dict[int, list[int]] = {}
         for place, row in enumerate(rows):
             places.setdefault(row.node_id, []).append(place)
-        added = gains(rows, query.terms, query.statistics, fusion.title_weight)
+        if added is None:
+            added = gains(rows, query.terms, query.statistics, fusion.title_weight)
         score = np.round(added.sum(axis=1), 9)
         known = scale or Scale(float(score.max(initial=0.0)), float(cosine.max(initial=0.0)))
         # Plain lists, because most nodes have one passage, for which an array is slower than a look-up.
