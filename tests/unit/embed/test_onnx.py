@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 from weft.embed import open_embedder
@@ -59,8 +60,6 @@ def test_a_missing_model_or_vocabulary_is_named(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_real_model_file_is_run(tmp_path: Path) -> None:
-    pytest.importorskip("onnxruntime", reason="needs the extra 'onnx'")
-    onnx = pytest.importorskip("onnx", reason="needs the package onnx to write a model")
     table = onnx.numpy_helper.from_array(TABLE, "table")
     node = onnx.helper.make_node("Gather", ["table", "input_ids"], ["hidden"])
     given = onnx.helper.make_tensor_value_info("input_ids", onnx.TensorProto.INT64, ["texts", "tokens"])
@@ -76,7 +75,6 @@ def test_a_real_model_file_is_run(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_model_is_an_error_that_names_it(tmp_path: Path) -> None:
-    pytest.importorskip("onnxruntime", reason="needs the extra 'onnx'")
     (tmp_path / "model.onnx").write_bytes(b"not a model")
     (tmp_path / "vocab.txt").write_text("\n".join(PIECES), encoding="utf-8")
     with pytest.raises(EmbedderError, match=r"model\.onnx cannot be used"):

@@ -1,6 +1,7 @@
 """Splitting and cutting words as the teacher's vocabulary wants them."""
 
 import pytest
+import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -64,7 +65,6 @@ def test_folding_drops_case_and_accents() -> None:
     )
 )
 def test_parts_are_those_of_bert(text: str) -> None:
-    tokenizers = pytest.importorskip("tokenizers", reason="compares with the package tokenizers")
     normal = tokenizers.normalizers.BertNormalizer().normalize_str(text)
     expected = [part for part, _ in tokenizers.pre_tokenizers.BertPreTokenizer().pre_tokenize_str(normal)]
     assert parts_of(text) == expected
