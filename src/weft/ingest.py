@@ -1,5 +1,6 @@
 """Sources into the store: only what changed is read, prepared and written; then links and the search index."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -12,6 +13,7 @@ from weft.ports import (
     Index,
     PreparedNode,
     Problem,
+    Remarking,
     Resumable,
     Source,
     Store,
@@ -46,6 +48,10 @@ class Report:
     links: int = 0
     problems: tuple[Problem, ...] = ()
     sequence: int = 0
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    """Nodes in what was read, by kind."""
+    passed_over: Mapping[str, int] = field(default_factory=dict)
+    """Files and folders that were left out, or read in part, by reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,8 @@ class _Tally:
     removed: int = 0
     problems: list[Problem] = field(default_factory=list)
     stamps: list[tuple[str, str, str, str]] = field(default_factory=list)
+    kinds: Counter[str] = field(default_factory=Counter)
+    passed_over: Counter[str] = field(default_factory=Counter)
     since_catch_up: int = 0
 
 
@@ -100,6 +108,8 @@ def ingest(
         links=links,
         problems=tuple(tally.problems),
         sequence=sequence,
+        kinds=dict(sorted(tally.kinds.items())),
+        passed_over=dict(sorted(tally.passed_over.items())),
     )
 
 
@@ -129,6 +139,8 @@ def _ingest_source(source: Source, job: _Job) -> None:
     if isinstance(source, Resumable):
         source.resume(_bare(known, source, job.shop))
     present = {name: _stamp(stamp, source, job.shop) for name, stamp in source.units()}
+    if isinstance(source, Remarking):
+        job.tally.passed_over.update(source.remarks())
     changed = [name for name, stamp in present.items() if known.get(name) != stamp]
     job.tally.units += len(present)
     job.tally.units_changed += len(changed)
@@ -136,6 +148,7 @@ def _ingest_source(source: Source, job: _Job) -> None:
     for batch in _batches(source, changed):
         readable = [unit for unit in batch if unit.stamp]
         job.tally.problems += [problem for unit in batch for problem in unit.problems]
+        job.tally.kinds.update(node.kind for unit in readable for node in unit.nodes)
         _write(source, readable, job, {job.owned(name) for name, stamp in known.items() if stamp == _WRITTEN})
         held |= {unit.name: {(node.tenant, node.key) for node in unit.nodes} for unit in readable}
         job.tell(f"reading {source.name}", len(held), len(changed))
