@@ -42,6 +42,8 @@ ASSEMBLY = {
     "relating",
     "relink",
     "writing",
+    "remembering",
+    "experiencing",
 }
 EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}
