@@ -23,6 +23,7 @@ TOOLS = {
     "sketch",
     "vectors",
     "excerpt",
+    "redact",
     "sampling",
     "candidates",
 }
@@ -49,7 +50,7 @@ EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}
 
 LAYERS = (FOUNDATION, TOOLS, STAGES | ROOMS, ASSEMBLY, EVALUATION, FACES)
-HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson")
+HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson", "detect_secrets")
 
 
 def room_of(module: str) -> str:
