@@ -23,6 +23,7 @@ from weft.learning import (
 )
 from weft.model import DEFAULT_TENANT, Edge, Filter, View
 from weft.ports import Snapshot
+from weft.redact import redact_node
 from weft.remembering import newest, node_with_key
 from weft.writing import put
 
@@ -128,8 +129,9 @@ def list_experiences(
 
 
 def _stored(shop: Workshop, experience: Experience) -> Experience:
-    put(shop, experience_nodes(experience), _links(shop, experience))
-    return experience
+    nodes = [redact_node(node)[0] for node in experience_nodes(experience)]
+    put(shop, nodes, _links(shop, experience))
+    return experience_of(nodes[0])
 
 
 def _links(shop: Workshop, experience: Experience) -> list[Edge]:

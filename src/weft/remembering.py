@@ -23,6 +23,7 @@ from weft.learning.vocabulary import CATEGORIES
 from weft.model import DEFAULT_TENANT, Edge, Filter, Node, View
 from weft.ports import Snapshot
 from weft.profile import Fusion, Probe
+from weft.redact import redact
 from weft.retrieve import search, understand
 from weft.writing import delete, put
 
@@ -48,6 +49,8 @@ class Remembered:
     memory: Memory
     merged: bool = False
     contradictions: tuple[Contradiction, ...] = ()
+    redacted: tuple[str, ...] = ()
+    """The kinds of secrets that were taken out before anything was stored."""
 
 
 def remember(
@@ -61,14 +64,15 @@ def remember(
     tenant: str = DEFAULT_TENANT,
 ) -> Remembered:
     """Store a memory (a fact of importance 0.5 unless told); what says the same already is merged with it."""
-    memory = new_memory(text, category, importance, tags, tenant, now)
+    safe = redact(text)
+    memory = new_memory(safe.text, category, importance, tags, tenant, now)
     with shop.store.writing():
         judged = [(old, judge(memory.text, old.text)) for old in _nearest(shop, memory)]
         same = next((old for old, judgement in judged if judgement.verdict is Verdict.SAME), None)
         if same is not None:
             kept = merged(same, memory, category, importance)
             put(shop, [memory_node(kept)])
-            return Remembered(kept, merged=True)
+            return Remembered(kept, merged=True, redacted=safe.found)
         against = tuple(
             Contradiction(memory.key, old.key, old.text, judgement.why)
             for old, judgement in judged
@@ -76,7 +80,7 @@ def remember(
         )
         edges = [Edge(each.key, each.other, CONTRADICTS, evidence=each.why, tenant=tenant) for each in against]
         put(shop, [memory_node(memory)], edges)
-        return Remembered(memory, contradictions=against)
+        return Remembered(memory, contradictions=against, redacted=safe.found)
 
 
 def update_memory(
@@ -95,7 +99,7 @@ def update_memory(
         memory = changed(
             find_memory(shop, key, tenant=tenant),
             now,
-            text=text,
+            text=None if text is None else redact(text).text,
             category=category,
             importance=importance,
             tags=tags,

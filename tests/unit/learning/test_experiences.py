@@ -230,3 +230,12 @@ def test_a_missing_experience_is_named(weft: Weft) -> None:
 def test_a_bare_node_of_another_tool_is_an_experience_too() -> None:
     told = experience_of(Node("experience:x", "experience", fields={"goal": "G", "lesson": "plain", "files": "a"}))
     assert (told.id, told.goal, told.status, told.lesson, told.files) == ("x", "G", "open", None, ())
+
+
+def test_secrets_are_taken_out_of_every_axis(weft: Weft) -> None:
+    secret = "ghp_" + "a1B2c3D4e5" * 4
+    begun = start(weft, action=f"Push with {secret}")
+    assert secret not in begun.action
+    leaked = Outcome("falsified", f"{secret} was refused", surprise=f"{secret} had expired")
+    resolve_experience(weft.workshop(), begun.id, leaked, now=LATER)
+    assert not any(secret in f"{node.text}{node.fields}" for node in weft.nodes())

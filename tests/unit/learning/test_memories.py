@@ -175,3 +175,13 @@ def test_a_broken_file_of_uses_says_that_nothing_depends_on_it(tmp_path: Path) -
     (tmp_path / "usage.sqlite").write_bytes(b"not a database at all, certainly")
     with pytest.raises(StoreError, match="Nothing else depends"):
         UsageBook(tmp_path).uses([("default", "memory:a")])
+
+
+def test_secrets_are_taken_out_before_anything_is_stored(shop: Workshop) -> None:
+    secret = "ghp_" + "a1B2c3D4e5" * 4
+    done = remember(shop, f"The bot pushes with {secret} to main", now=NOW)
+    assert secret not in done.memory.text
+    assert "[redacted: GitHub Token]" in done.memory.text
+    assert done.redacted == ("GitHub Token",)
+    told = update_memory(shop, done.memory.key, now=LATER, text=f"It is {secret} now")
+    assert secret not in find_memory(shop, told.key).text

@@ -86,6 +86,8 @@ def _words(text: str) -> str:
 def _tell(done: "Remembered", *, updated: bool) -> None:
     how = "Updated" if updated else "Merged into" if done.merged else "Remembered as"
     output.write(f"{how} {done.memory.key} ({done.memory.category}, importance {done.memory.importance:g}).")
+    if done.redacted:
+        output.note(f"Secrets were taken out before it was stored: {', '.join(done.redacted)}.")
     for each in done.contradictions:
         output.note(
             f"{each.key} may contradict {each.other} ({each.why}): {output.one_line(each.other_text, 80)} "
