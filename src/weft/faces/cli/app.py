@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "memories": "memories",
     "forget": "memories",
     "experience": "experiences",
+    "premortem": "premortems",
     "serve": "service",
     "keys": "keys",
     "share": "service",
