@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 from weft.errors import InvalidInput, SourceError, nearest
 from weft.model import DEFAULT_TENANT
 from weft.ports import Source
+from weft.sources.conversations import Conversations
 from weft.sources.docx import Docx
 from weft.sources.files import FileSource, MakeFormat, Naming
 from weft.sources.gone import Gone
@@ -29,6 +30,7 @@ FORMATS: Final[tuple[MakeFormat, ...]] = (
     Pdf,
     Docx,
     Tana,
+    Conversations,
     Records,
 )
 
