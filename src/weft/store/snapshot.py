@@ -51,6 +51,8 @@ class SqliteSnapshot:
 
     def nodes(self, ids: Sequence[int]) -> dict[int, NodeRow]:
         """Nodes by id in the order asked; ids outside the view are absent."""
+        if not ids:
+            return {}
         asked = _json(ids)
         rows = self.connection.execute(
             f"SELECT {NODE_COLUMNS} FROM json_each(?) j CROSS JOIN nodes n ON n.id = j.value"
@@ -137,6 +139,8 @@ class SqliteSnapshot:
         return sorted(found, key=lambda row: (place[row.node_id], row.passage.ordinal))
 
     def _passages(self, join: str, ids: Sequence[int]) -> list[PassageRow]:
+        if not ids:
+            return []
         # CROSS JOIN fixes the outer loop, so rows come in the order of the list without being sorted.
         return passage_rows(
             self.connection.execute(
