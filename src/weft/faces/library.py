@@ -88,7 +88,8 @@ class Weft:
         progress: "Progress | None" = None,
     ) -> "Report":
         """Read files, folders or `tana://` into the store; only what changed since last time is touched."""
-        return self.ingest(sources_at(paths, source, tenant, tana_token), tenant=tenant, progress=progress)
+        sources = sources_at(paths, source, tenant, tana_token, memory=self.store.path / "derived")
+        return self.ingest(sources, tenant=tenant, progress=progress)
 
     def remove_source(
         self, name: str, *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
@@ -406,14 +407,18 @@ def _unwatched(done: int) -> None:
 
 
 def sources_at(
-    paths: "Sequence[str | Path]", name: str | None, tenant: str, tana_token: str = ""
+    paths: "Sequence[str | Path]",
+    name: str | None,
+    tenant: str,
+    tana_token: str = "",
+    memory: Path | None = None,
 ) -> "list[Source]":
     """The sources at the paths, each under its own name."""
     from weft.sources import open_sources
 
     named: dict[str, Source] = {}
     for path in paths:
-        for source in open_sources(str(path), name=name, tenant=tenant, tana_token=tana_token):
+        for source in open_sources(str(path), name=name, tenant=tenant, tana_token=tana_token, memory=memory):
             if source.name in named:
                 raise InvalidInput(
                     f"{str(path)!r} would be the second source named {source.name!r}, and each would replace the "

@@ -72,12 +72,15 @@ class SqliteSnapshot:
     def page_of_names(self, after_id: int, limit: int) -> list[tuple[int, NameRow]]:
         """The next nodes of the view by id, each with what it is called."""
         rows = self.connection.execute(
-            f"SELECT n.id, n.tenant_id, n.key, n.title FROM nodes n WHERE {self.visible.of('n')} AND n.id > ?"
-            " ORDER BY n.id LIMIT ?",
+            f"SELECT n.id, n.tenant_id, n.key, n.title, n.language FROM nodes n WHERE {self.visible.of('n')}"
+            " AND n.id > ? ORDER BY n.id LIMIT ?",
             (after_id, limit),
         ).fetchall()
         aliases, tenants = self._aliases(_json(row[0] for row in rows)), self.visible.tenants
-        return [(row[0], NameRow(tenants[row[1]], row[2], row[3], aliases.get(row[0], ()))) for row in rows]
+        return [
+            (number, NameRow(tenants[tenant], key, title, aliases.get(number, ()), language))
+            for number, tenant, key, title, language in rows
+        ]
 
     def _aliases(self, asked: str) -> dict[int, tuple[Alias, ...]]:
         found: dict[int, tuple[Alias, ...]] = {}
