@@ -105,19 +105,19 @@ class Weft:
         """Store nodes and edges directly; they are linked and found by the next question."""
         from weft.writing import put
 
-        return put(self._workshop(), nodes, edges)
+        return put(self.workshop(), nodes, edges)
 
     def delete(self, *keys: str, tenant: str = DEFAULT_TENANT) -> "Written":
         """Remove the nodes with these keys; keys that name nothing are left alone."""
         from weft.writing import delete
 
-        return delete(self._workshop(), [(tenant, key) for key in keys])
+        return delete(self.workshop(), [(tenant, key) for key in keys])
 
     def replace_edges(self, source: str, edges: Sequence[Edge], *, tenant: str = DEFAULT_TENANT) -> "Written":
         """Make these all the edges that `put` drew from one node; edges of other makers stay."""
         from weft.writing import replace_edges
 
-        return replace_edges(self._workshop(), tenant, source, edges)
+        return replace_edges(self.workshop(), tenant, source, edges)
 
     def link(
         self,
@@ -146,9 +146,10 @@ class Weft:
         # Reading and linking are loaded by those who index, so that those who only ask start sooner.
         from weft.ingest import ingest
 
-        return ingest(sources, self._workshop(), tenant, progress)
+        return ingest(sources, self.workshop(), tenant, progress)
 
-    def _workshop(self) -> "Workshop":
+    def workshop(self) -> "Workshop":
+        """What writing works with: the store, its index, the embedder and the tokens' counter."""
         from weft.ingest import Workshop
 
         count, _ = counter_for(DEFAULT_ENCODING)

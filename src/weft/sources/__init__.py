@@ -8,9 +8,14 @@ from urllib.parse import unquote, urlsplit
 from weft.errors import InvalidInput, SourceError, nearest
 from weft.model import DEFAULT_TENANT
 from weft.ports import Source
+from weft.sources.conversations import Conversations
+from weft.sources.docx import Docx
 from weft.sources.files import FileSource, MakeFormat, Naming
 from weft.sources.gone import Gone
+from weft.sources.html import Html
 from weft.sources.markdown import Markdown
+from weft.sources.pdf import Pdf
+from weft.sources.plain_text import PlainText, RestructuredText
 from weft.sources.records import Records
 from weft.sources.tana import Tana
 
@@ -19,7 +24,13 @@ if TYPE_CHECKING:
 
 FORMATS: Final[tuple[MakeFormat, ...]] = (
     Markdown,
+    RestructuredText,
+    PlainText,
+    Html,
+    Pdf,
+    Docx,
     Tana,
+    Conversations,
     Records,
 )
 

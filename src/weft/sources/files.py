@@ -158,14 +158,14 @@ def stamp_of(path: Path) -> str:
     return f"{status.st_mtime_ns}-{status.st_size}"
 
 
-def read_bytes(file: File, limit: int) -> tuple[bytes, Problem | None]:
-    """The content of a text file, or nothing and the reason why it is left out."""
+def read_bytes(file: File, limit: int, *, binary: bool = False) -> tuple[bytes, Problem | None]:
+    """The content of a file, of text unless told, or nothing and the reason why it is left out."""
     size = file.path.stat().st_size
     if size > limit:
         reason = f"The file has {size:,} bytes; at most {limit:,} are read. Split it, or use JSONL for records."
         return b"", Problem(file.name, reason)
     content = file.path.read_bytes()
-    if looks_binary(content):
+    if not binary and looks_binary(content):
         return b"", binary_problem(file.name)
     return content, None
 
