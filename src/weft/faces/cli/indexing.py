@@ -71,7 +71,7 @@ def _tell(report: "Report", location: Path) -> None:
 
 
 def _plural(kind: str) -> str:
-    return f"{kind}es" if kind.endswith("s") else f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
+    return f"{kind}es" if kind.endswith(("s", "x")) else f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
 
 
 def _tell_problems(report: "Report") -> None:
