@@ -1,12 +1,13 @@
 """All candidates of a request: every probe asked, every start found, walked from and related to the question."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from weft.expand import expand
 from weft.loading import fill
-from weft.model import Candidate, Node
+from weft.model import Candidate, Filter, Node
+from weft.naming import call_by_name
 from weft.plan import Plan, passes, probe_filter
 from weft.ports import Embedder, Index, NodeRow, Snapshot
 from weft.profile import Lens, Probe
@@ -26,6 +27,7 @@ class Gathered:
     reached: int
     deepest: int
     notes: tuple[str, ...]
+    scale: Scale = field(default_factory=Scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def _gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
     walked = [expand(part, lens, desk.snapshot, weigh) for lens, part in _by_lens(entered, plan)]
     reached = [each for one in walked for each in one.candidates]
     observe("expand")
-    scale = found[0].scale if found else Scale()
+    scale = next((one.scale for one in found if one.scale != Scale()), Scale())
     related = relate(reached, query, scale, plan.profile.fusion, desk.snapshot)
     observe("relate")
     filter = plan.request.filter
@@ -84,6 +86,7 @@ def _gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
         reached=sum(one.reached for one in walked),
         deepest=max((one.deepest for one in walked), default=0),
         notes=_notes(missing, [*found], [note for one in walked for note in one.notes]),
+        scale=scale,
     )
 
 
@@ -104,8 +107,15 @@ def _probe_all(plan: Plan, query: Query, desk: Desk) -> list[Found]:
         asked = _query_of(probe, plan, query, desk)
         filter = probe_filter(plan, probe)
         if filter is not None:
-            found.append(search(asked, probe, filter, plan.profile.fusion, desk.snapshot, desk.index))
+            found.append(_found(asked, probe, filter, plan, desk))
     return found
+
+
+def _found(asked: Query, probe: Probe, filter: Filter, plan: Plan, desk: Desk) -> Found:
+    if probe.match == "names":
+        called = call_by_name(asked.text, desk.snapshot, probe.name)
+        return Found(tuple(each for each in called if passes(each.node, filter))[: probe.limit])
+    return search(asked, probe, filter, plan.profile.fusion, desk.snapshot, desk.index)
 
 
 def _query_of(probe: Probe, plan: Plan, query: Query, desk: Desk) -> Query:

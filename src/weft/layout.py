@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from weft.budget import Leaf
@@ -13,10 +14,10 @@ from weft.history import already_received
 from weft.loading import fill
 from weft.model import Candidate, Detail
 from weft.plan import Plan
-from weft.profile import Block, Order, Part, Section
-from weft.retrieve import Scale, relate
+from weft.profile import Block, ForEach, Order, Part, Section
+from weft.retrieve import Scale, divide, relate
 from weft.score import score, weights_of
-from weft.subjects import SubjectPart, parts_of
+from weft.subjects import SubjectPart, parts_of, with_relations
 
 _QUOTING: Final = frozenset({"text", "code", "bullet"})
 
@@ -76,11 +77,14 @@ def lay_out(plan: Plan, gathered: Gathered, desk: Desk, now: datetime, opening: 
     for section in plan.sections():
         mine = unique[section.name]
         if section.for_each is None:
+            if section.unit == "passage":
+                mine = _ranked(plan, section, _in_passages(plan, mine, gathered, desk), now, absent)
             spots.append(_section_spot(plan, section, mine, opening))
             continue
-        subjects = mine[: section.for_each.limit]
-        reason = f"beyond the {section.for_each.limit} subjects of the section"
-        refused += [Refused(each, section.name, reason) for each in mine[section.for_each.limit :]]
+        limit = _subjects_limit(plan, section, section.for_each)
+        subjects = with_relations(mine[:limit], section.for_each.relations, desk.snapshot)
+        reason = f"beyond the {limit} subjects of the section"
+        refused += [Refused(each, section.name, reason) for each in mine[limit:]]
         for spot in _subject_spots(plan, section, subjects, gathered, desk, (now, absent, opening)):
             members, again = _without_received(plan, spot.leaf.candidates)
             spots.append(replace(spot, leaf=replace(spot.leaf, candidates=tuple(members))))
@@ -158,6 +162,17 @@ def _without_repeats(
     return kept, refused
 
 
+def _in_passages(plan: Plan, candidates: Sequence[Candidate], gathered: Gathered, desk: Desk) -> list[Candidate]:
+    """The candidates by those of their passages that matched."""
+    matched = {node_slot(each): {end for _, end in each.spans} for each in candidates}
+    parts = _divided(candidates, plan, gathered, desk)
+    return [each for each in parts if each.window is None or each.window[1] in matched[node_slot(each)]]
+
+
+def _divided(candidates: Sequence[Candidate], plan: Plan, gathered: Gathered, desk: Desk) -> tuple[Candidate, ...]:
+    return divide(candidates, gathered.query, gathered.scale, plan.profile.fusion, desk.snapshot)
+
+
 def _section_spot(plan: Plan, section: Section, candidates: tuple[Candidate, ...], opening: Opening) -> Spot:
     heading = fill(section.heading, plan.values)
     leaf = Leaf(
@@ -171,6 +186,7 @@ def _section_spot(plan: Plan, section: Section, candidates: tuple[Candidate, ...
         pointers=section.pointers,
         ladder=_ladder(plan, section.detail),
         quotes=_quotes(section.blocks),
+        again=section.unit == "passage",
     )
     return Spot(leaf, section, heading)
 
@@ -202,13 +218,26 @@ def _subject_spots(
     heading = fill(section.heading, plan.values)
     shares = _subject_shares(section, subjects)
     spots = []
-    for filled in parts_of(subjects, section.parts, section.kinds, desk.snapshot):
+    parts = [part for part in section.parts if plan.given(part.when)]
+    cut = partial(_divided, plan=plan, gathered=gathered, desk=desk)
+    known = {each.node.id: each.parts.get("relevance", 0.0) for each in gathered.candidates}
+    for filled in parts_of(subjects, parts, section.kinds, desk.snapshot, cut, known):
         related = relate(filled.candidates, gathered.query, Scale(), plan.profile.fusion, desk.snapshot)
-        rule = section.score or plan.profile.score
+        rule = filled.part.score or section.score or plan.profile.score
         ranked = score(related, rule, plan.lens_named(section.lens), now, absent) if filled.part.via else related
-        share = shares[node_slot(filled.subject)] * filled.part.share / sum(part.share for part in section.parts)
+        share = shares[node_slot(filled.subject)] * filled.part.share / sum(part.share for part in parts)
         spots.append(_part_spot(plan, section, replace(filled, candidates=ranked), (heading, share), opening))
     return spots
+
+
+def _subjects_limit(plan: Plan, section: Section, rule: ForEach) -> int:
+    """How many subjects the section takes: as the request says, or else the profile, where the budget allows."""
+    given = plan.values.get(rule.limit_by) if rule.limit_by else None
+    limit = given if isinstance(given, int) and given > 0 else rule.limit
+    if plan.budget is None or not rule.least:
+        return limit
+    room = plan.budget * section.share / sum(each.share for each in plan.sections())
+    return max(min(limit, int(room / rule.least)), 1)
 
 
 def node_slot(candidate: Candidate) -> tuple[str, str]:
@@ -240,6 +269,8 @@ def _part_spot(
             (f"{group}/{part.name}", opening("part", part.label)),
         ),
         limit=part.limit,
+        item_tokens=part.item_tokens,
+        own=not part.via,
         cap=section.item_cap,
         relax=section.relax,
         pointers=section.pointers,

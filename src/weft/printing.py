@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from weft.budget import Leaf
-from weft.excerpt import excerpt
+from weft.excerpt import excerpt, quotation
 from weft.model import Candidate, Detail, Item
 from weft.ports import TokenCounter
 from weft.render import Format, ItemStyle, Line, text_of
@@ -69,5 +69,13 @@ class Printer:
         return self.lines(lines)
 
     def shorten(self, candidate: Candidate, room: int) -> tuple[tuple[int, int], ...]:
-        """The spans of a candidate's text that speak most to the question within the room."""
-        return excerpt(candidate.node.text, candidate.spans, self.weights, room, self.count)
+        """The spans of a candidate's text that speak most to the question within the room.
+
+        A passage that does not fit whole is quoted in one piece.
+        """
+        text, window = candidate.node.text, candidate.window
+        if window is None:
+            return excerpt(text, candidate.spans, self.weights, room, self.count)
+        if self.count.count(text[window[0] : window[1]]) <= room:
+            return (window,)
+        return quotation(text, window, candidate.spans, self.weights, room, self.count)

@@ -26,7 +26,7 @@ TOOLS = {
     "sampling",
     "candidates",
 }
-STAGES = {"retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
+STAGES = {"retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
 ASSEMBLY = {
     "prepare",

@@ -40,6 +40,8 @@ LOCKED = Request("Why did the worker say database is locked?", max_tokens=700)
 BOOTS = Request("Why were Odo Farrant's boots dry?", max_tokens=1500)
 PELLWICK = Request(start=("Pellwick",), max_tokens=1500)
 LIGHT = Request(start=("Sallow Light", "Counting House"), max_tokens=1500)
+DEFINED, TIES = 1, 3
+"""The places of two parts of an entity in `narrative`: its definition, and the passages that tie it to others."""
 QUEUE = Request("What became of the Pigeonhole Queue at night?", max_tokens=260)
 REFUND = Request("How do I process a refund?", view=View(("support",)), max_tokens=1500)
 
@@ -84,6 +86,17 @@ def part(request: Request, place: int, **values: Any) -> Case:
         parts = list(section.parts)
         parts[place] = replace(parts[place], **values)
         return replace(profile, sections=(replace(section, parts=tuple(parts)), *profile.sections[1:]))
+
+    return Case("novel", "narrative", request, changed)
+
+
+def subject_rule(request: Request, **values: Any) -> Case:
+    """A change of what `narrative` says about its subjects."""
+
+    def changed(profile: Profile) -> Profile:
+        section = profile.sections[0]
+        rule = replace(section.for_each or ForEach(), **values)
+        return replace(profile, sections=(replace(section, for_each=rule), *profile.sections[1:]))
 
     return Case("novel", "narrative", request, changed)
 
@@ -289,6 +302,14 @@ def cases() -> dict[tuple[str, str], Case]:
         "kinds": section(kinds=("commit",)),
         "tags": section(tags=("no-such-tag",)),
         "reach": section(reach="walked"),
+        "unit": Case(
+            "novel",
+            "narrative",
+            replace(BOOTS, max_tokens=700),
+            lambda profile: replace(
+                profile, sections=(*profile.sections[:-1], replace(profile.sections[-1], unit="node"))
+            ),
+        ),
         "share": inside("repo", "learning", replace(LOCKED, max_tokens=500), "sections", share=50.0),
         "limit": section(limit=1),
         "item_cap": section({"relax": False}, item_cap=0.1),
@@ -335,19 +356,26 @@ def cases() -> dict[tuple[str, str], Case]:
         ),
     }
     parted = {
-        "name": part(replace(BOOTS, format="json"), 0, name="no name!"),
-        "label": part(BOOTS, 0, label="Other"),
-        "via": part(BOOTS, 1, via=("nothing",)),
-        "direction": part(BOOTS, 1, direction="out"),
-        "links": part(BOOTS, 1, links="one"),
-        "share": part(BOOTS, 0, share=900.0),
-        "limit": part(replace(BOOTS, max_tokens=5000), 1, limit=1),
-        "detail": part(BOOTS, 0, detail=(Detail.SUMMARY,)),
-        "blocks": part(BOOTS, 0, blocks=(Block("title"), Block("text"))),
-        "order": part(replace(BOOTS, max_tokens=4000), 1, order="sequence"),
+        "name": part(replace(BOOTS, format="json"), DEFINED, name="no name!"),
+        "label": part(BOOTS, DEFINED, label="Other"),
+        "via": part(BOOTS, TIES, via=("nothing",)),
+        "direction": part(BOOTS, TIES, direction="out"),
+        "links": part(BOOTS, TIES, links="one"),
+        "unit": part(BOOTS, TIES, unit="node"),
+        "share": part(BOOTS, DEFINED, share=900.0),
+        "limit": part(replace(BOOTS, max_tokens=5000), TIES, limit=1),
+        "item_tokens": part(BOOTS, TIES, item_tokens=50),
+        "detail": part(BOOTS, DEFINED, detail=(Detail.SUMMARY,)),
+        "blocks": part(BOOTS, DEFINED, blocks=(Block("title"), Block("text"))),
+        "order": part(replace(BOOTS, max_tokens=4000), TIES, order="sequence"),
+        "when": part(BOOTS, DEFINED, when="max_entities"),
+        "score": part(BOOTS, TIES, score=Score(weights={"importance": 1.0})),
     }
     each = {
         "limit": placed["for_each"],
+        "limit_by": subject_rule(replace(BOOTS, parameters={"max_entities": 1}), limit_by=None),
+        "least": subject_rule(replace(BOOTS, max_tokens=3000), least=1000),
+        "relations": subject_rule(BOOTS, relations={}),
         "split": Case(
             "repo",
             "narrative",

@@ -68,6 +68,11 @@ def _references(profile: Profile) -> Iterator[str]:
         yield from _known(f"{path}.probes", section.probes, probes, "probe")
         yield from _known(f"{path}.lens", _optional(section.lens), lenses, "lens")
         yield from _known(f"{path}.when", _optional(section.when), parameters, "parameter")
+        for part in section.parts:
+            yield from _known(f"{path}.parts.{part.name}.when", _optional(part.when), parameters, "parameter")
+        if section.for_each:
+            limit_by = _optional(section.for_each.limit_by)
+            yield from _known(f"{path}.for_each.limit_by", limit_by, parameters, "parameter")
 
 
 def _known(path: str, given: Iterable[str], allowed: Sequence[str], what: str) -> Iterator[str]:
@@ -131,6 +136,10 @@ def _section(section: Section) -> Iterator[str]:
         yield f"{path}.parts: parts and for_each belong together; give both or neither."
     for part in section.parts:
         yield from _printed(f"{path}.parts.{part.name}", part)
+        if part.score:
+            yield from _score(f"{path}.parts.{part.name}.score", part.score)
+        if part.unit == "passage" and not part.via:
+            yield f"{path}.parts.{part.name}.unit: passages are those of neighbours. Say over which links: via."
 
 
 def _printed(path: str, item: Section | Part) -> Iterator[str]:
