@@ -8,13 +8,14 @@ from typing import Final
 
 from weft.account import citations
 from weft.budget import Outcome, fit
-from weft.layout import Layout, Spot, node_slot
+from weft.layout import Layout
 from weft.loading import fill
 from weft.model import Detail, Item, ManifestEntry, Page, PlacedGroup, PlacedSection
 from weft.plan import Plan
 from weft.printing import Printer
 from weft.profile import Frame, Order
 from weft.render import render
+from weft.spots import Spot, node_slot
 
 _TITLE_LIMIT: Final = 200
 _ATTEMPTS: Final = 6

@@ -28,6 +28,8 @@ class Gathered:
     deepest: int
     notes: tuple[str, ...]
     scale: Scale = field(default_factory=Scale)
+    brought: Mapping[tuple[str, str], tuple[Candidate, ...]] = field(default_factory=dict)
+    """What the caller brought for the parts of subjects, by the key of the subject and the name of the part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ def _gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
         deepest=max((one.deepest for one in walked), default=0),
         notes=_notes(missing, [*found], [note for one in walked for note in one.notes]),
         scale=scale,
+        brought=_brought_for_parts(plan),
     )
 
 
@@ -125,7 +128,7 @@ def _query_of(probe: Probe, plan: Plan, query: Query, desk: Desk) -> Query:
 
 def _foreign(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
     """Candidates the caller brought and the filter lets pass; their score stands for what our searches measure."""
-    brought = [each for each in plan.request.candidates or () if passes(each.node, plan.request.filter)]
+    brought = [each for each in _brought(plan) if not _is_part(each, plan)]
     stored = snapshot.nodes(sorted({each.node.id for each in brought if each.node.id}))
     first = plan.profile.probes[0].name
     return tuple(
@@ -138,6 +141,24 @@ def _foreign(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
         )
         for each in brought
     )
+
+
+def _brought(plan: Plan) -> list[Candidate]:
+    return [each for each in plan.request.candidates or () if passes(each.node, plan.request.filter)]
+
+
+def _is_part(candidate: Candidate, plan: Plan) -> bool:
+    """Whether a candidate was brought for a part of a subject: it is reached from there, by the part's name."""
+    names = {part.name for section in plan.sections() for part in section.parts}
+    return candidate.distance > 0 and candidate.probe in names
+
+
+def _brought_for_parts(plan: Plan) -> dict[tuple[str, str], tuple[Candidate, ...]]:
+    parts: dict[tuple[str, str], tuple[Candidate, ...]] = {}
+    for each in _brought(plan):
+        if _is_part(each, plan):
+            parts[each.root, each.probe] = (*parts.get((each.root, each.probe), ()), each)
+    return parts
 
 
 def _is_ours(node: Node, stored: Mapping[int, NodeRow]) -> bool:

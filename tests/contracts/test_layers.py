@@ -34,6 +34,8 @@ ASSEMBLY = {
     "topics",
     "gather",
     "layout",
+    "grouping",
+    "spots",
     "printing",
     "account",
     "compose",
