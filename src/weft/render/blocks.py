@@ -168,8 +168,10 @@ def _images(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     return _entries("images", filter(None, map(_image, listed)), block.limit)
 
 
-def _handle(item: Item, block: Block, style: ItemStyle) -> Piece:
-    return Words("handle", one_line(item.candidate.node.handle))
+def _handle(item: Item, block: Block, style: ItemStyle) -> Piece | None:
+    """What to ask for; what no store holds cannot be asked for."""
+    node = item.candidate.node
+    return Words("handle", one_line(node.handle)) if node.id else None
 
 
 def _values(node: Node, named: Iterable[tuple[str, str]]) -> Iterator[Entry]:
