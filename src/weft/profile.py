@@ -56,6 +56,9 @@ BLOCKS: Final = (
 )
 """The closed vocabulary of what an item can print."""
 
+AUTO: Final = "auto"
+"""The preset that stands for those which the profile's rules choose by the question."""
+
 LADDER: Final = (Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY, Detail.POINTER)
 
 
@@ -264,6 +267,21 @@ class Fusion:
 
 
 @dataclass(frozen=True, slots=True)
+class Adapt:
+    """A rule by which the preset `auto` chooses: of every `aspect` the first rule that holds gives its preset.
+
+    It holds when the question has one of the `phrases` (in small letters, without apostrophes; none given: any
+    question) and names as many nodes as `names` says: any number, none, one, or some.
+    """
+
+    name: str
+    preset: str
+    aspect: str = ""
+    phrases: tuple[str, ...] = ()
+    names: Literal["any", "none", "one", "some"] = "any"
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """One kind of page, as data."""
 
@@ -286,3 +304,4 @@ class Profile:
     lenses: tuple[Lens, ...] = (Lens("general"),)
     sections: tuple[Section, ...] = (Section("context"),)
     presets: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    adapt: tuple[Adapt, ...] = ()

@@ -31,6 +31,7 @@ ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
 ASSEMBLY = {
     "prepare",
     "plan",
+    "adapting",
     "topics",
     "gather",
     "layout",

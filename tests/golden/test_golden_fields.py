@@ -16,6 +16,7 @@ from weft.loading.bounds import check_bound
 from weft.loading.checks import problems_of
 from weft.model import Detail, Request, View
 from weft.profile import (
+    Adapt,
     Block,
     Dedupe,
     ForEach,
@@ -32,7 +33,7 @@ from weft.profile import (
 from weft.tokens import counter_for
 
 COUNT, _ = counter_for("cl100k_base")
-TYPES = (Profile, Frame, Fusion, Score, Dedupe, Parameter, Probe, Lens, Section, Part, ForEach, Block)
+TYPES = (Profile, Frame, Fusion, Score, Dedupe, Parameter, Probe, Lens, Section, Part, ForEach, Block, Adapt)
 DESCRIPTIVE = {("Profile", "description"), ("Parameter", "description"), ("Lens", "description")}
 """What `weft profile list` and the help texts print, and no page does."""
 
@@ -101,6 +102,17 @@ def subject_rule(request: Request, **values: Any) -> Case:
     return Case("novel", "narrative", request, changed)
 
 
+def rule(**values: Any) -> Case:
+    """A change of the first of two rules by which a page suits its question."""
+    first, second = Adapt("first", "quick", "type", ("why were",), "one"), Adapt("second", "profile", "type")
+
+    def held(changed: Adapt) -> Callable[[Profile], Profile]:
+        return lambda profile: replace(profile, adapt=(changed, second))
+
+    asked = Request(BOOTS.question, preset="auto")
+    return Case("novel", "narrative", asked, held(replace(first, **values)), held(first))
+
+
 def block(world: str, base: str, request: Request, *blocks: Block) -> Case:
     """Other blocks in the first section."""
     return inside(world, base, request, "sections", {"blocks": (Block("title"), Block("text"))}, blocks=blocks)
@@ -163,6 +175,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "probes": general(probes=(Probe("question", kinds=("commit",)),)),
         "lenses": general(lenses=(Lens("general", walk="none"),)),
         "sections": general(sections=(Section("context", heading="Other"),)),
+        "adapt": case("novel", "narrative", Request(BOOTS.question, preset="auto"), adapt=()),
         "presets": case("repo", "general", replace(LOCKED, preset="brief"), presets={"brief": {"max_tokens": 5}}),
     }
     framed = {
@@ -393,7 +406,14 @@ def cases() -> dict[tuple[str, str], Case]:
         "fields": block("repo", "general", LOCKED, Block("title"), Block("caption", fields=("category",))),
         "limit": block("repo", "general", LOCKED, Block("title"), Block("text", limit=40)),
     }
-    tables = (profile, framed, fused, scored, deduped, given, probed, walked, placed, parted, each, printed)
+    rules = {
+        "name": rule(name="no name!"),
+        "preset": rule(preset="timeline"),
+        "aspect": rule(aspect="other"),
+        "phrases": rule(phrases=("nothing of the kind",)),
+        "names": rule(names="none"),
+    }
+    tables = (profile, framed, fused, scored, deduped, given, probed, walked, placed, parted, each, printed, rules)
     return {
         (kind.__name__, name): held
         for kind, table in zip(TYPES, tables, strict=True)
