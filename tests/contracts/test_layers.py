@@ -23,13 +23,16 @@ TOOLS = {
     "sketch",
     "vectors",
     "excerpt",
+    "redact",
     "sampling",
     "candidates",
+    "differing",
 }
 STAGES = {"retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
 ASSEMBLY = {
     "prepare",
+    "preparing",
     "plan",
     "adapting",
     "topics",
@@ -45,12 +48,14 @@ ASSEMBLY = {
     "relating",
     "relink",
     "writing",
+    "remembering",
+    "experiencing",
 }
 EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}
 
 LAYERS = (FOUNDATION, TOOLS, STAGES | ROOMS, ASSEMBLY, EVALUATION, FACES)
-HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson")
+HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson", "detect_secrets")
 
 
 def room_of(module: str) -> str:

@@ -87,7 +87,9 @@ def test_a_profile_without_rules_has_no_auto(weft: Weft) -> None:
 
 
 def test_rules_that_cannot_work_are_refused() -> None:
-    text = 'name = "p"\n[presets.auto]\nmax_tokens = 5\n[[adapt]]\nname = "a"\npreset = "no"\nphrases = ["Who\'s"]\n'
+    text = (
+        'name = "p"\n[presets.auto]\nmax_tokens = 5\n[[adapt]]\nname = "a"\npreset = "no"\nphrases = ["Who\'s"]\n'
+    )
     found = "\n".join(check_profile(text, "p.toml"))
     assert "adapt.a.preset" in found
     assert "'whos'" in found
