@@ -47,6 +47,7 @@ ASSEMBLY = {
     "writing",
     "remembering",
     "experiencing",
+    "valuing",
 }
 EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}
