@@ -50,6 +50,7 @@ ASSEMBLY = {
     "writing",
     "remembering",
     "experiencing",
+    "valuing",
 }
 EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}
