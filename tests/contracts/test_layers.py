@@ -31,6 +31,7 @@ STAGES = {"retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"
 ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
 ASSEMBLY = {
     "prepare",
+    "preparing",
     "plan",
     "topics",
     "gather",
