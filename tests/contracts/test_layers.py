@@ -23,17 +23,23 @@ TOOLS = {
     "sketch",
     "vectors",
     "excerpt",
+    "redact",
     "sampling",
     "candidates",
+    "differing",
 }
-STAGES = {"retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
+STAGES = {"retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
 ASSEMBLY = {
     "prepare",
+    "preparing",
     "plan",
+    "adapting",
     "topics",
     "gather",
     "layout",
+    "grouping",
+    "spots",
     "printing",
     "account",
     "compose",
@@ -42,12 +48,15 @@ ASSEMBLY = {
     "relating",
     "relink",
     "writing",
+    "remembering",
+    "experiencing",
+    "valuing",
 }
 EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}
 
 LAYERS = (FOUNDATION, TOOLS, STAGES | ROOMS, ASSEMBLY, EVALUATION, FACES)
-HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson")
+HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson", "detect_secrets")
 
 
 def room_of(module: str) -> str:

