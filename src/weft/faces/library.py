@@ -32,7 +32,7 @@ from weft.model import (
 from weft.ports import Embedder, NodeRow, Snapshot, StoreStatus
 from weft.profile import Fusion, Match, Probe, Profile
 from weft.retrieve import Found, search, understand
-from weft.store import EmbeddedIndex, SqliteStore
+from weft.store import Opened, is_address, open_pair
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 if TYPE_CHECKING:
@@ -47,15 +47,15 @@ class Weft:
 
     def __init__(
         self,
-        store: SqliteStore,
-        index: EmbeddedIndex,
+        opened: Opened,
         embed: Embedder | None,
         folders: Sequence[Path],
         contexts: History,
     ) -> None:
-        self.store = store
+        self.store = opened.store
+        self.folder = opened.folder
         self.contexts = contexts
-        self._index = index
+        self._index = opened.index
         self._embed = embed
         self.folders = tuple(folders)
         self._profiles: dict[str, Profile] = {}
@@ -70,14 +70,25 @@ class Weft:
         profiles: Sequence[str | Path] = (),
         create: bool = True,
         read_only: bool = False,
+        index: str = "",
+        folder: str | Path | None = None,
     ) -> Self:
-        """A Weft over the store in the folder `path`, made if it is not there; `embedder` None goes without."""
-        folder = Path(path)
-        store = SqliteStore.open(folder, create=create, read_only=read_only)
+        """A Weft over the store in the folder `path` or at a `postgresql://` URL, made if it is not there.
+
+        `embedder` None goes without. A store on a server is searched there unless `index` names another way; what
+        belongs to it on this machine (keys, profiles, kept contexts) is in `folder`.
+        """
+        place = _own_folder(path) if folder is None else Path(folder)
+        opened = open_pair(path, place, index=index, create=create, read_only=read_only)
         embed = None if embedder is None else open_embedder(embedder, api_key=api_key)
-        own = folder / "profiles"
+        own = place / "profiles"
         folders = [Path(each) for each in profiles] + ([own] if own.is_dir() else [])
-        return cls(store, EmbeddedIndex(folder / "derived"), embed, folders, History(folder))
+        return cls(opened, embed, folders, History(place))
+
+    @property
+    def location(self) -> str:
+        """Where the store is, as people may see it."""
+        return self.store.location
 
     def index(
         self,
@@ -399,6 +410,15 @@ class Weft:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _own_folder(path: str | Path) -> Path:
+    """The folder of an embedded store is the store; one on a server has its folder among the user's data."""
+    if not is_address(str(path)):
+        return Path(path)
+    from weft.faces.wiring import server_folder, surroundings
+
+    return server_folder(str(path), surroundings())
 
 
 def _unwatched(done: int) -> None:

@@ -42,7 +42,7 @@ def _help(context: typer.Context) -> None:
         output.write(context.get_help())
 
 
-def profile_folders(store: Path | None) -> tuple[Path, ...]:
+def profile_folders(store: str | Path | None) -> tuple[Path, ...]:
     """The folders in which the user keeps profiles and lenses."""
     around = wiring.surroundings()
     try:
