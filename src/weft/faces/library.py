@@ -6,11 +6,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from weft.assemble import assemble
 from weft.embed import open_embedder
-from weft.errors import EmbedderMismatch, InvalidInput, StoreError, UnknownName
+from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreGone, UnknownName
 from weft.faces.collecting import uncollected
 from weft.gather import Desk, Observe
 from weft.history import Difference, History, Record, compare, record_of, request_of, shown_on
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from weft.ingest import Progress, Report, Workshop
     from weft.ports import Source
     from weft.writing import Written
+
+
+Answer = TypeVar("Answer")
 
 
 class Weft:
@@ -269,8 +272,13 @@ class Weft:
                 f"The time {now.isoformat()} has no time zone. Give an aware datetime, in UTC for example."
             )
         count, note = counter_for(request.token_model)
-        with self.desk(request.view) as desk, uncollected():
-            context = assemble(request, profile or self.profile(request.profile), desk, count, now, observe)
+        chosen = profile or self.profile(request.profile)
+
+        def asked() -> Context:
+            with self.desk(request.view) as desk, uncollected():
+                return assemble(request, chosen, desk, count, now, observe)
+
+        context = _again(asked)
         return context if note is None else replace(context, notes=(*context.notes, note))
 
     def knowledge(
@@ -285,8 +293,12 @@ class Weft:
         from weft.facades.knowledge import knowledge_context
 
         count, note = counter_for(token_model)
-        with self.desk(View(tuple(tenants))) as desk:
-            answer = knowledge_context(request, self.profile("knowledge"), desk, count, observe)
+
+        def asked() -> "KnowledgeContext":
+            with self.desk(View(tuple(tenants))) as desk:
+                return knowledge_context(request, self.profile("knowledge"), desk, count, observe)
+
+        answer = _again(asked)
         return answer if note is None else replace(answer, notes=(*answer.notes, note))
 
     def search(
@@ -302,10 +314,14 @@ class Weft:
         """The nodes that match best, without walking or printing."""
         if limit < 1:
             raise InvalidInput(f"A limit of {limit} finds nothing. Give 1 or more.")
-        with self.desk(View(tuple(tenants), as_of)) as desk:
-            query = understand(question, desk.snapshot, desk.embed)
-            probe = Probe("search", match=match, limit=limit)
-            return search(query, probe, filter, Fusion(), desk.snapshot, desk.index)
+
+        def asked() -> Found:
+            with self.desk(View(tuple(tenants), as_of)) as desk:
+                query = understand(question, desk.snapshot, desk.embed)
+                probe = Probe("search", match=match, limit=limit)
+                return search(query, probe, filter, Fusion(), desk.snapshot, desk.index)
+
+        return _again(asked)
 
     def show(self, name: str, *, tenants: Sequence[str] = (DEFAULT_TENANT,)) -> tuple[Node, ...]:
         """The nodes that a key, id, title or alias names."""
@@ -410,6 +426,14 @@ class Weft:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _again(asked: Callable[[], Answer]) -> Answer:
+    """The answer, asked for once more when the server of the store was lost on the way."""
+    try:
+        return asked()
+    except StoreGone:
+        return asked()
 
 
 def _own_folder(path: str | Path) -> Path:
