@@ -102,7 +102,7 @@ class Weft:
         progress: "Progress | None" = None,
     ) -> "Report":
         """Read files, folders or `tana://` into the store; only what changed since last time is touched."""
-        sources = sources_at(paths, source, tenant, tana_token, memory=self.store.path / "derived")
+        sources = sources_at(paths, source, tenant, tana_token, memory=self.folder / "derived")
         return self.ingest(sources, tenant=tenant, progress=progress)
 
     def remove_source(
