@@ -142,7 +142,7 @@ def _check_name(name: str) -> None:
         raise InvalidInput(f"{name!r} cannot name a lens. Use a letter, then letters, digits, `_` or `-`.")
 
 
-def _folder(user: bool, store: Path | None) -> Path:
+def _folder(user: bool, store: str | Path | None) -> Path:
     """Where the new lens goes; a store that is not found is told, so that nothing lands where nobody looks."""
     around = wiring.surroundings()
     return (around.user_config if user else wiring.find_store(store, around)) / "profiles"

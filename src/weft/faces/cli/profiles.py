@@ -30,7 +30,7 @@ def make_app(decorated: bool) -> typer.Typer:
     return group(told, decorated, list=list_profiles, show=show, check=check, diff=diff)
 
 
-def profile_folders(store: Path | None) -> tuple[Path, ...]:
+def profile_folders(store: str | Path | None) -> tuple[Path, ...]:
     """The folders in which the user keeps profiles and lenses."""
     around = wiring.surroundings()
     try:
