@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "status": "looking",
     "doctor": "doctor",
     "remove": "indexing",
+    "copy": "moving",
     "remember": "memories",
     "memories": "memories",
     "forget": "memories",
