@@ -7,7 +7,7 @@ from weft.account import citations, ledger
 from weft.compose import Composed, compose
 from weft.gather import Desk, Gathered, Observe, gather
 from weft.history import context_id
-from weft.layout import Layout, lay_out
+from weft.layout import Layout, asides_of, lay_out
 from weft.model import Context, Request
 from weft.plan import Plan, make_plan
 from weft.ports import TokenCounter
@@ -57,7 +57,8 @@ def _styles(plan: Plan) -> Mapping[str, ItemStyle]:
     styles: dict[str, ItemStyle] = {}
     for section in plan.sections():
         fields = plan.lens_named(section.lens).fields
-        styles[section.name] = ItemStyle(section.blocks, plan.include_fields, fields, 3)
+        style = ItemStyle(section.blocks, plan.include_fields, fields, 3, asides=section.asides)
+        styles[section.name] = styles[asides_of(section)] = style
         for part in section.parts:
             styles[f"{section.name}/{part.name}"] = ItemStyle(
                 part.blocks, plan.include_fields, fields, 4, not part.via

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from weft.budget import Leaf
+from weft.candidates import is_aside
 from weft.cover import cover
 from weft.dedupe import Entry, dedupe
 from weft.gather import Desk, Gathered
@@ -18,6 +19,7 @@ from weft.retrieve import Scale, relate
 from weft.score import score, weights_of
 from weft.subjects import SubjectPart, parts_of
 
+_ASIDE_SHARE: Final = 0.1
 _QUOTING: Final = frozenset({"text", "code", "bullet"})
 
 Opening = Callable[[str, "str | Candidate"], int]
@@ -76,7 +78,7 @@ def lay_out(plan: Plan, gathered: Gathered, desk: Desk, now: datetime, opening: 
     for section in plan.sections():
         mine = unique[section.name]
         if section.for_each is None:
-            spots.append(_section_spot(plan, section, mine, opening))
+            spots += _section_spots(plan, section, mine, opening)
             continue
         subjects = mine[: section.for_each.limit]
         reason = f"beyond the {section.for_each.limit} subjects of the section"
@@ -156,6 +158,25 @@ def _without_repeats(
     kept = {name: tuple(each for each in members if id(each) not in gone) for name, members in ranked.items()}
     refused = [Refused(entries[at].candidate, entries[at].section, why) for at, why in sorted(repeated.items())]
     return kept, refused
+
+
+def _section_spots(
+    plan: Plan, section: Section, candidates: tuple[Candidate, ...], opening: Opening
+) -> tuple[Spot, ...]:
+    """The leaf of a section and, if there are any, one for its asides."""
+    aside = tuple(each for each in candidates if is_aside(each, section.asides))
+    others = tuple(each for each in candidates if not is_aside(each, section.asides))
+    spot = _section_spot(plan, section, others, opening)
+    if not aside:
+        return (spot,)
+    share = section.share * _ASIDE_SHARE
+    leaf = replace(spot.leaf, name=asides_of(section), candidates=aside, share=share, ladder=(Detail.POINTER,))
+    return (spot, replace(spot, leaf=leaf))
+
+
+def asides_of(section: Section) -> str:
+    """The name of the leaf of a section's asides."""
+    return f"{section.name}/asides"
 
 
 def _section_spot(plan: Plan, section: Section, candidates: tuple[Candidate, ...], opening: Opening) -> Spot:

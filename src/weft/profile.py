@@ -193,7 +193,8 @@ class Section:
     A candidate goes to the first section that admits it: by the probe that found it, its kind, and whether it
     was a start, found by search or reached by walking. Empty tuples admit all. `share` is relative to the
     other sections present; `item_cap` limits one item to a fraction of the section's first budget; with
-    `relax` that limit gives way in the end, when nothing else wants the room.
+    `relax` that limit gives way in the end, when nothing else wants the room. What was walked to against a
+    link of one of the types in `asides`, as a caller is, is only pointed to, with that link.
     """
 
     name: str
@@ -207,6 +208,7 @@ class Section:
     item_cap: float | None = None
     relax: bool = False
     pointers: int | None = None
+    asides: tuple[str, ...] = ()
     detail: tuple[Detail, ...] = LADDER
     blocks: tuple[Block, ...] = (Block("title"), Block("location"), Block("text"))
     order: Order = "score"

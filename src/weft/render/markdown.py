@@ -61,7 +61,7 @@ class Markdown:
         if item.detail is Detail.DROPPED:
             return ()
         if item.detail is Detail.POINTER:
-            return (pointer(node, escaped),)
+            return (pointer(item, style, escaped),)
         pieces = pieces_of(item, style, DIALECT)
         lines = [BLANK] if set_off(pieces, style) else []
         before: Piece | None = None
