@@ -26,6 +26,7 @@ TOOLS = {
     "redact",
     "sampling",
     "candidates",
+    "differing",
 }
 STAGES = {"retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
@@ -44,6 +45,8 @@ ASSEMBLY = {
     "relating",
     "relink",
     "writing",
+    "remembering",
+    "experiencing",
 }
 EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}

@@ -1,5 +1,6 @@
 """What all formats of documents share: files are read whole and become a document with its sections."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -15,7 +16,7 @@ Understood = tuple[Document | None, tuple[Problem, ...]]
 _BYTES_A_CHARACTER: Final = 4
 
 
-class DocumentFiles:
+class DocumentFiles(ABC):
     """One kind of document files of one source, one unit a file. A format says how bytes become a document."""
 
     suffixes: ClassVar[frozenset[str]] = frozenset()
@@ -55,9 +56,9 @@ class DocumentFiles:
         nodes, edges = nodes_of(document, unit, self.naming, modified)
         return Unit(unit, stamp, nodes, edges, problems)
 
+    @abstractmethod
     def understand(self, name: str, content: bytes) -> Understood:
         """The document in some bytes."""
-        raise NotImplementedError
 
 
 def stem_of(name: str) -> str:

@@ -18,6 +18,11 @@ COMMANDS: Final = {
     "status": "looking",
     "doctor": "doctor",
     "remove": "indexing",
+    "remember": "memories",
+    "memories": "memories",
+    "forget": "memories",
+    "experience": "experiences",
+    "premortem": "premortems",
     "serve": "service",
     "keys": "keys",
     "share": "service",
@@ -31,7 +36,7 @@ COMMANDS: Final = {
     "version": "version",
 }
 """The module of each command; those that hold a group of commands have `make_app` instead of a function."""
-_GROUPS: Final = ("profile", "lens", "keys")
+_GROUPS: Final = ("profile", "lens", "keys", "experience")
 _NAMED: Final = {"eval": "evaluate"}
 """Functions that cannot be called like their command."""
 

@@ -60,8 +60,18 @@ def _tell(report: "Report", location: Path) -> None:
         f"{output.counted(report.written, 'node')} written, {report.unchanged:,} unchanged, "
         f"{report.removed:,} removed, {output.counted(report.links, 'mention')} linked."
     )
+    if report.kinds:
+        found = sorted(report.kinds.items(), key=lambda each: (-each[1], each[0]))
+        output.write(f"Read: {', '.join(output.counted(count, kind, _plural(kind)) for kind, count in found)}.")
+    if report.passed_over:
+        listed = ", ".join(f"{count:,} {reason}" for reason, count in report.passed_over.items())
+        output.write(f"Passed over or read in part: {listed}.")
     if report.problems:
         _tell_problems(report)
+
+
+def _plural(kind: str) -> str:
+    return f"{kind}es" if kind.endswith("s") else f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
 
 
 def _tell_problems(report: "Report") -> None:
