@@ -36,3 +36,8 @@ def is_aside(candidate: Candidate, types: Collection[str]) -> bool:
     """Whether the last step led against a link of one of these types, as from a function to its caller."""
     last = candidate.path[-1] if candidate.path else None
     return last is not None and last.direction == "in" and last.edge_type in types
+
+
+def beside(candidate: Candidate) -> str:
+    """The key of the node from which the last step led to the candidate."""
+    return candidate.path[-2].key if len(candidate.path) > 1 else candidate.root

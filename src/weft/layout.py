@@ -3,17 +3,18 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Final
 
+from weft.asides import with_asides
 from weft.budget import Leaf
-from weft.candidates import is_aside
 from weft.cover import cover
 from weft.dedupe import Entry, dedupe
 from weft.gather import Desk, Gathered
 from weft.history import already_received
 from weft.loading import fill
 from weft.model import Candidate, Detail
-from weft.plan import Plan
+from weft.plan import Plan, passes
 from weft.profile import Block, Order, Part, Section
 from weft.retrieve import Scale, relate
 from weft.score import score, weights_of
@@ -78,7 +79,7 @@ def lay_out(plan: Plan, gathered: Gathered, desk: Desk, now: datetime, opening: 
     for section in plan.sections():
         mine = unique[section.name]
         if section.for_each is None:
-            spots += _section_spots(plan, section, mine, opening)
+            spots += _section_spots(plan, section, mine, desk, opening)
             continue
         subjects = mine[: section.for_each.limit]
         reason = f"beyond the {section.for_each.limit} subjects of the section"
@@ -161,17 +162,24 @@ def _without_repeats(
 
 
 def _section_spots(
-    plan: Plan, section: Section, candidates: tuple[Candidate, ...], opening: Opening
+    plan: Plan, section: Section, candidates: tuple[Candidate, ...], desk: Desk, opening: Opening
 ) -> tuple[Spot, ...]:
     """The leaf of a section and, if there are any, one for its asides."""
-    aside = tuple(each for each in candidates if is_aside(each, section.asides))
-    others = tuple(each for each in candidates if not is_aside(each, section.asides))
-    spot = _section_spot(plan, section, others, opening)
-    if not aside:
+    own, asides = with_asides(candidates, section.asides, desk.snapshot, partial(_may_show, plan, section))
+    spot = _section_spot(plan, section, own, opening)
+    if not asides:
         return (spot,)
     share = section.share * _ASIDE_SHARE
-    leaf = replace(spot.leaf, name=asides_of(section), candidates=aside, share=share, ladder=(Detail.POINTER,))
+    leaf = replace(spot.leaf, name=asides_of(section), candidates=asides, share=share, ladder=(Detail.POINTER,))
     return (spot, replace(spot, leaf=leaf))
+
+
+def _may_show(plan: Plan, section: Section, candidate: Candidate) -> bool:
+    """Whether what no search found is of the section's kinds, passes the filter and is new to the session."""
+    of_kind = not section.kinds or candidate.node.kind in section.kinds
+    return (
+        of_kind and passes(candidate.node, plan.request.filter) and bool(_without_received(plan, [candidate])[0])
+    )
 
 
 def asides_of(section: Section) -> str:

@@ -28,7 +28,7 @@ TOOLS = {
     "candidates",
     "differing",
 }
-STAGES = {"retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
+STAGES = {"asides", "retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
 ASSEMBLY = {
     "prepare",

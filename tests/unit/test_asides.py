@@ -6,8 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from weft import Edge, Node, Weft
-from weft.model import Detail, Origin
+from weft import Edge, Filter, Node, Weft
+from weft.asides import with_asides
+from weft.model import Candidate, Detail, Origin, View
 
 SYMBOLS = {
     "q.py#Queue.take": ("Queue.take", "Lease the next due job of the pigeonhole.", "q.py", 31),
@@ -25,10 +26,17 @@ EDGES = (
 @pytest.fixture(scope="module")
 def weft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
     nodes = [
-        Node(f"r:{key}", "function", title=title, text=f"def {title}():\n    # {said}", language="python",
-             origin=Origin("r", file, line, line + 1))
+        Node(
+            f"r:{key}",
+            "function",
+            title=title,
+            text=f"def {title}():\n    # {said}",
+            language="python",
+            fields={} if file == "t.py" else {"part": "core"},
+            origin=Origin("r", file, line, line + 1),
+        )
         for key, (title, said, file, line) in SYMBOLS.items()
-    ]  # fmt: skip
+    ]
     with Weft.open(tmp_path_factory.mktemp("asides") / ".weft", embedder=None) as opened:
         opened.put(nodes, EDGES)
         yield opened
@@ -68,3 +76,23 @@ def test_every_format_says_how_an_aside_is_linked(weft: Weft) -> None:
 def test_a_caller_that_was_asked_for_is_shown(weft: Weft) -> None:
     page = weft.context("What loops until it is told to stop?", profile="workspace", max_tokens=600)
     assert "### Worker.run" in page.text
+
+
+def test_a_filter_holds_for_asides_too(weft: Weft) -> None:
+    page = weft.context(
+        "Who leases the pigeonhole?", profile="workspace", filter=Filter(where=(("part", "core"),)), max_tokens=600
+    )
+    assert "Queue.take" in page.text
+    assert "test_two" not in page.text
+
+
+@pytest.mark.parametrize(("score", "beside"), [(0.3, True), (0.6, False)])
+def test_a_caller_that_was_found_stands_for_itself_only_if_it_matters_nearly_as_much(
+    weft: Weft, score: float, beside: bool
+) -> None:
+    (take,), (run,) = weft.show("Queue.take"), weft.show("Worker.run")
+    found = (Candidate(take, score=1.0, root=take.key), Candidate(run, score=score, root=run.key))
+    with weft.desk(View()) as desk:
+        own, asides = with_asides(found, ("calls",), desk.snapshot, lambda candidate: True)
+    assert [each.node.title for each in own] == ["Queue.take"] if beside else ["Queue.take", "Worker.run"]
+    assert [(each.node.title, each.score) for each in asides] == ([("Worker.run", 1.0)] if beside else [])

@@ -8,7 +8,7 @@ from typing import Final
 
 from weft.model import Alias, Edge, Json, Node, Origin
 from weft.sources.code.outline import Outline, Symbol
-from weft.sources.code.resolving import Link, Target
+from weft.sources.code.resolving import Link, Target, is_test
 from weft.sources.files import Naming
 
 CONTAINS: Final = "contains"
@@ -113,6 +113,7 @@ class _Writer:
             text="\n".join(self.lines[first - 1 : last]),
             language=self.language,
             fields=fields or {},
+            tags=("test",) if is_test(self.path) else (),
             aliases=aliases,
             origin=Origin(self.naming.source, self.path, first, last),
         )
