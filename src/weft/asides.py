@@ -52,19 +52,19 @@ def _neighbours(
     known: Mapping[_Slot, Candidate],
     admits: Admits,
 ) -> Iterator[tuple[_Slot, Candidate]]:
-    """What leads to the items, each under the first of them, unless it is an item or close to one in score."""
+    """What leads to the items, each under the first of them, unless it is close to that in score."""
     links = list(_links(items, types, snapshot))
     stored = snapshot.nodes(sorted({neighbour for _, neighbour, _, _ in links}))
-    met = {_slot(item) for item in items}
+    met: set[_Slot] = set()
     for item, neighbour, type, weight in links:
-        if neighbour not in stored:
+        if neighbour not in stored or _slot(item) in met:
             continue
         row = stored[neighbour]
         slot = (row.node.tenant, row.node.key)
         before = known.get(
             slot, Candidate(row.node, probe=item.probe, distance=item.distance + 1, sketch=row.sketch)
         )
-        if slot in met or before.score >= _CLOSE * item.score or not admits(before):
+        if slot in met or slot == _slot(item) or before.score >= _CLOSE * item.score or not admits(before):
             continue
         met.add(slot)
         step = Step(row.node.key, type, weight, "in", row.node.id)

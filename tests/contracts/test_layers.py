@@ -28,15 +28,18 @@ TOOLS = {
     "candidates",
     "differing",
 }
-STAGES = {"asides", "retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
+STAGES = {"asides", "retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
 ASSEMBLY = {
     "prepare",
     "preparing",
     "plan",
+    "adapting",
     "topics",
     "gather",
     "layout",
+    "grouping",
+    "spots",
     "printing",
     "account",
     "compose",
@@ -47,6 +50,7 @@ ASSEMBLY = {
     "writing",
     "remembering",
     "experiencing",
+    "valuing",
 }
 EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}

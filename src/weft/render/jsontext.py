@@ -68,9 +68,12 @@ class JsonText:
             }
             link = aside_words(item.candidate, style.asides)
             return (about(node, "," + _encoded({**pointer, "link": link} if link else pointer)),)
+        pieces = pieces_of(item, style, DIALECT)
+        if not pieces:
+            return ()
         members: dict[str, Json] = {"kind": one_line(node.kind)}
         line: int | None = None
-        for piece in pieces_of(item, style, DIALECT):
+        for piece in pieces:
             _add(members, piece)
             if line is None and isinstance(piece, Prose) and piece.body:
                 line = piece.body.runs[0].first_line

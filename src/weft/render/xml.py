@@ -68,6 +68,8 @@ class Xml:
             attributes = {**_attributes(node, pointer=True), "link": link}
             return (about(node, _empty_tag("entity", name=name_of(node), **attributes)),)
         pieces = pieces_of(item, style, DIALECT)
+        if not pieces:
+            return ()
         title = next((piece.text for piece in pieces if isinstance(piece, Title)), "")
         located = any(isinstance(piece, Words) and piece.role == "location" for piece in pieces)
         attributes = _attributes(node) if located else {"type": one_line(node.kind)}
