@@ -38,6 +38,7 @@ ASSEMBLY = {
     "topics",
     "gather",
     "layout",
+    "mapping",
     "grouping",
     "spots",
     "printing",

@@ -36,7 +36,7 @@ def pieces_of(item: Item, style: ItemStyle, dialect: Dialect) -> list[Piece]:
             continue
         piece = (
             _line(item, block, style, dialect)
-            if block.block == "line"
+            if block.block == "line" or (block.block == "bullet" and block.form)
             else _MAKERS[block.block](item, block, style)
         )
         if piece is not None:
@@ -58,7 +58,7 @@ def _line(item: Item, block: Block, style: ItemStyle, dialect: Dialect) -> Piece
     asked = before.asked + after.asked + bool(text)
     if asked and not (before.found or after.found or body):
         return None
-    return Prose("line", body, before.text if body else before.text.rstrip(), after.text.rstrip())
+    return Prose(block.block, body, before.text if body else before.text.rstrip(), after.text.rstrip())
 
 
 def _form(block: Block, dialect: Dialect) -> str:

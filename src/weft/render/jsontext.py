@@ -124,7 +124,7 @@ def _add(members: dict[str, Json], piece: Piece) -> None:
 
 def _add_prose(members: dict[str, Json], piece: Prose) -> None:
     runs = [run.text for run in piece.body.runs] if piece.body else []
-    if piece.role == "line":
+    if piece.role == "line" or piece.body is None:
         earlier = members.get("lines")
         members["lines"] = [
             *(earlier if isinstance(earlier, list) else []),
