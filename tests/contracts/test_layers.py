@@ -28,7 +28,7 @@ TOOLS = {
     "candidates",
     "differing",
 }
-STAGES = {"retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
+STAGES = {"asides", "retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
 ASSEMBLY = {
     "prepare",
@@ -38,6 +38,7 @@ ASSEMBLY = {
     "topics",
     "gather",
     "layout",
+    "mapping",
     "grouping",
     "spots",
     "printing",
