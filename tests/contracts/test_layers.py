@@ -26,6 +26,7 @@ TOOLS = {
     "redact",
     "sampling",
     "candidates",
+    "differing",
 }
 STAGES = {"retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
@@ -46,6 +47,7 @@ ASSEMBLY = {
     "writing",
     "remembering",
     "experiencing",
+    "valuing",
 }
 EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}

@@ -77,3 +77,26 @@ def test_bad_input_is_told_in_one_line_with_what_is_allowed(cli: Cli) -> None:
     ):
         done = cli(*words)
         assert (done.code, says in done.err, done.err.count("\n")) == (2, True, 1), (words, done.err)
+
+
+def test_a_premortem_tells_what_went_wrong_before(cli: Cli) -> None:
+    begun = told(cli, "experience", "start", *STORY)["id"]
+    assert "Nothing went wrong in debugging yet" in cli("premortem", "debugging").err
+    failed = ("--outcome", "falsified", "--result", "It was there", "--surprise", "The clock was off")
+    told(cli, "experience", "resolve", begun, *failed)
+    page = cli("premortem", "debugging", "--strategy", "read-the-error")
+    assert page.code == 0
+    assert page.out.startswith("# Premortem: debugging with read-the-error\n")
+    assert "- **Surprise**: The clock was off" in page.out
+    shape = told(cli, "premortem", "debugging", "--max-tokens", "200")
+    assert shape["token_count"] <= 200
+    assert shape["items"][0]["metadata"]["id"] == begun
+    assert "Unknown domain 'cooking'" in cli("premortem", "cooking").err
+    assert cli("premortem", "debugging", "--limit", "0").code == 2
+
+
+def test_values_are_listed_once_they_emerge(cli: Cli) -> None:
+    told(cli, "experience", "start", *STORY)
+    assert "No values have emerged yet" in cli("values").err
+    assert told(cli, "values", "--refresh", "--axis", "surprise") == {"values": []}
+    assert "Unknown axis 'depth'" in cli("values", "--axis", "depth").err

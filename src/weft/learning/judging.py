@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from weft.differing import apart
 from weft.text import analyze
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 _NEGATION: Final = re.compile(
     r"\b(?:not|no|never|neither|nor|none|nothing|without|avoid|stop|cannot|\w+n['’]t)\b", re.IGNORECASE
 )
-_OPPOSING: Final = ("un", "dis", "non", "in", "im", "de")
 _FILLERS: Final = frozenset(
     term for word in ("please", "remember", "note", "always", "really", "sure", "make") for term in analyze(word)
 )
@@ -23,8 +23,6 @@ _CLOSE: Final = 0.6
 _CLOSE_CHOICE: Final = 0.5
 _FEW: Final = 2
 _ADDED: Final = 0.15
-_TYPING_ERROR: Final = 80.0
-_SHORTEST_MISTYPED: Final = 4
 
 
 class Verdict(StrEnum):
@@ -105,50 +103,9 @@ def _repeats(left: _Said, right: _Said, between: _Difference) -> bool:
 
 
 def _difference(left: Sequence[str], right: Sequence[str]) -> _Difference:
-    common = Counter(left) & Counter(right)
-    first, second = _beyond(left, common), _beyond(right, common)
-    for mine, other in _mistyped(first, second):
-        first.remove(mine)
-        second.remove(other)
+    first, second = apart(left, right)
     longest = max(len(left), len(right), 1)
     shared = (longest - max(len(first), len(second))) / longest
-    order = _without(left, common) == _without(right, common)
-    return _Difference(shared, tuple(first), tuple(second), order)
-
-
-def _beyond(words: Sequence[str], common: Counter[str]) -> list[str]:
-    """The words that are left when the common ones are taken away."""
-    left = Counter(common)
-    rest = []
-    for word in words:
-        if left[word] > 0:
-            left[word] -= 1
-        else:
-            rest.append(word)
-    return rest
-
-
-def _without(words: Sequence[str], common: Counter[str]) -> list[str]:
-    """The common words in the order of one text."""
-    return [word for word in words if word in common]
-
-
-def _mistyped(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of words of which one is the other with a typing error; opposites are none."""
-    from rapidfuzz import fuzz
-
-    free = list(second)
-    pairs = []
-    for mine in first:
-        for other in free:
-            if _may_be_mistyped(mine, other) and fuzz.ratio(mine, other) >= _TYPING_ERROR:
-                pairs.append((mine, other))
-                free.remove(other)
-                break
-    return pairs
-
-
-def _may_be_mistyped(mine: str, other: str) -> bool:
-    shorter, longer = sorted((mine, other), key=len)
-    opposed = any(longer == f"{prefix}{shorter}" for prefix in _OPPOSING)
-    return len(shorter) >= _SHORTEST_MISTYPED and not opposed and not _NUMBER.search(mine + other)
+    common = Counter(left) & Counter(right)
+    same_order = [word for word in left if word in common] == [word for word in right if word in common]
+    return _Difference(shared, tuple(first), tuple(second), same_order)

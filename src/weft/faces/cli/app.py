@@ -22,6 +22,8 @@ COMMANDS: Final = {
     "memories": "memories",
     "forget": "memories",
     "experience": "experiences",
+    "values": "values",
+    "premortem": "premortems",
     "serve": "service",
     "keys": "keys",
     "share": "service",
