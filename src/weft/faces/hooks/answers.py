@@ -55,6 +55,7 @@ class Visit:
 
 def text_for(event: Event, settings: Settings) -> str:
     """What the model is to read at this event; empty where there is nothing to say."""
+    wiring.stay_small()
     around = replace(wiring.surroundings(), working=Path(event.folder or "."))
     weft = wiring.open_weft(settings.store, read_only=event.run is None, around=around)
     visit = Visit(weft, event, settings, settings.tenants or (DEFAULT_TENANT,), datetime.now(UTC))

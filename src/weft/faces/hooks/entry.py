@@ -1,5 +1,6 @@
 """`weft-hook`: an event on stdin, an answer on stdout, exit code 0 whatever happens."""
 
+import gc
 import os
 import sys
 import threading
@@ -44,6 +45,8 @@ class Watchdog:
 
 def main() -> NoReturn:
     """Answer the event on stdin and leave."""
+    # A process that lives a moment makes no garbage worth looking for.
+    gc.disable()
     watchdog = Watchdog()
     watchdog.within(_READING)
     watchdog.leave(_answered(sys.argv[1:], watchdog))
