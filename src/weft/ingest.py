@@ -21,6 +21,7 @@ from weft.ports import (
 from weft.prepare import PREPARATION, content_hash, prepare
 from weft.relating import Relating
 from weft.relink import Relinking, declare_shared
+from weft.stories import changed_stories
 
 Progress = Callable[[str, int, int | None], None]
 """Told (stage, done, total) as work goes on; the total is None while unknown."""
@@ -43,6 +44,7 @@ class Report:
     written: int = 0
     unchanged: int = 0
     removed: int = 0
+    entities: int = 0
     links: int = 0
     problems: tuple[Problem, ...] = ()
     sequence: int = 0
@@ -67,6 +69,7 @@ class _Tally:
     written: int = 0
     unchanged: int = 0
     removed: int = 0
+    entities: int = 0
     problems: list[Problem] = field(default_factory=list)
     stamps: list[tuple[str, str, str, str]] = field(default_factory=list)
     since_catch_up: int = 0
@@ -84,6 +87,7 @@ def ingest(
             shop.store.remember_embedder(shop.embed.name, shop.embed.dimensions)
         for source in sources:
             _ingest_source(source, _Job(shop, tenant, tally, relinking, relating, tell))
+        _tell_stories([source.name for source in sources], _Job(shop, tenant, tally, relinking, relating, tell))
         shop.index.catch_up(shop.store)
         links = relinking.run(lambda done: tell("linking", done, None)) + relating.run()
         relinking.weigh()
@@ -97,6 +101,7 @@ def ingest(
         written=tally.written,
         unchanged=tally.unchanged,
         removed=tally.removed,
+        entities=tally.entities,
         links=links,
         problems=tuple(tally.problems),
         sequence=sequence,
@@ -145,6 +150,20 @@ def _ingest_source(source: Source, job: _Job) -> None:
     # Stamps are written at the very end: what is stored but not yet linked is looked at again if interrupted.
     job.tally.stamps += [(job.tenant, source.name, name, present[name]) for name in held]
     job.tally.stamps.append((job.tenant, source.name, _PLACE, source.identity()))
+
+
+def _tell_stories(sources: Sequence[str], job: _Job) -> None:
+    """Find anew who and what is in the stories that changed."""
+    for retold in changed_stories(job.shop.store, job.tenant, sources):
+        fresh, known = parted([(node, retold.unit) for node in retold.nodes], job.shop)
+        job.relinking.writing([node for node, _ in fresh], ())
+        job.relating.changing((node.tenant, node.key, node.tags) for node, _ in fresh)
+        upserts = prepare(fresh, job.shop.embed, job.shop.count) + known
+        _remove(retold.gone, (), job)
+        job.shop.store.write(Changes(upserts=upserts, edges=(retold.edges,)))
+        job.tally.entities += len(retold.nodes)
+        job.tally.stamps.append(retold.remembered())
+        job.tell(f"telling {retold.source}", len(retold.nodes), len(retold.nodes))
 
 
 def _stamp(stamp: str, source: Source, shop: Workshop) -> str:
