@@ -5,12 +5,14 @@ from typing import Final
 
 from weft.ports import TokenCounter
 from weft.terms import term_hash
-from weft.text import analyze, sentences
+from weft.text import analyze, sentences, split_passages
 
 Span = tuple[int, int]
 
 _READ: Final = 12_000
 _MARGIN: Final = 1_500
+_FOCUSED: Final = 4
+"""How many passages of a long text are looked at."""
 _GAP_TOKENS: Final = 4
 """What the mark for left-out text costs, at most."""
 _ALONE_TOKENS: Final = 10
@@ -18,30 +20,83 @@ _ALONE_TOKENS: Final = 10
 
 
 def excerpt(
-    text: str, focus: Sequence[Span], weights: Mapping[int, float], max_tokens: int, count: TokenCounter
+    text: str,
+    focus: Sequence[Span],
+    weights: Mapping[int, float],
+    max_tokens: int,
+    count: TokenCounter,
+    head: Span = (0, 0),
 ) -> tuple[Span, ...]:
-    """Spans of the text in order, costing at most `max_tokens` with their gap marks; empty when none fits."""
-    units = [unit for region in _regions(text, focus) for unit in _sentences(text, region)]
+    """Spans of the text in order, costing at most `max_tokens` with their gap marks; empty when none fits.
+
+    What stands in `head`, as the declaration of a function does, is always shown; an excerpt in which it would
+    take more than half is none.
+    """
+    focus = focus or (focus_of(text, weights) if len(text) > _READ else ())
+    units = [unit for region in _regions(text, focus, head) for unit in _sentences(text, region)]
     if not units or max_tokens <= _GAP_TOKENS:
         return ()
     costs = count.count_many([text[start:end] for start, end in units])
     own = [_gain(text[start:end], weights) for start, end in units]
     worth = _worth(own, units, focus)
-    chosen = _choose(costs, worth, max_tokens - _GAP_TOKENS)
+    kept = _kept(units, costs, head, max_tokens // 2)
+    if kept is None:
+        return ()
+    chosen = _choose(costs, worth, max_tokens - _GAP_TOKENS, kept)
     # Sentences that only fit because they are short do not stand for the one that speaks to the question.
-    if not chosen or max(own[at] for at in chosen) < max(own) / 2:
-        best = max(range(len(units)), key=lambda at: (worth[at], -at))
-        return _beginning(text, units[best], max_tokens - 2 * _GAP_TOKENS, count)
+    if not chosen - kept or max(own[at] for at in chosen) < max(own) / 2:
+        spare = max_tokens - 2 * _GAP_TOKENS - sum(costs[at] + 1 for at in kept)
+        others = [at for at in range(len(units)) if at not in kept]
+        best = max(others, key=lambda at: (worth[at], -at), default=None)
+        beginning = _beginning(text, units[best], spare, count) if best is not None else ()
+        return tuple(sorted([*_joined(text, [units[at] for at in sorted(kept)]), *beginning]))
     return _joined(text, [units[place] for place in sorted(chosen)])
 
 
-def _regions(text: str, focus: Sequence[Span]) -> list[Span]:
-    """What is read of the text: all of a short one, the surroundings of the matches in a long one."""
+def focus_of(text: str, weights: Mapping[int, float]) -> tuple[Span, ...]:
+    """The passages that speak most to what was asked, best first, of a text that no search looked at."""
+    if not weights:
+        return ()
+    gains = [(_gain(text[each.start : each.end], weights), each) for each in split_passages(text)]
+    best = sorted((each for each in gains if each[0] > 0), key=lambda each: (-each[0], each[1].start))
+    return tuple((each.start, each.end) for _, each in best[:_FOCUSED])
+
+
+def declaration(text: str, signature: str) -> Span:
+    """Where the declaration of a symbol stands at the beginning of its text: the signature, or else one line."""
+    start = len(text) - len(text.lstrip())
+    wanted = "".join(signature.split())
+    place = start
+    for character in wanted:
+        while place < len(text) and text[place].isspace():
+            place += 1
+        if place >= len(text) or text[place] != character:
+            place = start
+            break
+        place += 1
+    end = text.find("\n", place)
+    return start, end if end >= 0 else len(text)
+
+
+def indented(text: str, start: int) -> int:
+    """Where the line begins, if only blanks stand before this place: indentation means something in code."""
+    line = text.rfind("\n", 0, start) + 1
+    return line if not text[line:start].strip() else start
+
+
+def _kept(units: Sequence[Span], costs: Sequence[int], head: Span, room: int) -> set[int] | None:
+    """The places of the units in the head, or None when they would take more than the room."""
+    inside = {place for place, (start, end) in enumerate(units) if start < head[1] and end > head[0]}
+    return inside if sum(costs[place] + 1 for place in inside) <= room else None
+
+
+def _regions(text: str, focus: Sequence[Span], head: Span) -> list[Span]:
+    """What is read of the text: all of a short one, the head and the surroundings of the matches in a long one."""
     if len(text) <= _READ:
         return [(0, len(text))]
-    regions: list[Span] = []
+    regions: list[Span] = [head] if head[1] > head[0] else []
     for start, end in sorted(focus or [(0, _READ - _MARGIN)]):
-        low, high = max(0, start - _MARGIN), min(len(text), end + _MARGIN)
+        low, high = max(head[1], start - _MARGIN), min(len(text), end + _MARGIN)
         if regions and low <= regions[-1][1]:
             regions[-1] = (regions[-1][0], max(high, regions[-1][1]))
         else:
@@ -69,12 +124,13 @@ def _gain(sentence: str, weights: Mapping[int, float]) -> float:
     return sum(weights.get(term, 0.0) for term in {term_hash(each) for each in analyze(sentence)})
 
 
-def _choose(costs: Sequence[int], worth: Sequence[float], room: int) -> set[int]:
-    """Take sentences by worth while they fit, then what stands beside them while that fits.
+def _choose(costs: Sequence[int], worth: Sequence[float], room: int, kept: set[int]) -> set[int]:
+    """Take sentences by worth beside those that are kept, while they fit, then what stands beside them.
 
     A piece that stands alone also pays for its gap mark, and must be long enough to be worth one.
     """
-    chosen: set[int] = set()
+    chosen = set(kept)
+    room -= sum(costs[place] + 1 for place in kept) + (_GAP_TOKENS if kept else 0)
     ranked = sorted(range(len(costs)), key=lambda at: (-worth[at], at))
     grown = True
     while grown:

@@ -115,7 +115,8 @@ def _hop(
     ways = map(("in", "out").__getitem__, outward[fresh].tolist())
     steps = zip(names, weight[fresh].tolist(), ways, strict=True)
     area.meet(nodes, depth, [area.place[each] for each in owner[fresh].tolist()], steps)
-    _keep_edges(area, near, owner, neighbour, weight, lens)
+    if lens.walk == "pagerank":
+        _keep_edges(area, near, owner, neighbour, weight, lens)
     return nodes
 
 

@@ -1,5 +1,6 @@
 """Sources into the store: only what changed is read, prepared and written; then links and the search index."""
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -18,7 +19,8 @@ from weft.ports import (
     TokenCounter,
     Unit,
 )
-from weft.prepare import PREPARATION, content_hash, prepare
+from weft.prepare import PREPARATION, content_hash
+from weft.preparing import Prepared, Preparing
 from weft.relating import Relating
 from weft.relink import Relinking, declare_shared
 from weft.stories import changed_stories
@@ -85,9 +87,11 @@ def ingest(
     with shop.store.writing():
         if shop.embed is not None:
             shop.store.remember_embedder(shop.embed.name, shop.embed.dimensions)
-        for source in sources:
-            _ingest_source(source, _Job(shop, tenant, tally, relinking, relating, tell))
-        _tell_stories([source.name for source in sources], _Job(shop, tenant, tally, relinking, relating, tell))
+        job = _Job(shop, tenant, tally, relinking, relating, tell)
+        with Preparing(shop.embed, shop.count) as preparing:
+            for source in sources:
+                _ingest_source(source, job, preparing)
+            _tell_stories([source.name for source in sources], job, preparing)
         shop.index.catch_up(shop.store)
         links = relinking.run(lambda done: tell("linking", done, None)) + relating.run()
         relinking.weigh()
@@ -128,7 +132,18 @@ class _Job:
         return f"{self.tenant}/{unit}"
 
 
-def _ingest_source(source: Source, job: _Job) -> None:
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Units that were read: their fresh nodes, being prepared, and those that are stored as they are."""
+
+    units: Sequence[Unit]
+    slots: Collection[tuple[str, str]]
+    fresh: Sequence[tuple[Node, str]]
+    known: tuple[PreparedNode, ...]
+    prepared: Prepared
+
+
+def _ingest_source(source: Source, job: _Job, preparing: Preparing) -> None:
     known = job.shop.store.units(job.tenant, source.name)
     _check_place(source, known.pop(_PLACE, None))
     if isinstance(source, Resumable):
@@ -138,11 +153,10 @@ def _ingest_source(source: Source, job: _Job) -> None:
     job.tally.units += len(present)
     job.tally.units_changed += len(changed)
     held: dict[str, set[tuple[str, str]]] = {}
-    for batch in _batches(source, changed):
-        readable = [unit for unit in batch if unit.stamp]
-        job.tally.problems += [problem for unit in batch for problem in unit.problems]
-        _write(source, readable, job, {job.owned(name) for name, stamp in known.items() if stamp == _WRITTEN})
-        held |= {unit.name: {(node.tenant, node.key) for node in unit.nodes} for unit in readable}
+    unlinked = {job.owned(name) for name, stamp in known.items() if stamp == _WRITTEN}
+    for batch in _prepared(source, changed, job, preparing):
+        _write(source, batch, job, unlinked)
+        held |= {unit.name: {(node.tenant, node.key) for node in unit.nodes} for unit in batch.units}
         job.tell(f"reading {source.name}", len(held), len(changed))
         _keep_up(job)
     _remove_gone(source, held, job)
@@ -152,13 +166,13 @@ def _ingest_source(source: Source, job: _Job) -> None:
     job.tally.stamps.append((job.tenant, source.name, _PLACE, source.identity()))
 
 
-def _tell_stories(sources: Sequence[str], job: _Job) -> None:
+def _tell_stories(sources: Sequence[str], job: _Job, preparing: Preparing) -> None:
     """Find anew who and what is in the stories that changed."""
     for retold in changed_stories(job.shop.store, job.tenant, sources):
         fresh, known = parted([(node, retold.unit) for node in retold.nodes], job.shop)
         job.relinking.writing([node for node, _ in fresh], ())
         job.relating.changing((node.tenant, node.key, node.tags) for node, _ in fresh)
-        upserts = prepare(fresh, job.shop.embed, job.shop.count) + known
+        upserts = preparing.submit(fresh)() + known
         _remove(retold.gone, (), job)
         job.shop.store.write(Changes(upserts=upserts, edges=(retold.edges,)))
         job.tally.entities += len(retold.nodes)
@@ -224,21 +238,37 @@ def _batches(source: Source, changed: Sequence[str]) -> Iterator[list[Unit]]:
         yield batch
 
 
-def _write(source: Source, batch: Sequence[Unit], job: _Job, unlinked: Collection[str]) -> None:
+def _prepared(source: Source, changed: Sequence[str], job: _Job, preparing: Preparing) -> Iterator[_Batch]:
+    """Changed units in batches; while one is written, those after it are read and prepared."""
+    waiting: deque[_Batch] = deque()
+    for units in _batches(source, changed):
+        job.tally.problems += [problem for unit in units for problem in unit.problems]
+        readable = [unit for unit in units if unit.stamp]
+        nodes = {(node.tenant, node.key): (node, job.owned(unit.name)) for unit in readable for node in unit.nodes}
+        if any(not nodes.keys().isdisjoint(batch.slots) for batch in waiting):
+            # A node that two units hold is compared with what the earlier one made of it.
+            yield from waiting
+            waiting.clear()
+        fresh, known = parted(list(nodes.values()), job.shop)
+        waiting.append(_Batch(readable, nodes.keys(), fresh, known, preparing.submit(fresh)))
+        if len(waiting) > preparing.ahead:
+            yield waiting.popleft()
+    yield from waiting
+
+
+def _write(source: Source, batch: _Batch, job: _Job, unlinked: Collection[str]) -> None:
     """Write the changed nodes; those of `unlinked` units were written by a run that could not link them."""
-    nodes = {(node.tenant, node.key): (node, job.owned(unit.name)) for unit in batch for node in unit.nodes}
-    fresh, known = parted(list(nodes.values()), job.shop)
-    edges = tuple(each for unit in batch for each in _edge_sets(source, unit.name, unit.edges, job))
-    declare_shared(job.shop.store, [edge for unit in batch for edge in unit.edges])
-    job.relinking.writing([node for node, _ in fresh], [each.node for each in known])
-    job.relating.changing((node.tenant, node.key, node.tags) for node, _ in fresh)
-    job.relinking.naming([each.node for each in known if each.unit in unlinked])
-    upserts = prepare(fresh, job.shop.embed, job.shop.count) + known
-    written = tuple((job.tenant, source.name, unit.name, _WRITTEN) for unit in batch)
+    edges = tuple(each for unit in batch.units for each in _edge_sets(source, unit.name, unit.edges, job))
+    declare_shared(job.shop.store, [edge for unit in batch.units for edge in unit.edges])
+    job.relinking.writing([node for node, _ in batch.fresh], [each.node for each in batch.known])
+    job.relating.changing((node.tenant, node.key, node.tags) for node, _ in batch.fresh)
+    job.relinking.naming([each.node for each in batch.known if each.unit in unlinked])
+    upserts = batch.prepared() + batch.known
+    written = tuple((job.tenant, source.name, unit.name, _WRITTEN) for unit in batch.units)
     job.shop.store.write(Changes(upserts=upserts, edges=edges, units=written))
-    job.tally.written += len(fresh)
-    job.tally.since_catch_up += len(fresh)
-    job.tally.unchanged += len(known)
+    job.tally.written += len(batch.fresh)
+    job.tally.since_catch_up += len(batch.fresh)
+    job.tally.unchanged += len(batch.known)
 
 
 def _edge_sets(source: Source, unit: str, edges: Sequence[Edge], job: _Job) -> tuple[EdgeSet, ...]:

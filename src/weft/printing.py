@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from weft.budget import Leaf
-from weft.excerpt import excerpt
+from weft.excerpt import declaration, excerpt, indented
 from weft.model import Candidate, Detail, Item
 from weft.ports import TokenCounter
-from weft.render import Format, ItemStyle, Line, text_of
+from weft.render import Format, ItemStyle, Line, is_code, text_of
 
 _JOIN = 1
 """Tokens by which joined parts may exceed the sum of their counts, for each part."""
@@ -70,4 +70,10 @@ class Printer:
 
     def shorten(self, candidate: Candidate, room: int) -> tuple[tuple[int, int], ...]:
         """The spans of a candidate's text that speak most to the question within the room."""
-        return excerpt(candidate.node.text, candidate.spans, self.weights, room, self.count)
+        node = candidate.node
+        if not is_code(node):
+            return excerpt(node.text, candidate.spans, self.weights, room, self.count)
+        signature = node.fields.get("signature")
+        head = declaration(node.text, signature if isinstance(signature, str) else "")
+        spans = excerpt(node.text, candidate.spans, self.weights, room, self.count, head)
+        return tuple((indented(node.text, start), end) for start, end in spans)

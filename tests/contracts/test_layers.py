@@ -23,13 +23,15 @@ TOOLS = {
     "sketch",
     "vectors",
     "excerpt",
+    "redact",
     "sampling",
     "candidates",
 }
 STAGES = {"retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
-ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
+ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history", "story"}
 ASSEMBLY = {
     "prepare",
+    "preparing",
     "plan",
     "topics",
     "gather",
@@ -41,13 +43,14 @@ ASSEMBLY = {
     "ingest",
     "relating",
     "relink",
+    "stories",
     "writing",
 }
 EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}
 
 LAYERS = (FOUNDATION, TOOLS, STAGES | ROOMS, ASSEMBLY, EVALUATION, FACES)
-HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson")
+HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson", "detect_secrets")
 
 
 def room_of(module: str) -> str:

@@ -70,7 +70,10 @@ GOLDEN: Mapping[str, Golden] = {
         for lens in ("general", "writing", "coding", "planning", "meeting-prep")
     },
     "notes-names-only": Golden("novel", "tide tables", "notes", max_tokens=200),
-    "workspace": Golden("repo", LOCKED, "workspace", max_tokens=1500),
+    **{
+        f"workspace-{format}": Golden("repo", LOCKED, "workspace", format=format, max_tokens=1500)
+        for format in SUFFIX
+    },
     "learning": Golden("repo", LOCKED, "learning", max_tokens=1500),
     "premortem": Golden(
         "repo",

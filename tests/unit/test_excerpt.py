@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.excerpt import excerpt
+from weft.excerpt import declaration, excerpt, indented
 from weft.terms import term_hash
 from weft.text import analyze
 from weft.tokens import counter_for
@@ -65,3 +65,28 @@ def test_spans_are_in_order_within_the_text_and_within_their_tokens(sentences: l
     assert flat == sorted(flat)
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert sum(COUNT.count(text[start:end]) for start, end in spans) <= room
+
+
+def test_a_long_function_keeps_its_declaration_and_shows_the_lines_that_were_asked_for() -> None:
+    body = "\n".join(f"    value_{n} = step_{n}(value_{n - 1})" for n in range(1, 3000))
+    text = f"def run(\n    seed: int,\n) -> int:\n{body}\n    raise QuotaExceeded(seed)\n{body}"
+    head = declaration(text, "def run(seed: int,) -> int")
+    spans = excerpt(text, (), weights("quota"), 120, COUNT, head)
+    shown = [text[start:end] for start, end in spans]
+    assert shown[0].startswith("def run(\n    seed: int,\n) -> int:")
+    assert "QuotaExceeded" in "".join(shown)
+    assert COUNT.count("".join(shown)) <= 120
+
+
+def test_a_declaration_ends_where_the_signature_does_or_with_the_first_line() -> None:
+    text = "\nasync def take(\n    self,\n) -> None:\n    pass"
+    assert (
+        text[slice(*declaration(text, "async def take(self,) -> None"))]
+        == "async def take(\n    self,\n) -> None:"
+    )
+    assert text[slice(*declaration(text, "def other()"))] == "async def take("
+
+
+def test_code_is_quoted_with_its_indentation() -> None:
+    assert indented("if a:\n    b()", 10) == 6
+    assert indented("if a: b()", 6) == 6

@@ -5,12 +5,14 @@ import json
 import re
 import subprocess
 import sys
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiktoken import Encoding
 
 from weft.errors import InvalidInput
 from weft.ports import TokenCounter
@@ -107,11 +109,47 @@ def test_a_cut_never_splits_what_a_reader_sees_as_one_character(counter: TokenCo
     assert counter.cut(text, limit) in wholes
 
 
+PUBLIC_PATTERNS = {
+    "cl100k_base": (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"
+        r"|\s*[\r\n]|\s+(?!\S)|\s"
+    ),
+    "o200k_base": encodings.WORD_PATTERNS["o200k_base"].replace(r"|\s+", r"|\s+(?!\S)|\s+"),
+}
+BLANKS_AND_WORDS = st.text(
+    st.sampled_from("ab Z9 \n\r\t\x0b\x1c\x85\xa0\u2003\u3000'.,/(上é\u0301\uf8ff\ue000\ue002  "), max_size=60
+)
+
+
+@cache
+def _public(name: str) -> Encoding:
+    """The encoding as it is published, looking ahead at blanks."""
+    ranks = encodings._encoding(name)._mergeable_ranks
+    return Encoding(name, pat_str=PUBLIC_PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
+
+
+@EXACT
+@settings(max_examples=400)
+@given(texts=st.lists(BLANKS_AND_WORDS, min_size=1, max_size=20))
+def test_counts_are_those_of_the_public_pattern(counter: EncodingCounter, texts: list[str]) -> None:
+    expected = [len(_public(counter.name).encode_ordinary(text)) for text in texts]
+    assert [counter.count(text) for text in texts] == expected
+    assert counter.count_many(texts) == expected
+
+
+@EXACT
+@pytest.mark.parametrize(
+    "text", ["  x", "if a:\n        b = 1\n\n\tc", "end.\n \n  ", f"{encodings._CUT}  {encodings._MARK}"]
+)
+def test_runs_of_blanks_are_counted_as_published(counter: EncodingCounter, text: str) -> None:
+    assert counter.count(text) == len(_public(counter.name).encode_ordinary(text))
+
+
 @EXACT
 @settings(max_examples=200)
 @given(text=st.text(st.sampled_from("ab Z19 \n\t'.,;-_/(上海。é\u0301"), max_size=80), size=st.integers(1, 20))
 def test_splitting_between_words_changes_no_count(counter: EncodingCounter, text: str, size: int) -> None:
-    encode = encodings._encoding(counter.name).encode_ordinary
+    encode = _public(counter.name).encode_ordinary
     pieces = list(encodings._pieces(text, size))
     assert "".join(text[start:end] for start, end, _ in pieces) == text
     total = sum(len(encode(text[start:end])) + extra for start, end, extra in pieces)
@@ -124,7 +162,7 @@ def test_splitting_between_words_changes_no_count(counter: EncodingCounter, text
 def test_a_long_real_text_counts_as_it_would_unsplit(counter: EncodingCounter) -> None:
     text = PROSE * 60
     assert len(text) > 2 * encodings._WHOLE_LIMIT
-    assert counter.count(text) == len(encodings._encoding(counter.name).encode_ordinary(text))
+    assert counter.count(text) == len(_public(counter.name).encode_ordinary(text))
 
 
 @EXACT

@@ -31,6 +31,12 @@ class StaticEmbedder:
         self._table = table
         self._remembered = _Words(vocabulary)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Another process loads the table that ships with Weft by itself."""
+        if self.name == NAME:
+            return static_embedder, ()
+        return StaticEmbedder, (self._table, self._remembered.vocabulary, self.name)
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One L2-normalised row a text; a text without a known token is a row of zeros."""
         sums = np.zeros((len(texts), self.dimensions), dtype=np.int64)
@@ -62,12 +68,12 @@ class _Words(dict[str, tuple[int, ...]]):
 
     def __init__(self, vocabulary: dict[str, int]) -> None:
         super().__init__()
-        self._vocabulary = vocabulary
+        self.vocabulary = vocabulary
 
     def __missing__(self, word: str) -> tuple[int, ...]:
         if len(word) > LONGEST_WORD:
             return ()
-        ids = self[word] = cut_identifier(word, self._vocabulary)
+        ids = self[word] = cut_identifier(word, self.vocabulary)
         return ids
 
 

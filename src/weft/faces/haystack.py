@@ -1,41 +1,36 @@
 """`WeftRetriever`: a Haystack component over a knowledge service or a store on this machine."""
 
-from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from weft.errors import MissingExtra
-from weft.faces.retrieving import Place, pieces
+from weft.faces.retrieving import Retrieval
 
 try:
-    from haystack import Document, component
+    from haystack import Document, component, default_to_dict
 except ModuleNotFoundError as error:
     raise MissingExtra("weft.faces.haystack", "haystack") from error
 
 
-@component  # type: ignore[untyped-decorator, unused-ignore]
+@component
 class WeftRetriever:
-    """Documents for a query: entry points first, then with `include_context` what surrounds them."""
+    """Documents for a query: entry points first, then with `include_context` what surrounds them.
 
-    def __init__(
-        self,
-        base_url: str | None = None,
-        *,
-        store: str | None = None,
-        api_key: str | None = None,
-        tenant_ids: Sequence[str] = ("default",),
-        k: int = 10,
-        include_context: bool = False,
-        timeout: float = 30.0,
-        options: dict[str, Any] | None = None,
-    ) -> None:
-        self._place = Place(base_url, store, api_key, timeout)
-        self._tenants, self._limit, self._context = tuple(tenant_ids), k, include_context
-        self._options = options or {}
+    Takes what `Retrieval` takes.
+    """
 
-    @component.output_types(documents=list[Document])  # type: ignore[untyped-decorator, unused-ignore]
+    def __init__(self, base_url: str | None = None, **how: Any) -> None:
+        self._retrieval = Retrieval(base_url, **how)
+
+    def to_dict(self) -> dict[str, Any]:
+        """How a pipeline that is written down names this component; the key is not written with it."""
+        told: dict[str, Any] = default_to_dict(self, **{**asdict(self._retrieval), "api_key": None})
+        return told
+
+    @component.output_types(documents=list[Document])
     def run(self, query: str) -> dict[str, list[Document]]:
         """The documents for a query, under `documents`."""
-        found = pieces(self._place, query, self._tenants, self._limit, self._context, self._options)
+        found = self._retrieval.pieces(query)
         return {
             "documents": [
                 Document(id=each.id, content=each.text, meta=dict(each.about), score=each.score) for each in found

@@ -1,11 +1,12 @@
 """`WeftRetriever`: a LangChain retriever over a knowledge service or a store on this machine."""
 
+from dataclasses import fields
 from typing import Any
 
 from pydantic import Field
 
 from weft.errors import MissingExtra
-from weft.faces.retrieving import Place, pieces
+from weft.faces.retrieving import Retrieval
 
 try:
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -31,7 +32,8 @@ class WeftRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, **more: Any
     ) -> list[Document]:
-        place = Place(self.base_url, self.store, self.api_key, self.timeout)
-        wanted = self.k if k is None else k
-        found = pieces(place, query, self.tenant_ids, wanted, self.include_context, {**self.options, **more})
+        told = {each.name: getattr(self, each.name) for each in fields(Retrieval)}
+        if k is not None:
+            told["k"] = k
+        found = Retrieval(**{**told, "options": {**self.options, **more}}).pieces(query)
         return [Document(page_content=each.text, metadata=dict(each.about), id=each.id) for each in found]

@@ -84,11 +84,16 @@ class Weft:
         *paths: str | Path,
         source: str | None = None,
         tenant: str = DEFAULT_TENANT,
+        reading: str = "",
         tana_token: str = "",
         progress: "Progress | None" = None,
     ) -> "Report":
-        """Read files, folders or `tana://` into the store; only what changed since last time is touched."""
-        return self.ingest(sources_at(paths, source, tenant, tana_token), tenant=tenant, progress=progress)
+        """Read files, folders or `tana://` into the store; only what changed since last time is touched.
+
+        `reading` says that the files are a `story` or plain `notes`, whatever they look like.
+        """
+        sources = sources_at(paths, source, tenant, tana_token, reading)
+        return self.ingest(sources, tenant=tenant, progress=progress)
 
     def remove_source(
         self, name: str, *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
@@ -405,14 +410,14 @@ def _unwatched(done: int) -> None:
 
 
 def sources_at(
-    paths: "Sequence[str | Path]", name: str | None, tenant: str, tana_token: str = ""
+    paths: "Sequence[str | Path]", name: str | None, tenant: str, tana_token: str = "", reading: str = ""
 ) -> "list[Source]":
     """The sources at the paths, each under its own name."""
     from weft.sources import open_sources
 
     named: dict[str, Source] = {}
     for path in paths:
-        for source in open_sources(str(path), name=name, tenant=tenant, tana_token=tana_token):
+        for source in open_sources(str(path), name=name, tenant=tenant, reading=reading, tana_token=tana_token):
             if source.name in named:
                 raise InvalidInput(
                     f"{str(path)!r} would be the second source named {source.name!r}, and each would replace the "

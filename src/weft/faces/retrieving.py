@@ -1,12 +1,16 @@
 """What the retrievers of other frameworks share: one question, to a service or to a store on this machine."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.errors import InvalidInput
+from weft.model import DEFAULT_TENANT
+
+if TYPE_CHECKING:
+    from weft.faces.library import Weft
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,32 +24,35 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where to ask: the address of a service, or the folder of a store."""
+class Retrieval:
+    """Where a retriever asks (the `base_url` of a service or the folder of a `store`), for whom, and for how much.
+
+    `options` are more fields of POST /api/context, such as `max_tokens` or `entry_types`.
+    """
 
     base_url: str | None = None
     store: str | None = None
-    api_key: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    tenant_ids: Sequence[str] = (DEFAULT_TENANT,)
+    k: int = 10
+    include_context: bool = False
     timeout: float = 30.0
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if (self.base_url is None) == (self.store is None):
             raise InvalidInput("Give either the base_url of a service or the folder of a store.")
 
-
-def pieces(
-    place: Place, query: str, tenant_ids: Sequence[str], limit: int, with_context: bool, options: Mapping[str, Any]
-) -> list[Piece]:
-    """Entry points, best first, then if wanted what surrounds them, at most `limit` in all."""
-    asked = {"entry_limit": limit, "expand": with_context, "include_entities": False, **options}
-    if place.store is not None:
-        found = _embedded(place.store, query, tenant_ids, asked)
-    else:
-        found = _served(place, query, tenant_ids, asked)
-    return list(_told(found, with_context))[:limit]
+    def pieces(self, query: str) -> list[Piece]:
+        """At most `k` entry points, best first, then if wanted at most as many of what surrounds them."""
+        limits = {"entry_limit": self.k, "context_limit": self.k if self.include_context else 0}
+        asked = {**limits, "expand": self.include_context, "include_entities": False, **self.options}
+        found = _embedded(self, query, asked) if self.store is not None else _served(self, query, asked)
+        around = found["context"] if self.include_context else ()
+        return [_piece(each) for each in (*found["entry_points"], *around)]
 
 
-def _embedded(store: str, query: str, tenant_ids: Sequence[str], asked: Mapping[str, Any]) -> Mapping[str, Any]:
+def _embedded(place: Retrieval, query: str, asked: Mapping[str, Any]) -> Mapping[str, Any]:
     from weft.facades.knowledge import KnowledgeRequest
 
     options: dict[str, Any] = {
@@ -53,29 +60,29 @@ def _embedded(store: str, query: str, tenant_ids: Sequence[str], asked: Mapping[
     }
     model = str(options.pop("token_model", "gpt-4"))
     request = KnowledgeRequest(query=query, **options)
-    return asdict(_opened(store).knowledge(request, tenants=tuple(tenant_ids), token_model=model))
+    weft = _opened(str(place.store))
+    return asdict(weft.knowledge(request, tenants=tuple(place.tenant_ids), token_model=model))
 
 
 @cache
-def _opened(store: str) -> Any:
+def _opened(store: str) -> "Weft":
     """A store stays open for all who ask it."""
     from weft.faces.library import Weft
 
     return Weft.open(Path(store), create=False)
 
 
-def _served(place: Place, query: str, tenant_ids: Sequence[str], asked: Mapping[str, Any]) -> Mapping[str, Any]:
+def _served(place: Retrieval, query: str, asked: Mapping[str, Any]) -> Mapping[str, Any]:
     from weft.client import WeftClient
 
-    with WeftClient(place.base_url or "", api_key=place.api_key, timeout=place.timeout) as client:
-        return client.context(query, tenant_ids, **asked).raw
+    with WeftClient(str(place.base_url), api_key=place.api_key, timeout=place.timeout) as client:
+        return client.context(query, place.tenant_ids, **asked).raw
 
 
-def _told(found: Mapping[str, Any], with_context: bool) -> Iterator[Piece]:
-    for each in (*found["entry_points"], *(found["context"] if with_context else ())):
-        content = each["content"]
-        said = content.get("text") or "\n".join(f"{name}: {value}" for name, value in content.items())
-        text = "\n".join(part for part in (each["title"], each["summary"], said) if part)
-        about = {name: value for name, value in each.items() if name not in ("content", "summary", "node_type")}
-        about = {**about, "type": each["node_type"], "tags": list(each["tags"])}
-        yield Piece(text, about, str(each["id"]), float(each["score"]))
+def _piece(told: Mapping[str, Any]) -> Piece:
+    content = told["content"]
+    said = content.get("text") or "\n".join(f"{name}: {value}" for name, value in content.items())
+    text = "\n".join(part for part in (told["title"], told["summary"], said) if part)
+    about = {name: value for name, value in told.items() if name not in ("content", "summary", "node_type")}
+    about = {**about, "type": told["node_type"], "tags": list(told["tags"])}
+    return Piece(text, about, str(told["id"]), float(told["score"]))

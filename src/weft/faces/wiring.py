@@ -123,18 +123,26 @@ class ServeSettings:
     store: Path
     embedder: str = ""
     read_only: bool = False
+    figures: str = ""
+    """The folder in which several processes add up what they count; empty where there is one."""
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def hand_down(settings: ServeSettings) -> None:
-    """Leave the settings where worker processes find them."""
-    told = (str(settings.store), settings.embedder, "read-only" if settings.read_only else "")
-    os.environ[_HANDED_DOWN] = "\n".join(told)
+    """Leave the settings where worker processes find them, and where their Prometheus library does."""
+    mode = "read-only" if settings.read_only else ""
+    os.environ[_HANDED_DOWN] = "\n".join((str(settings.store), settings.embedder, mode, settings.figures))
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = settings.figures
 
 
 def handed_down() -> ServeSettings:
     """The settings that the parent process left."""
-    store, embedder, mode = os.environ[_HANDED_DOWN].split("\n")
-    return ServeSettings(Path(store), embedder, bool(mode))
+    store, embedder, mode, figures = os.environ[_HANDED_DOWN].split("\n")
+    return ServeSettings(Path(store), embedder, bool(mode), figures)
 
 
 def embedder_spec(given: str | None, around: Surroundings) -> str:

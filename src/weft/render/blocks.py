@@ -6,7 +6,7 @@ from typing import Final
 
 from weft.model import Detail, Item, Json, Node
 from weft.profile import Block
-from weft.render.body import PROSE, Body, body_of, text_run
+from weft.render.body import Body, body_of, is_code, text_run
 from weft.render.clean import one_line
 from weft.render.pieces import Entries, Entry, ItemStyle, Piece, Prose, Title, Words
 from weft.render.values import (
@@ -83,8 +83,7 @@ def _summary(item: Item, block: Block, style: ItemStyle) -> Piece | None:
 
 
 def _text(item: Item, block: Block, style: ItemStyle) -> Piece | None:
-    language = (item.candidate.node.language or "").lower()
-    return _body(item, block, style, code=language not in PROSE)
+    return _body(item, block, style, code=is_code(item.candidate.node))
 
 
 def _code(item: Item, block: Block, style: ItemStyle) -> Piece | None:

@@ -17,6 +17,11 @@ _BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
 Span = tuple[int, int]
 
 
+def is_code(node: Node) -> bool:
+    """Whether the node's text is in a language that is printed as code."""
+    return (node.language or "").lower() not in PROSE
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A stretch of text ready to print, beside what it was; `first_line` is None where lines are not known."""

@@ -10,6 +10,7 @@ from weft.model import DEFAULT_TENANT
 from weft.ports import Source
 from weft.sources.files import FileSource, MakeFormat, Naming
 from weft.sources.gone import Gone
+from weft.sources.manuscript import NOTES, STORY, Manuscript
 from weft.sources.markdown import Markdown
 from weft.sources.records import Records
 from weft.sources.tana import Tana
@@ -18,10 +19,14 @@ if TYPE_CHECKING:
     from weft.sources.tana_live import TanaLive
 
 FORMATS: Final[tuple[MakeFormat, ...]] = (
+    Manuscript,
     Markdown,
     Tana,
     Records,
 )
+
+READINGS: Final = (STORY, NOTES)
+"""What files can be read as, whatever they look like."""
 
 _VERSION: Final = 1
 
@@ -32,16 +37,22 @@ def open_sources(
     name: str | None = None,
     tenant: str = DEFAULT_TENANT,
     file_times: bool = True,
+    reading: str = "",
     tana_token: str = "",
 ) -> tuple[Source, ...]:
     """Everything that can be read at a path, a `file:` or a `tana:` address, as sources with different names."""
     if place.startswith("tana:"):
         return (_open_tana(place, name, tenant, tana_token),)
-    return (open_source(place, name=name, tenant=tenant, file_times=file_times),)
+    return (open_source(place, name=name, tenant=tenant, file_times=file_times, reading=reading),)
 
 
 def open_source(
-    place: str, *, name: str | None = None, tenant: str = DEFAULT_TENANT, file_times: bool = True
+    place: str,
+    *,
+    name: str | None = None,
+    tenant: str = DEFAULT_TENANT,
+    file_times: bool = True,
+    reading: str = "",
 ) -> FileSource:
     """The files at a path or `file:` address as one source, named after the folder or file unless told."""
     root = _existing(place)
@@ -49,7 +60,7 @@ def open_source(
     if root.is_file() and root.suffix.lower() not in known:
         raise SourceError(f"{place!r} is no kind of file that can be read. Known: {', '.join(sorted(known))}.")
     given = source_name(root) if name is None else checked_name(name)
-    naming = Naming(given, _maker(given), tenant, file_times)
+    naming = Naming(given, _maker(given), tenant, file_times, _checked_reading(reading))
     return FileSource(root, given, naming.maker, tuple((made.suffixes, made(naming)) for made in FORMATS))
 
 
@@ -96,6 +107,12 @@ def checked_name(name: str) -> str:
             f"{name!r} cannot name a source. Use 1 to 64 letters, digits, `-`, `_` or `.`, such as 'notes'."
         )
     return name
+
+
+def _checked_reading(reading: str) -> str:
+    if reading and reading not in READINGS:
+        raise InvalidInput(f"Files cannot be read as {reading!r}. Allowed: {', '.join(READINGS)}.")
+    return reading
 
 
 def _existing(place: str) -> Path:

@@ -37,6 +37,8 @@ class Naming:
     maker: str
     tenant: str
     file_times: bool = True
+    reading: str = ""
+    """What the files are to be read as: `story`, `notes`, or whatever they look like."""
 
 
 class Format(Protocol):

@@ -48,6 +48,10 @@ _DIVISION: Final = re.compile(rf"(?:book|part|volume|vol\.)\s+({_NUMBER})\b\s*[.
 _ALONE: Final = re.compile(r"(\d{1,3}|[IVXLC]{1,8})\.?")
 _NUMBERED: Final = re.compile(r"(\d{1,3}|[IVXLC]{1,8})[.:)]\s+(\S.{0,70})")
 _MARKED: Final = re.compile(r"#{1,3}\s+(\S.*)")
+_SPOKEN: Final = re.compile(r"[,.!?—-][\"”’'»]+\s+(?:\w+\s+){0,2}(?:said|asked|cried|replied|answered|whispered|shouted)\b")
+_FEW_SPEECHES: Final = 3
+_LONG: Final = 25_000
+_SPEECH_EVERY: Final = 4_000
 _START: Final = re.compile(r"^\*\*\*\s*START OF TH.*$", re.MULTILINE)
 _END: Final = re.compile(r"^(?:\*\*\*\s*END OF TH|End of (?:the )?Project Gutenberg).*$", re.MULTILINE)
 _LINE: Final = re.compile(r"^[^\n]*$", re.MULTILINE)
@@ -88,6 +92,23 @@ def chapters(text: str) -> tuple[Chapter, ...]:
 def has_chapters(text: str) -> bool:
     """Whether a text is headed as books are: at least twice `Chapter` or a number alone, with prose behind."""
     return sum(chapter.headed for chapter in chapters(text)) > 1
+
+
+def is_told(text: str) -> bool:
+    """Whether a text reads like a story: chapters or great length, and people who speak in it."""
+    spoken = len(_SPOKEN.findall(text))
+    if len(text) >= _LONG and spoken * _SPEECH_EVERY >= len(text):
+        return True
+    return spoken >= _FEW_SPEECHES and has_chapters(text)
+
+
+def number_in(name: str) -> int | None:
+    """The number in the name of a chapter's file: `07 The Ferry`, `chapter-seven`."""
+    for word in re.findall(r"\d+|[^\W\d_]+", name):
+        number = int(word) if word.isdigit() else _WORDED.get(word.lower())
+        if number is not None:
+            return number
+    return None
 
 
 def scenes(text: str, start: int, end: int) -> tuple[Span, ...]:

@@ -10,7 +10,13 @@ _JOINER = "\u200d"
 
 def encodable(text: str) -> str:
     """The text with each lone surrogate replaced, so that offsets stay and encoding cannot fail."""
-    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATES.sub("\ufffd", text)
+    return text
 
 
 def settle(text: str, end: int, fits: Callable[[int], bool]) -> int:

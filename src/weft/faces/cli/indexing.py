@@ -24,6 +24,12 @@ def index(
         str | None,
         typer.Option("--source", metavar="NAME", help="Name of the source. Default: the folder's or file's name."),
     ] = None,
+    reading: Annotated[
+        str,
+        typer.Option(
+            "--as", metavar="KIND", help="Read the files as a story or as notes. Default: as they look."
+        ),
+    ] = "",
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
@@ -31,9 +37,11 @@ def index(
 ) -> None:
     """Read folders and files into the store; only what changed since last time is touched."""
     token = wiring.surroundings().tana_token
-    _check(paths, source, clean(tenant), token)
+    _check(paths, source, clean(tenant), token, reading)
     with wiring.open_weft(store, embedder=embedder, create=True) as weft, watched("looking") as progress:
-        report = weft.index(*paths, source=source, tenant=clean(tenant), tana_token=token, progress=progress)
+        report = weft.index(
+            *paths, source=source, tenant=clean(tenant), reading=reading, tana_token=token, progress=progress
+        )
         location = weft.store.path
     if as_json:
         output.write_json({"store": str(location), **output.shape(report)})
@@ -43,11 +51,11 @@ def index(
         raise typer.Exit(PARTLY_DONE)
 
 
-def _check(paths: list[str], source: str | None, tenant: str, tana_token: str) -> None:
+def _check(paths: list[str], source: str | None, tenant: str, tana_token: str, reading: str) -> None:
     """Refuse paths that cannot be read before a store is made for them."""
     from weft.faces.library import sources_at
 
-    sources_at(paths, source, tenant, tana_token)
+    sources_at(paths, source, tenant, tana_token, reading)
 
 
 def _tell(report: "Report", location: Path) -> None:
@@ -60,6 +68,8 @@ def _tell(report: "Report", location: Path) -> None:
         f"{output.counted(report.written, 'node')} written, {report.unchanged:,} unchanged, "
         f"{report.removed:,} removed, {output.counted(report.links, 'mention')} linked."
     )
+    if report.entities:
+        output.write(f"{output.counted(report.entities, 'entity', 'entities')} found in the story.")
     if report.problems:
         _tell_problems(report)
 

@@ -1,7 +1,7 @@
 """`weft serve`, `weft share` and `weft link`: the store over HTTP, and what its links are."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -16,11 +16,16 @@ from weft.model import DEFAULT_TENANT
 if TYPE_CHECKING:
     from weft.faces.keys import KeyRing
 
+_MOST_WORKERS: Final = 4
+
 
 def serve(
     host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="The port to listen on.")] = 8000,
-    workers: Annotated[int, typer.Option(metavar="N", min=1, help="How many processes answer.")] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="How many processes answer. Default: one a processor, at most 4."),
+    ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse all writes.")] = False,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
@@ -35,8 +40,11 @@ def serve(
     settings = wiring.ServeSettings(folder, wiring.embedder_spec(embedder, around), read_only)
     if not _ring(folder).keys():
         output.note("No API key is configured: only this machine is served, and it may read and write everything.")
-    output.note(f"Serving {output.shown(folder)} on http://{host}:{port} (routes: /docs). Stop with Ctrl-C.")
-    run(settings, host, port, workers)
+
+    def announce(address: str) -> None:
+        output.note(f"Serving {output.shown(folder)} on {address} (routes: /docs). Stop with Ctrl-C.")
+
+    run(settings, host, port, workers or min(wiring.processors(), _MOST_WORKERS), announce)
 
 
 def share(

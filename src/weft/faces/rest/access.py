@@ -34,8 +34,9 @@ class Caller:
             raise Problem(403, f"Tenant {tenant!r} may not be written to. Use a key made for it with --write.")
 
 
-def served(request: Request) -> Served:
+async def served(request: Request) -> Served:
     """The store behind the service."""
+    # Asynchronous, like `caller`, because a plain function would be sent through a thread and wait for its turn.
     found: Served = request.app.state.served
     return found
 
@@ -43,7 +44,7 @@ def served(request: Request) -> Served:
 Service = Annotated[Served, Depends(served)]
 
 
-def caller(
+async def caller(
     request: Request,
     service: Service,
     _documented: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],

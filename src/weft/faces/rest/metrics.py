@@ -4,15 +4,19 @@ import time
 from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 
 
 class Metrics:
-    """Latency by route and by stage, tokens handed out, cache hits and errors."""
+    """Latency by route and by stage, tokens handed out, cache hits and errors.
 
-    def __init__(self) -> None:
-        self._registry = CollectorRegistry()
+    Of several processes each writes to the folder `figures`, and any of them tells the sums.
+    """
+
+    def __init__(self, figures: str = "") -> None:
+        self._registry, self._figures = CollectorRegistry(), figures
         self.requests = self._histogram("weft_request_seconds", "Seconds a request took.", ("method", "route"))
         self.stages = self._histogram("weft_stage_seconds", "Seconds a stage of an answer took.", ("stage",))
         self.tokens = self._counter("weft_tokens_total", "Tokens of the contexts handed out.", ())
@@ -39,4 +43,8 @@ class Metrics:
 
     def exposition(self) -> bytes:
         """All of it in Prometheus' text format."""
-        return generate_latest(self._registry)
+        told = self._registry
+        if self._figures:
+            told = CollectorRegistry()
+            MultiProcessCollector(told, self._figures)  # type: ignore[no-untyped-call]
+        return generate_latest(told)

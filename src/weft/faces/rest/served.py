@@ -23,6 +23,7 @@ class Serving:
 
     store: Path
     read_only: bool = False
+    figures: str = ""
 
 
 class Answers:
@@ -56,7 +57,7 @@ class Served:
     def __init__(self, serving: Serving, opener: Callable[[], Weft]) -> None:
         self.serving = serving
         self.keys = KeyRing(serving.store)
-        self.metrics = Metrics()
+        self.metrics = Metrics(serving.figures)
         self.answers = Answers()
         self._opener = opener
         self._file = serving.store / FILE_NAME

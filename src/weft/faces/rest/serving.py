@@ -1,6 +1,9 @@
 """`uvicorn` over the service: in this process, or in several that each open the store themselves."""
 
 import socket
+from collections.abc import Callable
+from dataclasses import replace
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from fastapi import FastAPI
@@ -13,23 +16,41 @@ from weft.faces.rest.access import is_loopback
 from weft.faces.rest.app import make_app
 from weft.faces.rest.served import Served, Serving
 
+_WAITING: Final = 1024
 _WORKER: Final = "weft.faces.rest.serving:handed_down"
 
 
-def serve(settings: wiring.ServeSettings, host: str, port: int, workers: int) -> None:
-    """Serve until interrupted."""
+def serve(
+    settings: wiring.ServeSettings, host: str, port: int, workers: int, announce: Callable[[str], None]
+) -> None:
+    """Serve until interrupted; `announce` gets the address that is listened on."""
+    check_host(settings, host)
+    listening = _listening(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    announce(f"http://{shown}:{listening.getsockname()[1]}")
+    if workers == 1:
+        _serve_here(settings, listening)
+    else:
+        _serve_with(settings, listening, workers)
+
+
+def _serve_here(settings: wiring.ServeSettings, listening: socket.socket) -> None:
+    import uvicorn
+
+    config = uvicorn.Config(app_of(settings), log_level="warning", access_log=False)
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def _serve_with(settings: wiring.ServeSettings, listening: socket.socket, workers: int) -> None:
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
-    check_host(settings, host)
-    listening = _listening(host, port)
-    if workers == 1:
-        config = uvicorn.Config(app_of(settings), log_level="warning", access_log=False)
-        uvicorn.Server(config).run(sockets=[listening])
-        return
-    wiring.hand_down(settings)
-    config = uvicorn.Config(_WORKER, factory=True, workers=workers, log_level="warning", access_log=False)
-    Multiprocess(config, sockets=[listening]).run()
+    # A store that cannot be opened is told here: a worker that fails over it would only be started again.
+    open_served(settings).close()
+    with TemporaryDirectory(prefix="weft-figures-") as figures:
+        wiring.hand_down(replace(settings, figures=figures))
+        config = uvicorn.Config(_WORKER, factory=True, workers=workers, log_level="warning", access_log=False)
+        Multiprocess(config, sockets=[listening]).run()
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -39,6 +60,8 @@ def _listening(host: str, port: int) -> socket.socket:
         listening = socket.socket(family, kind, socket.IPPROTO_TCP)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
+        # Who is told the address may call before a process answers, and waits for it.
+        listening.listen(_WAITING)
     except OSError as error:
         raise InvalidInput(
             f"{host}:{port} cannot be listened on ({error.strerror}). Choose another --host or --port."
@@ -57,7 +80,7 @@ def check_host(settings: wiring.ServeSettings, host: str) -> None:
 
 def app_of(settings: wiring.ServeSettings) -> FastAPI:
     """The app over the store that is meant, which must open now."""
-    served = Served(Serving(settings.store, settings.read_only), lambda: open_served(settings))
+    served = Served(Serving(settings.store, settings.read_only, settings.figures), lambda: open_served(settings))
     served.weft()
     return make_app(served)
 

@@ -1,0 +1,212 @@
+"""Secrets taken out of a text before anything is stored: keys, tokens, passwords, private keys.
+
+The formats of most providers are those of detect-secrets. Its own line scanner is slow (`bench/redaction.py`) and
+names what it found without saying where, so its patterns are run here and what each one matches is replaced.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Final
+
+from weft.model import Json, Node
+
+_NO_SECRETS: Final = frozenset({"Public IP (ipv4)"})
+"""What detect-secrets finds and a reader may know."""
+
+_PRIVATE_KEY: Final = re.compile(
+    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:[\s\\A-Za-z0-9+/=:,.-]*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|[\s\\A-Za-z0-9+/=]*)"
+    r"|PuTTY-User-Key-File-\d.*?(?:Private-MAC:[^\n]*|\Z)",
+    re.DOTALL,
+)
+
+_TOKENS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Anthropic key": (r"sk-ant-[\w-]{20,}",),
+    "OpenAI key": (r"sk-(?<!\wsk-)(?=[\w-]*\d)(?=[\w-]*[A-Z])[\w-]{32,}",),
+    # The pattern of detect-secrets leaves the signature.
+    "JSON Web Token": (r"eyJ[\w-]+\.eyJ[\w-]+\.[\w-]*",),
+    "GitHub token": (r"github_pat_\w{22,}",),
+    "Google key": (r"AIza[\w-]{35}", r"GOCSPX-[\w-]{28}", r"ya29\.[\w-]{20,}"),
+    "Hugging Face token": (r"hf_(?<!\whf_)[A-Za-z0-9]{30,}",),
+    "NPM token": (r"npm_[A-Za-z0-9]{36}\b",),
+    "Slack token": (r"xapp-\d-[\w-]{20,}", r"xox[a-z]-[\w-]{20,}"),
+    "Stripe key": (r"sk_test_\w{24,}", r"rk_test_\w{24,}", r"whsec_\w{24,}"),
+    "DigitalOcean token": (r"do[opr]_v1_[a-f0-9]{64}\b",),
+    "Shopify token": (r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}\b",),
+    "Databricks token": (r"dapi[a-f0-9]{32}\b",),
+    "Vault token": (r"hv[sbr]\.[\w-]{20,}",),
+    "age key": (r"AGE-SECRET-KEY-1[0-9A-Z]{58}\b",),
+}
+"""Formats that detect-secrets does not have (yet); letters in front make a pattern quick to search for."""
+
+_AUTHORIZATION: Final = re.compile(r"\b(?:bearer|basic)\s+([\w.~+/-]{16,}=*)", re.IGNORECASE)
+_NAMES: Final = r"api_?key|access_?key|auth_?key|private_?key|secret(?:_?key)?|passw(?:or)?d|passphrase|pwd|token"
+_UNQUOTED: Final = re.compile(rf"({_NAMES})[ \t]*[=:][ \t]*([^\s'\"`,;(){{}}<>\[\]$]{{6,}}+)(?!\()", re.IGNORECASE)
+_SECRET_NAME: Final = re.compile(rf"[\w.-]*(?:{_NAMES})", re.IGNORECASE)
+_KEYWORDS: Final = ("key", "pass", "pwd", "secret", "token", "contrase", "bearer", "basic ", "pw")
+_TEMPLATES: Final = frozenset("$%<{[*")
+_ASSIGNS: Final = "(?:=|:|:=|=>| +|::)"
+"""In all patterns that detect-secrets builds for `NAME = secret`: slow, and needed only where a name stands."""
+_LONGEST_LINE: Final = 2_000
+"""Characters of a line in which quoted values are looked for: the patterns for them backtrack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A text without its secrets, and the kind of each one that was replaced, in the order of the text."""
+
+    text: str
+    found: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Secret:
+    start: int
+    end: int
+    kind: str
+
+
+def redact(text: str) -> Redacted:
+    """The text with `[redacted: KIND]` in the place of every secret that was recognised."""
+    secrets = _apart(sorted(_secrets(text), key=lambda secret: (secret.start, -secret.end, secret.kind)))
+    if not secrets:
+        return Redacted(text)
+    parts: list[str] = []
+    place = 0
+    for secret in secrets:
+        parts += [text[place : secret.start], f"[redacted: {secret.kind}]"]
+        place = secret.end
+    return Redacted("".join([*parts, text[place:]]), tuple(secret.kind for secret in secrets))
+
+
+def redact_node(node: Node) -> tuple[Node, tuple[str, ...]]:
+    """The node without secrets in its title, summary, text and fields, and the kinds that were replaced."""
+    title, summary, text = redact(node.title), redact(node.summary), redact(node.text)
+    found = [*title.found, *summary.found, *text.found]
+    fields = {name: _redacted_value(value, name, found) for name, value in node.fields.items()}
+    if not found:
+        return node, ()
+    return replace(node, title=title.text, summary=summary.text, text=text.text, fields=fields), tuple(found)
+
+
+def _redacted_value(value: Json, name: str, found: list[str]) -> Json:
+    """A field's value without secrets, what was replaced being added to `found`."""
+    if isinstance(value, str):
+        if _SECRET_NAME.fullmatch(name) and _plausible(value, name):
+            found.append("secret")
+            return "[redacted: secret]"
+        told = redact(value)
+        found += told.found
+        return told.text
+    if isinstance(value, Mapping):
+        return {each: _redacted_value(part, each, found) for each, part in value.items()}
+    if isinstance(value, Sequence):
+        return [_redacted_value(part, name, found) for part in value]
+    return value
+
+
+def _secrets(text: str) -> Iterator[_Secret]:
+    for kind, pattern in _formats().anywhere:
+        for match in pattern.finditer(text):
+            yield _token(match, kind, 0)
+    place = 0
+    for line in text.splitlines(keepends=True):
+        lowered = line.lower()
+        if any(word in lowered for word in _KEYWORDS):
+            yield from _values(line, place)
+        place += len(line)
+
+
+def _apart(secrets: Sequence[_Secret]) -> list[_Secret]:
+    """The secrets in order, those that overlap joined under the name of the first."""
+    joined: list[_Secret] = []
+    for secret in secrets:
+        if joined and secret.start < joined[-1].end:
+            joined[-1] = replace(joined[-1], end=max(joined[-1].end, secret.end))
+        else:
+            joined.append(secret)
+    return joined
+
+
+def _token(match: re.Match[str], kind: str, place: int) -> _Secret:
+    """What a pattern matched; where its one group ends the match, as in `://user:(password)@`, the group."""
+    inner = match.re.groups == 1 and match.end() - match.end(1) <= 1
+    start, end = match.span(1) if inner else match.span()
+    found = match.string[start:end]
+    left = len(found) - len(found.lstrip(" \t\r\n=:\"'"))
+    right = len(found) - len(found.rstrip(" \t\r\n\"'"))
+    return _Secret(place + start + left, place + end - right, kind)
+
+
+def _values(line: str, place: int) -> Iterator[_Secret]:
+    """What a line, which begins at `place`, gives to something that is named like a secret."""
+    for kind, pattern in _formats().assigned:
+        for match in pattern.finditer(line):
+            yield _token(match, kind, place)
+    for match in _AUTHORIZATION.finditer(line):
+        if _mixed(match[1]):
+            yield _Secret(place + match.start(1), place + match.end(1), "authorization")
+    for match in _UNQUOTED.finditer(line):
+        if _plausible(match[2], match[1]):
+            yield _Secret(place + match.start(2), place + match.end(2), "secret")
+    if len(line) <= _LONGEST_LINE and any(quote in line for quote in "'\"`"):
+        yield from _quoted_values(line, place)
+
+
+def _quoted_values(line: str, place: int) -> Iterator[_Secret]:
+    patterns, dismissed = _keyword_patterns()
+    for pattern, group in patterns:
+        for match in pattern.finditer(line):
+            if _plausible(match[group], "QUOTED") and not dismissed(line):
+                yield _Secret(place + match.start(group), place + match.end(group), "secret")
+
+
+def _plausible(value: str, name: str) -> bool:
+    """Whether a value given to something named like a secret is one, not a word, a variable or a template."""
+    if len(value) < 6 or not value.isprintable() or any(character.isspace() for character in value):
+        return False
+    if value[0] in _TEMPLATES or not any(character.isalpha() for character in value) or "://" in value:
+        return False
+    return name.isupper() or any(character.isdigit() for character in value)
+
+
+def _mixed(value: str) -> bool:
+    return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+
+
+@dataclass(frozen=True, slots=True)
+class _Formats:
+    """The known formats by kind: those to look for anywhere, and those that name what they set."""
+
+    anywhere: tuple[tuple[str, re.Pattern[str]], ...]
+    assigned: tuple[tuple[str, re.Pattern[str]], ...]
+
+
+@cache
+def _formats() -> _Formats:
+    # Only those who store what people wrote pay for loading the detector.
+    from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
+    from detect_secrets.plugins.base import RegexBasedDetector
+
+    kinds: Mapping[str, Any] = get_mapping_from_secret_type_to_class()
+    known = [
+        (kind, pattern)
+        for kind, made in sorted(kinds.items())
+        if issubclass(made, RegexBasedDetector) and kind not in _NO_SECRETS
+        for pattern in made.denylist
+    ]
+    own = [(kind, re.compile(pattern)) for kind, patterns in _TOKENS.items() for pattern in patterns]
+    assigned = tuple(each for each in known if _ASSIGNS in each[1].pattern)
+    anywhere = (each for each in known if each not in assigned)
+    return _Formats((("private key", _PRIVATE_KEY), *own, *anywhere), assigned)
+
+
+@cache
+def _keyword_patterns() -> tuple[Sequence[tuple[re.Pattern[str], int]], Callable[[str], bool]]:
+    """The detector's patterns for quoted values, and its test for lines that only call or look something up."""
+    from detect_secrets.filters.heuristic import is_indirect_reference
+    from detect_secrets.plugins.keyword import QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP
+
+    return tuple(QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP.items()), is_indirect_reference

@@ -1,0 +1,51 @@
+"""`weft serve` as a program: several processes over one store."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from command_line import Cli
+
+from weft.client import WeftClient
+
+SOURCES = Path(__file__).parents[2] / "src"
+ASKED = 12
+
+
+@pytest.fixture
+def address(world: Path) -> Iterator[str]:
+    """Where two processes serve the example worlds."""
+    words = [sys.executable, "-m", "weft", "serve", "--port", "0", "--workers", "2"]
+    around = {**os.environ, "PYTHONPATH": str(SOURCES)}
+    with subprocess.Popen(words, cwd=world.parent, env=around, stderr=subprocess.PIPE, text=True) as serving:
+        assert serving.stderr is not None
+        told = next(found for line in serving.stderr if (found := re.search(r"http://\S+", line)))
+        yield told[0]
+        serving.terminate()
+
+
+def test_any_process_finds_what_another_wrote_and_tells_the_figures_of_all(address: str) -> None:
+    node = {"tenant_id": "support", "key": "zebra", "node_type": "faq", "title": "Zebra stable"}
+    with WeftClient(address) as client:
+        client.put_nodes([node])
+    for _ in range(ASKED):
+        # A connection stays with the process that took it, so each question comes over its own.
+        with WeftClient(address) as client:
+            assert client.context("zebra", ["support"]).entry_points[0].title == "Zebra stable"
+    told = httpx.get(f"{address}/metrics").text
+    line = 'weft_request_seconds_count{method="POST",route="/api/context"}'
+    assert f"{line} {float(ASKED)}" in told
+
+
+def test_a_store_that_cannot_be_opened_is_told_before_any_process_starts(cli: Cli, tmp_path: Path) -> None:
+    store = tmp_path / "broken"
+    store.mkdir()
+    (store / "weft.sqlite").write_bytes(b"no database at all, and long enough to be told from one" * 9)
+    done = cli("serve", "--store", store, "--port", "0", "--workers", "2")
+    assert done.code != 0
+    assert "weft.sqlite" in done.err
