@@ -1,26 +1,28 @@
 """The stories that sources tell: found in their chapters and scenes, stored as entities and ties, kept current."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import orjson
 import xxhash
 
+from weft.corrections import KEPT_UNDER, corrections_of
 from weft.model import FOUND_ENTITY, Alias, Edge, EdgeSet, Filter, Node, Origin, View
 from weft.ports import Changes, Snapshot, Store
-from weft.story import KINDS, Correction, Entity, Known, Passage, Prose, Story, tell
+from weft.relating import SETTINGS
+from weft.story import KINDS, Correction, Entity, Known, Passage, Prose, Story, noted_relations, tell
 
 PROSE_KINDS: Final = ("chapter", "scene")
 VERSION: Final = "1"
 """Changes whenever the same prose would be told differently."""
 _TOLD: Final = ":story"
 """The source under whose units the told stories are remembered: no source has this name."""
-_CORRECTIONS: Final = ":corrections"
 _UNIT: Final = ":story"
 _SUMMARY: Final = 320
 _QUOTED: Final = 240
+_MARKS: Final = re.compile(r"^#{1,6}[^\n]*$|\[\[[^\]|\n]*\||\[\[|\]\]|\]\([^)\n]*\)", re.MULTILINE)
 _NOT_WORD: Final = re.compile(r"\W+")
 
 
@@ -50,7 +52,7 @@ def changed_stories(store: Store, tenant: str, sources: Iterable[str]) -> Iterat
             if not texts and source not in told:
                 continue
             known = _notes(snapshot)
-        corrections = corrections_of(store, tenant)
+        corrections = tuple(corrections_of(store, tenant).values())
         stamp = _stamp(texts, known, corrections) if texts else ""
         if stamp != told.get(source):
             yield _retold(store, tenant, source, _Told(source, tenant, texts, known, corrections), stamp)
@@ -61,21 +63,14 @@ def tells_stories(store: Store, tenants: Iterable[str]) -> bool:
     return any(store.units(tenant, _TOLD) for tenant in tenants)
 
 
-# --- corrections -----------------------------------------------------------------------------------------
-
-
-def corrections_of(store: Store, tenant: str) -> tuple[Correction, ...]:
-    """What people corrected about a tenant's stories, in the order in which they did."""
-    stored = sorted(store.units(tenant, _CORRECTIONS).items())
-    made = (orjson.loads(stamp) for _, stamp in stored)
-    return tuple(Correction(each["action"], tuple(each["names"]), each["value"], each["chapter"]) for each in made)
-
-
-def add_correction(store: Store, tenant: str, correction: Correction) -> None:
-    """Keep a correction after those before it; it changes the story when that is told again."""
-    numbers = [int(name) for name in store.units(tenant, _CORRECTIONS)]
-    name = f"{max(numbers, default=0) + 1:06d}"
-    store.write(Changes(units=((tenant, _CORRECTIONS, name, orjson.dumps(correction).decode()),)))
+def hand_on(before: Store, after: Store, tenant: str) -> None:
+    """Give another store the settings from which the same prose makes the same story: corrections and wishes."""
+    kept = (
+        (tenant, source, name, stamp)
+        for source in (KEPT_UNDER, SETTINGS)
+        for name, stamp in before.units(tenant, source).items()
+    )
+    after.write(Changes(units=tuple(kept)))
 
 
 # --- what a story is told from -----------------------------------------------------------------------------
@@ -93,7 +88,7 @@ class _Told:
 
 
 def _prose_nodes(snapshot: Snapshot, source: str) -> list[Node]:
-    """The chapters and scenes of a source that have text, in narrative order; without a place in it they come last."""
+    """The chapters and scenes of a source that have text, in narrative order; those without a place come last."""
     nodes = _nodes(snapshot, Filter(kinds=PROSE_KINDS, sources=(source,)))
     placed = [node for node in nodes if node.text.strip()]
     return sorted(placed, key=lambda node: (node.sequence is None, node.sequence or 0, node.key))
@@ -112,7 +107,9 @@ def _nodes(snapshot: Snapshot, wanted: Filter) -> list[Node]:
 def _stamp(texts: Sequence[Node], known: Sequence[Node], corrections: Sequence[Correction]) -> str:
     """A digest of everything that a story is told from."""
     told = [VERSION, [(node.key, node.sequence, node.text) for node in texts], [_known(node) for node in known]]
-    digest = xxhash.xxh3_128_hexdigest(orjson.dumps([*told, [_relations(node) for node in known], corrections]))
+    digest = xxhash.xxh3_128_hexdigest(
+        orjson.dumps([*told, [noted_relations(node.fields) for node in known], corrections])
+    )
     return f"{digest} {len(texts)}"
 
 
@@ -124,17 +121,26 @@ def _known(node: Node) -> Known:
 
 
 def _retold(store: Store, tenant: str, source: str, told: _Told, stamp: str) -> Retold:
-    proses = [Prose(node.key, node.text, node.sequence or 0) for node in told.texts]
+    proses = [Prose(node.key, _read(node), node.sequence or 0) for node in told.texts]
     last = max((prose.sequence for prose in proses), default=0)
     corrections = [each for each in told.corrections if each.chapter <= last]
     story = tell(proses, [_known(node) for node in told.known], corrections) if proses else Story()
     keys = _keys(story, source)
-    nodes = tuple(_node(entity, key, told) for entity, key in zip(story.entities, keys, strict=True) if not entity.note)
+    nodes = tuple(
+        _node(entity, key, told) for entity, key in zip(story.entities, keys, strict=True) if not entity.note
+    )
     edges = (*_mentions(story, keys, told), *_ties(story, keys, told), *_noted_ties(told))
     unit = f"{tenant}/{_UNIT}"
     held = {(tenant, node.key) for node in nodes}
     gone = tuple(slot for slot in store.unit_keys(source, unit) if slot not in held)
     return Retold(source, tenant, unit, nodes, EdgeSet(f"story:{source}@{VERSION}", tenant, edges), gone, stamp)
+
+
+def _read(node: Node) -> str:
+    """The text as it is read aloud: marks, headings and targets of links are blank, and words stay in place."""
+    if node.language != "markdown":
+        return node.text
+    return _MARKS.sub(lambda match: " " * len(match.group()), node.text)
 
 
 def _keys(story: Story, source: str) -> list[str]:
@@ -180,7 +186,9 @@ def _origin(node: Node, place: Passage) -> Origin:
     if origin.first_line is None:
         return origin
     first = origin.first_line + node.text.count("\n", 0, place.start)
-    return Origin(origin.source, origin.file, first, first + node.text.count("\n", place.start, place.end), origin.url)
+    return Origin(
+        origin.source, origin.file, first, first + node.text.count("\n", place.start, place.end), origin.url
+    )
 
 
 def _shortened(text: str, most: int) -> str:
@@ -196,7 +204,9 @@ def _mentions(story: Story, keys: Sequence[str], told: _Told) -> Iterator[Edge]:
         for sighting in entity.mentions:
             counts[sighting.prose] = counts.get(sighting.prose, 0) + 1
             text = told.texts[sighting.prose].text
-            firsts.setdefault(sighting.prose, f"{' '.join(text[sighting.start : sighting.end].split())} @{sighting.start}")
+            firsts.setdefault(
+                sighting.prose, f"{' '.join(text[sighting.start : sighting.end].split())} @{sighting.start}"
+            )
         for prose, count in counts.items():
             weight = round(count / (count + 1), 6)
             source = told.texts[prose].key
@@ -214,51 +224,12 @@ def _quoted(node: Node, place: Passage) -> str:
     return f"{node.key}: {_shortened(node.text[place.start : place.end], _QUOTED)}"
 
 
-# --- what notes state --------------------------------------------------------------------------------------
-
-_STATED: Final[Mapping[str, tuple[str, bool]]] = {
-    **dict.fromkeys(("spouse", "wife", "husband", "married_to", "partner"), ("spouse", False)),
-    **dict.fromkeys(("children", "child", "son", "daughter", "sons", "daughters", "parent_of"), ("parent", False)),
-    **dict.fromkeys(("parents", "parent", "father", "mother", "child_of"), ("parent", True)),
-    **dict.fromkeys(("siblings", "sibling", "brother", "sister", "brothers", "sisters"), ("sibling", False)),
-    **dict.fromkeys(("friends", "friend", "allies", "ally"), ("friend", False)),
-    **dict.fromkeys(("enemies", "enemy", "rivals", "rival"), ("enemy", False)),
-    **dict.fromkeys(("member", "member_of", "faction", "factions", "house", "affiliation"), ("member", False)),
-    **dict.fromkeys(("members",), ("member", True)),
-    **dict.fromkeys(("rules", "ruler_of"), ("ruler", False)),
-    **dict.fromkeys(("ruler", "ruled_by"), ("ruler", True)),
-    **dict.fromkeys(("located_in", "location", "home", "lives_in", "residence"), ("located_in", False)),
-}
-"""Fields of notes that state a relation, and whether it leads from the named one to the note."""
-
-
-def _relations(node: Node) -> list[tuple[str, str]]:
-    """What a note's fields state: field and name, as written."""
-    found = []
-    for field in sorted(_STATED.keys() & node.fields.keys()):
-        value = node.fields[field]
-        values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-        found += [(field, name) for each in values if (name := _linked_name(each))]
-    return found
-
-
-def _linked_name(value: object) -> str:
-    """The name in `[[Folder/Name|label]]`, or the text itself; nested lists are how YAML reads bare wikilinks."""
-    while isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 1:
-        value = value[0]
-    if not isinstance(value, str):
-        return ""
-    inner = value.strip().removeprefix("[[").removesuffix("]]").split("|")[0].split("#")[0]
-    return inner.rsplit("/", 1)[-1].strip()
-
-
 def _noted_ties(told: _Told) -> Iterator[Edge]:
+    """The relations that the fields of notes state."""
     by_name = {name.casefold(): node.key for node in reversed(told.known) for name in _known(node).names}
     for node in told.known:
-        for field, name in _relations(node):
+        for field, kind, inward, name in noted_relations(node.fields):
             other = by_name.get(name.casefold())
-            if other is None or other == node.key:
-                continue
-            kind, inward = _STATED[field]
-            source, target = (other, node.key) if inward else (node.key, other)
-            yield Edge(source, target, kind, 1.0, 1.0, f"{node.key}: {field}: {name}", told.tenant)
+            if other is not None and other != node.key:
+                source, target = (other, node.key) if inward else (node.key, other)
+                yield Edge(source, target, kind, 1.0, 1.0, f"{node.key}: {field}: {name}", told.tenant)

@@ -43,7 +43,9 @@ ASSEMBLY = {
     "ingest",
     "relating",
     "relink",
+    "corrections",
     "stories",
+    "views",
     "writing",
 }
 EVALUATION = {"evaluation"}

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from weft.facades.knowledge import KnowledgeContext, KnowledgeRequest
     from weft.ingest import Progress, Report, Workshop
     from weft.ports import Source
+    from weft.views import Views
     from weft.writing import Written
 
 
@@ -58,6 +59,7 @@ class Weft:
         self._index = index
         self._embed = embed
         self.folders = tuple(folders)
+        self._views: Views | None = None
         self._profiles: dict[str, Profile] = {}
 
     @classmethod
@@ -300,10 +302,12 @@ class Weft:
             probe = Probe("search", match=match, limit=limit)
             return search(query, probe, filter, Fusion(), desk.snapshot, desk.index)
 
-    def show(self, name: str, *, tenants: Sequence[str] = (DEFAULT_TENANT,)) -> tuple[Node, ...]:
+    def show(
+        self, name: str, *, tenants: Sequence[str] = (DEFAULT_TENANT,), as_of: int | None = None
+    ) -> tuple[Node, ...]:
         """The nodes that a key, id, title or alias names."""
-        with self.store.snapshot(View(tuple(tenants))) as snapshot:
-            return tuple(row.node for row in self._named(snapshot, name))
+        with self.desk(View(tuple(tenants), as_of)) as desk:
+            return tuple(row.node for row in self._named(desk.snapshot, name))
 
     def related(
         self, name: str, *, tenants: Sequence[str] = (DEFAULT_TENANT,), limit: int = 100
@@ -370,8 +374,31 @@ class Weft:
     @contextmanager
     def desk(self, view: View) -> Iterator[Desk]:
         """One pinned reading of the store with its index and embedder."""
-        with self.store.snapshot(view) as snapshot:
-            yield Desk(snapshot, self._index, self._usable_embedder(snapshot))
+        with self._seen(view) as (store, index, seen), store.snapshot(seen) as snapshot:
+            yield Desk(snapshot, index, self._usable_embedder(snapshot))
+
+    @contextmanager
+    def _seen(self, view: View) -> Iterator[tuple[SqliteStore, EmbeddedIndex, View]]:
+        """What a view is read from: as of a point of a story, a store that is made of nothing later."""
+        views = self._story_views(view)
+        if views is None:
+            yield self.store, self._index, view
+            return
+        with views.at(view) as (store, index):
+            yield store, index, View(view.tenants)
+
+    def _story_views(self, view: View) -> "Views | None":
+        # Those who ask for everything do not pay for loading what makes views.
+        if view.as_of is None:
+            return None
+        from weft.stories import tells_stories
+
+        if self._views is None and tells_stories(self.store, view.tenants):
+            from weft.views import Views
+
+            count, _ = counter_for(DEFAULT_ENCODING)
+            self._views = Views(self.store, self.store.path / "derived" / "views", self._embed, count)
+        return self._views if self._views is not None and tells_stories(self.store, view.tenants) else None
 
     def _usable_embedder(self, snapshot: Snapshot) -> Embedder | None:
         made_by = snapshot.embedder()
@@ -393,6 +420,8 @@ class Weft:
     def close(self) -> None:
         """Let go of the store's files."""
         self.contexts.close()
+        if self._views is not None:
+            self._views.close()
         self._index.close()
         self.store.close()
 

@@ -8,9 +8,9 @@ from urllib.parse import unquote, urlsplit
 from weft.errors import InvalidInput, SourceError, nearest
 from weft.model import DEFAULT_TENANT
 from weft.ports import Source
-from weft.sources.files import FileSource, MakeFormat, Naming
+from weft.sources.files import NOTES, STORY, FileSource, MakeFormat, Naming
 from weft.sources.gone import Gone
-from weft.sources.manuscript import NOTES, STORY, Manuscript
+from weft.sources.manuscript import Manuscript
 from weft.sources.markdown import Markdown
 from weft.sources.records import Records
 from weft.sources.tana import Tana
@@ -26,7 +26,6 @@ FORMATS: Final[tuple[MakeFormat, ...]] = (
 )
 
 READINGS: Final = (STORY, NOTES)
-"""What files can be read as, whatever they look like."""
 
 _VERSION: Final = 1
 

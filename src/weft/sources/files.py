@@ -14,6 +14,10 @@ from weft.ports import Problem, Unit
 MAX_TEXT: Final = 5_000_000
 """Characters that one node's text may have."""
 
+STORY: Final = "story"
+NOTES: Final = "notes"
+"""What files can be read as, whatever they look like."""
+
 _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "venv"})
 _SNIFF: Final = 8192
 _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")

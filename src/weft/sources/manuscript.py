@@ -1,6 +1,9 @@
 """Books as files: plain text, EPUB and Word, in chapters and scenes; a text that is no story stays one note."""
 
+import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -8,11 +11,8 @@ from weft.errors import SourceError
 from weft.model import Edge, Node, Origin
 from weft.ports import Problem, Unit
 from weft.sources.ebooks import ebook_text
-from weft.sources.files import MAX_TEXT, File, Naming, clean, decode, read_bytes, stamp_of
+from weft.sources.files import MAX_TEXT, NOTES, STORY, File, Naming, clean, decode, read_bytes, stamp_of
 from weft.text.chapters import Chapter, chapters, has_chapters, is_told, number_in, scenes
-
-STORY: Final = "story"
-NOTES: Final = "notes"
 
 _MOST_BYTES: Final = 64_000_000
 _EBOOKS: Final = frozenset({".epub", ".docx"})
@@ -78,7 +78,8 @@ class Manuscript:
         if not text.strip():
             return ()
         stem = PurePosixPath(file.name).stem
-        return (self._node(f"{self.naming.source}:{file.name}", "note", stem, file, text, (0, len(text))),)
+        here = _Piece(_Page(file, text), 0, len(text))
+        return (self._node(f"{self.naming.source}:{file.name}", "note", stem, here),)
 
     def _chapters(self, file: File, text: str) -> tuple[Chapter, ...]:
         """The chapters of a file, numbered after those of the files before it."""
@@ -97,38 +98,65 @@ class Manuscript:
         number = number_in(name)
         low = len(text) - len(text.lstrip())
         end = len(text.rstrip())
-        return (Chapter(number if number is not None and number > before else before + 1, name, low, end),) * (end > low)
+        return (Chapter(number if number is not None and number > before else before + 1, name, low, end),) * (
+            end > low
+        )
 
     def _story(self, file: File, text: str) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
         nodes: list[Node] = []
         edges: list[Edge] = []
+        page = _Page(file, text)
         for place, chapter in enumerate(self._chapters(file, text), start=1):
             key = f"{self.naming.source}:{file.name}#{place:03d}"
             spans = scenes(text, chapter.start, chapter.end)
-            whole = (chapter.start, chapter.end) if len(spans) < 2 else (chapter.start, chapter.start)
-            nodes.append(self._node(key, "chapter", chapter.title, file, text, whole, chapter.number))
+            end = chapter.end if len(spans) < 2 else chapter.start
+            whole = _Piece(page, chapter.start, end, chapter.number)
+            nodes.append(self._node(key, "chapter", chapter.title, whole))
             for number, span in enumerate(spans if len(spans) > 1 else (), start=1):
-                title = f"{chapter.title} ({number})"
                 scene = f"{key}.{number:02d}"
-                nodes.append(self._node(scene, "scene", title, file, text, span, chapter.number))
+                title = f"Ch. {chapter.number}, scene {number}"
+                nodes.append(self._node(scene, "scene", title, _Piece(page, *span, chapter.number)))
                 edges.append(Edge(key, scene, "contains", tenant=self.naming.tenant))
         return tuple(nodes), tuple(edges)
 
-    def _node(
-        self, key: str, kind: str, title: str, file: File, text: str, span: tuple[int, int], number: int | None = None
-    ) -> Node:
-        start, end = span
-        first = text.count("\n", 0, start) + 1
-        lines = (first, first + text.count("\n", start, end)) if _has_lines(file) else (None, None)
+    def _node(self, key: str, kind: str, title: str, piece: "_Piece") -> Node:
         return Node(
             key=key,
             kind=kind,
             tenant=self.naming.tenant,
             title=title,
-            text=text[start:end],
-            origin=Origin(self.naming.source, file.name, *lines),
-            sequence=number,
+            text=piece.page.text[piece.start : piece.end],
+            origin=Origin(self.naming.source, piece.page.file.name, *piece.lines()),
+            sequence=piece.number,
         )
+
+
+class _Page:
+    """The text of a file with the places where its lines end."""
+
+    def __init__(self, file: File, text: str) -> None:
+        self.file, self.text = file, text
+        self._ends = [match.start() for match in re.finditer("\n", text)]
+
+    def line(self, place: int) -> int:
+        """The line on which a place stands, counted from 1."""
+        return bisect_left(self._ends, place) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A stretch of a file's text, and the number of its chapter."""
+
+    page: _Page
+    start: int
+    end: int
+    number: int | None = None
+
+    def lines(self) -> tuple[int | None, int | None]:
+        """The first and last line of the piece; the pages of an e-book have none."""
+        if not _has_lines(self.page.file):
+            return None, None
+        return self.page.line(self.start), self.page.line(self.end)
 
 
 def _has_lines(file: File) -> bool:

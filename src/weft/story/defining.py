@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Final
 
 from weft.story.model import Passage, Prose, Sighting
@@ -39,7 +39,7 @@ def define(mentions: Sequence[Sighting], proses: Sequence[Prose], spans: Spans) 
 def sentence_spans(proses: Sequence[Prose]) -> Spans:
     """A look-up of the sentences of each prose, found when first wanted."""
 
-    @lru_cache(maxsize=None)
+    @cache
     def spans(number: int) -> Sequence[tuple[int, int]]:
         return sentences(proses[number].text)
 

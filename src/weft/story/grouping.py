@@ -1,7 +1,7 @@
 """Forms into entities: people, places and the rest, with what notes and corrections say about them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from weft.story.kinds import is_place, kind_of, named_kind
 from weft.story.merging import merge, parted
@@ -39,7 +39,9 @@ def group(
     people = merge({form: tally for form, tally in counted.items() if form not in apart})
     owned, free = _owned(people, listed, counted)
     groups = [_noted(note, owned.get(note.key, ()), counted) for note in known]
-    groups += [_found(forms, counted) for forms in (*free, *_places(apart, counted)) if not _is_plural(forms, counted)]
+    groups += [
+        _found(forms, counted) for forms in (*free, *_places(apart, counted)) if not _is_plural(forms, counted)
+    ]
     return [each for each in corrected(groups, corrections, counted) if each.kind]
 
 

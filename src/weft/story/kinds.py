@@ -4,11 +4,13 @@ from typing import Final
 
 from weft.story.model import Form
 from weft.story.tally import Tally
-from weft.story.vocabulary import EVENT_NOUNS, FACTION_NOUNS, OBJECT_NOUNS, PLACE_NOUNS
+from weft.story.vocabulary import EVENT_NOUNS, FACTION_NOUNS, GIVEN_NAMES, OBJECT_NOUNS, PLACE_NOUNS
 
 _PLACE_SHARE: Final = 0.3
 _AWAY_WEIGHT: Final = 0.6
 _DOUBT: Final = 2.0
+_GUESSED: Final = 0.35
+"""How sure a name is somebody's when nothing but its capitals says so."""
 
 
 def named_kind(form: Form) -> str:
@@ -49,13 +51,15 @@ def kind_of(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
         return told, _confidence(tally.count, 0.8)
     if is_place(tally):
         return "location", _confidence(tally.inside + tally.away, 0.7)
-    person = 2 * tally.speaks + 2 * tally.titled + tally.owns + (tally.he + tally.she) / 2
-    if tally.titled or tally.speaks or person >= max(1.0, 0.1 * tally.count):
+    given = any(names[0].lower() in GIVEN_NAMES for _, names in forms)
+    person = 2 * tally.speaks + 2 * tally.titled + tally.owns + (tally.he + tally.she) / 2 + 2 * given
+    if tally.titled or tally.speaks or given or person >= max(1.0, 0.1 * tally.count):
         return "character", _confidence(person, 0.6 if tally.count > 1 else 0.4)
     if tally.inside:
         return "location", _confidence(tally.inside, 0.3)
+    bare = tally.count > 1 and not tally.article and not tally.everyday
     full = any(len(names) > 1 for _, names in forms)
-    return ("character", 0.35) if full else ("", 0.0)
+    return ("character", _GUESSED) if full or bare else ("", 0.0)
 
 
 def _confidence(evidence: float, least: float) -> float:

@@ -27,7 +27,7 @@ _TOLD_APART: Final = 0.2
 _DOMINANT: Final = 3
 _RARELY: Final = 0.05
 _OFTEN: Final = 5
-"""A title that is used less often, and in a smaller share, of somebody says nothing: even Emma is an aunt now and then."""
+"""A title used less often, and in a smaller share, says nothing: even Emma is an aunt now and then."""
 _LADIES: Final = frozenset({"miss", "mrs", "lady"})
 """A woman goes by one of these at a time."""
 _SHARED: Final = frozenset({"mr", "miss", "ms", "master"})
@@ -161,7 +161,9 @@ class _Cast:
         return True
 
     def _given_gender(self, given: str) -> str:
-        return GIVEN_NAMES.get(given) or gender_of([form for form in self.counted if form[1][0].lower() == given and not form[0]], self.counted)
+        return GIVEN_NAMES.get(given) or gender_of(
+            [form for form in self.counted if form[1][0].lower() == given and not form[0]], self.counted
+        )
 
     def _may_be(self, figure: Figure, form: Form) -> bool:
         """Whether a full name may be another way to write this person's; young Tom is not Sir Thomas."""
@@ -240,7 +242,7 @@ class _Cast:
         return not clash and not told_apart and self._agree(figure, form)
 
     def _of_rank(self, figures: Sequence[Figure], form: Form) -> list[Figure]:
-        """Those who hold a rank, else the only one who may: Lord Stark is the Stark whom others call Lord Eddard."""
+        """Those who hold a rank, else the only one who may: Lord Stark is he whom others call Lord Eddard."""
         title, names = form
         holders = [figure for figure in figures if self._styled(figure, title)]
         if holders:
@@ -284,7 +286,7 @@ class _Cast:
         plain = names[0].lower()
         holders = [figure for figure in self.figures if plain in self._titles(figure) or figure.given == plain]
         ranked = sorted(holders, key=lambda figure: (-self._titled(figure, plain), figure.forms[0]))
-        if not ranked or (len(ranked) > 1 and not self._dominates(*ranked[:2], plain)):
+        if not ranked or (len(ranked) > 1 and not self._dominates(ranked[0], ranked[1], plain)):
             return False
         return self._agree(ranked[0], form) and self._found(form, ranked[0])
 

@@ -90,7 +90,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """A relation between two entities, by their places in the story's list, with the passage that shows it best."""
+    """A relation between two entities, by their places in the story's list, with the passages that show it."""
 
     source: int
     target: int

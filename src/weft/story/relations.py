@@ -1,12 +1,13 @@
 """How entities are tied: who shares scenes, who talks to whom, and what sentences state outright."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 from weft.story.model import Entity, Passage, Prose, Sighting, Tie
-from weft.story.vocabulary import KIN, SPEECH
+from weft.story.statements import SYMMETRIC, stated
+from weft.story.vocabulary import SPEECH
 
 _NEAR: Final = 3
 """Sentences between two names within which they count as together."""
@@ -16,44 +17,7 @@ _TURN: Final = 700
 """Characters between two speeches of one conversation."""
 _BETWEEN: Final = 60
 _MOST_EVIDENCE: Final = 3
-_QUOTES: Final = frozenset("\"“”«»„")
-
-_KIN_OF: Final = {word: relation for relation, words in KIN.items() for word in words}
-_KIN_WORD: Final = "|".join(sorted(_KIN_OF, key=lambda word: (-len(word), word)))
-_OWN_KIN: Final = re.compile(rf"(?:['’]s?|,? and (?:his|her)) (?:[\w-]+ ){{0,2}}?({_KIN_WORD}),? ?")
-_KIN_TO: Final = re.compile(rf",? (?:(?:was|is|the|a|an|his|her|only|\w+est|\w+er) ){{0,3}}({_KIN_WORD}) (?:of|to) (?:the )?")
-_RULER: Final = (
-    "king|queen|lord|lady|ruler|duke|duchess|prince|princess|emperor|empress|governor|mayor|warden|master|mistress|chief"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Pattern:
-    """What may stand between two names of certain kinds, and the relation it states."""
-
-    between: re.Pattern[str]
-    type: str
-    target_kinds: tuple[str, ...]
-    confidence: float
-    source_kinds: tuple[str, ...] = ("character",)
-
-
-_PEOPLE: Final = ("character",)
-_THINGS: Final = ("location", "faction", "object", "event")
-_PATTERNS: Final = (
-    _Pattern(re.compile(r" (?:had |was |is |has )?(?:married|wedded|wed|marries) (?:to )?"), "spouse", _PEOPLE, 0.8),
-    _Pattern(re.compile(r" (?:had )?(?:hated|hates|despised|betrayed|fought|defeated|murdered|killed) "), "enemy", _PEOPLE, 0.6),
-    _Pattern(re.compile(r" (?:had )?(?:befriended|befriends) "), "friend", _PEOPLE, 0.7),
-    _Pattern(
-        re.compile(r"(?:,? (?:a |the )?(?:member|leader|soldier|captain|knight)? ?of| (?:had )?(?:joined|led|leads|served(?: in)?|belonged to)) (?:the )?"),
-        "member", ("faction",), 0.8,
-    ),
-    _Pattern(re.compile(rf",? (?:(?:was|is|the|as) ){{0,2}}(?:{_RULER}) of (?:the )?"), "ruler", ("location", "faction"), 0.85),
-    _Pattern(re.compile(r" (?:ruled|rules|governed|governs|reigned over) (?:over )?(?:the )?"), "ruler", ("location", "faction"), 0.85),
-    _Pattern(re.compile(r" (?:lived|lives|dwelt|dwells|resided|resides|settled|was born) (?:in|at|near) (?:the )?"), "located_in", ("location",), 0.8),
-    _Pattern(re.compile(r" of (?:the )?"), "located_in", ("location",), 0.5),
-    _Pattern(re.compile(r",? (?:(?:stood|stands|lies|lay|is|was) )?(?:in|at|near|on) (?:the )?"), "located_in", ("location",), 0.7, _THINGS),
-)  # fmt: skip
+_QUOTES: Final = frozenset('"“”«»„')
 
 
 @dataclass(slots=True)
@@ -86,13 +50,14 @@ def relate(proses: Sequence[Prose], entities: Sequence[Entity]) -> tuple[Tie, ..
         for sighting in entity.mentions:
             by_prose.setdefault(sighting.prose, []).append((sighting, number))
     together: dict[tuple[int, int], _Found] = {}
-    stated: dict[tuple[str, int, int], _Found] = {}
+    told: dict[tuple[str, int, int], _Found] = {}
     for place in sorted(by_prose):
         mentions = sorted(by_prose[place], key=lambda mention: (mention[0].start, -mention[0].end, mention[1]))
         _share(mentions, together)
-        _talk(proses[place].text, mentions, stated)
-        _state(proses[place].text, mentions, entities, stated)
-    ties = [*_shared(together), *(_tie(*key, found) for key, found in stated.items())]
+        people = [mention for mention in mentions if entities[mention[1]].kind == "character"]
+        _talk(proses[place].text, people, told)
+        _state(proses[place].text, mentions, entities, told)
+    ties = [*_shared(together), *(_tie(*key, found) for key, found in told.items())]
     return tuple(sorted(ties, key=lambda tie: (tie.type, tie.source, tie.target)))
 
 
@@ -137,7 +102,7 @@ def _shared(together: dict[tuple[int, int], _Found]) -> Iterator[Tie]:
 # --- talking ---------------------------------------------------------------------------------------------
 
 
-def _talk(text: str, mentions: Sequence[Mention], stated: dict[tuple[str, int, int], _Found]) -> None:
+def _talk(text: str, mentions: Sequence[Mention], told: dict[tuple[str, int, int], _Found]) -> None:
     """Two who speak one after the other speak with each other."""
     last: Mention | None = None
     for sighting, entity in mentions:
@@ -145,7 +110,7 @@ def _talk(text: str, mentions: Sequence[Mention], stated: dict[tuple[str, int, i
             continue
         if last is not None and last[1] != entity and sighting.start - last[0].end <= _TURN:
             pair = sorted((last[1], entity))
-            found = stated.setdefault(("speaks_with", pair[0], pair[1]), _Found())
+            found = told.setdefault(("speaks_with", pair[0], pair[1]), _Found())
             found.add(0.5, 0.8, Passage(sighting.prose, last[0].start, sighting.end))
         last = (sighting, entity)
 
@@ -162,46 +127,16 @@ def _speaks(text: str, sighting: Sighting) -> bool:
 
 
 def _state(
-    text: str, mentions: Sequence[Mention], entities: Sequence[Entity], stated: dict[tuple[str, int, int], _Found]
+    text: str, mentions: Sequence[Mention], entities: Sequence[Entity], found: dict[tuple[str, int, int], _Found]
 ) -> None:
     """What the words between two neighbouring names say about them."""
-    for (left, source), (right, target) in zip(mentions, mentions[1:], strict=False):
-        if source == target or not 0 <= right.start - left.end <= _BETWEEN or left.sentence != right.sentence:
+    for (left, first), (right, second) in pairwise(mentions):
+        if first == second or not 0 <= right.start - left.end <= _BETWEEN or left.sentence != right.sentence:
             continue
-        between = " ".join(text[left.end : right.start].lower().split(" ")).replace("\n", " ")
-        for kind, one, other, confidence in _said(left, between, (source, target), entities):
-            found = stated.setdefault((kind, one, other), _Found())
-            found.add(1.0, confidence, Passage(left.prose, left.start, right.end))
-
-
-def _said(
-    left: Sighting, between: str, pair: tuple[int, int], entities: Sequence[Entity]
-) -> Iterator[tuple[str, int, int, float]]:
-    source, target = pair
-    kinds = entities[source].kind, entities[target].kind
-    if kinds == ("character", "character"):
-        yield from _kin(left, between, source, target)
-    for pattern in _PATTERNS:
-        if kinds[0] in pattern.source_kinds and kinds[1] in pattern.target_kinds and pattern.between.fullmatch(between):
-            one, other = sorted(pair) if pattern.type in ("spouse", "friend", "enemy") else pair
-            yield pattern.type, one, other, pattern.confidence
-            return
-
-
-def _kin(left: Sighting, between: str, source: int, target: int) -> Iterator[tuple[str, int, int, float]]:
-    one, other = sorted((source, target))
-    if left.end - left.start == len(left.title):
-        # The first of `Mr. and Mrs. Bennet`, whose name stands with the second.
-        yield "spouse", one, other, 0.9
-    if match := _OWN_KIN.fullmatch(between):
-        relation, elder, younger = _KIN_OF[match.group(1)], target, source
-    elif match := _KIN_TO.fullmatch(between):
-        relation, elder, younger = _KIN_OF[match.group(1)], source, target
-    else:
-        return
-    if relation == "parent":
-        yield "parent", elder, younger, 0.9
-    elif relation == "child":
-        yield "parent", younger, elder, 0.9
-    else:
-        yield relation, one, other, 0.9
+        between = text[left.end : right.start].lower().replace("\n", " ")
+        for each in stated(left, between, (entities[first].kind, entities[second].kind)):
+            source, target = (first, second) if each.forward else (second, first)
+            if each.type in SYMMETRIC:
+                source, target = sorted((first, second))
+            passage = Passage(left.prose, left.start, right.end)
+            found.setdefault((each.type, source, target), _Found()).add(1.0, each.confidence, passage)

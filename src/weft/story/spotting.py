@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from weft.story.model import Prose, Sighting
-from weft.story.vocabulary import CALENDAR, JOINING, NEVER, PARTICLES, SPEECH, TITLES
+from weft.story.vocabulary import ASKED, CALENDAR, JOINING, NEVER, PARTICLES, SPEECH, TITLES
 from weft.story.words import Word, words_of
 from weft.text.terms import STOP_WORDS
 
@@ -60,7 +60,7 @@ class Usage:
 
     def is_name(self, plain: str) -> bool:
         """Whether the book as a whole writes the word as a name."""
-        if plain in NEVER or (plain in STOP_WORDS and plain not in _NAMES_TOO):
+        if len(plain) == 1 or plain in NEVER or (plain in STOP_WORDS and plain not in _NAMES_TOO):
             return False
         middle, lower = self.middle[plain], self.lower[plain]
         witnesses = self.speaks[plain] + self.titled[plain]
@@ -72,7 +72,7 @@ class Usage:
 
     def is_common(self, plain: str) -> bool:
         """Whether a name is also an everyday word here, so that at the head of a sentence it proves nothing."""
-        return self.lower[plain] > self.middle[plain]
+        return plain in _NAMES_TOO or self.lower[plain] > self.middle[plain]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +145,8 @@ class _Reader:
             return not self.usage.is_common(word.plain) and self.usage.middle[word.plain] > 1
         if not word.opens or not self.usage.is_common(word.plain):
             return True
-        after = self.words[place + 1] if place + 1 < len(self.words) else None
-        return word.owns or (after is not None and after.plain in SPEECH)
+        after = self.words[place + 1].plain if place + 1 < len(self.words) else ""
+        return word.owns or after in SPEECH or (word.plain in _NAMES_TOO and after not in ASKED)
 
     def _is_title(self, place: int) -> bool:
         return place < len(self.words) and self.words[place].capital and self.words[place].plain in TITLES

@@ -1,6 +1,6 @@
 """What the whole book says about each form of a name: how often it speaks, owns, is gone to, is a he or a she."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -25,6 +25,8 @@ class Tally:
     article: int = 0
     owns: int = 0
     titled: int = 0
+    everyday: bool = False
+    """Whether the book also writes it in lower case."""
     sentences: set[tuple[int, int]] = field(default_factory=set)
 
     def add(self, sighting: Sighting) -> None:
@@ -57,11 +59,13 @@ class Tally:
         return ""
 
 
-def tallies(sightings: Iterable[Sighting]) -> dict[Form, Tally]:
-    """The counts of every form."""
+def tallies(sightings: Iterable[Sighting], lower: Mapping[str, int]) -> dict[Form, Tally]:
+    """The counts of every form; `lower` says how often each word is written in lower case."""
     found: dict[Form, Tally] = {}
     for sighting in sightings:
         found.setdefault(sighting.form, Tally()).add(sighting)
+    for (_, names), tally in found.items():
+        tally.everyday = all(lower.get(name.lower()) for name in names)
     return found
 
 
@@ -80,6 +84,7 @@ def summed(forms: Iterable[Form], counted: dict[Form, Tally]) -> Tally:
         total.article += each.article
         total.owns += each.owns
         total.titled += each.titled
+        total.everyday |= each.everyday
         total.sentences |= each.sentences
     return total
 

@@ -16,22 +16,25 @@ from weft.text.scripts import UNSPACED
 
 Definer = Callable[[Sequence[Sighting]], Passage]
 
-_SURE_ENOUGH: Final = 0.3
+_SURE: Final = 0.3
+_SURER: Final = 0.4
+"""How sure an entity must be that is mentioned twice, or only once."""
 _UNSPACED: Final = re.compile(f"[{UNSPACED}]")
 
 
-def tell(
-    proses: Sequence[Prose], known: Sequence[Known] = (), corrections: Sequence[Correction] = ()
-) -> Story:
+def tell(proses: Sequence[Prose], known: Sequence[Known] = (), corrections: Sequence[Correction] = ()) -> Story:
     """The story that the prose tells, with the entities that notes describe and as people corrected it."""
-    sightings = _with_noted(spot(proses).sightings, list(_noted(proses, known)))
-    counted = tallies(sightings)
+    spotted = spot(proses)
+    sightings = _with_noted(spotted.sightings, list(_noted(proses, known)))
+    counted = tallies(sightings, spotted.usage.lower)
     by_form: dict[Form, list[Sighting]] = {}
     for sighting in sightings:
         by_form.setdefault(sighting.form, []).append(sighting)
     groups = [each for each in group(counted, known, corrections) if _counts(each, counted)]
     spans = sentence_spans(proses)
-    entities = [_entity(each, counted, by_form, define_with=lambda found: define(found, proses, spans)) for each in groups]
+    entities = [
+        _entity(each, counted, by_form, define_with=lambda found: define(found, proses, spans)) for each in groups
+    ]
     entities.sort(key=lambda entity: (-len(entity.mentions), entity.name, entity.note))
     return Story(tuple(entities), relate(proses, entities))
 
@@ -56,7 +59,7 @@ def _bounded(name: str) -> str:
 
 
 def _with_noted(spotted: Sequence[Sighting], noted: Sequence[Sighting]) -> list[Sighting]:
-    """All sightings in order of reading; of two that overlap the longer one stays, and a spotted one among equals."""
+    """All sightings in order of reading; of two that overlap the longer stays, a spotted one among equals."""
     ranked = [*((sighting, 0) for sighting in spotted), *((sighting, 1) for sighting in noted)]
     ranked.sort(key=lambda each: (each[0].prose, each[0].start, -each[0].end, each[1]))
     kept: list[Sighting] = []
@@ -82,7 +85,9 @@ def _counts(each: Group, counted: Mapping[Form, Tally]) -> bool:
     """Whether there is enough of an entity: seen at all if a note has it, else twice or by more than one word."""
     seen = sum(counted[form].count for form in each.forms)
     told = any(title or len(names) > 1 or counted[title, names].speaks for title, names in each.forms)
-    return seen > 0 and (bool(each.note) or each.confidence >= _SURE_ENOUGH and (seen > 1 or told))
+    if each.note or seen == 0:
+        return seen > 0
+    return (seen > 1 and each.confidence >= _SURE) or (told and each.confidence > _SURER)
 
 
 def _entity(

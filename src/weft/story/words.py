@@ -9,7 +9,7 @@ from weft.story.vocabulary import ABBREVIATED
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 _OPENS: Final = re.compile(r"[.!?…:\"“”«»‹›„()\[\]*#>\n]|(?:^|\s)['‘’]|['‘]$|[—―]\s*[\"“‘']?$")
 _ADDRESS: Final = re.compile(r"-(?:san|sama|kun|chan|sensei|dono)$")
-_POSSESSIVE: Final = re.compile(r"['’][sS]?$")
+_ENDING: Final = re.compile(r"['’](?:s|S|ll|d|ve|re)?$")
 
 
 class Word(NamedTuple):
@@ -27,8 +27,10 @@ class Word(NamedTuple):
 
     @property
     def capital(self) -> bool:
-        """Whether it begins with a capital and is not shouted."""
-        return self.text[0].isupper() and (len(self.text) == 1 or not self.text.isupper())
+        """Whether it begins with a capital, perhaps after a particle (d'Artagnan), and is not shouted."""
+        if self.text[0].isupper():
+            return len(self.text) == 1 or not self.text.isupper()
+        return self.text[1:2] in ("'", "’") and self.text[2:3].isupper()
 
     @property
     def shouted(self) -> bool:
@@ -41,13 +43,18 @@ def words_of(text: str) -> Iterator[Word]:
     last, before = 0, ""
     for match in _WORD.finditer(text):
         written, start = match.group(), match.start()
-        owned = _POSSESSIVE.search(written)
-        bare = _ADDRESS.sub("", written[: owned.start()] if owned else written)
-        owns = owned is not None or text[match.end() : match.end() + 1] in ("'", "’") and bare.endswith("s")
+        ending = _ENDING.search(written)
+        bare = _ADDRESS.sub("", written[: ending.start()] if ending else written)
+        owns = _owns(ending.group() if ending else "", bare, text[match.end() : match.end() + 1])
         opens, joined = _standing(text[last:start], before, last == 0)
         plain = bare.lower()
         yield Word(bare, plain, start, start + len(bare), opens, joined, owns)
         last, before = match.end(), plain
+
+
+def _owns(ending: str, bare: str, after: str) -> bool:
+    """Whether a word is a possessive: Orla's, James'."""
+    return ending[1:].lower() == "s" or (after in ("'", "’") and bare.endswith("s"))
 
 
 def _standing(gap: str, before: str, first: bool) -> tuple[bool, bool]:

@@ -22,16 +22,21 @@ _LISTED: Final = 3
 """So many headings in a row with nothing between them are a table of contents."""
 _LONGEST: Final = 90
 
-_UNITS: Final = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-    " eighteen nineteen twenty"
-).split()
-_ORDINALS: Final = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth"
-    " fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-).split()
-_TENS: Final = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
-_WORDED: Final = {word: number for row in (_UNITS, _ORDINALS) for number, word in enumerate(row, start=1)} | _TENS
+_COUNTED: Final = """
+    one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen twenty
+"""
+_ORDERED: Final = """
+    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
+    fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
+"""
+_TENS: Final = {
+    word: 10 * number
+    for number, word in enumerate(("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty"), start=2)
+}
+_WORDED: Final = {
+    word: number for row in (_COUNTED, _ORDERED) for number, word in enumerate(row.split(), start=1)
+} | _TENS
 _ROMAN: Final = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 _NUMBER: Final = r"(?:\d{1,4}|[ivxlc]{1,9}|(?:the\s+)?[a-z]+(?:-[a-z]+)?)"
 
@@ -48,7 +53,9 @@ _DIVISION: Final = re.compile(rf"(?:book|part|volume|vol\.)\s+({_NUMBER})\b\s*[.
 _ALONE: Final = re.compile(r"(\d{1,3}|[IVXLC]{1,8})\.?")
 _NUMBERED: Final = re.compile(r"(\d{1,3}|[IVXLC]{1,8})[.:)]\s+(\S.{0,70})")
 _MARKED: Final = re.compile(r"#{1,3}\s+(\S.*)")
-_SPOKEN: Final = re.compile(r"[,.!?—-][\"”’'»]+\s+(?:\w+\s+){0,2}(?:said|asked|cried|replied|answered|whispered|shouted)\b")
+_SPOKEN: Final = re.compile(
+    r"[,.!?—-][\"”’'»]+\s+(?:\w+\s+){0,2}(?:said|asked|cried|replied|answered|whispered|shouted)\b"
+)
 _FEW_SPEECHES: Final = 3
 _LONG: Final = 25_000
 _SPEECH_EVERY: Final = 4_000
@@ -206,7 +213,9 @@ def _matched(pattern: re.Pattern[str], text: str, line: Span) -> _Heading:
     written = text[line[0] : line[1]]
     match = pattern.fullmatch(written)
     first = match.group(1) if match else written
-    return _Heading(line[0], line[1], _title(written.lstrip("# ")), _value(first) if pattern is not _MARKED else None)
+    return _Heading(
+        line[0], line[1], _title(written.lstrip("# ")), _value(first) if pattern is not _MARKED else None
+    )
 
 
 def _title(written: str) -> str:

@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "remove": "indexing",
     "serve": "service",
     "keys": "keys",
+    "entities": "entities",
     "share": "service",
     "link": "service",
     "mcp": "serving",
@@ -31,7 +32,7 @@ COMMANDS: Final = {
     "version": "version",
 }
 """The module of each command; those that hold a group of commands have `make_app` instead of a function."""
-_GROUPS: Final = ("profile", "lens", "keys")
+_GROUPS: Final = ("profile", "lens", "keys", "entities")
 _NAMED: Final = {"eval": "evaluate"}
 """Functions that cannot be called like their command."""
 

@@ -24,11 +24,10 @@ def index(
         str | None,
         typer.Option("--source", metavar="NAME", help="Name of the source. Default: the folder's or file's name."),
     ] = None,
+    *,
     reading: Annotated[
         str,
-        typer.Option(
-            "--as", metavar="KIND", help="Read the files as a story or as notes. Default: as they look."
-        ),
+        typer.Option("--as", metavar="KIND", help="Read the files as a story or as notes. Default: as they look."),
     ] = "",
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
