@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from weft.differing import tell_apart
 from weft.model import Candidate, Json, Node
 from weft.profile import Dedupe
 from weft.sketch import likely_pairs, similarity, sketch
@@ -39,8 +40,9 @@ def _repeats(members: Sequence[tuple[int, Entry]], rule: Dedupe) -> dict[int, st
         first, second = rest[earlier], rest[later]
         if first[0] in repeated or second[0] in repeated:
             continue
-        alike = similarity(_said(first[1].node), _said(second[1].node))
-        if alike >= rule.similarity:
+        said, again = _said(first[1].node), _said(second[1].node)
+        alike = similarity(said, again)
+        if alike >= rule.similarity and not tell_apart(said, again):
             repeated[second[0]] = f"repeats {first[1].node.key} ({alike:.0%} alike)"
     return repeated
 

@@ -12,7 +12,7 @@ from weft.model import Candidate, Filter
 from weft.ports import Embedder, Index, NodeRow, PassageRow, Proposals, Snapshot, TermStatistics
 from weft.profile import Fusion, Probe
 from weft.terms import gains, inverse_frequency, term_hash
-from weft.text import analyze
+from weft.text import analyze, below_title
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -325,4 +325,42 @@ def _related(candidate: Candidate, pool: _Pool) -> Candidate:
         return candidate
     return told(
         candidate, {**candidate.parts, **pool.signals(node)}, spans=pool.spans(node), covers=pool.covers(node)
+    )
+
+
+def divide(
+    candidates: Sequence[Candidate], query: Query, scale: Scale, fusion: Fusion, snapshot: Snapshot
+) -> tuple[Candidate, ...]:
+    """Every passage of the candidates as a candidate of its own, without a title that the text repeats.
+
+    What is one passage long, and has no such title, stays as it is.
+    """
+    known = [each for each in candidates if each.node.id]
+    rows = snapshot.passages_of([each.node.id for each in known])
+    cosine = _all_cosines(rows, {}, query, snapshot)
+    pool = _Pool.of(rows, query, cosine, scale if scale != Scale() else None, fusion)
+    parts: list[Candidate] = []
+    for each in candidates:
+        places, first = pool.places.get(each.node.id, []), below_title(each.node.text, each.node.title)
+        split = len(places) > 1 or (places and first)
+        parts += [_passage(each, pool, place, first) for place in places] if split else [_related(each, pool)]
+    return tuple(parts)
+
+
+def _passage(candidate: Candidate, pool: _Pool, place: int, first: int) -> Candidate:
+    start, end = pool.rows[place].passage.start, pool.rows[place].passage.end
+    span = (max(start, min(first, end)), end)
+    signals = {
+        "relevance": pool.relevance[place],
+        "lexical": round(pool.lexical[place], 9),
+        "semantic": max(0.0, pool.cosine[place]),
+    }
+    covers = {term: gain for term, gain in zip(pool.terms, pool.gains[place], strict=True) if gain > 0}
+    return replace(
+        candidate,
+        parts={**candidate.parts, **signals},
+        spans=(span,),
+        covers=covers,
+        window=span,
+        text_tokens=None,
     )

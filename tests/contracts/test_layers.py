@@ -26,16 +26,20 @@ TOOLS = {
     "redact",
     "sampling",
     "candidates",
+    "differing",
 }
-STAGES = {"retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
+STAGES = {"retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history", "story"}
 ASSEMBLY = {
     "prepare",
     "preparing",
     "plan",
+    "adapting",
     "topics",
     "gather",
     "layout",
+    "grouping",
+    "spots",
     "printing",
     "account",
     "compose",
@@ -47,6 +51,9 @@ ASSEMBLY = {
     "stories",
     "views",
     "writing",
+    "remembering",
+    "experiencing",
+    "valuing",
 }
 EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}

@@ -94,7 +94,8 @@ class Weft:
 
         `reading` says that the files are a `story` or plain `notes`, whatever they look like.
         """
-        sources = sources_at(paths, source, tenant, tana_token, reading)
+        memory = self.store.path / "derived"
+        sources = sources_at(paths, source, tenant, tana_token, memory=memory, reading=reading)
         return self.ingest(sources, tenant=tenant, progress=progress)
 
     def remove_source(
@@ -112,19 +113,19 @@ class Weft:
         """Store nodes and edges directly; they are linked and found by the next question."""
         from weft.writing import put
 
-        return put(self._workshop(), nodes, edges)
+        return put(self.workshop(), nodes, edges)
 
     def delete(self, *keys: str, tenant: str = DEFAULT_TENANT) -> "Written":
         """Remove the nodes with these keys; keys that name nothing are left alone."""
         from weft.writing import delete
 
-        return delete(self._workshop(), [(tenant, key) for key in keys])
+        return delete(self.workshop(), [(tenant, key) for key in keys])
 
     def replace_edges(self, source: str, edges: Sequence[Edge], *, tenant: str = DEFAULT_TENANT) -> "Written":
         """Make these all the edges that `put` drew from one node; edges of other makers stay."""
         from weft.writing import replace_edges
 
-        return replace_edges(self._workshop(), tenant, source, edges)
+        return replace_edges(self.workshop(), tenant, source, edges)
 
     def link(
         self,
@@ -153,9 +154,10 @@ class Weft:
         # Reading and linking are loaded by those who index, so that those who only ask start sooner.
         from weft.ingest import ingest
 
-        return ingest(sources, self._workshop(), tenant, progress)
+        return ingest(sources, self.workshop(), tenant, progress)
 
-    def _workshop(self) -> "Workshop":
+    def workshop(self) -> "Workshop":
+        """What writing works with: the store, its index, the embedder and the tokens' counter."""
         from weft.ingest import Workshop
 
         count, _ = counter_for(DEFAULT_ENCODING)
@@ -439,14 +441,21 @@ def _unwatched(done: int) -> None:
 
 
 def sources_at(
-    paths: "Sequence[str | Path]", name: str | None, tenant: str, tana_token: str = "", reading: str = ""
+    paths: "Sequence[str | Path]",
+    name: str | None,
+    tenant: str,
+    tana_token: str = "",
+    memory: Path | None = None,
+    reading: str = "",
 ) -> "list[Source]":
     """The sources at the paths, each under its own name."""
     from weft.sources import open_sources
 
     named: dict[str, Source] = {}
     for path in paths:
-        for source in open_sources(str(path), name=name, tenant=tenant, reading=reading, tana_token=tana_token):
+        for source in open_sources(
+            str(path), name=name, tenant=tenant, reading=reading, tana_token=tana_token, memory=memory
+        ):
             if source.name in named:
                 raise InvalidInput(
                     f"{str(path)!r} would be the second source named {source.name!r}, and each would replace the "

@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from weft.history import Difference
 from weft.model import Candidate, LedgerEntry, Node, Origin, Step
+
+if TYPE_CHECKING:
+    from weft.learning import Experience
 
 SEARCH_COLUMNS: Final = ("score", "kind", "title", "key")
 LEDGER_COLUMNS: Final = ("section", "title", "detail", "tokens", "score", "parts", "path", "reason", "key")
@@ -131,3 +134,28 @@ def difference_lines(difference: Difference) -> Iterator[str]:
         yield f"{change.what:8}  {one_line(change.title or change.key, 60)}  [{one_line(change.key)}]"
         yield f"          {one_line(change.why)}"
     yield f"{len(difference.changes)} changed, {difference.unchanged} as before"
+
+
+def experience_lines(experience: "Experience") -> Iterator[str]:
+    """An experience for reading: where it stands, the last attempt, its outcome, then the attempts before."""
+    tier = f", {experience.tier}" if experience.tier else ""
+    yield f"{experience.id}  {experience.domain} | {experience.strategy}  ({experience.status}{tier})"
+    cause, lesson = experience.root_cause, experience.lesson
+    facts = {
+        "goal": experience.goal,
+        "hypothesis": experience.hypothesis,
+        "action": experience.action,
+        "prediction": experience.prediction,
+        "result": experience.result,
+        "surprise": experience.surprise,
+        "root cause": f"{cause.category} {cause.description}" if cause else "",
+        "what worked": lesson.what_worked if lesson else "",
+        "takeaway": lesson.takeaway if lesson else "",
+        "files": ", ".join(experience.files),
+        "started": str(experience.started),
+        "resolved": str(experience.resolved or ""),
+    }
+    yield from (f"  {name}: {one_line(value)}" for name, value in facts.items() if value.strip())
+    for number, each in enumerate(experience.before, start=1):
+        tried = f"{each.hypothesis} → {each.action} → {each.prediction}"
+        yield f"  attempt {number} ({each.strategy}, {each.at}): {one_line(tried)}"

@@ -8,10 +8,16 @@ from urllib.parse import unquote, urlsplit
 from weft.errors import InvalidInput, SourceError, nearest
 from weft.model import DEFAULT_TENANT
 from weft.ports import Source
+from weft.sources.code import Code
+from weft.sources.conversations import Conversations
+from weft.sources.docx import Docx
 from weft.sources.files import NOTES, STORY, FileSource, MakeFormat, Naming
 from weft.sources.gone import Gone
+from weft.sources.html import Html
 from weft.sources.manuscript import Manuscript
 from weft.sources.markdown import Markdown
+from weft.sources.pdf import Pdf
+from weft.sources.plain_text import PlainText, RestructuredText
 from weft.sources.records import Records
 from weft.sources.tana import Tana
 
@@ -21,8 +27,15 @@ if TYPE_CHECKING:
 FORMATS: Final[tuple[MakeFormat, ...]] = (
     Manuscript,
     Markdown,
+    RestructuredText,
+    PlainText,
+    Html,
+    Pdf,
+    Docx,
     Tana,
+    Conversations,
     Records,
+    Code,
 )
 
 READINGS: Final = (STORY, NOTES)
@@ -38,11 +51,15 @@ def open_sources(
     file_times: bool = True,
     reading: str = "",
     tana_token: str = "",
+    memory: Path | None = None,
 ) -> tuple[Source, ...]:
-    """Everything that can be read at a path, a `file:` or a `tana:` address, as sources with different names."""
+    """Everything that can be read at a path, a `file:` or a `tana:` address, as sources with different names.
+
+    `memory` is a folder for what is derived of files on the way and need not be derived again.
+    """
     if place.startswith("tana:"):
         return (_open_tana(place, name, tenant, tana_token),)
-    return (open_source(place, name=name, tenant=tenant, file_times=file_times, reading=reading),)
+    return (open_source(place, name=name, tenant=tenant, file_times=file_times, memory=memory, reading=reading),)
 
 
 def open_source(
@@ -51,6 +68,7 @@ def open_source(
     name: str | None = None,
     tenant: str = DEFAULT_TENANT,
     file_times: bool = True,
+    memory: Path | None = None,
     reading: str = "",
 ) -> FileSource:
     """The files at a path or `file:` address as one source, named after the folder or file unless told."""
@@ -59,7 +77,7 @@ def open_source(
     if root.is_file() and root.suffix.lower() not in known:
         raise SourceError(f"{place!r} is no kind of file that can be read. Known: {', '.join(sorted(known))}.")
     given = source_name(root) if name is None else checked_name(name)
-    naming = Naming(given, _maker(given), tenant, file_times, _checked_reading(reading))
+    naming = Naming(given, _maker(given), tenant, file_times, memory, _checked_reading(reading))
     return FileSource(root, given, naming.maker, tuple((made.suffixes, made(naming)) for made in FORMATS))
 
 

@@ -1,4 +1,4 @@
-"""Books as files: plain text, EPUB and Word, in chapters and scenes; a text that is no story stays one note."""
+"""Books as files: plain text, EPUB and Word, in chapters and scenes; an EPUB that is no story is one note."""
 
 import re
 from bisect import bisect_left
@@ -15,7 +15,8 @@ from weft.sources.files import MAX_TEXT, NOTES, STORY, File, Naming, clean, deco
 from weft.text.chapters import Chapter, chapters, has_chapters, is_told, number_in, scenes
 
 _MOST_BYTES: Final = 64_000_000
-_EBOOKS: Final = frozenset({".epub", ".docx"})
+_EPUB: Final = ".epub"
+_EBOOKS: Final = frozenset({_EPUB, ".docx"})
 _MARKDOWN: Final = frozenset({".md", ".markdown"})
 
 
@@ -30,15 +31,16 @@ class Manuscript:
         self._before: dict[str, int] = {}
 
     def takes(self, file: File) -> bool:
-        """Every text and e-book; a Markdown file only if it holds several chapters."""
-        if PurePosixPath(file.name).suffix.lower() not in _MARKDOWN:
+        """Every EPUB; a text or Word file that is a story; a Markdown file that holds several chapters."""
+        suffix = PurePosixPath(file.name).suffix.lower()
+        if suffix == _EPUB:
             return True
-        if self.naming.reading == NOTES or not (file.explicit or self.naming.reading == STORY):
+        if self.naming.reading == NOTES:
             return False
-        try:
-            return has_chapters(_text(file)[0])
-        except (OSError, SourceError):
-            return False
+        if suffix in _MARKDOWN:
+            asked = file.explicit or self.naming.reading == STORY
+            return asked and has_chapters(_readable_text(file))
+        return self.naming.reading == STORY or is_told(_readable_text(file))
 
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
         """The (name, stamp) of every file, and the number that the chapters before it end with."""

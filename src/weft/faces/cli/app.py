@@ -18,6 +18,12 @@ COMMANDS: Final = {
     "status": "looking",
     "doctor": "doctor",
     "remove": "indexing",
+    "remember": "memories",
+    "memories": "memories",
+    "forget": "memories",
+    "experience": "experiences",
+    "values": "values",
+    "premortem": "premortems",
     "serve": "service",
     "keys": "keys",
     "entities": "entities",
@@ -32,7 +38,7 @@ COMMANDS: Final = {
     "version": "version",
 }
 """The module of each command; those that hold a group of commands have `make_app` instead of a function."""
-_GROUPS: Final = ("profile", "lens", "keys", "entities")
+_GROUPS: Final = ("profile", "lens", "keys", "experience", "entities")
 _NAMED: Final = {"eval": "evaluate"}
 """Functions that cannot be called like their command."""
 

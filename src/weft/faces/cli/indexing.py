@@ -54,7 +54,7 @@ def _check(paths: list[str], source: str | None, tenant: str, tana_token: str, r
     """Refuse paths that cannot be read before a store is made for them."""
     from weft.faces.library import sources_at
 
-    sources_at(paths, source, tenant, tana_token, reading)
+    sources_at(paths, source, tenant, tana_token, reading=reading)
 
 
 def _tell(report: "Report", location: Path) -> None:
@@ -67,10 +67,20 @@ def _tell(report: "Report", location: Path) -> None:
         f"{output.counted(report.written, 'node')} written, {report.unchanged:,} unchanged, "
         f"{report.removed:,} removed, {output.counted(report.links, 'mention')} linked."
     )
+    if report.kinds:
+        found = sorted(report.kinds.items(), key=lambda each: (-each[1], each[0]))
+        output.write(f"Read: {', '.join(output.counted(count, kind, _plural(kind)) for kind, count in found)}.")
+    if report.passed_over:
+        listed = ", ".join(f"{count:,} {reason}" for reason, count in report.passed_over.items())
+        output.write(f"Passed over or read in part: {listed}.")
     if report.entities:
         output.write(f"{output.counted(report.entities, 'entity', 'entities')} found in the story.")
     if report.problems:
         _tell_problems(report)
+
+
+def _plural(kind: str) -> str:
+    return f"{kind}es" if kind.endswith("s") else f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
 
 
 def _tell_problems(report: "Report") -> None:

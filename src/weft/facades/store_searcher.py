@@ -1,0 +1,80 @@
+"""A searcher over an open store: memories, code, experiences, values and commits, as the facades ask for them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from weft.errors import StoreError
+from weft.facades.learning import ContextAssembler, ContextItem
+from weft.facades.logging import warn
+from weft.learning import EXPERIENCE, MEMORY, VALUE, UsageBook
+from weft.model import DEFAULT_TENANT, Candidate, Filter, View
+from weft.profile import Fusion, Probe
+from weft.retrieve import search, understand
+
+if TYPE_CHECKING:
+    from weft.faces.library import Weft
+
+CODE_KINDS: Final = ("function", "method", "class", "interface", "type", "module")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSearcher:
+    """Searches one store as its readers of some tenants see it; the methods may be called from several threads."""
+
+    weft: "Weft"
+    tenants: tuple[str, ...] = (DEFAULT_TENANT,)
+
+    def search_memories(self, query: str, limit: int) -> tuple[Candidate, ...]:
+        """Facts, preferences, decisions and the like."""
+        return self._search(query, Filter(kinds=(MEMORY,)), limit)
+
+    def search_code(self, query: str, limit: int) -> tuple[Candidate, ...]:
+        """Functions, methods, classes and the like."""
+        return self._search(query, Filter(kinds=CODE_KINDS), limit)
+
+    def search_experiences(
+        self,
+        query: str,
+        axis: str = "full",
+        domain: str | None = None,
+        strategy: str | None = None,
+        outcome: str | None = None,
+        limit: int = 10,
+    ) -> tuple[Candidate, ...]:
+        """Experiences on one axis, perhaps of one domain, strategy or outcome only."""
+        asked = (("axis", axis), ("domain", domain), ("strategy", strategy), ("outcome_status", outcome))
+        where = tuple((name, given) for name, given in asked if given is not None)
+        return self._search(query, Filter(kinds=(EXPERIENCE,), where=where), limit)
+
+    def search_values(self, query: str, limit: int) -> tuple[Candidate, ...]:
+        """What many experiences have in common."""
+        return self._search(query, Filter(kinds=(VALUE,)), limit)
+
+    def search_commits(self, query: str, limit: int) -> tuple[Candidate, ...]:
+        """Commits by their messages."""
+        return self._search(query, Filter(kinds=("commit",)), limit)
+
+    def handed_out(self, items: Sequence[ContextItem], now: datetime) -> None:
+        """Count the memories among the items as used; a store that takes no writes counts nothing."""
+        used = [(self.tenants[0], str(item.metadata["id"])) for item in items if item.source == MEMORY]
+        if not used or self.weft.store.read_only:
+            return
+        try:
+            UsageBook(self.weft.store.path).note(used, now)
+        except StoreError as error:
+            warn("uses_not_counted", reason=str(error))
+
+    def _search(self, query: str, wanted: Filter, limit: int) -> tuple[Candidate, ...]:
+        with self.weft.desk(View(self.tenants)) as desk:
+            asked = understand(query, desk.snapshot, desk.embed)
+            probe = Probe("search", limit=limit)
+            return search(asked, probe, wanted, Fusion(), desk.snapshot, desk.index).candidates
+
+
+def assembler_over(weft: "Weft", tenants: tuple[str, ...] = (DEFAULT_TENANT,)) -> ContextAssembler:
+    """An assembler of what a store has learned, by the profiles that are in force for it."""
+    return ContextAssembler(
+        StoreSearcher(weft, tenants), learning=weft.profile("learning"), premortem=weft.profile("premortem")
+    )
