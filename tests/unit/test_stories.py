@@ -80,6 +80,16 @@ def test_an_unchanged_book_is_not_told_again(weft: Weft, tmp_path: Path) -> None
     assert weft.index(tmp_path / "novel.txt").entities == 0
 
 
+def test_what_files_are_read_as_is_remembered(tmp_path: Path) -> None:
+    with indexed(tmp_path, "Once there was a king called Aldo.", "story") as weft:
+        weft.index(tmp_path / "novel.txt")
+        assert weft.status().by_kind["chapter"] == 1
+        weft.index(tmp_path / "novel.txt", reading="auto")
+        assert "chapter" not in weft.status().by_kind
+        weft.index(tmp_path / "novel.txt")
+        assert "chapter" not in weft.status().by_kind
+
+
 def test_a_changed_chapter_changes_the_story(weft: Weft, tmp_path: Path) -> None:
     text = manuscript().replace("Ruth", "Judith")
     assert weft.index(book(tmp_path, text)).entities > 0

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from weft.assemble import assemble
 from weft.embed import open_embedder
@@ -29,7 +30,7 @@ from weft.model import (
     Unset,
     View,
 )
-from weft.ports import Embedder, NodeRow, Snapshot, StoreStatus
+from weft.ports import Changes, Embedder, NodeRow, Snapshot, StoreStatus
 from weft.profile import Fusion, Match, Probe, Profile
 from weft.retrieve import Found, search, understand
 from weft.store import EmbeddedIndex, SqliteStore
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
     from weft.ports import Source
     from weft.views import Views
     from weft.writing import Written
+
+
+_READINGS: Final = ":readings"
+"""The source under whose units it is kept what the files of each source are read as: no source has this name."""
 
 
 class Weft:
@@ -92,10 +97,14 @@ class Weft:
     ) -> "Report":
         """Read files, folders or `tana://` into the store; only what changed since last time is touched.
 
-        `reading` says that the files are a `story` or plain `notes`, whatever they look like.
+        `reading` says that the files are a `story` or plain `notes`, whatever they look like, now and from now on;
+        `auto` goes by their looks again.
         """
-        memory = self.store.path / "derived"
-        sources = sources_at(paths, source, tenant, tana_token, memory=memory, reading=reading)
+        memory, kept = self.store.path / "derived", {} if reading else self.store.units(tenant, _READINGS)
+        sources = sources_at(paths, source, tenant, tana_token, memory=memory, reading=reading, kept=kept)
+        if reading:
+            stamp = "" if reading == "auto" else reading
+            self.store.write(Changes(units=tuple((tenant, _READINGS, each.name, stamp) for each in sources)))
         return self.ingest(sources, tenant=tenant, progress=progress)
 
     def remove_source(
@@ -445,17 +454,19 @@ def sources_at(
     name: str | None,
     tenant: str,
     tana_token: str = "",
+    *,
     memory: Path | None = None,
     reading: str = "",
+    kept: Mapping[str, str] | None = None,
 ) -> "list[Source]":
-    """The sources at the paths, each under its own name."""
+    """The sources at the paths, each under its own name and read as told, else as `kept` says by name."""
     from weft.sources import open_sources
 
     named: dict[str, Source] = {}
     for path in paths:
-        for source in open_sources(
-            str(path), name=name, tenant=tenant, reading=reading, tana_token=tana_token, memory=memory
-        ):
+        opened = partial(open_sources, str(path), name=name, tenant=tenant, tana_token=tana_token, memory=memory)
+        for each in opened(reading=reading):
+            source = opened(reading=kept[each.name])[0] if kept and each.name in kept else each
             if source.name in named:
                 raise InvalidInput(
                     f"{str(path)!r} would be the second source named {source.name!r}, and each would replace the "

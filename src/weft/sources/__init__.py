@@ -38,7 +38,8 @@ FORMATS: Final[tuple[MakeFormat, ...]] = (
     Code,
 )
 
-READINGS: Final = (STORY, NOTES)
+_AUTO: Final = "auto"
+READINGS: Final = (STORY, NOTES, _AUTO)
 
 _VERSION: Final = 1
 
@@ -127,9 +128,10 @@ def checked_name(name: str) -> str:
 
 
 def _checked_reading(reading: str) -> str:
+    """What files are read as; nothing when it is for them to show."""
     if reading and reading not in READINGS:
         raise InvalidInput(f"Files cannot be read as {reading!r}. Allowed: {', '.join(READINGS)}.")
-    return reading
+    return "" if reading == _AUTO else reading
 
 
 def _existing(place: str) -> Path:

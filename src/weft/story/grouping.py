@@ -96,7 +96,7 @@ def _is_plural(forms: Sequence[Form], counted: Mapping[Form, Tally]) -> bool:
             ending and names[-1].lower().endswith(ending) and names[-1].lower().removesuffix(ending) in surnames
             for ending in ("s", "es")
         )
-        and (title in ("miss", "mr", "mrs") or counted[title, names].article * 2 > counted[title, names].count)
+        and (title or counted[title, names].article * 2 > counted[title, names].count)
         for title, names in forms
     )
 

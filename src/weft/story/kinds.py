@@ -9,6 +9,7 @@ from weft.story.vocabulary import EVENT_NOUNS, FACTION_NOUNS, GIVEN_NAMES, OBJEC
 _PLACE_SHARE: Final = 0.3
 _AWAY_WEIGHT: Final = 0.6
 _DOUBT: Final = 2.0
+_OFTEN: Final = 3
 _GUESSED: Final = 0.35
 """How sure a name is somebody's when nothing but its capitals says so."""
 
@@ -18,7 +19,7 @@ def named_kind(form: Form) -> str:
     title, names = form
     if title:
         return ""
-    words = [name.lower() for name in names]
+    words = [part for name in names for part in name.lower().split("-")]
     if len(words) > 1:
         return _by_nouns(words)
     return "location" if words[0].endswith("shire") else ""
@@ -49,7 +50,7 @@ def kind_of(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
     told = next((kind for form in forms if (kind := named_kind(form))), "")
     if told and not tally.titled:
         return told, _confidence(tally.count, 0.8)
-    if is_place(tally):
+    if is_place(tally) or _is_site(forms, tally):
         return "location", _confidence(tally.inside + tally.away, 0.7)
     given = any(names[0].lower() in GIVEN_NAMES for _, names in forms)
     person = 2 * tally.speaks + 2 * tally.titled + tally.owns + (tally.he + tally.she) / 2 + 2 * given
@@ -57,9 +58,20 @@ def kind_of(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
         return "character", _confidence(person, 0.6 if tally.count > 1 else 0.4)
     if tally.inside:
         return "location", _confidence(tally.inside, 0.3)
-    bare = tally.count > 1 and not tally.article and not tally.everyday
+    bare = tally.count >= _OFTEN and not tally.article and not tally.everyday
     full = any(len(names) > 1 for _, names in forms)
     return ("character", _GUESSED) if full or bare else ("", 0.0)
+
+
+def _is_site(forms: tuple[Form, ...], tally: Tally) -> bool:
+    """Whether a name is just a word for a place: the Castle."""
+    nouns = all(not title and len(names) == 1 and _singular(names[0]) in PLACE_NOUNS for title, names in forms)
+    return nouns and 2 * tally.article > tally.count and not tally.speaks
+
+
+def _singular(name: str) -> str:
+    plain = name.lower()
+    return plain if plain in PLACE_NOUNS else plain.removesuffix("s").removesuffix("e")
 
 
 def _confidence(evidence: float, least: float) -> float:

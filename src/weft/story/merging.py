@@ -147,6 +147,9 @@ class _Cast:
         given, surname = parted(names)
         if len(given) < 2 or not surname:
             return False
+        head = next((figure for figure in self.figures if ("", _head(names)) in figure.forms), None)
+        if head is not None and self._agree(head, form):
+            return self._found(form, head)
         if title == "mrs" and self._given_gender(given) != FEMALE:
             # A wife by her husband's name.
             given = f"mrs {given}"
@@ -192,16 +195,17 @@ class _Cast:
         title, names = form
         if title or len(names) > 1:
             return False
-        called = [
-            figure
-            for figure in self._called(names[0].lower())
-            if self._agree(figure, form) and not self._titles(figure) & NOBLE_TITLES
-        ]
         plain = names[0].lower()
+        called = [figure for figure in self._called(plain) if self._may_be_short(figure, form)]
         if called or plain in TITLES or self._family(plain) or self.formal[plain]:
             return self._found(form, self._best(called))
         self.figures.append(Figure(plain, "", [form]))
         return True
+
+    def _may_be_short(self, figure: Figure, form: Form) -> bool:
+        """Whether a nickname may be this person's; without a surname the long name must be the usual one."""
+        usual = bool(figure.surname) or self._count(figure) >= self.counted[form].count
+        return usual and self._agree(figure, form) and not self._titles(figure) & NOBLE_TITLES
 
     def take_titled_given(self, form: Form) -> bool:
         """A title and a given name: Sir William, Miss Elizabeth, Aunt Jane."""
@@ -301,6 +305,11 @@ class _Cast:
         given, surname = parted(form[1])
         self.figures.append(Figure(given, surname, [form]))
         return True
+
+
+def _head(names: Sequence[str]) -> tuple[str, ...]:
+    """What stands before `of` in a name, if anything does: the Black Bull of Norroway."""
+    return tuple(names[: names.index("of")]) if "of" in names else ()
 
 
 def parted(names: Sequence[str]) -> tuple[str, str]:

@@ -195,7 +195,8 @@ class _Reader:
     def _binds(self, place: int) -> bool:
         """Whether `of` after this word belongs to the name: the Duke of York, but not Jane of Highbury."""
         word = self.words[place]
-        return word.plain in TITLES or self.usage.lower[word.plain] > 0
+        article = place > 0 and word.joined and self.words[place - 1].plain == "the"
+        return article or word.plain in TITLES or self.usage.lower[word.plain] > 0
 
     def _take(self, place: int, end: int, sentence: int) -> None:
         title, first = "", place

@@ -138,7 +138,7 @@ OBJECT_NOUNS: Final = _words(
 EVENT_NOUNS: Final = _words(
     """
         battle war wedding rebellion revolution feast festival tournament siege massacre treaty fair ball
-        funeral coronation conquest crusade plague fire flood trial uprising mutiny reformation restoration
+        funeral coronation conquest crusade plague fire flood trial uprising mutiny reformation restoration race
     """
 )
 PLACE_SIGNS: Final = _words("""
@@ -173,7 +173,8 @@ NEVER: Final = (
         providence devil hell bible testament scripture latin english french german italian spanish greek irish
         scotch scottish welsh british american roman russian dutch chinese indian european turkish persian
         japanese egyptian christian catholic protestant jewish muslim englishman englishmen frenchman frenchmen
-        german germans chapter volume book part contents illustration footnote preface the end oh ah o tis twas
+        german germans chapter volume book part contents illustration footnote preface the end oh ah o ugh pooh
+        hm hum hey tis twas
         alas hurrah hallo hullo hello yes no well why what ha ho hush good bye dear ay aye eh pray amen project
         gutenberg ebook etext york's p.s p.m a.m n.b mr mrs miss esq jun sen okay ok thank thanks please day
         night morning evening spring summer autumn winter madam ma'am sir act scene exit exeunt enter nobody

@@ -145,7 +145,7 @@ def test_a_damaged_file_is_reported_and_the_rest_is_read(tmp_path: Path, name: s
 
 
 def test_a_reading_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="Allowed: story, notes"):
+    with pytest.raises(InvalidInput, match="Allowed: story, notes, auto"):
         open_source(str(tmp_path), reading="novel")
 
 

@@ -27,7 +27,11 @@ def index(
     *,
     reading: Annotated[
         str,
-        typer.Option("--as", metavar="KIND", help="Read the files as a story or as notes. Default: as they look."),
+        typer.Option(
+            "--as",
+            metavar="KIND",
+            help="Read the files as a story or as notes; auto: as they look. It is remembered.",
+        ),
     ] = "",
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
