@@ -29,7 +29,7 @@ TOOLS = {
     "differing",
 }
 STAGES = {"asides", "retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
-ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
+ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history", "story"}
 ASSEMBLY = {
     "prepare",
     "preparing",
@@ -48,6 +48,9 @@ ASSEMBLY = {
     "ingest",
     "relating",
     "relink",
+    "corrections",
+    "stories",
+    "views",
     "writing",
     "remembering",
     "experiencing",

@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "premortem": "premortems",
     "serve": "service",
     "keys": "keys",
+    "entities": "entities",
     "share": "service",
     "link": "service",
     "mcp": "serving",
@@ -38,7 +39,7 @@ COMMANDS: Final = {
     "version": "version",
 }
 """The module of each command; those that hold a group of commands have `make_app` instead of a function."""
-_GROUPS: Final = ("profile", "lens", "keys", "experience")
+_GROUPS: Final = ("profile", "lens", "keys", "experience", "entities")
 _NAMED: Final = {"eval": "evaluate"}
 """Functions that cannot be called like their command."""
 
