@@ -15,7 +15,7 @@ _FEWEST: Final = 4
 
 
 def betweenness(nodes: int, source: "Integers", target: "Integers") -> "Floats":
-    """The share of shortest ways over each node, the highest being 1, summed from evenly spread nodes (Brandes)."""
+    """The share of shortest ways over each node, the highest being 1, summed from evenly spread nodes."""
     import numpy as np
 
     first, other = _neighbours(nodes, source, target)
