@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from weft.assemble import assemble
 from weft.embed import open_embedder
-from weft.errors import EmbedderMismatch, InvalidInput, StoreError, UnknownName
+from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreGone, UnknownName
 from weft.faces.collecting import uncollected
 from weft.gather import Desk, Observe
 from weft.history import Difference, History, Record, compare, record_of, request_of, shown_on
@@ -29,17 +30,24 @@ from weft.model import (
     Unset,
     View,
 )
-from weft.ports import Embedder, NodeRow, Snapshot, StoreStatus
+from weft.ports import Changes, Embedder, Index, NodeRow, Snapshot, Store, StoreStatus
 from weft.profile import Fusion, Match, Probe, Profile
 from weft.retrieve import Found, search, understand
-from weft.store import EmbeddedIndex, SqliteStore
+from weft.store import Opened, is_address, open_pair
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 if TYPE_CHECKING:
+    from weft.copying import Copied
     from weft.facades.knowledge import KnowledgeContext, KnowledgeRequest
     from weft.ingest import Progress, Report, Workshop
     from weft.ports import Source
+    from weft.views import Views
     from weft.writing import Written
+
+
+Answer = TypeVar("Answer")
+_READINGS: Final = ":readings"
+"""The source under whose units it is kept what the files of each source are read as: no source has this name."""
 
 
 class Weft:
@@ -47,17 +55,18 @@ class Weft:
 
     def __init__(
         self,
-        store: SqliteStore,
-        index: EmbeddedIndex,
+        opened: Opened,
         embed: Embedder | None,
         folders: Sequence[Path],
         contexts: History,
     ) -> None:
-        self.store = store
+        self.store = opened.store
+        self.folder = opened.folder
         self.contexts = contexts
-        self._index = index
+        self._index = opened.index
         self._embed = embed
         self.folders = tuple(folders)
+        self._views: Views | None = None
         self._profiles: dict[str, Profile] = {}
 
     @classmethod
@@ -70,25 +79,45 @@ class Weft:
         profiles: Sequence[str | Path] = (),
         create: bool = True,
         read_only: bool = False,
+        index: str = "",
+        folder: str | Path | None = None,
     ) -> Self:
-        """A Weft over the store in the folder `path`, made if it is not there; `embedder` None goes without."""
-        folder = Path(path)
-        store = SqliteStore.open(folder, create=create, read_only=read_only)
+        """A Weft over the store in the folder `path` or at a `postgresql://` URL, made if it is not there.
+
+        `embedder` None goes without. A store on a server is searched there unless `index` names another way; what
+        belongs to it on this machine (keys, profiles, kept contexts) is in `folder`.
+        """
+        place = _own_folder(path) if folder is None else Path(folder)
+        opened = open_pair(path, place, index=index, create=create, read_only=read_only)
         embed = None if embedder is None else open_embedder(embedder, api_key=api_key)
-        own = folder / "profiles"
+        own = place / "profiles"
         folders = [Path(each) for each in profiles] + ([own] if own.is_dir() else [])
-        return cls(store, EmbeddedIndex(folder / "derived"), embed, folders, History(folder))
+        return cls(opened, embed, folders, History(place))
+
+    @property
+    def location(self) -> str:
+        """Where the store is, as people may see it."""
+        return self.store.location
 
     def index(
         self,
         *paths: str | Path,
         source: str | None = None,
         tenant: str = DEFAULT_TENANT,
+        reading: str = "",
         tana_token: str = "",
         progress: "Progress | None" = None,
     ) -> "Report":
-        """Read files, folders or `tana://` into the store; only what changed since last time is touched."""
-        sources = sources_at(paths, source, tenant, tana_token, memory=self.store.path / "derived")
+        """Read files, folders or `tana://` into the store; only what changed since last time is touched.
+
+        `reading` says that the files are a `story` or plain `notes`, whatever they look like, now and from now on;
+        `auto` goes by their looks again.
+        """
+        memory, kept = self.folder / "derived", {} if reading else self.store.units(tenant, _READINGS)
+        sources = sources_at(paths, source, tenant, tana_token, memory=memory, reading=reading, kept=kept)
+        if reading:
+            stamp = "" if reading == "auto" else reading
+            self.store.write(Changes(units=tuple((tenant, _READINGS, each.name, stamp) for each in sources)))
         return self.ingest(sources, tenant=tenant, progress=progress)
 
     def remove_source(
@@ -139,6 +168,12 @@ class Weft:
     def share(self, tenant: str, *others: str) -> None:
         """Declare into which other tenants this tenant's links may lead."""
         self.store.share(tenant, others)
+
+    def copy_to(self, other: "Weft", progress: "Progress | None" = None) -> "Copied":
+        """Copy everything into another, empty store, whatever engines the two are, and compare them."""
+        from weft.copying import copy
+
+        return copy(self.store, other.store, other._index, progress or _untold)
 
     def ingest(
         self, sources: "Sequence[Source]", *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
@@ -259,8 +294,13 @@ class Weft:
                 f"The time {now.isoformat()} has no time zone. Give an aware datetime, in UTC for example."
             )
         count, note = counter_for(request.token_model)
-        with self.desk(request.view) as desk, uncollected():
-            context = assemble(request, profile or self.profile(request.profile), desk, count, now, observe)
+        chosen = profile or self.profile(request.profile)
+
+        def asked() -> Context:
+            with self.desk(request.view) as desk, uncollected():
+                return assemble(request, chosen, desk, count, now, observe)
+
+        context = _again(asked)
         return context if note is None else replace(context, notes=(*context.notes, note))
 
     def knowledge(
@@ -275,8 +315,12 @@ class Weft:
         from weft.facades.knowledge import knowledge_context
 
         count, note = counter_for(token_model)
-        with self.desk(View(tuple(tenants))) as desk:
-            answer = knowledge_context(request, self.profile("knowledge"), desk, count, observe)
+
+        def asked() -> "KnowledgeContext":
+            with self.desk(View(tuple(tenants))) as desk:
+                return knowledge_context(request, self.profile("knowledge"), desk, count, observe)
+
+        answer = _again(asked)
         return answer if note is None else replace(answer, notes=(*answer.notes, note))
 
     def search(
@@ -292,15 +336,21 @@ class Weft:
         """The nodes that match best, without walking or printing."""
         if limit < 1:
             raise InvalidInput(f"A limit of {limit} finds nothing. Give 1 or more.")
-        with self.desk(View(tuple(tenants), as_of)) as desk:
-            query = understand(question, desk.snapshot, desk.embed)
-            probe = Probe("search", match=match, limit=limit)
-            return search(query, probe, filter, Fusion(), desk.snapshot, desk.index)
 
-    def show(self, name: str, *, tenants: Sequence[str] = (DEFAULT_TENANT,)) -> tuple[Node, ...]:
+        def asked() -> Found:
+            with self.desk(View(tuple(tenants), as_of)) as desk:
+                query = understand(question, desk.snapshot, desk.embed)
+                probe = Probe("search", match=match, limit=limit)
+                return search(query, probe, filter, Fusion(), desk.snapshot, desk.index)
+
+        return _again(asked)
+
+    def show(
+        self, name: str, *, tenants: Sequence[str] = (DEFAULT_TENANT,), as_of: int | None = None
+    ) -> tuple[Node, ...]:
         """The nodes that a key, id, title or alias names."""
-        with self.store.snapshot(View(tuple(tenants))) as snapshot:
-            return tuple(row.node for row in self._named(snapshot, name))
+        with self.desk(View(tuple(tenants), as_of)) as desk:
+            return tuple(row.node for row in self._named(desk.snapshot, name))
 
     def related(
         self, name: str, *, tenants: Sequence[str] = (DEFAULT_TENANT,), limit: int = 100
@@ -367,8 +417,31 @@ class Weft:
     @contextmanager
     def desk(self, view: View) -> Iterator[Desk]:
         """One pinned reading of the store with its index and embedder."""
-        with self.store.snapshot(view) as snapshot:
-            yield Desk(snapshot, self._index, self._usable_embedder(snapshot))
+        with self._seen(view) as (store, index, seen), store.snapshot(seen) as snapshot:
+            yield Desk(snapshot, index, self._usable_embedder(snapshot))
+
+    @contextmanager
+    def _seen(self, view: View) -> Iterator[tuple[Store, Index, View]]:
+        """What a view is read from: as of a point of a story, a store that is made of nothing later."""
+        views = self._story_views(view)
+        if views is None:
+            yield self.store, self._index, view
+            return
+        with views.at(view) as (store, index):
+            yield store, index, View(view.tenants)
+
+    def _story_views(self, view: View) -> "Views | None":
+        # Those who ask for everything do not pay for loading what makes views.
+        if view.as_of is None:
+            return None
+        from weft.stories import tells_stories
+
+        if self._views is None and tells_stories(self.store, view.tenants):
+            from weft.views import Views
+
+            count, _ = counter_for(DEFAULT_ENCODING)
+            self._views = Views(self.store, self.folder / "derived" / "views", self._embed, count)
+        return self._views if self._views is not None and tells_stories(self.store, view.tenants) else None
 
     def _usable_embedder(self, snapshot: Snapshot) -> Embedder | None:
         made_by = snapshot.embedder()
@@ -390,6 +463,8 @@ class Weft:
     def close(self) -> None:
         """Let go of the store's files."""
         self.contexts.close()
+        if self._views is not None:
+            self._views.close()
         self._index.close()
         self.store.close()
 
@@ -402,6 +477,27 @@ class Weft:
         self.close()
 
 
+def _again(asked: Callable[[], Answer]) -> Answer:
+    """The answer, asked for once more when the server of the store was lost on the way."""
+    try:
+        return asked()
+    except StoreGone:
+        return asked()
+
+
+def _own_folder(path: str | Path) -> Path:
+    """The folder of an embedded store is the store; one on a server has its folder among the user's data."""
+    if not is_address(str(path)):
+        return Path(path)
+    from weft.faces.wiring import server_folder, surroundings
+
+    return server_folder(str(path), surroundings())
+
+
+def _untold(stage: str, done: int, total: int | None) -> None:
+    """Nobody watches the progress."""
+
+
 def _unwatched(done: int) -> None:
     """Nobody watches the progress."""
 
@@ -411,14 +507,19 @@ def sources_at(
     name: str | None,
     tenant: str,
     tana_token: str = "",
+    *,
     memory: Path | None = None,
+    reading: str = "",
+    kept: Mapping[str, str] | None = None,
 ) -> "list[Source]":
-    """The sources at the paths, each under its own name."""
+    """The sources at the paths, each under its own name and read as told, else as `kept` says by name."""
     from weft.sources import open_sources
 
     named: dict[str, Source] = {}
     for path in paths:
-        for source in open_sources(str(path), name=name, tenant=tenant, tana_token=tana_token, memory=memory):
+        opened = partial(open_sources, str(path), name=name, tenant=tenant, tana_token=tana_token, memory=memory)
+        for each in opened(reading=reading):
+            source = opened(reading=kept[each.name])[0] if kept and each.name in kept else each
             if source.name in named:
                 raise InvalidInput(
                     f"{str(path)!r} would be the second source named {source.name!r}, and each would replace the "

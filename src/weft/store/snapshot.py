@@ -41,6 +41,10 @@ class SqliteSnapshot:
         return str(row[0]) if row else ""
 
     @cached_property
+    def _embedder(self) -> tuple[str, int] | None:
+        return embedder_of(self.connection)
+
+    @cached_property
     def _kinds(self) -> dict[int, str]:
         return names_by_number(self.connection, "kinds")
 
@@ -176,7 +180,7 @@ class SqliteSnapshot:
 
     def embedder(self) -> tuple[str, int] | None:
         """Name and dimensions of the embedder whose vectors are stored."""
-        return embedder_of(self.connection)
+        return self._embedder
 
     # --- links -------------------------------------------------------------------------------------------
 

@@ -95,7 +95,7 @@ class Tellings:
         return tuple(self._reached(subject, each, at, most) for each, at in told)
 
     def _naming(self, subject: Candidate, part: Part) -> list[tuple["_Naming", int]]:
-        """The passages of its texts that name a subject, looked for once for all parts that follow the same links."""
+        """The passages of its texts that name a subject, looked for once for all parts with the same links."""
         slot = (subject.node.id, part.via, part.direction)
         if slot not in self.found:
             self.found[slot] = [

@@ -18,13 +18,16 @@ COMMANDS: Final = {
     "status": "looking",
     "doctor": "doctor",
     "remove": "indexing",
+    "copy": "moving",
     "remember": "memories",
     "memories": "memories",
     "forget": "memories",
     "experience": "experiences",
+    "values": "values",
     "premortem": "premortems",
     "serve": "service",
     "keys": "keys",
+    "entities": "entities",
     "share": "service",
     "link": "service",
     "mcp": "serving",
@@ -36,7 +39,7 @@ COMMANDS: Final = {
     "version": "version",
 }
 """The module of each command; those that hold a group of commands have `make_app` instead of a function."""
-_GROUPS: Final = ("profile", "lens", "keys", "experience")
+_GROUPS: Final = ("profile", "lens", "keys", "experience", "entities")
 _NAMED: Final = {"eval": "evaluate"}
 """Functions that cannot be called like their command."""
 
@@ -66,9 +69,18 @@ def _weft(
     debug: Annotated[
         bool, typer.Option("--debug", help="Print the traceback of an error. May stand anywhere.")
     ] = False,
+    index: Annotated[
+        str,
+        typer.Option(
+            "--index",
+            metavar="HOW",
+            help="How a store on a server is searched: server, files or milvus://... May stand anywhere. "
+            "Default: $WEFT_INDEX.",
+        ),
+    ] = "",
 ) -> None:
     """Weave what is known into one page that fits a token budget and says where every line came from."""
-    # `debug` is here to be seen in the help; it was taken out of the arguments before they came here.
+    # `debug` and `index` are here to be seen in the help; they were taken out of the arguments before.
     if show_version:
         _write(f"weft {__version__}")
     elif context.invoked_subcommand is None:
