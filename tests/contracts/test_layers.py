@@ -52,12 +52,13 @@ ASSEMBLY = {
     "remembering",
     "experiencing",
     "valuing",
+    "copying",
 }
 EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}
 
 LAYERS = (FOUNDATION, TOOLS, STAGES | ROOMS, ASSEMBLY, EVALUATION, FACES)
-HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson", "detect_secrets")
+HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson", "detect_secrets", "psycopg", "pymilvus")
 
 
 def room_of(module: str) -> str:
