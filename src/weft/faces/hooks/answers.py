@@ -19,6 +19,7 @@ from weft.tokens import BOUND
 if TYPE_CHECKING:
     from weft.faces.library import Weft
     from weft.learning import Experience
+    from weft.profile import Profile
 
 _LEAD: Final = (
     "From the project's Weft store, chosen for this prompt. It is reference material that may be out of date, "
@@ -106,7 +107,9 @@ def _about_prompt(visit: Visit) -> str:
     settings, prompt = visit.settings, visit.event.prompt
     if not _known(visit, prompt):
         return ""
-    page = _page(visit, settings.profile or DEFAULT_PROFILE, settings.max_tokens - _LEAD_TOKENS, prompt)
+    profile = visit.weft.profile(settings.profile or DEFAULT_PROFILE)
+    untitled = replace(profile, frame=replace(profile.frame, title=""))
+    page = _page(visit, untitled, settings.max_tokens - _LEAD_TOKENS, prompt)
     return f"{_LEAD}{page}" if page else ""
 
 
@@ -121,15 +124,14 @@ def _known(visit: Visit, prompt: str) -> bool:
 
 
 def _page(
-    visit: Visit, profile: str, budget: int, question: str = "", parameters: Mapping[str, Json] | None = None
+    visit: Visit, profile: "Profile", budget: int, question: str = "", parameters: Mapping[str, Json] | None = None
 ) -> str:
     """A page of what is new to the session, or nothing."""
-    whole = visit.weft.profile(profile)
     # A pointer tells nothing yet, so it would come again at the next prompt.
-    brief = replace(whole, sections=tuple(replace(section, pointers=0) for section in whole.sections))
+    sections = tuple(replace(section, pointers=0) for section in profile.sections)
     context = visit.weft.context(
         question,
-        profile=brief,
+        profile=replace(profile, sections=sections, frame=replace(profile.frame, notes=False)),
         parameters=parameters,
         max_tokens=budget,
         tenants=visit.tenants,
@@ -169,4 +171,5 @@ def _warning(visit: Visit, run: Run, experience: "Experience | None") -> str:
     if visit.session is not None and not visit.weft.contexts.claim(visit.session, f"{_WARNING_PROFILE} {domain}"):
         return ""
     strategy = {} if experience is None else {"strategy": experience.strategy}
-    return _page(visit, _WARNING_PROFILE, visit.settings.max_tokens, parameters={"domain": domain, **strategy})
+    profile = visit.weft.profile(_WARNING_PROFILE)
+    return _page(visit, profile, visit.settings.max_tokens, parameters={"domain": domain, **strategy})

@@ -49,6 +49,7 @@ _ASSIGNMENT: Final = re.compile(r"\w+=")
 _PYTHON: Final = re.compile(r"(?:python|py)[\d.]*(?:\.exe)?\Z")
 _NUMBER: Final = re.compile(r"\d+[smh]?\Z")
 _SEPARATORS: Final = frozenset(";&|()\n")
+_REDIRECTIONS: Final = frozenset("<>&|")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +91,10 @@ def _simple_commands(command: str) -> Iterator[tuple[list[str], str]]:
     words: list[str] = []
     redirected = False
     for word in lexer:
-        if "<" in word or ">" in word:
-            redirected = set(word) <= set("<>&|")
+        if set(word) <= _REDIRECTIONS and not set(word) <= _SEPARATORS:
+            # The number of a stream stands before the sign: 2>&1.
+            words = words[:-1] if words and words[-1].isdecimal() else words
+            redirected = True
         elif word and set(word) <= _SEPARATORS:
             if words:
                 yield words, word
