@@ -1,9 +1,11 @@
 """The whole program in one function: a question becomes a page within its budget, with its books."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from weft.account import citations, ledger
+from weft.adapting import adapted
 from weft.compose import Composed, compose
 from weft.gather import Desk, Gathered, Observe, gather
 from weft.history import context_id
@@ -27,6 +29,7 @@ def assemble(
 ) -> Context:
     """The context for a request: the same bytes for the same store, request, profile and clock."""
     seen = observe or _unobserved
+    profile, read = adapted(request, profile, desk.snapshot)
     plan = make_plan(request, profile)
     gathered = gather(plan, desk, seen)
     printer = _printer(plan, gathered, count)
@@ -36,7 +39,7 @@ def assemble(
     seen("budget")
     context = _context(plan, gathered, layout, page, count)
     seen("account")
-    return context
+    return replace(context, notes=(*read, *context.notes)) if read else context
 
 
 def _unobserved(stage: str) -> None:

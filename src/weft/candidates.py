@@ -29,4 +29,5 @@ def told(
         spans=candidate.spans if spans is None else spans,
         text_tokens=candidate.text_tokens,
         sketch=candidate.sketch,
+        window=candidate.window,
     )

@@ -1,6 +1,6 @@
 """Sources into the store: only what changed is read, prepared and written; then links and the search index."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -13,6 +13,7 @@ from weft.ports import (
     Index,
     PreparedNode,
     Problem,
+    Remarking,
     Resumable,
     Source,
     Store,
@@ -48,6 +49,10 @@ class Report:
     links: int = 0
     problems: tuple[Problem, ...] = ()
     sequence: int = 0
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    """Nodes in what was read, by kind."""
+    passed_over: Mapping[str, int] = field(default_factory=dict)
+    """Files and folders that were left out, or read in part, by reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,8 @@ class _Tally:
     removed: int = 0
     problems: list[Problem] = field(default_factory=list)
     stamps: list[tuple[str, str, str, str]] = field(default_factory=list)
+    kinds: Counter[str] = field(default_factory=Counter)
+    passed_over: Counter[str] = field(default_factory=Counter)
     since_catch_up: int = 0
 
 
@@ -103,6 +110,8 @@ def ingest(
         links=links,
         problems=tuple(tally.problems),
         sequence=sequence,
+        kinds=dict(sorted(tally.kinds.items())),
+        passed_over=dict(sorted(tally.passed_over.items())),
     )
 
 
@@ -143,6 +152,8 @@ def _ingest_source(source: Source, job: _Job, preparing: Preparing) -> None:
     if isinstance(source, Resumable):
         source.resume(_bare(known, source, job.shop))
     present = {name: _stamp(stamp, source, job.shop) for name, stamp in source.units()}
+    if isinstance(source, Remarking):
+        job.tally.passed_over.update(source.remarks())
     changed = [name for name, stamp in present.items() if known.get(name) != stamp]
     job.tally.units += len(present)
     job.tally.units_changed += len(changed)
@@ -224,6 +235,7 @@ def _prepared(source: Source, changed: Sequence[str], job: _Job, preparing: Prep
     for units in _batches(source, changed):
         job.tally.problems += [problem for unit in units for problem in unit.problems]
         readable = [unit for unit in units if unit.stamp]
+        job.tally.kinds.update(node.kind for unit in readable for node in unit.nodes)
         nodes = {(node.tenant, node.key): (node, job.owned(unit.name)) for unit in readable for node in unit.nodes}
         if any(not nodes.keys().isdisjoint(batch.slots) for batch in waiting):
             # A node that two units hold is compared with what the earlier one made of it.

@@ -225,7 +225,8 @@ class Candidate:
 
     `parts` are the signals by name (0..1); `covers` is what each term of the question, by its hash, adds to the
     lexical one; `spans` the character ranges that matched, best first; `path` the
-    steps from a starting node, which is its `root`; `text_tokens` the stored count of the node's text.
+    steps from a starting node, which is its `root`; `text_tokens` the stored count of the node's text. With a
+    `window` it stands for that passage of the node alone: characters [start, end) of its text.
     """
 
     node: Node
@@ -240,6 +241,7 @@ class Candidate:
     spans: tuple[tuple[int, int], ...] = ()
     text_tokens: int | None = None
     sketch: bytes = b""
+    window: tuple[int, int] | None = None
 
 
 # --- what is handed out ----------------------------------------------------------------------------------

@@ -42,6 +42,14 @@ def stacked(rows: Sequence[bytes], dimensions: int) -> "Integers":
     return np.frombuffer(b"".join(rows), dtype=np.int8).reshape(len(rows), dimensions)
 
 
+def unit_rows(rows: Sequence[bytes], dimensions: int) -> "Floats":
+    """Unit vectors of quantised rows, all of the same length, in single precision."""
+    stored = stacked(rows, dimensions).astype(np.float32)
+    lengths = np.linalg.norm(stored, axis=1, keepdims=True)
+    unit: Floats = (stored / np.where(lengths == 0, 1, lengths)).astype(np.float32)
+    return unit
+
+
 def norms(matrix: "Integers") -> "Exact":
     """The length of each row, from an exact sum of squares."""
     lengths = np.empty(len(matrix), dtype=np.float64)

@@ -28,15 +28,18 @@ TOOLS = {
     "candidates",
     "differing",
 }
-STAGES = {"retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
+STAGES = {"retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
 ASSEMBLY = {
     "prepare",
     "preparing",
     "plan",
+    "adapting",
     "topics",
     "gather",
     "layout",
+    "grouping",
+    "spots",
     "printing",
     "account",
     "compose",

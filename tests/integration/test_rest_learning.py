@@ -85,7 +85,7 @@ def test_an_experience_goes_from_start_to_premortem(service: Service) -> None:
 
 def test_bad_input_is_a_problem_that_says_what_is_allowed(service: Service) -> None:
     for method, path, status, body, says in (
-        ("POST", "/api/memories", 422, {"tenant_id": "team", "text": " "}, "empty"),
+        ("POST", "/api/memories", 422, {"tenant_id": "team", "text": " "}, "text"),
         ("POST", "/api/memories", 422, {"tenant_id": "team", "text": "x", "category": "opinion"}, "one of: fact"),
         ("POST", "/api/experiences", 422, {**STORY, "domain": "cooking"}, "one of: debugging"),
         ("PATCH", "/api/experiences/none", 404, {"tenant_id": "team"}, "No experience"),

@@ -6,11 +6,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from weft.assemble import assemble
 from weft.embed import open_embedder
-from weft.errors import EmbedderMismatch, InvalidInput, StoreError, UnknownName
+from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreGone, UnknownName
 from weft.faces.collecting import uncollected
 from weft.gather import Desk, Observe
 from weft.history import Difference, History, Record, compare, record_of, request_of, shown_on
@@ -32,7 +32,7 @@ from weft.model import (
 from weft.ports import Embedder, NodeRow, Snapshot, StoreStatus
 from weft.profile import Fusion, Match, Probe, Profile
 from weft.retrieve import Found, search, understand
-from weft.store import EmbeddedIndex, SqliteStore
+from weft.store import Opened, is_address, open_pair
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 if TYPE_CHECKING:
@@ -42,20 +42,23 @@ if TYPE_CHECKING:
     from weft.writing import Written
 
 
+Answer = TypeVar("Answer")
+
+
 class Weft:
     """A store of what is known, and the one operation: a page about a question that fits a budget."""
 
     def __init__(
         self,
-        store: SqliteStore,
-        index: EmbeddedIndex,
+        opened: Opened,
         embed: Embedder | None,
         folders: Sequence[Path],
         contexts: History,
     ) -> None:
-        self.store = store
+        self.store = opened.store
+        self.folder = opened.folder
         self.contexts = contexts
-        self._index = index
+        self._index = opened.index
         self._embed = embed
         self.folders = tuple(folders)
         self._profiles: dict[str, Profile] = {}
@@ -70,14 +73,25 @@ class Weft:
         profiles: Sequence[str | Path] = (),
         create: bool = True,
         read_only: bool = False,
+        index: str = "",
+        folder: str | Path | None = None,
     ) -> Self:
-        """A Weft over the store in the folder `path`, made if it is not there; `embedder` None goes without."""
-        folder = Path(path)
-        store = SqliteStore.open(folder, create=create, read_only=read_only)
+        """A Weft over the store in the folder `path` or at a `postgresql://` URL, made if it is not there.
+
+        `embedder` None goes without. A store on a server is searched there unless `index` names another way; what
+        belongs to it on this machine (keys, profiles, kept contexts) is in `folder`.
+        """
+        place = _own_folder(path) if folder is None else Path(folder)
+        opened = open_pair(path, place, index=index, create=create, read_only=read_only)
         embed = None if embedder is None else open_embedder(embedder, api_key=api_key)
-        own = folder / "profiles"
+        own = place / "profiles"
         folders = [Path(each) for each in profiles] + ([own] if own.is_dir() else [])
-        return cls(store, EmbeddedIndex(folder / "derived"), embed, folders, History(folder))
+        return cls(opened, embed, folders, History(place))
+
+    @property
+    def location(self) -> str:
+        """Where the store is, as people may see it."""
+        return self.store.location
 
     def index(
         self,
@@ -88,7 +102,8 @@ class Weft:
         progress: "Progress | None" = None,
     ) -> "Report":
         """Read files, folders or `tana://` into the store; only what changed since last time is touched."""
-        return self.ingest(sources_at(paths, source, tenant, tana_token), tenant=tenant, progress=progress)
+        sources = sources_at(paths, source, tenant, tana_token, memory=self.folder / "derived")
+        return self.ingest(sources, tenant=tenant, progress=progress)
 
     def remove_source(
         self, name: str, *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
@@ -258,8 +273,13 @@ class Weft:
                 f"The time {now.isoformat()} has no time zone. Give an aware datetime, in UTC for example."
             )
         count, note = counter_for(request.token_model)
-        with self.desk(request.view) as desk, uncollected():
-            context = assemble(request, profile or self.profile(request.profile), desk, count, now, observe)
+        chosen = profile or self.profile(request.profile)
+
+        def asked() -> Context:
+            with self.desk(request.view) as desk, uncollected():
+                return assemble(request, chosen, desk, count, now, observe)
+
+        context = _again(asked)
         return context if note is None else replace(context, notes=(*context.notes, note))
 
     def knowledge(
@@ -274,8 +294,12 @@ class Weft:
         from weft.facades.knowledge import knowledge_context
 
         count, note = counter_for(token_model)
-        with self.desk(View(tuple(tenants))) as desk:
-            answer = knowledge_context(request, self.profile("knowledge"), desk, count, observe)
+
+        def asked() -> "KnowledgeContext":
+            with self.desk(View(tuple(tenants))) as desk:
+                return knowledge_context(request, self.profile("knowledge"), desk, count, observe)
+
+        answer = _again(asked)
         return answer if note is None else replace(answer, notes=(*answer.notes, note))
 
     def search(
@@ -291,10 +315,14 @@ class Weft:
         """The nodes that match best, without walking or printing."""
         if limit < 1:
             raise InvalidInput(f"A limit of {limit} finds nothing. Give 1 or more.")
-        with self.desk(View(tuple(tenants), as_of)) as desk:
-            query = understand(question, desk.snapshot, desk.embed)
-            probe = Probe("search", match=match, limit=limit)
-            return search(query, probe, filter, Fusion(), desk.snapshot, desk.index)
+
+        def asked() -> Found:
+            with self.desk(View(tuple(tenants), as_of)) as desk:
+                query = understand(question, desk.snapshot, desk.embed)
+                probe = Probe("search", match=match, limit=limit)
+                return search(query, probe, filter, Fusion(), desk.snapshot, desk.index)
+
+        return _again(asked)
 
     def show(self, name: str, *, tenants: Sequence[str] = (DEFAULT_TENANT,)) -> tuple[Node, ...]:
         """The nodes that a key, id, title or alias names."""
@@ -401,19 +429,40 @@ class Weft:
         self.close()
 
 
+def _again(asked: Callable[[], Answer]) -> Answer:
+    """The answer, asked for once more when the server of the store was lost on the way."""
+    try:
+        return asked()
+    except StoreGone:
+        return asked()
+
+
+def _own_folder(path: str | Path) -> Path:
+    """The folder of an embedded store is the store; one on a server has its folder among the user's data."""
+    if not is_address(str(path)):
+        return Path(path)
+    from weft.faces.wiring import server_folder, surroundings
+
+    return server_folder(str(path), surroundings())
+
+
 def _unwatched(done: int) -> None:
     """Nobody watches the progress."""
 
 
 def sources_at(
-    paths: "Sequence[str | Path]", name: str | None, tenant: str, tana_token: str = ""
+    paths: "Sequence[str | Path]",
+    name: str | None,
+    tenant: str,
+    tana_token: str = "",
+    memory: Path | None = None,
 ) -> "list[Source]":
     """The sources at the paths, each under its own name."""
     from weft.sources import open_sources
 
     named: dict[str, Source] = {}
     for path in paths:
-        for source in open_sources(str(path), name=name, tenant=tenant, tana_token=tana_token):
+        for source in open_sources(str(path), name=name, tenant=tenant, tana_token=tana_token, memory=memory):
             if source.name in named:
                 raise InvalidInput(
                     f"{str(path)!r} would be the second source named {source.name!r}, and each would replace the "

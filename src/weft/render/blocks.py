@@ -95,6 +95,9 @@ def _code(item: Item, block: Block, style: ItemStyle) -> Piece | None:
 
 def _bullet(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     body = body_of(item, limit=block.limit, titled=style.titled)
+    if body and item.candidate.window:
+        # A passage in a list is a quotation: that its text goes on before and after need not be said.
+        body = replace(body, gap_before=False, gap_after=False)
     return Prose("bullet", body) if body else None
 
 
@@ -164,8 +167,10 @@ def _images(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     return _entries("images", filter(None, map(_image, listed)), block.limit)
 
 
-def _handle(item: Item, block: Block, style: ItemStyle) -> Piece:
-    return Words("handle", one_line(item.candidate.node.handle))
+def _handle(item: Item, block: Block, style: ItemStyle) -> Piece | None:
+    """What to ask for; what no store holds cannot be asked for."""
+    node = item.candidate.node
+    return Words("handle", one_line(node.handle)) if node.id else None
 
 
 def _values(node: Node, named: Iterable[tuple[str, str]]) -> Iterator[Entry]:

@@ -67,9 +67,12 @@ class JsonText:
                 "at": place_of(node) or one_line(node.key),
             }
             return (about(node, "," + _encoded(pointer)),)
+        pieces = pieces_of(item, style, DIALECT)
+        if not pieces:
+            return ()
         members: dict[str, Json] = {"kind": one_line(node.kind)}
         line: int | None = None
-        for piece in pieces_of(item, style, DIALECT):
+        for piece in pieces:
             _add(members, piece)
             if line is None and isinstance(piece, Prose) and piece.body:
                 line = piece.body.runs[0].first_line

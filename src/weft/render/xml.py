@@ -66,6 +66,8 @@ class Xml:
         if item.detail is Detail.POINTER:
             return (about(node, _empty_tag("entity", name=name_of(node), **_attributes(node, pointer=True))),)
         pieces = pieces_of(item, style, DIALECT)
+        if not pieces:
+            return ()
         title = next((piece.text for piece in pieces if isinstance(piece, Title)), "")
         located = any(isinstance(piece, Words) and piece.role == "location" for piece in pieces)
         attributes = _attributes(node) if located else {"type": one_line(node.kind)}

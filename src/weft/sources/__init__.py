@@ -8,9 +8,15 @@ from urllib.parse import unquote, urlsplit
 from weft.errors import InvalidInput, SourceError, nearest
 from weft.model import DEFAULT_TENANT
 from weft.ports import Source
+from weft.sources.code import Code
+from weft.sources.conversations import Conversations
+from weft.sources.docx import Docx
 from weft.sources.files import FileSource, MakeFormat, Naming
 from weft.sources.gone import Gone
+from weft.sources.html import Html
 from weft.sources.markdown import Markdown
+from weft.sources.pdf import Pdf
+from weft.sources.plain_text import PlainText, RestructuredText
 from weft.sources.records import Records
 from weft.sources.tana import Tana
 
@@ -19,8 +25,15 @@ if TYPE_CHECKING:
 
 FORMATS: Final[tuple[MakeFormat, ...]] = (
     Markdown,
+    RestructuredText,
+    PlainText,
+    Html,
+    Pdf,
+    Docx,
     Tana,
+    Conversations,
     Records,
+    Code,
 )
 
 _VERSION: Final = 1
@@ -33,15 +46,24 @@ def open_sources(
     tenant: str = DEFAULT_TENANT,
     file_times: bool = True,
     tana_token: str = "",
+    memory: Path | None = None,
 ) -> tuple[Source, ...]:
-    """Everything that can be read at a path, a `file:` or a `tana:` address, as sources with different names."""
+    """Everything that can be read at a path, a `file:` or a `tana:` address, as sources with different names.
+
+    `memory` is a folder for what is derived of files on the way and need not be derived again.
+    """
     if place.startswith("tana:"):
         return (_open_tana(place, name, tenant, tana_token),)
-    return (open_source(place, name=name, tenant=tenant, file_times=file_times),)
+    return (open_source(place, name=name, tenant=tenant, file_times=file_times, memory=memory),)
 
 
 def open_source(
-    place: str, *, name: str | None = None, tenant: str = DEFAULT_TENANT, file_times: bool = True
+    place: str,
+    *,
+    name: str | None = None,
+    tenant: str = DEFAULT_TENANT,
+    file_times: bool = True,
+    memory: Path | None = None,
 ) -> FileSource:
     """The files at a path or `file:` address as one source, named after the folder or file unless told."""
     root = _existing(place)
@@ -49,7 +71,7 @@ def open_source(
     if root.is_file() and root.suffix.lower() not in known:
         raise SourceError(f"{place!r} is no kind of file that can be read. Known: {', '.join(sorted(known))}.")
     given = source_name(root) if name is None else checked_name(name)
-    naming = Naming(given, _maker(given), tenant, file_times)
+    naming = Naming(given, _maker(given), tenant, file_times, memory)
     return FileSource(root, given, naming.maker, tuple((made.suffixes, made(naming)) for made in FORMATS))
 
 

@@ -12,11 +12,13 @@ from weft.model import Alias, Edge, Json, Node, Origin
 from weft.ports import Problem, Unit
 from weft.sources.files import MAX_TEXT, File, Naming, clean, decode, read_bytes, stamp_of
 from weft.sources.front_matter import split_front_matter
-from weft.sources.markdown_links import Reference, first_heading, references, tags_in
+from weft.sources.markdown_links import Reference, first_heading, headings_in, references, tags_in
+from weft.sources.sections import Document, nodes_of, speaks_of_kinds
 from weft.sources.values import Unusable, integer_of, names_of, number_of, text_of, time_of, words_of
 
 Value = TypeVar("Value")
 
+_PLAIN_KIND: Final = "note"
 _NO_WORDS: Final[tuple[str, ...]] = ()
 _BYTES_A_CHARACTER: Final = 4
 _PICTURES: Final = frozenset({".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".bmp", ".avif", ".tif", ".tiff"})
@@ -54,16 +56,29 @@ class Markdown:
         if len(text) > MAX_TEXT:
             reason = f"The note has {len(text):,} characters; at most {MAX_TEXT:,} are kept. Split it."
             return Unit(unit, stamp, problems=(Problem(unit, reason),))
-        node, edges, more = self._understand(file, clean(text))
-        return Unit(unit, stamp, (node,), edges, (*problems, *more))
+        nodes, edges, more = self._understand(file, clean(text))
+        return Unit(unit, stamp, nodes, edges, (*problems, *more))
 
-    def _understand(self, file: File, text: str) -> tuple[Node, tuple[Edge, ...], tuple[Problem, ...]]:
+    def _understand(self, file: File, text: str) -> tuple[tuple[Node, ...], tuple[Edge, ...], tuple[Problem, ...]]:
         matter, body, line, problems = split_front_matter(text, file.name)
         found = references(body)
         notes = _FrontMatter(file.name, matter, list(problems))
         key = f"{self.naming.source}:{file.name}"
         node = _node(notes, self.naming, file, _Body(body, line, found))
-        return node, self._edges(key, file.name, found), tuple(notes.problems)
+        nodes, contained = self._specified(node, file.name)
+        return nodes, (*self._edges(key, file.name, found), *contained), tuple(notes.problems)
+
+    def _specified(self, note: Node, name: str) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
+        """The note alone; one whose headings name requirements or features, as a document with its sections."""
+        headings = headings_in(note.text)
+        if not speaks_of_kinds(headings):
+            return (note,), ()
+        document = Document(note.title, note.text, headings, note.language, note.origin.first_line or 1)
+        (whole, *sections), edges = nodes_of(document, name, self.naming, note.modified)
+        kind = note.kind if note.kind != _PLAIN_KIND else whole.kind
+        summary = note.summary or whole.summary
+        first = replace(note, kind=kind, summary=summary, text=whole.text, origin=whole.origin)
+        return (first, *sections), edges
 
     def _edges(self, key: str, name: str, found: Sequence[Reference]) -> tuple[Edge, ...]:
         edges: dict[tuple[str, str], Edge] = {}
@@ -190,7 +205,7 @@ def _node(matter: _FrontMatter, naming: Naming, file: File, body: _Body) -> Node
     modified = take(("modified", "updated"), time_of, None) or _file_time(file, naming)
     node = Node(
         key=f"{naming.source}:{file.name}",
-        kind=take(("kind", "type"), text_of, "note").lower(),
+        kind=take(("kind", "type"), text_of, _PLAIN_KIND).lower(),
         tenant=naming.tenant,
         title=title,
         summary=take(("summary", "description"), text_of, ""),

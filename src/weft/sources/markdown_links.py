@@ -1,9 +1,11 @@
-"""What a Markdown text points to: links, embeds and images, tags, and its first heading."""
+"""What a Markdown text points to: links, embeds and images, tags, and its headings."""
 
 import re
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
+
+from weft.sources.sections import Heading
 
 _CODE: Final = re.compile(
     r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)"
@@ -19,6 +21,7 @@ _TAG: Final = re.compile(r"(?<![\w/#&(\[])#(\d*[^\W\d_][\w/-]*)")
 _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _URL: Final = re.compile(r"https?://\S+")
 _HEADING: Final = re.compile(r"^# +(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_ANY_HEADING: Final = re.compile(r"^(#{1,6})[ \t]+(\S.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,14 @@ def first_heading(text: str) -> str:
     """The first heading of level one outside code, or nothing."""
     match = _HEADING.search(without_code(text))
     return text[match.start(1) : match.end(1)].strip() if match else ""
+
+
+def headings_in(text: str) -> tuple[Heading, ...]:
+    """All headings outside code, in order."""
+    return tuple(
+        Heading(len(match[1]), match[2].strip(), match.start(), min(match.end() + 1, len(text)))
+        for match in _ANY_HEADING.finditer(without_code(text))
+    )
 
 
 def _from_wiki(match: re.Match[str], text: str) -> Reference:

@@ -42,8 +42,8 @@ LINKS_FRESH: Final = (
     " CROSS JOIN keys kb ON kb.id = e.target_key CROSS JOIN nodes a ON a.id = ka.node_id"
     f" CROSS JOIN nodes b ON b.id = kb.node_id AND {SHARED}"
 )
-_OUTWARD: Final = "a.id, a.tenant_id, b.tenant_id, b.id, b.tag, e.weight, e.type_id, b.kind_id, 1"
-_INWARD: Final = "b.id, b.tenant_id, a.tenant_id, a.id, a.tag, e.weight, e.type_id, a.kind_id, 0"
+OUTWARD: Final = "a.id, a.tenant_id, b.tenant_id, b.id, b.tag, e.weight, e.type_id, b.kind_id, 1"
+INWARD: Final = "b.id, b.tenant_id, a.tenant_id, a.id, a.tag, e.weight, e.type_id, a.kind_id, 0"
 
 
 def arcs_of(connection: sqlite3.Connection, owners: str, parameters: Row, visible: str = "1") -> Arcs:
@@ -51,8 +51,8 @@ def arcs_of(connection: sqlite3.Connection, owners: str, parameters: Row, visibl
 
     `visible` is a condition on the nodes a (where the edge starts) and b (where it leads).
     """
-    outward = f"SELECT {_OUTWARD} FROM {owners} o {LINKS_OUT} WHERE {visible}"
-    inward = f"SELECT {_INWARD} FROM {owners} o {LINKS_IN} WHERE a.id <> b.id AND {visible}"
+    outward = f"SELECT {OUTWARD} FROM {owners} o {LINKS_OUT} WHERE {visible}"
+    inward = f"SELECT {INWARD} FROM {owners} o {LINKS_IN} WHERE a.id <> b.id AND {visible}"
     rows = connection.execute(outward, parameters).fetchall() + connection.execute(inward, parameters).fetchall()
     return np.array(rows, dtype=ARC)
 
@@ -90,25 +90,33 @@ def refresh(connection: sqlite3.Connection, types: Mapping[int, str]) -> None:
     rebuilt = arcs_of(connection, "(SELECT node_id AS value FROM temp.stale)", ())
     connection.execute("DELETE FROM adjacency WHERE node_id IN (SELECT node_id FROM temp.stale)")
     added = _fresh_arcs(connection)
-    kept, hidden = _listed(connection, np.unique(added["owner"]).tolist())
-    _write(connection, np.concatenate([rebuilt, added, kept]), hidden, type_ranks(types))
+    kept, hidden = listed_arcs(_lists(connection, np.unique(added["owner"]).tolist()))
+    rows = packed_lists(np.concatenate([rebuilt, added, kept]), hidden, type_ranks(types))
+    connection.executemany("INSERT OR REPLACE INTO adjacency VALUES (?, ?, ?, ?, ?)", rows)
 
 
 def _fresh_arcs(connection: sqlite3.Connection) -> Arcs:
     stale = "NOT IN (SELECT node_id FROM temp.stale)"
     rows = connection.execute(
-        f"SELECT {_OUTWARD} FROM temp.fresh o {LINKS_FRESH} WHERE a.id {stale}"
-        f" UNION ALL SELECT {_INWARD} FROM temp.fresh o {LINKS_FRESH} WHERE b.id {stale} AND a.id <> b.id"
+        f"SELECT {OUTWARD} FROM temp.fresh o {LINKS_FRESH} WHERE a.id {stale}"
+        f" UNION ALL SELECT {INWARD} FROM temp.fresh o {LINKS_FRESH} WHERE b.id {stale} AND a.id <> b.id"
     ).fetchall()
     return np.array(rows, dtype=ARC)
 
 
-def _listed(connection: sqlite3.Connection, owners: Sequence[int]) -> tuple[Arcs, dict[tuple[int, int], int]]:
-    rows = connection.execute(
+def _lists(connection: sqlite3.Connection, owners: Sequence[int]) -> list[Row]:
+    return connection.execute(
         "SELECT l.node_id, l.owner_tenant_id, l.tenant_id, l.degree, l.packed FROM json_each(?) j"
         " CROSS JOIN adjacency l ON l.node_id = j.value",
         (str(owners),),
     ).fetchall()
+
+
+def listed_arcs(rows: Sequence[Row]) -> tuple[Arcs, dict[tuple[int, int], int]]:
+    """The arcs in stored lists, and by (owner, tenant) how many more there are than the list holds.
+
+    Rows are (node id, tenant of the node, tenant of its neighbours, degree, packed).
+    """
     entries = np.frombuffer(b"".join(row[4] for row in rows), ENTRY)
     sizes = [len(row[4]) // ENTRY.itemsize for row in rows]
     arcs = np.zeros(len(entries), ARC)
@@ -120,11 +128,10 @@ def _listed(connection: sqlite3.Connection, owners: Sequence[int]) -> tuple[Arcs
     return arcs, hidden
 
 
-def _write(
-    connection: sqlite3.Connection, arcs: Arcs, hidden: Mapping[tuple[int, int], int], ranks: Integers
-) -> None:
+def packed_lists(arcs: Arcs, hidden: Mapping[tuple[int, int], int], ranks: Integers) -> list[Row]:
+    """Rows of (node id, tenant of its neighbours, tenant of the node, degree, packed), strongest arcs first."""
     if not len(arcs):
-        return
+        return []
     arcs = arcs[order_of(arcs, ranks, arcs["owner"], arcs["tenant"])]
     entries = np.zeros(len(arcs), ENTRY)
     for name in ENTRY.names or ():
@@ -141,7 +148,7 @@ def _write(
         last = min(stop, start + KEPT)
         blob = packed[start * ENTRY.itemsize : last * ENTRY.itemsize]
         rows.append((*group, owner_tenants[place], degree, blob))
-    connection.executemany("INSERT OR REPLACE INTO adjacency VALUES (?, ?, ?, ?, ?)", rows)
+    return rows
 
 
 # --- reading them ----------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ def matching_ids(connection: sqlite3.Connection, visible: Visibility, wanted: Fi
     """Sorted ids of visible nodes that have one of the kinds, one of the sources, all the tags, all the fields,
     and lie within the times and the sequence; a node without a time or place in it fails where one is asked for.
     """
-    groups = [_facet_ids(connection, group) for group in _facet_groups(wanted)]
+    groups = [_facet_ids(connection, group) for group in facet_groups(wanted)]
     groups.sort(key=lambda group: _size(connection, visible, group))
     conditions = list(_conditions(wanted))
     if groups:
@@ -45,7 +45,8 @@ def _having(visible: Visibility, group: str) -> str:
     return f"facets f WHERE f.facet_id IN {group} AND {visible.by_tenant('f.tenant_id')}"
 
 
-def _facet_groups(wanted: Filter) -> Iterator[list[str]]:
+def facet_groups(wanted: Filter) -> Iterator[list[str]]:
+    """Groups of facets of which a node must have one each; values too long to be facets are left out."""
     for prefix, values in (("kind", wanted.kinds), ("source", wanted.sources)):
         if values:
             yield [f"{prefix}:{value}" for value in values]

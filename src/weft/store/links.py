@@ -2,8 +2,8 @@
 
 import math
 import sqlite3
-from collections.abc import Iterable, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from weft.errors import InvalidInput
 from weft.model import Edge, EdgeSet
@@ -62,20 +62,53 @@ def note_crossing(connection: sqlite3.Connection, tenant_id: int) -> None:
 
 def write_edge_set(connection: sqlite3.Connection, numbers: Numbers, given: EdgeSet) -> bool:
     """Replace the maker's edges in the set's scope and return whether anything changed."""
-    wanted = _wanted(numbers, given)
-    present = _present(connection, numbers, given, wanted)
-    in_scope = None if given.scope is None else _scope_keys(numbers, given)
-    gone = [edge for edge in present if edge not in wanted and (in_scope is None or edge[0] in in_scope)]
+    wanted = wanted_edges(numbers, given)
+    change = edge_changes(_present(connection, numbers, given, wanted), wanted, _scope(numbers, given))
+    _note_ends(connection, change.weakened)
+    _delete(connection, change.gone)
+    _insert(connection, [(*edge, *wanted[edge]) for edge in (*change.altered, *change.new)])
+    connection.executemany("INSERT OR IGNORE INTO temp.fresh VALUES (?, ?, ?, ?)", change.new)
+    return bool(change)
+
+
+class EdgeChanges(NamedTuple):
+    """What writing a set does: edges that go, that say something else, and that are new."""
+
+    gone: list[Identity]
+    altered: list[Identity]
+    new: list[Identity]
+    weakened: list[Identity]
+    """Those gone or with another weight, whose ends need their neighbour lists derived anew."""
+
+    def __bool__(self) -> bool:
+        return bool(self.gone or self.altered or self.new)
+
+
+def edge_changes(
+    present: Mapping[Identity, Strength], wanted: Mapping[Identity, Strength], scope: set[int] | None
+) -> EdgeChanges:
+    """How the present edges of a maker become the wanted ones; `scope` are the source keys that may lose edges."""
+    gone = [edge for edge in present if edge not in wanted and (scope is None or edge[0] in scope)]
     altered = [edge for edge in wanted if edge in present and present[edge] != wanted[edge]]
     new = [edge for edge in wanted if edge not in present]
-    _note_ends(connection, gone + [edge for edge in altered if present[edge][0] != wanted[edge][0]])
-    _delete(connection, gone)
-    _insert(connection, [(*edge, *wanted[edge]) for edge in altered + new])
-    connection.executemany("INSERT OR IGNORE INTO temp.fresh VALUES (?, ?, ?, ?)", new)
-    return bool(gone or altered or new)
+    weakened = gone + [edge for edge in altered if present[edge][0] != wanted[edge][0]]
+    return EdgeChanges(gone, altered, new, weakened)
 
 
-def _wanted(numbers: Numbers, given: EdgeSet) -> dict[Identity, Strength]:
+class EdgeNumbers(Protocol):
+    """The numbers that edges are written under, given where there is none yet."""
+
+    def maker(self, name: str) -> int: ...
+
+    def edge_type(self, name: str) -> int: ...
+
+    def key(self, tenant: str, key: str) -> int: ...
+
+    def known_keys(self, tenant: str, keys: Iterable[str]) -> set[int]: ...
+
+
+def wanted_edges(numbers: EdgeNumbers, given: EdgeSet) -> dict[Identity, Strength]:
+    """The edges of a set by their numbers, each once and at its strongest; refuses what no store can hold."""
     maker_id = numbers.maker(given.maker)
     wanted: dict[Identity, Strength] = {}
     numbers.known_keys(given.tenant, [key for edge in given.edges for key in (edge.source, edge.target)])
@@ -103,8 +136,8 @@ def _refused(edge: Edge, given: EdgeSet) -> InvalidInput:
     )
 
 
-def _scope_keys(numbers: Numbers, given: EdgeSet) -> set[int]:
-    return numbers.known_keys(given.tenant, given.scope or ())
+def _scope(numbers: Numbers, given: EdgeSet) -> set[int] | None:
+    return None if given.scope is None else numbers.known_keys(given.tenant, given.scope)
 
 
 def _present(
@@ -119,7 +152,7 @@ def _present(
             (maker_id, numbers.tenant(given.tenant)),
         ).fetchall()
     else:
-        key_ids = sorted(_scope_keys(numbers, given) | {edge[0] for edge in wanted})
+        key_ids = sorted(numbers.known_keys(given.tenant, given.scope) | {edge[0] for edge in wanted})
         rows = connection.execute(
             f"SELECT {columns} FROM json_each(?) j CROSS JOIN edges e ON e.source_key = j.value"
             " AND e.maker_id = ?",

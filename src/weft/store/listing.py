@@ -1,10 +1,12 @@
 """Edges one page at a time, what one maker drew from a node, and the last write that touched each tenant."""
 
 import sqlite3
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from weft.model import Edge
 from weft.store.adjacency import SHARED
+from weft.store.records import Row, edge_of
 from weft.store.visibility import Visibility
 
 Place = tuple[int, int, int]
@@ -42,14 +44,14 @@ def page_of_edges(
         " GROUP BY a.id, e.type_id, b.id ORDER BY a.id, e.type_id, b.id LIMIT ?",
         (after[0], *after, limit),
     ).fetchall()
-    return [_listed(row, visible) for row in rows]
+    return [listed_edge(row, visible.tenants) for row in rows]
 
 
-def _listed(row: tuple[object, ...], visible: Visibility) -> ListedEdge:
-    source, target, start, end, source_key, target_key, name, weight, confidence, evidence, makers, type_id = row
-    other = None if start == end else visible.tenants[end]  # type: ignore[index]
-    edge = Edge(source_key, target_key, name, weight, confidence, evidence, visible.tenants[start], other)  # type: ignore[arg-type, index]
-    return ListedEdge(source, target, edge, tuple(sorted(str(makers).split("\n"))), (source, type_id, target))  # type: ignore[arg-type]
+def listed_edge(row: Row, tenants: Mapping[int, str]) -> ListedEdge:
+    """An edge from (the columns of `edge_of`, makers by line, number of the type)."""
+    *ends, makers, type_id = row
+    drawn = tuple(sorted(makers.split("\n")))
+    return ListedEdge(row[0], row[1], edge_of(tuple(ends), tenants), drawn, (row[0], type_id, row[1]))
 
 
 def drawn_edges(connection: sqlite3.Connection, tenant: str, key: str, maker: str) -> tuple[Edge, ...]:

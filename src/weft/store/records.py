@@ -9,7 +9,7 @@ import orjson
 import xxhash
 
 from weft.errors import InvalidInput
-from weft.model import Alias, Json, Node, Origin, Passage
+from weft.model import Alias, Edge, Json, Node, Origin, Passage
 from weft.ports import NodeRow, PassageRow, PreparedNode
 from weft.store.construct import constructor
 from weft.text.fold import fold
@@ -197,3 +197,11 @@ def passage_rows(rows: Iterable[Row]) -> list[PassageRow]:
         )
         for number, node_id, ordinal, start, stop, first, last, headings, length, hashes, counts in rows
     ]
+
+
+def edge_of(row: Row, tenants: Mapping[int, str]) -> Edge:
+    """An edge from (source id, target id, source tenant, target tenant, source key, target key, type, weight,
+    confidence, evidence)."""
+    _, _, start, end, source, target, edge_type, weight, confidence, evidence = row
+    other = None if start == end else tenants[end]
+    return Edge(source, target, edge_type, weight, confidence, evidence, tenants[start], other)

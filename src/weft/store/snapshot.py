@@ -1,8 +1,8 @@
 """One consistent reading of the embedded store through a view."""
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,11 +13,12 @@ from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, Tail, TermStatis
 from weft.store import adjacency
 from weft.store.filters import matching_ids
 from weft.store.numbers import names_by_number
-from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, folded_name, node_rows, passage_rows
-from weft.store.statistics import RememberedScans, stored_statistics
+from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, edge_of, folded_name, node_rows, passage_rows
+from weft.store.statistics import RememberedScans, scanned_statistics, stored_statistics
 from weft.store.tail import read_tail
 from weft.store.visibility import Visibility
 from weft.store.write import sequence_of
+from weft.vectors import unit_rows
 
 if TYPE_CHECKING:
     from weft.ports import Ids, Vectors
@@ -40,6 +41,10 @@ class SqliteSnapshot:
         return str(row[0]) if row else ""
 
     @cached_property
+    def _embedder(self) -> tuple[str, int] | None:
+        return embedder_of(self.connection)
+
+    @cached_property
     def _kinds(self) -> dict[int, str]:
         return names_by_number(self.connection, "kinds")
 
@@ -51,6 +56,8 @@ class SqliteSnapshot:
 
     def nodes(self, ids: Sequence[int]) -> dict[int, NodeRow]:
         """Nodes by id in the order asked; ids outside the view are absent."""
+        if not ids:
+            return {}
         asked = _json(ids)
         rows = self.connection.execute(
             f"SELECT {NODE_COLUMNS} FROM json_each(?) j CROSS JOIN nodes n ON n.id = j.value"
@@ -70,12 +77,15 @@ class SqliteSnapshot:
     def page_of_names(self, after_id: int, limit: int) -> list[tuple[int, NameRow]]:
         """The next nodes of the view by id, each with what it is called."""
         rows = self.connection.execute(
-            f"SELECT n.id, n.tenant_id, n.key, n.title FROM nodes n WHERE {self.visible.of('n')} AND n.id > ?"
-            " ORDER BY n.id LIMIT ?",
+            f"SELECT n.id, n.tenant_id, n.key, n.title, n.language FROM nodes n WHERE {self.visible.of('n')}"
+            " AND n.id > ? ORDER BY n.id LIMIT ?",
             (after_id, limit),
         ).fetchall()
         aliases, tenants = self._aliases(_json(row[0] for row in rows)), self.visible.tenants
-        return [(row[0], NameRow(tenants[row[1]], row[2], row[3], aliases.get(row[0], ()))) for row in rows]
+        return [
+            (number, NameRow(tenants[tenant], key, title, aliases.get(number, ()), language))
+            for number, tenant, key, title, language in rows
+        ]
 
     def _aliases(self, asked: str) -> dict[int, tuple[Alias, ...]]:
         found: dict[int, tuple[Alias, ...]] = {}
@@ -137,6 +147,8 @@ class SqliteSnapshot:
         return sorted(found, key=lambda row: (place[row.node_id], row.passage.ordinal))
 
     def _passages(self, join: str, ids: Sequence[int]) -> list[PassageRow]:
+        if not ids:
+            return []
         # CROSS JOIN fixes the outer loop, so rows come in the order of the list without being sorted.
         return passage_rows(
             self.connection.execute(
@@ -155,22 +167,20 @@ class SqliteSnapshot:
             f" CROSS JOIN vectors v ON v.passage_id = p.id AND length(v.vector) = ? WHERE {self.visible.of('p')}",
             (_json(passage_ids), result.shape[1]),
         ).fetchall()
-        if rows and embedder:
-            stored = np.frombuffer(b"".join(vector for _, vector in rows), np.int8).astype(np.float32)
-            stored = stored.reshape(len(rows), embedder[1])
-            norms = np.linalg.norm(stored, axis=1, keepdims=True)
-            result[[place for place, _ in rows]] = stored / np.where(norms == 0, 1, norms)
+        if rows:
+            result[[place for place, _ in rows]] = unit_rows([vector for _, vector in rows], result.shape[1])
         return result
 
     def statistics(self, term_hashes: Sequence[int]) -> TermStatistics:
         """Term statistics of exactly this view."""
         if self.visible.as_of is not None:
-            return self._scans.get(self.connection, self.visible, self.sequence).of(term_hashes)
+            scan = partial(scanned_statistics, self.connection, self.visible.of("p"))
+            return self._scans.get(self.view, self.sequence, scan).of(term_hashes)
         return stored_statistics(self.connection, self.visible.by_tenant("t.tenant_id"), _json(set(term_hashes)))
 
     def embedder(self) -> tuple[str, int] | None:
         """Name and dimensions of the embedder whose vectors are stored."""
-        return embedder_of(self.connection)
+        return self._embedder
 
     # --- links -------------------------------------------------------------------------------------------
 
@@ -196,7 +206,7 @@ class SqliteSnapshot:
             self.connection, _json(ids), f"{self.visible.of('a')} AND {self.visible.of('b')}", limit
         )
         tenants = self.visible.tenants
-        return [(row[0], row[1], _edge(row, tenants)) for row in rows]
+        return [(row[0], row[1], edge_of(row, tenants)) for row in rows]
 
     def tail(self, since: int, limit: int) -> Tail:
         """What changed after a sequence number, up to the sequence number that the tail names."""
@@ -212,12 +222,6 @@ def embedder_of(connection: sqlite3.Connection) -> tuple[str, int] | None:
         return None
     name, dimensions = orjson.loads(row[0])
     return str(name), int(dimensions)
-
-
-def _edge(row: Row, tenants: Mapping[int, str]) -> Edge:
-    _, _, start, end, source, target, edge_type, weight, confidence, evidence = row
-    other = None if start == end else tenants[end]
-    return Edge(source, target, edge_type, weight, confidence, evidence, tenants[start], other)
 
 
 def _json(ids: Iterable[int]) -> str:

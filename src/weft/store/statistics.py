@@ -3,21 +3,22 @@
 import sqlite3
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.model import View
 from weft.ports import TermStatistics
-from weft.store.visibility import Visibility
 
 Hashes: TypeAlias = NDArray[np.uint32]
 Counts: TypeAlias = NDArray[np.int64]
 
 
 _REMEMBERED: Final = 8
+COUNTED_AT_ONCE: Final = 20_000
 
 
 @dataclass(slots=True)
@@ -55,19 +56,24 @@ class StatisticsDelta:
         delta.length -= length
         delta.removed.append(term_hashes)
 
+    def by_tenant(self) -> list[tuple[int, TenantDelta]]:
+        """The change of each tenant, by its number."""
+        return sorted(self._tenants.items())
+
     def apply(self, connection: sqlite3.Connection) -> None:
         """Write the sums inside the caller's transaction."""
-        for tenant_id, delta in sorted(self._tenants.items()):
+        for tenant_id, delta in self.by_tenant():
             connection.execute(
                 "INSERT INTO tenant_statistics VALUES (?, ?, ?, ?) ON CONFLICT (tenant_id) DO UPDATE SET nodes ="
                 " nodes + excluded.nodes, passages = passages + excluded.passages,"
                 " total_length = total_length + excluded.total_length",
                 (tenant_id, delta.nodes, delta.passages, delta.length),
             )
-            _apply_terms(connection, tenant_id, *_net(delta))
+            _apply_terms(connection, tenant_id, *net_terms(delta))
 
 
-def _net(delta: TenantDelta) -> tuple[Hashes, Counts]:
+def net_terms(delta: TenantDelta) -> tuple[Hashes, Counts]:
+    """The terms whose frequency changes, by ascending hash, and by how much."""
     added, plus = count_terms(delta.added)
     removed, minus = count_terms(delta.removed)
     hashes, places = np.unique(np.concatenate([added, removed]), return_inverse=True)
@@ -132,9 +138,14 @@ class ScannedStatistics:
 
 def scanned_statistics(connection: sqlite3.Connection, visible: str) -> ScannedStatistics:
     """Count every passage that meets the condition on p.tenant_id and p.position."""
-    passages, total_length, parts = 0, 0, []
     cursor = connection.execute(f"SELECT p.length, p.term_hashes FROM passages p WHERE {visible}")
-    while rows := cursor.fetchmany(20_000):
+    return counted_statistics(iter(lambda: cursor.fetchmany(COUNTED_AT_ONCE), []))
+
+
+def counted_statistics(batches: Iterable[Sequence[tuple[int, bytes]]]) -> ScannedStatistics:
+    """The statistics of all passages, given in batches of (length, term hashes)."""
+    passages, total_length, parts = 0, 0, []
+    for rows in batches:
         passages += len(rows)
         total_length += sum(length for length, _ in rows)
         parts.append(count_terms(hashes for _, hashes in rows))
@@ -154,17 +165,17 @@ class RememberedScans:
     """Counted statistics of the views last asked for, each good until the store changes; for any thread."""
 
     def __init__(self) -> None:
-        self._scans: OrderedDict[tuple[str, int], ScannedStatistics] = OrderedDict()
+        self._scans: OrderedDict[tuple[View, int], ScannedStatistics] = OrderedDict()
         self._guard = threading.Lock()
 
-    def get(self, connection: sqlite3.Connection, visible: Visibility, sequence: int) -> ScannedStatistics:
-        """The statistics of what is visible at a sequence number, counted now if they are not remembered."""
-        place = (visible.of("p"), sequence)
+    def get(self, view: View, sequence: int, scan: Callable[[], ScannedStatistics]) -> ScannedStatistics:
+        """The statistics of a view at a sequence number, counted now if they are not remembered."""
+        place = (view, sequence)
         with self._guard:
             if place in self._scans:
                 self._scans.move_to_end(place)
                 return self._scans[place]
-        scanned = scanned_statistics(connection, place[0])
+        scanned = scan()
         with self._guard:
             self._scans[place] = scanned
             while len(self._scans) > _REMEMBERED:

@@ -9,7 +9,7 @@ from weft.ports import Tail, TailPassage
 from weft.store.records import Row, facets_of, to_moment, unpacked_fields, unpacked_texts
 from weft.store.visibility import Visibility
 
-_NODE: Final = (
+TAIL_COLUMNS: Final = (
     "n.id, n.tenant_id, n.kind_id, n.source, n.tags, n.fields, n.sequence, n.known_from,"
     " coalesce(n.modified, n.created)"
 )
@@ -35,7 +35,7 @@ def read_tail(
     reached = sequence if until is None else until
     span = (since, reached)
     changed = f"n.changed > ? AND n.changed <= ? AND {visible.of('n')}"
-    nodes = connection.execute(f"SELECT {_NODE} FROM {_BY_CHANGE} WHERE {changed}", span).fetchall()
+    nodes = connection.execute(f"SELECT {TAIL_COLUMNS} FROM {_BY_CHANGE} WHERE {changed}", span).fetchall()
     passages = connection.execute(
         f"SELECT n.id, p.id, p.term_hashes, p.term_counts, v.vector FROM {_BY_CHANGE} CROSS JOIN passages p"
         f" ON p.node_id = n.id LEFT JOIN vectors v ON v.passage_id = p.id WHERE {changed}"
@@ -43,13 +43,18 @@ def read_tail(
         span,
     ).fetchall()
     void = tuple(node_id for _, node_id in _changes(connection, visible, (*span, -1)))
-    return Tail(reached, void, _passages(nodes, passages, visible, kinds), until is None)
+    return Tail(reached, void, tail_passages(nodes, passages, visible.tenants, kinds), until is None)
 
 
 def _until(connection: sqlite3.Connection, visible: Visibility, since: int, limit: int) -> int | None:
     """The last sequence number that fits the limit whole, or None when everything fits."""
     most = max(limit, 1)
     numbers = [number for number, _ in _changes(connection, visible, (since, _LAST, most + 1))[: most + 1]]
+    return until_whole(numbers, most)
+
+
+def until_whole(numbers: Sequence[int], most: int) -> int | None:
+    """Of the next changes' sequence numbers in order, the last whose changes all fit; None when all do."""
     if len(numbers) <= most:
         return None
     whole = [number for number in numbers if number < numbers[-1]]
@@ -74,24 +79,25 @@ def _changes(
     return sorted(found)
 
 
-def _passages(
-    nodes: Sequence[Row], passages: Sequence[Row], visible: Visibility, kinds: Mapping[int, str]
+def tail_passages(
+    nodes: Sequence[Row], passages: Sequence[Row], tenants: Mapping[int, str], kinds: Mapping[int, str]
 ) -> tuple[TailPassage, ...]:
-    known = {row[0]: _common(row, visible, kinds) for row in nodes}
+    """Passages as an index needs them, from rows of TAIL_COLUMNS and of (node id, id, hashes, counts, vector)."""
+    known = {row[0]: _common(row, tenants, kinds) for row in nodes}
     return tuple(
         known[node_id](id=passage_id, term_hashes=hashes, term_counts=counts, vector=vector or b"")
         for node_id, passage_id, hashes, counts, vector in passages
     )
 
 
-def _common(row: Row, visible: Visibility, kinds: Mapping[int, str]) -> partial[TailPassage]:
+def _common(row: Row, tenants: Mapping[int, str], kinds: Mapping[int, str]) -> partial[TailPassage]:
     """What the passages of one node have in common."""
     node_id, tenant_id, kind_id, source, tags, fields, sequence, known_from, time = row
     facets = facets_of(kinds[kind_id], source, unpacked_texts(tags), unpacked_fields(fields))
     return partial(
         TailPassage,
         node_id=node_id,
-        tenant=visible.tenants[tenant_id],
+        tenant=tenants[tenant_id],
         facets=facets,
         sequence=sequence,
         known_from=known_from,

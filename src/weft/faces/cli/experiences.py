@@ -116,7 +116,7 @@ def resolve(
     name: ExperienceId,
     *,
     outcome: Annotated[str, typer.Option("--outcome", metavar="WORD", help=f"One of: {', '.join(OUTCOMES)}.")],
-    result: Annotated[str, _words("--result", "What was seen. May be left out of an abandoned one.")] = "",
+    result: Annotated[str, _words("--result", "What was seen.")] = "",
     surprise: Annotated[str, _words("--surprise", "What was not expected.")] = "",
     root_cause: Annotated[
         str | None, typer.Option("--root-cause", metavar="WORD", help=f"One of: {', '.join(ROOT_CAUSES)}.")
@@ -147,7 +147,7 @@ def resolve(
     with wiring.open_weft(store, embedder=embedder) as weft:
         shop = weft.workshop()
         experience = resolve_experience(shop, clean(name), told, now=datetime.now(UTC), tenant=clean(tenant))
-        renew_values(shop, weft.store.path.resolve(), clean(tenant))
+        renew_values(shop, store, clean(tenant))
     _tell(experience, f"Resolved as {experience.status} ({experience.tier}):", as_json)
 
 

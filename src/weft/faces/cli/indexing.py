@@ -1,6 +1,5 @@
 """`weft index` and `weft remove`: what goes into the store, and out of it."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -34,7 +33,7 @@ def index(
     _check(paths, source, clean(tenant), token)
     with wiring.open_weft(store, embedder=embedder, create=True) as weft, watched("looking") as progress:
         report = weft.index(*paths, source=source, tenant=clean(tenant), tana_token=token, progress=progress)
-        location = weft.store.path
+        location = weft.location
     if as_json:
         output.write_json({"store": str(location), **output.shape(report)})
     else:
@@ -50,7 +49,7 @@ def _check(paths: list[str], source: str | None, tenant: str, tana_token: str) -
     sources_at(paths, source, tenant, tana_token)
 
 
-def _tell(report: "Report", location: Path) -> None:
+def _tell(report: "Report", location: str) -> None:
     changed = "all unchanged" if not report.units_changed else f"{report.units_changed:,} new or changed"
     output.write(
         f"Indexed {', '.join(report.sources)} into {output.shown(location)}: "
@@ -60,8 +59,18 @@ def _tell(report: "Report", location: Path) -> None:
         f"{output.counted(report.written, 'node')} written, {report.unchanged:,} unchanged, "
         f"{report.removed:,} removed, {output.counted(report.links, 'mention')} linked."
     )
+    if report.kinds:
+        found = sorted(report.kinds.items(), key=lambda each: (-each[1], each[0]))
+        output.write(f"Read: {', '.join(output.counted(count, kind, _plural(kind)) for kind, count in found)}.")
+    if report.passed_over:
+        listed = ", ".join(f"{count:,} {reason}" for reason, count in report.passed_over.items())
+        output.write(f"Passed over or read in part: {listed}.")
     if report.problems:
         _tell_problems(report)
+
+
+def _plural(kind: str) -> str:
+    return f"{kind}es" if kind.endswith("s") else f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
 
 
 def _tell_problems(report: "Report") -> None:
@@ -82,7 +91,7 @@ def remove(
     """Remove everything that a source brought into the store."""
     with wiring.open_weft(store, embedder="none") as weft, watched("removing") as progress:
         report = weft.remove_source(clean(name), tenant=clean(tenant), progress=progress)
-        location = weft.store.path
+        location = weft.location
     if as_json:
         output.write_json({"store": str(location), **output.shape(report)})
     else:

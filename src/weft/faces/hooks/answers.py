@@ -1,12 +1,14 @@
 """What is said at each event: a status, what bears on a prompt, what went wrong before."""
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from weft.errors import StoreError
 from weft.faces import wiring
 from weft.faces.asking import DEFAULT_PROFILE
 from weft.faces.hooks.commands import Run
@@ -57,8 +59,9 @@ class Visit:
 def text_for(event: Event, settings: Settings) -> str:
     """What the model is to read at this event; empty where there is nothing to say."""
     wiring.stay_small()
-    around = replace(wiring.surroundings(), working=Path(event.folder or "."))
-    weft = wiring.open_weft(settings.store, read_only=event.run is None, around=around)
+    # The client may have started us elsewhere than where its session is.
+    os.chdir(event.folder or ".")
+    weft = wiring.open_weft(settings.store, read_only=event.run is None)
     visit = Visit(weft, event, settings, settings.tenants or (DEFAULT_TENANT,), datetime.now(UTC))
     if event.name == "SessionStart":
         return _status(visit)
@@ -139,7 +142,19 @@ def _page(
         session=visit.session,
         now=visit.now,
     )
+    _count_uses(visit, [(each.tenant, each.key) for each in context.sources if each.kind == "memory"])
     return context.text.rstrip() if context.sources else ""
+
+
+def _count_uses(visit: Visit, memories: Sequence[tuple[str, str]]) -> None:
+    """Count the memories that are handed out as used."""
+    if not memories:
+        return
+    from weft.learning import UsageBook
+
+    # No page depends on these counts, so none is lost for want of them.
+    with suppress(StoreError):
+        UsageBook(visit.weft.folder).note(memories, visit.now)
 
 
 # --- a tool that was used ----------------------------------------------------------------------------------
@@ -147,6 +162,7 @@ def _page(
 
 def _after_tool(visit: Visit) -> str:
     """Which experience a test or build has resolved, and at the first failure what went wrong before."""
+    from weft.faces.background import renew_values
     from weft.faces.hooks import outcomes
 
     event, session, tenant = visit.event, visit.session or "", visit.tenants[0]
@@ -159,9 +175,11 @@ def _after_tool(visit: Visit) -> str:
     experience = outcomes.waiting(visit.weft, session, tenant)
     # The warning is made before the outcome is stored, which would only repeat what was just seen.
     warning = _warning(visit, run, experience) if came == "failed" else ""
-    told = (
-        "" if experience is None else outcomes.decide(visit.weft, experience, run, came, event.output, visit.now)
-    )
+    if experience is None:
+        return warning
+    told = outcomes.decide(visit.weft, experience, run, came, event.output, visit.now)
+    if told:
+        renew_values(visit.weft.workshop(), visit.settings.store, tenant)
     return "\n\n".join(part for part in (told, warning) if part)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from getopt import getopt
-from pathlib import Path
 
 from weft.errors import InvalidInput
 
@@ -16,7 +15,7 @@ MOST_TOKENS = 2_000
 class Settings:
     """What the hooks work with; whatever is unset is as in every other face."""
 
-    store: Path | None = None
+    store: str | None = None
     profile: str | None = None
     tenants: tuple[str, ...] = ()
     max_tokens: int = MAX_TOKENS
@@ -30,7 +29,7 @@ def read_settings(arguments: Sequence[str]) -> Settings:
         raise InvalidInput(f"{rest[0]!r} is no option of weft-hook. It takes its event on stdin.")
     said = {name.removeprefix("--"): value for name, value in given}
     return Settings(
-        store=Path(said["store"]) if "store" in said else None,
+        store=said.get("store"),
         profile=said.get("profile"),
         tenants=tuple(value for name, value in given if name == "--tenant"),
         max_tokens=min(int(said.get("max-tokens", MAX_TOKENS)), MOST_TOKENS),

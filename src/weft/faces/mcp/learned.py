@@ -86,7 +86,7 @@ def resolve_experience(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     )
     shop, tenant = _shop(shelf), own_tenant(shelf)
     told = resolve_experience(shop, _name(given), outcome, now=_now(), tenant=tenant)
-    renew_values(shop, shelf.weft().store.path.resolve(), tenant)
+    renew_values(shop, shelf.settings.store, tenant)
     return _told(told, f"Resolved {told.id} as {told.status} ({told.tier}).")
 
 

@@ -16,7 +16,7 @@ from weft.faces.rest import contexts, edges, learning, nodes, problems
 from weft.faces.rest.access import Service, identified, is_local
 from weft.faces.rest.metrics import Metrics
 from weft.faces.rest.problems import MEDIA_TYPE, Problem, document
-from weft.faces.rest.schema import ProblemDocument
+from weft.faces.rest.responses import ProblemDocument
 from weft.faces.rest.served import Served
 from weft.faces.rest.shapes import answer
 

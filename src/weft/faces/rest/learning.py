@@ -25,7 +25,7 @@ from weft.faces.rest import learning_schema as schema
 from weft.faces.rest.access import Caller, Service, Who
 from weft.faces.rest.problems import Problem
 from weft.faces.rest.reading import StrictRoute
-from weft.faces.rest.schema import Name
+from weft.faces.rest.requests import Name
 from weft.faces.rest.shapes import answer
 from weft.learning import Experience, Memory, UsageBook, Used, Value
 from weft.remembering import find_memory, forget, list_memories, remember, search_memories, update_memory
@@ -185,7 +185,8 @@ def end_experience(experience_id: ExperienceId, given: schema.Resolution, servic
         told = resolve_experience(shop, experience_id, _outcome(given), now=_now(), tenant=given.tenant_id)
     except learning.AlreadyResolved as error:
         raise Problem(409, str(error)) from error
-    renew_values(shop, weft.store.path.resolve(), given.tenant_id)
+    if not service.serving.on_server:
+        renew_values(shop, service.serving.store, given.tenant_id)
     return answer(_experience_shape(told))
 
 
@@ -242,7 +243,7 @@ def _outcome(given: schema.Resolution) -> learning.Outcome:
 
 
 def _memory_shapes(weft: Weft, found: tuple[Memory, ...]) -> list[dict[str, Any]]:
-    uses = UsageBook(weft.store.path).uses([(memory.tenant, memory.key) for memory in found])
+    uses = UsageBook(weft.folder).uses([(memory.tenant, memory.key) for memory in found])
     return [_memory_shape(memory, uses.get((memory.tenant, memory.key), Used())) for memory in found]
 
 

@@ -6,10 +6,12 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from weft.faces.rest.schema import Name, Strict, Tags, Tenants
+from weft.faces.rest.requests import Body, Known, Name, Tags, Tenants
 from weft.learning import AXES, CATEGORIES, DOMAINS, OPEN, OUTCOMES, ROOT_CAUSES, STRATEGIES
+from weft.learning.memories import LONGEST_MEMORY
 
-_LONGEST: Final = 100_000
+_SAYING: Final = r"\w"
+"""What a text needs at least: one character of a word."""
 
 
 def _known(allowed: Sequence[str]) -> AfterValidator:
@@ -35,32 +37,34 @@ Outcome = Annotated[str, _known(OUTCOMES), _told(OUTCOMES)]
 Status = Annotated[str, _known((OPEN, *OUTCOMES)), _told((OPEN, *OUTCOMES))]
 RootCause = Annotated[str, _known(ROOT_CAUSES), _told(ROOT_CAUSES)]
 Axis = Annotated[str, _known(AXES), _told(AXES)]
-Words = Annotated[str, Field(max_length=_LONGEST)]
+Words = Annotated[str, Field(max_length=20_000, pattern=_SAYING)]
+Maybe = Annotated[str, Field(max_length=20_000)]
+MemoryText = Annotated[str, Field(max_length=LONGEST_MEMORY, pattern=_SAYING)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 Limit = Annotated[int, Field(ge=1, le=200)]
 
 
-class MemoryInput(Strict):
+class MemoryInput(Body):
     """Something worth knowing next time."""
 
     tenant_id: Name
-    text: Words
+    text: MemoryText
     category: Category | None = None
     importance: Fraction | None = None
     tags: Tags = Field(default_factory=list)
 
 
-class MemoryChange(Strict):
+class MemoryChange(Body):
     """What is to change of a memory; what is left out stays."""
 
     tenant_id: Name
-    text: Words | None = None
+    text: MemoryText | None = None
     category: Category | None = None
     importance: Fraction | None = None
     tags: Tags | None = None
 
 
-class MemoryListing(Strict):
+class MemoryListing(Known):
     """Which memories to list; with `query` they are searched."""
 
     tenant_id: Name
@@ -69,7 +73,7 @@ class MemoryListing(Strict):
     limit: Limit = 50
 
 
-class ExperienceInput(Strict):
+class ExperienceInput(Body):
     """What is about to be tried."""
 
     tenant_id: Name
@@ -82,7 +86,7 @@ class ExperienceInput(Strict):
     files: Tags = Field(default_factory=list)
 
 
-class ExperienceChange(Strict):
+class ExperienceChange(Body):
     """The next attempt of an open experience."""
 
     tenant_id: Name
@@ -93,21 +97,21 @@ class ExperienceChange(Strict):
     files: Tags = Field(default_factory=list)
 
 
-class Resolution(Strict):
+class Resolution(Body):
     """What came of an experience."""
 
     tenant_id: Name
     outcome: Outcome
-    result: Words = ""
-    surprise: Words = ""
+    result: Maybe = ""
+    surprise: Maybe = ""
     root_cause: RootCause | None = None
-    root_cause_description: Words = ""
-    lesson: Words = ""
-    takeaway: Words = ""
+    root_cause_description: Maybe = ""
+    lesson: Maybe = ""
+    takeaway: Maybe = ""
     automatic: bool = False
 
 
-class ExperienceListing(Strict):
+class ExperienceListing(Known):
     """Which experiences to list."""
 
     tenant_id: Name
@@ -117,7 +121,7 @@ class ExperienceListing(Strict):
     limit: Limit = 50
 
 
-class ValueListing(Strict):
+class ValueListing(Known):
     """Which values to list."""
 
     tenant_id: Name
@@ -125,7 +129,7 @@ class ValueListing(Strict):
     limit: Limit = 50
 
 
-class PremortemRequest(Strict):
+class PremortemRequest(Body):
     """The kind of work that is about to begin."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"domain": "debugging", "tenant_ids": ["default"]}]})
