@@ -6,6 +6,7 @@ from getopt import getopt
 
 from weft.errors import InvalidInput
 
+OPTIONS = ("store", "profile", "tenant", "max-tokens", "deadline")
 MAX_TOKENS = 800
 MOST_TOKENS = 2_000
 """The client takes 10,000 characters; more it puts into a file."""
@@ -24,7 +25,7 @@ class Settings:
 
 def read_settings(arguments: Sequence[str]) -> Settings:
     """The settings that the arguments say."""
-    given, rest = getopt(list(arguments), "", ["store=", "profile=", "tenant=", "max-tokens=", "deadline="])
+    given, rest = getopt(list(arguments), "", [f"{name}=" for name in OPTIONS])
     if rest:
         raise InvalidInput(f"{rest[0]!r} is no option of weft-hook. It takes its event on stdin.")
     said = {name.removeprefix("--"): value for name, value in given}
