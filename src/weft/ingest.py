@@ -24,6 +24,7 @@ from weft.prepare import PREPARATION, content_hash
 from weft.preparing import Prepared, Preparing
 from weft.relating import Relating
 from weft.relink import Relinking, declare_shared
+from weft.stories import changed_stories
 
 Progress = Callable[[str, int, int | None], None]
 """Told (stage, done, total) as work goes on; the total is None while unknown."""
@@ -46,6 +47,7 @@ class Report:
     written: int = 0
     unchanged: int = 0
     removed: int = 0
+    entities: int = 0
     links: int = 0
     problems: tuple[Problem, ...] = ()
     sequence: int = 0
@@ -74,6 +76,7 @@ class _Tally:
     written: int = 0
     unchanged: int = 0
     removed: int = 0
+    entities: int = 0
     problems: list[Problem] = field(default_factory=list)
     stamps: list[tuple[str, str, str, str]] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
@@ -91,9 +94,11 @@ def ingest(
     with shop.store.writing():
         if shop.embed is not None:
             shop.store.remember_embedder(shop.embed.name, shop.embed.dimensions)
+        job = _Job(shop, tenant, tally, relinking, relating, tell)
         with Preparing(shop.embed, shop.count) as preparing:
             for source in sources:
-                _ingest_source(source, _Job(shop, tenant, tally, relinking, relating, tell), preparing)
+                _ingest_source(source, job, preparing)
+            _tell_stories([source.name for source in sources], job, preparing)
         shop.index.catch_up(shop.store)
         links = relinking.run(lambda done: tell("linking", done, None)) + relating.run()
         relinking.weigh()
@@ -107,6 +112,7 @@ def ingest(
         written=tally.written,
         unchanged=tally.unchanged,
         removed=tally.removed,
+        entities=tally.entities,
         links=links,
         problems=tuple(tally.problems),
         sequence=sequence,
@@ -169,6 +175,20 @@ def _ingest_source(source: Source, job: _Job, preparing: Preparing) -> None:
     # Stamps are written at the very end: what is stored but not yet linked is looked at again if interrupted.
     job.tally.stamps += [(job.tenant, source.name, name, present[name]) for name in held]
     job.tally.stamps.append((job.tenant, source.name, _PLACE, source.identity()))
+
+
+def _tell_stories(sources: Sequence[str], job: _Job, preparing: Preparing) -> None:
+    """Find anew who and what is in the stories that changed."""
+    for retold in changed_stories(job.shop.store, job.tenant, sources):
+        fresh, known = parted([(node, retold.unit) for node in retold.nodes], job.shop)
+        job.relinking.writing([node for node, _ in fresh], ())
+        job.relating.changing((node.tenant, node.key, node.tags) for node, _ in fresh)
+        upserts = preparing.submit(fresh)() + known
+        _remove(retold.gone, (), job)
+        job.shop.store.write(Changes(upserts=upserts, edges=(retold.edges,)))
+        job.tally.entities += len(retold.nodes)
+        job.tally.stamps.append(retold.remembered())
+        job.tell(f"telling {retold.source}", len(retold.nodes), len(retold.nodes))
 
 
 def _stamp(stamp: str, source: Source, shop: Workshop) -> str:

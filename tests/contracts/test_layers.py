@@ -28,8 +28,8 @@ TOOLS = {
     "candidates",
     "differing",
 }
-STAGES = {"retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
-ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
+STAGES = {"asides", "retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
+ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history", "story"}
 ASSEMBLY = {
     "prepare",
     "preparing",
@@ -38,6 +38,7 @@ ASSEMBLY = {
     "topics",
     "gather",
     "layout",
+    "mapping",
     "grouping",
     "spots",
     "printing",
@@ -47,16 +48,20 @@ ASSEMBLY = {
     "ingest",
     "relating",
     "relink",
+    "corrections",
+    "stories",
+    "views",
     "writing",
     "remembering",
     "experiencing",
     "valuing",
+    "copying",
 }
 EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}
 
 LAYERS = (FOUNDATION, TOOLS, STAGES | ROOMS, ASSEMBLY, EVALUATION, FACES)
-HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson", "detect_secrets")
+HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson", "detect_secrets", "psycopg", "pymilvus")
 
 
 def room_of(module: str) -> str:

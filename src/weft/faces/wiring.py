@@ -1,7 +1,7 @@
 """Where the store, the embedder and the profiles are: the only reader of environment and configuration."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -97,6 +97,11 @@ def server_folder(server: str, around: Surroundings) -> Path:
 
     name = sha256(read_address(server).shown.encode()).hexdigest()[:16]
     return around.user_data / "servers" / name
+
+
+def without_index() -> Surroundings:
+    """The environment without its choice of an index, for a store that is only read through."""
+    return replace(surroundings(), index="")
 
 
 def choose_index(spec: str) -> None:

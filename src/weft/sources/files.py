@@ -30,6 +30,10 @@ __all__ = [
 MAX_TEXT: Final = 5_000_000
 """Characters that one node's text may have."""
 
+STORY: Final = "story"
+NOTES: Final = "notes"
+"""What files can be read as, whatever they look like."""
+
 _SNIFF: Final = 8192
 _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 _VERTICAL: Final = re.compile("[\x0b\x0c\x85]")
@@ -45,6 +49,8 @@ class Naming:
     file_times: bool = True
     memory: Path | None = None
     """A folder for what formats derive and may lose."""
+    reading: str = ""
+    """What the files are to be read as: `story`, `notes`, or whatever they look like."""
 
     def remembering(self, what: str) -> Path | None:
         """The file in which a format keeps what it derived of this source, if there is a place for it."""

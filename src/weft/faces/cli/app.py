@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "status": "looking",
     "doctor": "doctor",
     "remove": "indexing",
+    "copy": "moving",
     "remember": "memories",
     "memories": "memories",
     "forget": "memories",
@@ -26,6 +27,7 @@ COMMANDS: Final = {
     "premortem": "premortems",
     "serve": "service",
     "keys": "keys",
+    "entities": "entities",
     "share": "service",
     "link": "service",
     "mcp": "serving",
@@ -37,7 +39,7 @@ COMMANDS: Final = {
     "version": "version",
 }
 """The module of each command; those that hold a group of commands have `make_app` instead of a function."""
-_GROUPS: Final = ("profile", "lens", "keys", "experience")
+_GROUPS: Final = ("profile", "lens", "keys", "experience", "entities")
 _NAMED: Final = {"eval": "evaluate"}
 """Functions that cannot be called like their command."""
 
@@ -72,7 +74,8 @@ def _weft(
         typer.Option(
             "--index",
             metavar="HOW",
-            help="How a store on a server is searched: server or files. May stand anywhere. Default: $WEFT_INDEX.",
+            help="How a store on a server is searched: server, files or milvus://... May stand anywhere. "
+            "Default: $WEFT_INDEX.",
         ),
     ] = "",
 ) -> None:
