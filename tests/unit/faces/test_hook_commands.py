@@ -61,6 +61,7 @@ NEITHER = [
     "vim Makefile",
     "echo 'unfinished",
     "python tests.py",
+    "pytest &",
 ]
 
 
@@ -93,6 +94,7 @@ def test_any_command_can_be_looked_at(command: str) -> None:
         ("pytest > log.txt 2>&1", False, False),
         ("pytest | tail -5", True, True),
         ("set -o pipefail; pytest | tail -5", False, True),
+        ("set -o pipefail; pytest; echo done", True, True),
         ("pytest; echo done", True, True),
         ("pytest || true", True, True),
         ("pytest\necho done", True, True),

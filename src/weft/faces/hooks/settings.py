@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from getopt import getopt
+from typing import Final
 
 from weft.errors import InvalidInput
 
-OPTIONS = ("store", "profile", "tenant", "max-tokens", "deadline")
-MAX_TOKENS = 800
-MOST_TOKENS = 2_000
+OPTIONS: Final = ("store", "profile", "tenant", "max-tokens", "deadline")
+MAX_TOKENS: Final = 800
+MOST_TOKENS: Final = 2_000
 """The client takes 10,000 characters; more it puts into a file."""
 
 
