@@ -8,9 +8,8 @@ from typing import Final
 import orjson
 import xxhash
 
-from weft.errors import MissingExtra
 from weft.ports import Problem, Tell, Unit, untold
-from weft.sources.code.languages import SUFFIXES, Language, grammar_of, language_of
+from weft.sources.code.languages import SUFFIXES, Language, language_of
 from weft.sources.code.outline import Outline, packed, unpacked
 from weft.sources.code.parsing import outline_of
 from weft.sources.code.resolving import Repository
@@ -71,7 +70,7 @@ class Code:
         """The (name, stamp) of every file that holds code which somebody wrote."""
         self._remarks.clear()
         self._repository = None
-        self._files = {file.name: file for file in files if self._understood(file)}
+        self._files = {file.name: file for file in files}
         self._stamps = {name: f"{stamp_of(file.path)}-{_OUTLINING}" for name, file in self._files.items()}
         try:
             self._renew()
@@ -111,15 +110,6 @@ class Code:
     def symbols(self) -> dict[str, dict[str, str]]:
         """For each file the full names of its definitions by their last part, where only one ends so."""
         return {path: _by_last_part(outline) for path, outline in self._resolved().outlines.items()}
-
-    def _understood(self, file: File) -> bool:
-        """Whether the grammar for a file is installed."""
-        try:
-            grammar_of(_language(file.name))
-        except MissingExtra as error:
-            self._remarks[str(error)] += 1
-            return False
-        return True
 
     def _renew(self) -> None:
         """Outline the files that changed, and mark again whoever may refer to them differently now."""
