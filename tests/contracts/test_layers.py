@@ -48,6 +48,7 @@ ASSEMBLY = {
     "remembering",
     "experiencing",
     "copying",
+    "reembedding",
 }
 EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}
