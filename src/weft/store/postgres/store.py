@@ -366,6 +366,16 @@ class PostgresStore:
         with self.everything() as snapshot:
             return fingerprint_of(_shelf(snapshot))
 
+    def engine(self) -> dict[str, str | int]:
+        """What holds the store: versions of the server and its extensions, and how far a replica is behind."""
+        (version,) = self._rows("SELECT current_setting('server_version')")[0]
+        extensions = self._rows(
+            "SELECT extname::text, extversion FROM pg_extension WHERE extname IN ('vector', 'pg_textsearch')"
+        )
+        behind = self.lag()
+        lag: dict[str, str | int] = {} if behind is None else {"replica_lag": behind}
+        return {"engine": "PostgreSQL", "version": version.split()[0], **dict(sorted(extensions)), **lag}
+
     def lag(self) -> int | None:
         """How many writes the replica is behind, or None when there is none or it does not answer."""
         if self._replica is None:
