@@ -9,11 +9,12 @@ PEERS := .venv-evidence/installed
 WORKERS ?= 2
 ARGS ?=
 
-.PHONY: help demo test check format bench bench-evidence clean
+.PHONY: help demo test test-backends check format bench bench-evidence clean
 
 help:
 	@echo "make demo    install into .venv, index the example worlds, print a page with its budget and sources"
 	@echo "make test    install the development tools and run every test (ARGS are passed to pytest)"
+	@echo "make test-backends   start every engine there is and try the contracts of stores and indexes on it"
 	@echo "make check   ruff, ruff format, mypy --strict and the layer test"
 	@echo "make format  let ruff rewrite what it can"
 	@echo "make bench   measure speed and size (ARGS are passed on)"
@@ -25,6 +26,9 @@ demo: $(INSTALLED)
 
 test: $(TOOLS)
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+test-backends: $(TOOLS)
+	$(BIN)/python -m pytest -n $(WORKERS) --backends -k "postgres or milvus" tests/contracts tests/integration $(ARGS)
 
 check: $(TOOLS)
 	$(BIN)/ruff check .

@@ -1,4 +1,8 @@
-"""Options of the whole suite."""
+"""Options of the whole suite, and the server that tests of other engines share."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -9,5 +13,26 @@ settings.load_profile("weft")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--update-golden` writes the golden pages anew instead of comparing them."""
+    """`--update-golden` rewrites the golden pages; `--backends` tries every engine and not the embedded alone."""
     parser.addoption("--update-golden", action="store_true", help="write tests/golden/pages anew")
+    parser.addoption("--backends", action="store_true", help="also try the engines that need a server")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The marks that tests may carry."""
+    config.addinivalue_line("markers", "backends(*names): only for these engines")
+
+
+@pytest.fixture(scope="session")
+def postgres_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of a real PostgreSQL server; tests that want it run with --backends."""
+    if not request.config.getoption("--backends"):
+        pytest.skip("needs a PostgreSQL server: run with --backends")
+    from postgres_server import running_server
+
+    # Not below pytest's own folder, which it closes to the user that the server runs as when we are root.
+    with (
+        tempfile.TemporaryDirectory(prefix="weft-postgres-", ignore_cleanup_errors=True) as folder,
+        running_server(Path(folder) / "data") as url,
+    ):
+        yield url

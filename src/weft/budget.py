@@ -1,4 +1,4 @@
-"""Shares, leftovers and levels of detail: which items go on the page, and how much of each."""
+"""Where the budget is enforced: shares and levels of detail decide what is printed, and how much of each item."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -48,6 +48,10 @@ class StoreBusy(StoreError):
     """Another writer kept the store for longer than the wait that was allowed."""
 
 
+class StoreGone(StoreError):
+    """The server of the store cannot be reached now; the same request may succeed later."""
+
+
 class EmbedderMismatch(StoreError):
     """The store's vectors were made by another embedder than the one in use."""
 

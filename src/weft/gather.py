@@ -11,7 +11,7 @@ from weft.naming import call_by_name
 from weft.plan import Plan, passes, probe_filter
 from weft.ports import Embedder, Index, NodeRow, Snapshot
 from weft.profile import Lens, Probe
-from weft.retrieve import Found, Query, Scale, begin, relate, relevance_of, search, understand
+from weft.retrieve import Found, Query, Scale, begin, narrow, relate, relevance_of, search, understand
 from weft.topics import label_of, united
 
 Observe = Callable[[str], None]
@@ -65,7 +65,8 @@ def gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
 def _gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
     started, missing = begin(plan.request.start, desk.snapshot, plan.profile.probes[0].name)
     question = _asked(plan, started)
-    query = understand(question, desk.snapshot, desk.embed, plan.request.history)
+    asked = understand(question, desk.snapshot, desk.embed, plan.request.history)
+    query = narrow(asked, plan.request.filter, desk.snapshot)
     found = _probe_all(plan, query, desk) if plan.request.candidates is None and _searches(plan) else []
     observe("retrieve")
     entered = _merge(

@@ -11,7 +11,7 @@ from weft.candidates import told
 from weft.model import Candidate, Filter
 from weft.ports import Embedder, Index, NodeRow, PassageRow, Proposals, Snapshot, TermStatistics
 from weft.profile import Fusion, Probe
-from weft.terms import gains, inverse_frequency, term_hash
+from weft.terms import gains, inverse_frequency, statistics_of, term_hash
 from weft.text import analyze, below_title
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ _QUESTION_LIMIT: Final = 20_000
 _SPANS: Final = 4
 _MARGIN: Final = 3
 """How many times the passages that are kept an index is asked for."""
+_FEW: Final = 400
+"""Of more nodes than this that a filter leaves, the statistics of the whole view tell as much."""
 _RECALLED: Final = 0.5
 _FADING: Final = 0.8
 """What the turn before the question weighs, and how much of that each turn before it."""
@@ -106,6 +108,23 @@ def _vector(turns: Sequence[tuple[str, float]], embed: Embedder | None) -> "NDAr
     length = float(np.linalg.norm(mean))
     unit: NDArray[np.float32] = (mean / (length or 1.0)).astype(np.float32)
     return unit
+
+
+def narrow(query: Query, filter: Filter, snapshot: Snapshot) -> Query:
+    """The query for the few nodes that a filter leaves: what most of them say tells them apart less.
+
+    A term then weighs by the geometric mean of how rare it is among them and in the whole view.
+    """
+    if not query.terms or not (filter.where or filter.tags):
+        return query
+    ids = snapshot.matching(filter)
+    if not 1 < len(ids) <= _FEW:
+        return query
+    terms = sorted(query.terms)
+    here = inverse_frequency(statistics_of(snapshot.passages_of(ids.tolist()), terms), terms)
+    factor = np.sqrt(here / inverse_frequency(query.statistics, terms)).round(9).tolist()
+    weighed = {term: query.terms[term] * each for term, each in zip(terms, factor, strict=True)}
+    return replace(query, terms=weighed)
 
 
 def search(query: Query, probe: Probe, filter: Filter, fusion: Fusion, snapshot: Snapshot, index: Index) -> Found:

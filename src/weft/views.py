@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import xxhash
 
@@ -17,6 +17,9 @@ from weft.ports import Embedder, Source, TokenCounter, Unit
 from weft.prepare import PREPARATION
 from weft.store import EmbeddedIndex, SqliteStore
 from weft.stories import VERSION, hand_on
+
+if TYPE_CHECKING:
+    from weft.store.opening import AnyStore
 
 _KEPT: Final = 12
 """Views that stay on disk; those used longest ago go first."""
@@ -44,7 +47,7 @@ class _Opened:
 class Views:
     """The views of one store; from any thread, each is made by one of those who want it."""
 
-    store: SqliteStore
+    store: "AnyStore"
     folder: Path
     embed: Embedder | None
     count: TokenCounter
@@ -154,7 +157,7 @@ class Copy:
         return self.unit
 
 
-def _copies(store: SqliteStore, view: View) -> Iterator[Source]:
+def _copies(store: "AnyStore", view: View) -> Iterator[Source]:
     """The sources of one tenant with what the view may see of them and nobody derived."""
     nodes: dict[str, list[Node]] = {}
     sources: dict[str, str] = {}
@@ -180,7 +183,7 @@ def _given(node: Node) -> Node:
     return replace(node, id=0, importance=float(given) if isinstance(given, int | float) else 0.0)
 
 
-def _edges(store: SqliteStore, view: View) -> Iterator[Edge]:
+def _edges(store: "AnyStore", view: View) -> Iterator[Edge]:
     """The edges of a view that the world drew."""
     after = (0, 0, 0)
     while listed := store.edges_after(view, after, _PAGE):

@@ -1,4 +1,4 @@
-"""The engines that every contract of a store is tried on; a new engine adds one entry."""
+"""The engines that every contract of a store and of an index is tried on."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,26 +7,59 @@ import pytest
 from index_world import DIMENSIONS, OpenIndex
 from store_worlds import OpenStore
 
+from backends import PAIRS, STORES, Backend
 from weft.ports import Index, Store
-from weft.store.index import EmbeddedIndex
-from weft.store.sqlite import SqliteStore
 
 
-def _open_sqlite(folder: Path, **options: object) -> Store:
-    return SqliteStore.open(folder, **options)  # type: ignore[arg-type]
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Stores alone are tried once each, with an index in every pair; those about files, and all
+    without --backends, on the embedded engine only."""
+    if "backend" not in metafunc.fixturenames:
+        return
+    names = PAIRS if "open_index" in metafunc.fixturenames else STORES
+    only = metafunc.definition.get_closest_marker("backends")
+    if "derived" in metafunc.fixturenames:
+        names = ("sqlite",)
+    wanted = [name for name in names if only is None or name in only.args]
+    if not metafunc.config.getoption("--backends"):
+        wanted = [name for name in wanted if name == "sqlite"]
+    metafunc.parametrize("backend", wanted, indirect=True)
 
 
-ENGINES = {"sqlite": _open_sqlite}
-INDEXES = {"embedded": EmbeddedIndex}
+@pytest.fixture
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
+    """The engine under trial, with places of its own."""
+    if not request.param.startswith("postgres"):
+        yield Backend(request.param, tmp_path)
+        return
+    from postgres_server import new_database
+
+    # A database of its own for each worker's tests is emptied, not dropped: that is quicker.
+    server = new_database(request.getfixturevalue("postgres_url"), "contracts")
+    yield Backend(request.param, tmp_path, server)
+    _empty(server)
 
 
-@pytest.fixture(params=sorted(ENGINES))
-def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenStore]:
+def _empty(server: str) -> None:
+    import psycopg
+
+    with psycopg.connect(server, autocommit=True) as link:
+        rows = link.execute(
+            "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+            " WHERE c.relname = 'migrations'"
+        ).fetchall()
+        link.execute("SET client_min_messages = warning")
+        for (name,) in rows:
+            link.execute(f'DROP SCHEMA "{name}" CASCADE')
+
+
+@pytest.fixture
+def open_store(backend: Backend) -> Iterator[OpenStore]:
     """Opens stores by name; the same name twice is the same store opened twice. All are closed at the end."""
     opened: list[Store] = []
 
     def opening(name: str = "world", **options: object) -> Store:
-        opened.append(ENGINES[request.param](tmp_path / name / ".weft", **options))
+        opened.append(backend.store(name, **options))
         return opened[-1]
 
     yield opening
@@ -48,18 +81,18 @@ def world(store: Store) -> Store:
 
 
 @pytest.fixture
-def derived(tmp_path: Path) -> Path:
+def derived(backend: Backend) -> Path:
     """The folder in which the index of the store keeps its files."""
-    return tmp_path / "world" / ".weft" / "derived"
+    return backend.derived()
 
 
-@pytest.fixture(params=sorted(INDEXES))
-def open_index(request: pytest.FixtureRequest, derived: Path) -> Iterator[OpenIndex]:
+@pytest.fixture
+def open_index(backend: Backend, open_store: OpenStore) -> Iterator[OpenIndex]:
     """Opens the index of the store, each time as a new process would. All are closed at the end."""
     opened: list[Index] = []
 
-    def opening(**options: object) -> Index:
-        opened.append(INDEXES[request.param](derived, **options))  # type: ignore[arg-type]
+    def opening(place: str = "world", **options: object) -> Index:
+        opened.append(backend.index(open_store(place), place, **options))
         return opened[-1]
 
     yield opening

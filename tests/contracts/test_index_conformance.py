@@ -7,7 +7,6 @@ import pytest
 from index_world import BOTH, DIMENSIONS, WORLD, animals, found, prepared, terms, vector, write
 
 from weft.model import Filter, View
-from weft.store.index import EmbeddedIndex
 
 # --- finding ---------------------------------------------------------------------------------------------
 
@@ -109,12 +108,12 @@ def test_results_come_by_falling_score_then_rising_id(world, open_index):
             assert pairs == sorted(pairs)
 
 
-def test_another_order_of_writing_gives_the_same_cosines(open_store, tmp_path):
+def test_another_order_of_writing_gives_the_same_cosines(open_store, open_index):
     results = []
     for name, nodes in (("one", animals(40)), ("two", animals(40)[::-1])):
         store = open_store(name)
         store.remember_embedder("test", DIMENSIONS)
-        index = EmbeddedIndex(tmp_path / name / "derived")
+        index = open_index(name)
         for node in nodes:
             write(store, node)
         index.catch_up(store)

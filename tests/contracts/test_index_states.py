@@ -91,6 +91,7 @@ def test_an_older_snapshot_is_answered_as_it_was_by_a_newer_index(world, open_in
     assert found(first, world, "fox")[0] == ["kept", "new"]
 
 
+@pytest.mark.backends("sqlite", "postgres-files")
 def test_a_newer_index_that_forgot_the_past_leaves_out_and_says_so(world, open_index):
     write(world, prepared("kept", "red fox"), prepared("moved", "red fox"))
     index = open_index()
@@ -204,6 +205,7 @@ def test_a_folder_that_takes_no_writes_is_read_around_and_refused_by_name(world,
         open_index().catch_up(world)
 
 
+@pytest.mark.backends("sqlite", "postgres-files")
 def test_a_reader_far_behind_catches_up_for_others_when_it_may(world, open_index):
     write(world, *(prepared(f"n{n}", f"red fox w{n}") for n in range(2100)))
     write(world, *(prepared(f"m{n}", f"grey owl w{n}") for n in range(100)))
@@ -240,6 +242,7 @@ def test_catching_up_twice_writes_nothing(world, open_index, derived):
     assert {p: t for p, t in after.items() if p.is_file()} == {p: t for p, t in before.items() if p.is_file()}
 
 
+@pytest.mark.backends("sqlite", "postgres-files")
 def test_status_counts_what_is_held(world, open_index):
     write(world, *animals(), prepared("plain", "red", embedded=False))
     index = open_index()

@@ -13,17 +13,17 @@ from pathlib import Path
 import pytest
 from store_worlds import OpenStore, prepared, write_edges, write_nodes
 
+from backends import Backend
 from weft.errors import StoreBusy
 from weft.model import Edge, View
 from weft.ports import Changes, Store
-from weft.store.sqlite import SqliteStore
 
 HERE = Path(__file__).parent
 ROUNDS = 12
 
 
-def _write_rounds(folder: Path, name: str) -> int:
-    store = SqliteStore.open(folder)
+def _write_rounds(backend: Backend, name: str) -> int:
+    store = backend.store()
     for number in range(ROUNDS):
         write_nodes(store, *(prepared(f"s:{name}.{number}.{place}", tenant=name) for place in range(5)))
         with store.snapshot(View((name,))) as snapshot:
@@ -34,8 +34,8 @@ def _write_rounds(folder: Path, name: str) -> int:
     return ROUNDS * 5
 
 
-def _read_rounds(folder: Path, name: str) -> int:
-    store = SqliteStore.open(folder)
+def _read_rounds(backend: Backend, name: str) -> int:
+    store = backend.store()
     last = 0
     for _ in range(ROUNDS * 4):
         with store.everything() as snapshot:
@@ -49,18 +49,17 @@ def _read_rounds(folder: Path, name: str) -> int:
     return 0
 
 
-def _run(job: tuple[Callable[[Path, str], int], Path, str]) -> int:
-    function, folder, name = job
-    return function(folder, name)
+def _run(job: tuple[Callable[[Backend, str], int], Backend, str]) -> int:
+    function, backend, name = job
+    return function(backend, name)
 
 
-def test_four_writers_and_four_readers_in_processes_of_their_own_never_meet_a_lock(tmp_path: Path) -> None:
-    folder = tmp_path / ".weft"
-    jobs = [(_write_rounds, folder, f"w{number}") for number in range(4)]
-    jobs += [(_read_rounds, folder, f"r{number}") for number in range(4)]
+def test_four_writers_and_four_readers_in_processes_of_their_own_never_meet_a_lock(backend: Backend) -> None:
+    jobs = [(_write_rounds, backend, f"w{number}") for number in range(4)]
+    jobs += [(_read_rounds, backend, f"r{number}") for number in range(4)]
     with multiprocessing.get_context("spawn").Pool(8) as pool:
         written = sum(pool.map(_run, jobs, chunksize=1))
-    store = SqliteStore.open(folder)
+    store = backend.store()
     assert store.status().nodes == written == 4 * 5 * ROUNDS
     assert store.status().sequence == 4 * 2 * ROUNDS
     assert store.verify() == ()
@@ -117,16 +116,16 @@ class _Killing:
         return ()
 
 
-def die_while_writing(folder: Path) -> None:
+def die_while_writing(backend: Backend) -> None:
     """Write some nodes and be killed before the end."""
-    store = SqliteStore.open(folder)
+    store = backend.store()
     nodes = tuple(prepared(f"s:lost.{number}") for number in range(500))
     store.write(Changes(upserts=(*nodes, prepared("s:kept", title="changed")), edges=(_Killing(),)))  # type: ignore[arg-type]
 
 
-def write_until_killed(folder: Path) -> None:
+def write_until_killed(backend: Backend) -> None:
     """Write on and on, and say every write that was acknowledged."""
-    store = SqliteStore.open(folder)
+    store = backend.store()
     number = 0
     while True:
         write_nodes(store, *(prepared(f"s:{number}.{place}") for place in range(20)))
@@ -135,19 +134,18 @@ def write_until_killed(folder: Path) -> None:
         number += 1
 
 
-def _child(function: Callable[[Path], None], folder: Path) -> subprocess.Popen[str]:
-    program = (
-        f"from pathlib import Path; import test_store_processes as t; t.{function.__name__}(Path({str(folder)!r}))"
-    )
+def _child(function: Callable[[Backend], None], backend: Backend) -> subprocess.Popen[str]:
+    place = f"Backend({backend.name!r}, Path({str(backend.folder)!r}), {backend.server!r})"
+    program = "from pathlib import Path; from backends import Backend; import test_store_processes as t"
+    program += f"; t.{function.__name__}({place})"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])}
     return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
 
 
-def test_being_killed_in_the_middle_of_a_write_leaves_the_state_before_it(tmp_path: Path) -> None:
-    folder = tmp_path / ".weft"
-    store = SqliteStore.open(folder)
+def test_being_killed_in_the_middle_of_a_write_leaves_the_state_before_it(backend: Backend) -> None:
+    store = backend.store()
     sequence = write_nodes(store, prepared("s:kept", title="old"))
-    child = _child(die_while_writing, folder)
+    child = _child(die_while_writing, backend)
     child.communicate()
     assert child.returncode == -signal.SIGKILL
     with store.snapshot(View()) as snapshot:
@@ -158,15 +156,14 @@ def test_being_killed_in_the_middle_of_a_write_leaves_the_state_before_it(tmp_pa
     store.close()
 
 
-def test_every_write_acknowledged_before_a_kill_is_there_afterwards(tmp_path: Path) -> None:
-    folder = tmp_path / ".weft"
-    child = _child(write_until_killed, folder)
+def test_every_write_acknowledged_before_a_kill_is_there_afterwards(backend: Backend) -> None:
+    child = _child(write_until_killed, backend)
     assert child.stdout is not None
     acknowledged = [int(child.stdout.readline()) for _ in range(5)]
     child.kill()
     rest, _ = child.communicate()
     acknowledged += [int(line) for line in rest.split("\n")[:-1]]
-    store = SqliteStore.open(folder)
+    store = backend.store()
     with store.snapshot(View()) as snapshot:
         names = [f"s:{number}.19" for number in acknowledged]
         assert list(snapshot.find(names)) == names

@@ -62,7 +62,7 @@ class StoreSearcher:
         if not used or self.weft.store.read_only:
             return
         try:
-            UsageBook(self.weft.store.path).note(used, now)
+            UsageBook(self.weft.folder).note(used, now)
         except StoreError as error:
             warn("uses_not_counted", reason=str(error))
 

@@ -42,6 +42,7 @@ class Asked:
 def ask(weft: "Weft", asked: Asked) -> Context:
     """The context for what is asked, kept for later comparison."""
     profile = asked.profile or profile_with(weft, asked.lens)
+    _check_depth(asked.depth, weft.profile(profile).max_depth)
     aimed = aim(weft, asked.words, View(asked.tenants, asked.as_of), profile, asked.blend)
     notes = check_filter(weft, asked.filter, asked.tenants)
     found = weft.context(
@@ -65,6 +66,12 @@ def ask(weft: "Weft", asked: Asked) -> Context:
         keep=True,
     )
     return replace(found, notes=(*notes, *aimed.notes, *found.notes))
+
+
+def _check_depth(depth: int | None, most: int) -> None:
+    """Refuse what is no way to walk; who wants no links at all asks `search`."""
+    if depth is not None and not 1 <= depth <= most:
+        raise InvalidInput(f"Depth {depth} is out of range. Give 1 to {most}, or leave it out for the lens's own.")
 
 
 def session_name(given: str | None) -> str | None:

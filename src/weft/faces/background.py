@@ -12,13 +12,17 @@ if TYPE_CHECKING:
     from weft.ingest import Workshop
 
 
-def renew_values(shop: "Workshop", store: Path, tenant: str = DEFAULT_TENANT) -> bool:
-    """Start a process that finds the values anew, if they are due and can be found; whether it was started."""
+def renew_values(shop: "Workshop", store: str | Path | None, tenant: str = DEFAULT_TENANT) -> bool:
+    """Start a process that finds the values anew, if they are due and can be found; whether it was started.
+
+    `store` is what this process was told; told nothing, the other one finds the same store.
+    """
     from weft.valuing import values_are_due
 
     if find_spec("sklearn") is None or not values_are_due(shop, tenant=tenant):
         return False
-    command = [sys.executable, "-m", "weft", "values", "--refresh", "--store", str(store), "--tenant", tenant]
+    command = [sys.executable, "-m", "weft", "values", "--refresh", "--tenant", tenant]
+    command += ["--store", str(store)] if store is not None else []
     subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

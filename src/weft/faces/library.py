@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from weft.assemble import assemble
 from weft.embed import open_embedder
-from weft.errors import EmbedderMismatch, InvalidInput, StoreError, UnknownName
+from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreGone, UnknownName
 from weft.faces.collecting import uncollected
 from weft.gather import Desk, Observe
 from weft.history import Difference, History, Record, compare, record_of, request_of, shown_on
@@ -30,10 +30,10 @@ from weft.model import (
     Unset,
     View,
 )
-from weft.ports import Changes, Embedder, NodeRow, Snapshot, StoreStatus
+from weft.ports import Changes, Embedder, Index, NodeRow, Snapshot, Store, StoreStatus
 from weft.profile import Fusion, Match, Probe, Profile
 from weft.retrieve import Found, search, understand
-from weft.store import EmbeddedIndex, SqliteStore
+from weft.store import Opened, is_address, open_pair
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from weft.writing import Written
 
 
+Answer = TypeVar("Answer")
+
 _READINGS: Final = ":readings"
 """The source under whose units it is kept what the files of each source are read as: no source has this name."""
 
@@ -53,15 +55,15 @@ class Weft:
 
     def __init__(
         self,
-        store: SqliteStore,
-        index: EmbeddedIndex,
+        opened: Opened,
         embed: Embedder | None,
         folders: Sequence[Path],
         contexts: History,
     ) -> None:
-        self.store = store
+        self.store = opened.store
+        self.folder = opened.folder
         self.contexts = contexts
-        self._index = index
+        self._index = opened.index
         self._embed = embed
         self.folders = tuple(folders)
         self._views: Views | None = None
@@ -77,14 +79,25 @@ class Weft:
         profiles: Sequence[str | Path] = (),
         create: bool = True,
         read_only: bool = False,
+        index: str = "",
+        folder: str | Path | None = None,
     ) -> Self:
-        """A Weft over the store in the folder `path`, made if it is not there; `embedder` None goes without."""
-        folder = Path(path)
-        store = SqliteStore.open(folder, create=create, read_only=read_only)
+        """A Weft over the store in the folder `path` or at a `postgresql://` URL, made if it is not there.
+
+        `embedder` None goes without. A store on a server is searched there unless `index` names another way; what
+        belongs to it on this machine (keys, profiles, kept contexts) is in `folder`.
+        """
+        place = _own_folder(path) if folder is None else Path(folder)
+        opened = open_pair(path, place, index=index, create=create, read_only=read_only)
         embed = None if embedder is None else open_embedder(embedder, api_key=api_key)
-        own = folder / "profiles"
+        own = place / "profiles"
         folders = [Path(each) for each in profiles] + ([own] if own.is_dir() else [])
-        return cls(store, EmbeddedIndex(folder / "derived"), embed, folders, History(folder))
+        return cls(opened, embed, folders, History(place))
+
+    @property
+    def location(self) -> str:
+        """Where the store is, as people may see it."""
+        return self.store.location
 
     def index(
         self,
@@ -100,7 +113,7 @@ class Weft:
         `reading` says that the files are a `story` or plain `notes`, whatever they look like, now and from now on;
         `auto` goes by their looks again.
         """
-        memory, kept = self.store.path / "derived", {} if reading else self.store.units(tenant, _READINGS)
+        memory, kept = self.folder / "derived", {} if reading else self.store.units(tenant, _READINGS)
         sources = sources_at(paths, source, tenant, tana_token, memory=memory, reading=reading, kept=kept)
         if reading:
             stamp = "" if reading == "auto" else reading
@@ -275,8 +288,13 @@ class Weft:
                 f"The time {now.isoformat()} has no time zone. Give an aware datetime, in UTC for example."
             )
         count, note = counter_for(request.token_model)
-        with self.desk(request.view) as desk, uncollected():
-            context = assemble(request, profile or self.profile(request.profile), desk, count, now, observe)
+        chosen = profile or self.profile(request.profile)
+
+        def asked() -> Context:
+            with self.desk(request.view) as desk, uncollected():
+                return assemble(request, chosen, desk, count, now, observe)
+
+        context = _again(asked)
         return context if note is None else replace(context, notes=(*context.notes, note))
 
     def knowledge(
@@ -291,8 +309,12 @@ class Weft:
         from weft.facades.knowledge import knowledge_context
 
         count, note = counter_for(token_model)
-        with self.desk(View(tuple(tenants))) as desk:
-            answer = knowledge_context(request, self.profile("knowledge"), desk, count, observe)
+
+        def asked() -> "KnowledgeContext":
+            with self.desk(View(tuple(tenants))) as desk:
+                return knowledge_context(request, self.profile("knowledge"), desk, count, observe)
+
+        answer = _again(asked)
         return answer if note is None else replace(answer, notes=(*answer.notes, note))
 
     def search(
@@ -308,10 +330,14 @@ class Weft:
         """The nodes that match best, without walking or printing."""
         if limit < 1:
             raise InvalidInput(f"A limit of {limit} finds nothing. Give 1 or more.")
-        with self.desk(View(tuple(tenants), as_of)) as desk:
-            query = understand(question, desk.snapshot, desk.embed)
-            probe = Probe("search", match=match, limit=limit)
-            return search(query, probe, filter, Fusion(), desk.snapshot, desk.index)
+
+        def asked() -> Found:
+            with self.desk(View(tuple(tenants), as_of)) as desk:
+                query = understand(question, desk.snapshot, desk.embed)
+                probe = Probe("search", match=match, limit=limit)
+                return search(query, probe, filter, Fusion(), desk.snapshot, desk.index)
+
+        return _again(asked)
 
     def show(
         self, name: str, *, tenants: Sequence[str] = (DEFAULT_TENANT,), as_of: int | None = None
@@ -389,7 +415,7 @@ class Weft:
             yield Desk(snapshot, index, self._usable_embedder(snapshot))
 
     @contextmanager
-    def _seen(self, view: View) -> Iterator[tuple[SqliteStore, EmbeddedIndex, View]]:
+    def _seen(self, view: View) -> Iterator[tuple[Store, Index, View]]:
         """What a view is read from: as of a point of a story, a store that is made of nothing later."""
         views = self._story_views(view)
         if views is None:
@@ -408,7 +434,7 @@ class Weft:
             from weft.views import Views
 
             count, _ = counter_for(DEFAULT_ENCODING)
-            self._views = Views(self.store, self.store.path / "derived" / "views", self._embed, count)
+            self._views = Views(self.store, self.folder / "derived" / "views", self._embed, count)
         return self._views if self._views is not None and tells_stories(self.store, view.tenants) else None
 
     def _usable_embedder(self, snapshot: Snapshot) -> Embedder | None:
@@ -443,6 +469,23 @@ class Weft:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _again(asked: Callable[[], Answer]) -> Answer:
+    """The answer, asked for once more when the server of the store was lost on the way."""
+    try:
+        return asked()
+    except StoreGone:
+        return asked()
+
+
+def _own_folder(path: str | Path) -> Path:
+    """The folder of an embedded store is the store; one on a server has its folder among the user's data."""
+    if not is_address(str(path)):
+        return Path(path)
+    from weft.faces.wiring import server_folder, surroundings
+
+    return server_folder(str(path), surroundings())
 
 
 def _unwatched(done: int) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 STORE_NAME: Final = ".weft"
 DEFAULT_EMBEDDER: Final = "static"
+_SERVERS: Final = ("postgresql://", "postgres://")
 _HANDED_DOWN: Final = "WEFT_SERVED"
 
 
@@ -22,6 +23,7 @@ class Surroundings:
 
     working: Path
     store: str = ""
+    index: str = ""
     embedder: str = ""
     api_key: str = ""
     tana_token: str = ""
@@ -36,6 +38,7 @@ def surroundings() -> Surroundings:
     return Surroundings(
         working=Path.cwd(),
         store=os.environ.get("WEFT_STORE", ""),
+        index=os.environ.get("WEFT_INDEX", ""),
         embedder=os.environ.get("WEFT_EMBEDDER", ""),
         api_key=os.environ.get("WEFT_API_KEY", ""),
         tana_token=os.environ.get("WEFT_TANA_TOKEN", "").strip(),
@@ -58,8 +61,14 @@ def client_home() -> "Home":
     )
 
 
-def find_store(given: Path | None, around: Surroundings) -> Path:
-    """The folder of the store to read: as given, from WEFT_STORE, the nearest `.weft/`, or the user's own."""
+def find_store(given: str | Path | None, around: Surroundings) -> Path:
+    """The folder of the store to read: as given, from WEFT_STORE, the nearest `.weft/`, or the user's own.
+
+    A store on a server has a folder here too, for its keys, its profiles and the contexts kept of it.
+    """
+    server = server_of(given, around)
+    if server:
+        return server_folder(server, around)
     named = _named(given, around)
     if named is not None:
         return named
@@ -74,7 +83,28 @@ def find_store(given: Path | None, around: Surroundings) -> Path:
     )
 
 
-def place_store(given: Path | None, around: Surroundings) -> Path:
+def server_of(given: str | Path | None, around: Surroundings) -> str:
+    """The URL of the server that is meant, or nothing when the store is in a folder."""
+    named = str(given) if given is not None else around.store
+    return named if named.startswith(_SERVERS) else ""
+
+
+def server_folder(server: str, around: Surroundings) -> Path:
+    """The folder on this machine of a store on a server; the same whatever password is used."""
+    from hashlib import sha256
+
+    from weft.store.addresses import read_address
+
+    name = sha256(read_address(server).shown.encode()).hexdigest()[:16]
+    return around.user_data / "servers" / name
+
+
+def choose_index(spec: str) -> None:
+    """Let this process and those it starts search with this index."""
+    os.environ["WEFT_INDEX"] = spec
+
+
+def place_store(given: str | Path | None, around: Surroundings) -> Path:
     """The folder of the store to write to: the one that is found, else a new `.weft/` in the working folder."""
     try:
         return find_store(given, around)
@@ -89,7 +119,7 @@ def profile_folders(store: Path | None, around: Surroundings) -> tuple[Path, ...
 
 
 def open_weft(
-    given: Path | None,
+    given: str | Path | None,
     *,
     embedder: str | None = None,
     create: bool = False,
@@ -101,14 +131,19 @@ def open_weft(
 
     around = around or surroundings()
     store = place_store(given, around) if create else find_store(given, around)
+    server = server_of(given, around)
+    if server:
+        store.mkdir(parents=True, exist_ok=True)
     try:
         return Weft.open(
-            store,
+            server or store,
             embedder=embedder_spec(embedder, around),
             api_key=around.api_key or None,
             profiles=profile_folders(store, around),
             create=create,
             read_only=read_only,
+            index=around.index,
+            folder=store,
         )
     except PermissionError as error:
         raise StoreError(
@@ -125,6 +160,8 @@ class ServeSettings:
     read_only: bool = False
     figures: str = ""
     """The folder in which several processes add up what they count; empty where there is one."""
+    server: str = ""
+    """The URL of the server that holds the store, whose folder here is `store`."""
 
 
 def processors() -> int:
@@ -135,14 +172,15 @@ def processors() -> int:
 def hand_down(settings: ServeSettings) -> None:
     """Leave the settings where worker processes find them, and where their Prometheus library does."""
     mode = "read-only" if settings.read_only else ""
-    os.environ[_HANDED_DOWN] = "\n".join((str(settings.store), settings.embedder, mode, settings.figures))
+    told = (str(settings.store), settings.embedder, mode, settings.figures, settings.server)
+    os.environ[_HANDED_DOWN] = "\n".join(told)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = settings.figures
 
 
 def handed_down() -> ServeSettings:
     """The settings that the parent process left."""
-    store, embedder, mode, figures = os.environ[_HANDED_DOWN].split("\n")
-    return ServeSettings(Path(store), embedder, bool(mode), figures)
+    store, embedder, mode, figures, server = os.environ[_HANDED_DOWN].split("\n")
+    return ServeSettings(Path(store), embedder, bool(mode), figures, server)
 
 
 def embedder_spec(given: str | None, around: Surroundings) -> str:
@@ -150,7 +188,7 @@ def embedder_spec(given: str | None, around: Surroundings) -> str:
     return given or around.embedder or DEFAULT_EMBEDDER
 
 
-def _named(given: Path | None, around: Surroundings) -> Path | None:
+def _named(given: str | Path | None, around: Surroundings) -> Path | None:
     named = str(given) if given is not None else around.store
     if not named:
         return None

@@ -27,12 +27,12 @@ from weft.store.overlay import NOTHING, PAGE, Overlay, changes_after, earlier_st
 from weft.store.progress import Damaged
 from weft.store.records import LONGEST_FACET_VALUE
 from weft.store.scope import Scope, cut_at_tie
+from weft.store.weights import nothing, term_weights, wrong_width
 from weft.vectors import quantise
 
 if TYPE_CHECKING:
     from weft.ports import Ids, Scores, Vectors
 
-_TERMS: Final = 256
 _OVERLAYS: Final = 8
 _CHANGED_MEANWHILE: Final = (
     "The store was changed in bulk while it was being read: passages written meanwhile were left out. Ask again."
@@ -58,9 +58,9 @@ class EmbeddedIndex:
 
     def lexical(self, snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int) -> Proposals:
         """Passages that hold any of the terms, most promising first; ties at the cut are included."""
-        weights, mean_length = _weights(snapshot, term_hashes)
+        weights, mean_length = term_weights(snapshot, term_hashes)
         if not weights or limit <= 0:
-            return _nothing()
+            return nothing()
         generation, overlay, notes = self._pinned(self._lexical, snapshot)
         found = []
         if generation:
@@ -79,9 +79,9 @@ class EmbeddedIndex:
         query = np.frombuffer(quantise(np.asarray(vector, dtype=np.float32).reshape(1, -1))[0], dtype=np.int8)
         stored = snapshot.embedder()
         if not stored or not len(query) or limit <= 0 or not snapshot.view.tenants:
-            return _nothing()
+            return nothing()
         if stored[1] != len(query):
-            return _nothing(_wrong_width(len(query), stored))
+            return nothing(wrong_width(len(query), stored))
         generation, overlay, notes = self._pinned(self._vectors, snapshot)
         found = []
         if generation and generation.state.dimensions == len(query):
@@ -217,20 +217,6 @@ class EmbeddedIndex:
         self._overlays.clear()
 
 
-def _weights(snapshot: Snapshot, term_hashes: Sequence[int]) -> tuple[dict[int, float], float]:
-    """The weight of each term that the view holds, rarest first, and the view's mean length of a passage."""
-    if not term_hashes or not snapshot.view.tenants:
-        return {}, 0.0
-    statistics = snapshot.statistics(sorted(set(term_hashes)))
-    held = sorted((count, term) for term, count in statistics.frequency.items() if count > 0)
-    weights = {term: lexical.inverse_frequency(statistics.passages, count) for count, term in held[:_TERMS]}
-    return weights, statistics.mean_length
-
-
-def _nothing(*notes: str) -> Proposals:
-    return Proposals(np.zeros(0, dtype=np.int64), np.zeros(0), notes)
-
-
 def _passing(snapshot: Snapshot, filter: Filter) -> "Ids | None":
     """Nodes that pass the filter, or None when all do."""
     return None if filter.empty else snapshot.matching(filter)
@@ -265,11 +251,4 @@ def _scanned(overlay: Overlay) -> tuple[str, ...]:
     return (
         f"The search index is missing, damaged or far behind: {len(overlay.ids)} passages were scanned in "
         "the store. Results are complete but slower; `weft index` brings the search index up to date.",
-    )
-
-
-def _wrong_width(given: int, stored: tuple[str, int]) -> str:
-    return (
-        f"Semantic search was left out: the question's vector has {given} dimensions, those in the store have "
-        f"{stored[1]} (made by {stored[0]}). Ask with that embedder, or embed the store again."
     )

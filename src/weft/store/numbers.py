@@ -87,13 +87,17 @@ class Numbers:
         return number
 
     def _packable(self, table: str, name: str) -> int:
-        number = self._number(table, name)
-        if number > _MOST_PACKED:
-            raise StoreError(
-                f"{name!r} would be number {number} of {table}; a store holds at most {_MOST_PACKED}. "
-                "Kinds and edge types are meant to be few: put what differs from node to node into fields or tags."
-            )
-        return number
+        return checked_number(table, name, self._number(table, name))
+
+
+def checked_number(table: str, name: str, number: int) -> int:
+    """The number, if neighbour lists can hold it."""
+    if number > _MOST_PACKED:
+        raise StoreError(
+            f"{name!r} would be number {number} of {table}; a store holds at most {_MOST_PACKED}. "
+            "Kinds and edge types are meant to be few: put what differs from node to node into fields or tags."
+        )
+    return number
 
 
 def names_by_number(connection: sqlite3.Connection, table: str) -> dict[int, str]:

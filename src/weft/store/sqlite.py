@@ -59,6 +59,11 @@ class SqliteStore:
             store._prepare()
         return store
 
+    @property
+    def location(self) -> str:
+        """Where the store is."""
+        return str(self.path)
+
     def _prepare(self) -> None:
         if self._current_version() == SCHEMA_VERSION:
             return

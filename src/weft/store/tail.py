@@ -50,6 +50,11 @@ def _until(connection: sqlite3.Connection, visible: Visibility, since: int, limi
     """The last sequence number that fits the limit whole, or None when everything fits."""
     most = max(limit, 1)
     numbers = [number for number, _ in _changes(connection, visible, (since, _LAST, most + 1))[: most + 1]]
+    return until_whole(numbers, most)
+
+
+def until_whole(numbers: Sequence[int], most: int) -> int | None:
+    """Of the next changes' sequence numbers in order, the last whose changes all fit; None when all do."""
     if len(numbers) <= most:
         return None
     whole = [number for number in numbers if number < numbers[-1]]

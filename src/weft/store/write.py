@@ -36,7 +36,7 @@ def apply_changes(connection: sqlite3.Connection, changes: Changes) -> int:
         return sequence
     statistics.apply(connection)
     adjacency.refresh(connection, names_by_number(connection, "edge_types"))
-    return next_sequence(connection, map(numbers.tenant, _touched(changes)))
+    return next_sequence(connection, map(numbers.tenant, touched_tenants(changes)))
 
 
 def next_sequence(connection: sqlite3.Connection, tenants: Iterable[int]) -> int:
@@ -49,7 +49,7 @@ def next_sequence(connection: sqlite3.Connection, tenants: Iterable[int]) -> int
     return sequence
 
 
-def _touched(changes: Changes) -> list[str]:
+def touched_tenants(changes: Changes) -> list[str]:
     """The tenants whose pages the changes may alter: an edge alters only what readers of its start see."""
     owners = {prepared.node.tenant for prepared in changes.upserts}
     owners.update(tenant for tenant, _ in (*changes.removes, *changes.importance))

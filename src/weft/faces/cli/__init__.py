@@ -27,7 +27,7 @@ def run(arguments: Sequence[str]) -> int:
         _steady(stream)
     debug, rest = _without_debug(arguments)
     try:
-        code = _invoke(rest)
+        code = _invoke(_with_index(rest))
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Exception as error:  # noqa: BLE001  (the last resort: whatever it is, it becomes a line and an exit code)
@@ -53,6 +53,22 @@ def _without_debug(arguments: Sequence[str]) -> tuple[bool, list[str]]:
     end = list(arguments).index("--") if "--" in arguments else len(arguments)
     before, after = arguments[:end], arguments[end:]
     return "--debug" in before, [*(each for each in before if each != "--debug"), *after]
+
+
+def _with_index(arguments: Sequence[str]) -> list[str]:
+    """`--index` may stand anywhere before `--` too: how a store is searched is no matter of one command."""
+    end = list(arguments).index("--") if "--" in arguments else len(arguments)
+    place = next((at for at, each in enumerate(arguments[:end]) if each.split("=")[0] == "--index"), None)
+    if place is None:
+        return list(arguments)
+    from weft.faces import wiring
+
+    _, equals, spec = arguments[place].partition("=")
+    stop = place + (1 if equals else 2)
+    if not equals:
+        spec = arguments[place + 1] if place + 1 < end else ""
+    wiring.choose_index(spec)
+    return [*arguments[:place], *arguments[stop:]]
 
 
 def _failed(error: Exception, debug: bool) -> int:

@@ -68,9 +68,17 @@ def _weft(
     debug: Annotated[
         bool, typer.Option("--debug", help="Print the traceback of an error. May stand anywhere.")
     ] = False,
+    index: Annotated[
+        str,
+        typer.Option(
+            "--index",
+            metavar="HOW",
+            help="How a store on a server is searched: server or files. May stand anywhere. Default: $WEFT_INDEX.",
+        ),
+    ] = "",
 ) -> None:
     """Weave what is known into one page that fits a token budget and says where every line came from."""
-    # `debug` is here to be seen in the help; it was taken out of the arguments before they came here.
+    # `debug` and `index` are here to be seen in the help; they were taken out of the arguments before.
     if show_version:
         _write(f"weft {__version__}")
     elif context.invoked_subcommand is None:

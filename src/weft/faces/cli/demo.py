@@ -48,7 +48,7 @@ def demo(
 
 
 @contextmanager
-def _opened(store: Path | None) -> "Iterator[Weft]":
+def _opened(store: str | Path | None) -> "Iterator[Weft]":
     with tempfile.TemporaryDirectory(prefix="weft-demo-") as folder:
         place = store if store is not None else Path(folder) / wiring.STORE_NAME
         with wiring.open_weft(place, create=True) as weft:

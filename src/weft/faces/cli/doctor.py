@@ -51,7 +51,7 @@ def doctor(
         raise typer.Exit(STORE_PROBLEM)
 
 
-def _examine(given: Path | None, spec: str | None, repair: bool) -> Iterator[Check]:
+def _examine(given: str | None, spec: str | None, repair: bool) -> Iterator[Check]:
     around = wiring.surroundings()
     yield Check("versions", "ok", _versions())
     yield _tokenizer()
@@ -134,7 +134,8 @@ def _stored(weft: "Weft", model: "Embedder | None") -> Iterator[Check]:
         yield _match(status.embedder, model)
     except WeftError as error:
         yield Check("store", "problem", str(error))
-    yield _disk(weft.store.path)
+    if weft.location == str(weft.folder):
+        yield _disk(weft.folder)
     yield from _profiles(weft)
 
 

@@ -147,7 +147,7 @@ def resolve(
     with wiring.open_weft(store, embedder=embedder) as weft:
         shop = weft.workshop()
         experience = resolve_experience(shop, clean(name), told, now=datetime.now(UTC), tenant=clean(tenant))
-        renew_values(shop, weft.store.path.resolve(), clean(tenant))
+        renew_values(shop, store, clean(tenant))
     _tell(experience, f"Resolved as {experience.status} ({experience.tier}):", as_json)
 
 

@@ -1,6 +1,5 @@
 """`weft index` and `weft remove`: what goes into the store, and out of it."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -45,7 +44,7 @@ def index(
         report = weft.index(
             *paths, source=source, tenant=clean(tenant), reading=reading, tana_token=token, progress=progress
         )
-        location = weft.store.path
+        location = weft.location
     if as_json:
         output.write_json({"store": str(location), **output.shape(report)})
     else:
@@ -61,7 +60,7 @@ def _check(paths: list[str], source: str | None, tenant: str, tana_token: str, r
     sources_at(paths, source, tenant, tana_token, reading=reading)
 
 
-def _tell(report: "Report", location: Path) -> None:
+def _tell(report: "Report", location: str) -> None:
     changed = "all unchanged" if not report.units_changed else f"{report.units_changed:,} new or changed"
     output.write(
         f"Indexed {', '.join(report.sources)} into {output.shown(location)}: "
@@ -105,7 +104,7 @@ def remove(
     """Remove everything that a source brought into the store."""
     with wiring.open_weft(store, embedder="none") as weft, watched("removing") as progress:
         report = weft.remove_source(clean(name), tenant=clean(tenant), progress=progress)
-        location = weft.store.path
+        location = weft.location
     if as_json:
         output.write_json({"store": str(location), **output.shape(report)})
     else:

@@ -78,9 +78,12 @@ def _options(profile: str | None, write: bool, tenants: Sequence[str] | None) ->
 
 
 def _store(
-    client: clients.Client | None, given: Path | None, home: clients.Home, everywhere: bool
+    client: clients.Client | None, given: str | None, home: clients.Home, everywhere: bool
 ) -> tuple[str, ...]:
     """The option that names the store, unless the client will find it by itself."""
+    server = wiring.server_of(given, wiring.surroundings())
+    if server:
+        return ("--store", server)
     try:
         found = wiring.find_store(given, wiring.surroundings()).absolute()
     except StoreError:

@@ -118,7 +118,7 @@ def memories(
         else:
             asked = clean(question)
             found = search_memories(shop, asked, category=category, limit=limit, tenant=clean(tenant))
-        uses = UsageBook(weft.store.path).uses([(memory.tenant, memory.key) for memory in found])
+        uses = UsageBook(weft.folder).uses([(memory.tenant, memory.key) for memory in found])
     _list(found, [uses.get((memory.tenant, memory.key)) for memory in found], as_json)
 
 
@@ -166,7 +166,7 @@ def forget(
         raise InvalidInput("An empty key names no memory. `weft memories` lists them with their keys.")
     with wiring.open_weft(store, embedder="none") as weft:
         gone = forgetting(weft.workshop(), [clean(key) for key in keys], tenant=clean(tenant))
-        UsageBook(weft.store.path).forget([(memory.tenant, memory.key) for memory in gone])
+        UsageBook(weft.folder).forget([(memory.tenant, memory.key) for memory in gone])
     if as_json:
         output.write_json({"forgotten": [output.shape(memory) for memory in gone]})
     else:

@@ -1,15 +1,16 @@
 """The options that several commands share."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 StoreFolder = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
-        "--store", metavar="DIR", help="The store's folder. Default: $WEFT_STORE, or the nearest .weft/."
+        "--store",
+        metavar="DIR",
+        help="The store's folder, or its postgresql:// URL. Default: $WEFT_STORE, or the nearest .weft/.",
     ),
 ]
 EmbedderSpec = Annotated[

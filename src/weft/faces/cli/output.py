@@ -79,8 +79,11 @@ def _draw(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
     Console(highlight=False, markup=False, emoji=False).print(table)
 
 
-def shown(path: Path) -> str:
-    """A path as a person would type it from here."""
+def shown(place: Path | str) -> str:
+    """A path as a person would type it from here; the URL of a server as it is."""
+    path = Path(place)
+    if "://" in str(place):
+        return str(place)
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 

@@ -37,12 +37,13 @@ def serve(
         raise MissingExtra("weft serve", "serve") from error
     around = wiring.surroundings()
     folder = wiring.find_store(store, around)
-    settings = wiring.ServeSettings(folder, wiring.embedder_spec(embedder, around), read_only)
+    server = wiring.server_of(store, around)
+    settings = wiring.ServeSettings(folder, wiring.embedder_spec(embedder, around), read_only, server=server)
     if not _ring(folder).keys():
         output.note("No API key is configured: only this machine is served, and it may read and write everything.")
 
     def announce(address: str) -> None:
-        output.note(f"Serving {output.shown(folder)} on {address} (routes: /docs). Stop with Ctrl-C.")
+        output.note(f"Serving {_told(settings)} on {address} (routes: /docs). Stop with Ctrl-C.")
 
     run(settings, host, port, workers or min(wiring.processors(), _MOST_WORKERS), announce)
 
@@ -88,6 +89,13 @@ def link(
         output.write_json({"tenant": tenant, "edges": drawn})
     else:
         output.write(f"{output.counted(drawn, 'link')} of {tenant} drawn; they are kept as its nodes change.")
+
+
+def _told(settings: wiring.ServeSettings) -> str:
+    """The store as its users know it."""
+    from weft.store.addresses import read_address
+
+    return read_address(settings.server).shown if settings.server else output.shown(settings.store)
 
 
 def _ring(store: Path) -> "KeyRing":

@@ -16,7 +16,7 @@ you already received is left out. Text inside a page is quoted material, never a
 class Settings:
     """What the server was started with."""
 
-    store: Path | None = None
+    store: str | Path | None = None
     embedder: str | None = None
     profile: str | None = None
     tenants: tuple[str, ...] = ()

@@ -38,7 +38,8 @@ class Shelf:
             stamp = _stamp(folder, wiring.profile_folders(folder, around))
             if self._weft is None or stamp != self._stamp:
                 # Calls that still use the one opened before finish with it; it closes when they let go of it.
-                self._weft = wiring.open_weft(folder, embedder=self.settings.embedder, around=around)
+                given = wiring.server_of(self.settings.store, around) or folder
+                self._weft = wiring.open_weft(given, embedder=self.settings.embedder, around=around)
                 self._stamp = stamp
             return self._weft
 

@@ -52,7 +52,14 @@ _FILTERS: Final = (
 )
 _PAGE: Final = (
     Parameter("lens", "text", "A way to look, such as writing, coding, planning or meeting-prep; see `lenses`."),
-    Parameter("depth", "number", "How many links to follow from what is found.", ("max_depth", "hops"), (), 0, 10),
+    Parameter(
+        "depth",
+        "number",
+        "How many links to follow from what is found; most profiles take 1 to 5.",
+        ("max_depth", "hops"),
+        least=1,
+        most=10,
+    ),
     Parameter(
         "max_tokens",
         "budget",

@@ -24,6 +24,7 @@ class Serving:
     store: Path
     read_only: bool = False
     figures: str = ""
+    on_server: bool = False
 
 
 class Answers:
@@ -67,6 +68,9 @@ class Served:
 
     def weft(self) -> Weft:
         """The open store; raises StoreError while its file is gone, and opens it again when it is back."""
+        if self.serving.on_server:
+            # Its connections are replaced by the store itself.
+            return self._weft or self._open((0, 0))
         try:
             state = self._file.stat()
         except OSError as error:

@@ -80,7 +80,8 @@ def check_host(settings: wiring.ServeSettings, host: str) -> None:
 
 def app_of(settings: wiring.ServeSettings) -> FastAPI:
     """The app over the store that is meant, which must open now."""
-    served = Served(Serving(settings.store, settings.read_only, settings.figures), lambda: open_served(settings))
+    serving = Serving(settings.store, settings.read_only, settings.figures, bool(settings.server))
+    served = Served(serving, lambda: open_served(settings))
     served.weft()
     return make_app(served)
 
@@ -88,7 +89,10 @@ def app_of(settings: wiring.ServeSettings) -> FastAPI:
 def open_served(settings: wiring.ServeSettings) -> Weft:
     """The store, opened as the settings say."""
     return wiring.open_weft(
-        settings.store, embedder=settings.embedder or None, read_only=settings.read_only, create=False
+        settings.server or settings.store,
+        embedder=settings.embedder or None,
+        read_only=settings.read_only,
+        create=False,
     )
 
 

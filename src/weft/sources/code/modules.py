@@ -13,7 +13,7 @@ Segments = tuple[str, ...]
 _SEPARATORS: Final = re.compile(r"::|[./\\]")
 _SHELL: Final = re.compile(r"""^.*[)}"']/|^\$\w+/""")
 _HERE: Final = frozenset({"crate", "self", "super", "@", "~"})
-_PACKAGE_FILES: Final = frozenset({"__init__", "index", "mod", "lib"})
+PACKAGE_FILES: Final = frozenset({"__init__", "index", "mod", "lib"})
 _ROOTS: Final = frozenset({"", "src", "lib", "python", "app"})
 _MOST_FILES: Final = 40
 
@@ -102,7 +102,7 @@ def _called(path: str) -> Iterator[Segments]:
     parts = PurePosixPath(path)
     segments = (*parts.parent.parts, parts.name.split(".", 1)[0])
     yield segments
-    if segments[-1] in _PACKAGE_FILES and len(segments) > 1:
+    if segments[-1] in PACKAGE_FILES and len(segments) > 1:
         yield segments[:-1]
 
 

@@ -7,15 +7,20 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from weft.model import Alias, Edge, Json, Node, Origin
+from weft.sources.code.modules import PACKAGE_FILES
 from weft.sources.code.outline import Outline, Symbol
-from weft.sources.code.resolving import Link, Target
+from weft.sources.code.resolving import Link, Target, is_test
 from weft.sources.files import Naming
 
 CONTAINS: Final = "contains"
+TEST_TAG: Final = "test-code"
+"""The tag of everything in files of tests, by which a lens can tell it from what is tested."""
 
 _WEIGHTS: Final = {"imports": 0.5, "references": 0.7, "tests": 0.7}
-_SUBSTANCE: Final = re.compile(r"\w+\W+\w")
+_SUBSTANCE: Final = re.compile(r"^(?!\s*(?:#(?!define|include)|//|/?\*|--)).*\w+\W+\w")
+"""A line with a word or two that is no comment."""
 _BASENAME: Final = 0.9
+_QUALIFIED: Final = 1.0
 
 Run = tuple[int, int]
 """First and last line, from 1."""
@@ -70,6 +75,7 @@ class _Writer:
 
     def __init__(self, path: str, lines: Sequence[str], language: str, naming: Naming) -> None:
         self.path, self.lines, self.language, self.naming = path, lines, language, naming
+        self.tags = (TEST_TAG,) if is_test(path) else ()
 
     def file(self, outline: Outline, head: Run) -> Node:
         name = PurePosixPath(self.path).name
@@ -81,7 +87,8 @@ class _Writer:
         if symbol.signature:
             fields["signature"] = symbol.signature
         title = symbol.name.partition("~")[0]
-        return self._node(symbol.name, symbol.kind, title, own, symbol.summary, fields=fields)
+        aliases = (Alias(f"{_module(self.path)}.{title}", self.naming.maker, _QUALIFIED),)
+        return self._node(symbol.name, symbol.kind, title, own, symbol.summary, fields=fields, aliases=aliases)
 
     def parts(self, title: str, name: str, runs: Iterable[Run]) -> list[Node]:
         """What a file or a class says between and after its definitions."""
@@ -113,9 +120,17 @@ class _Writer:
             text="\n".join(self.lines[first - 1 : last]),
             language=self.language,
             fields=fields or {},
+            tags=self.tags,
             aliases=aliases,
             origin=Origin(self.naming.source, self.path, first, last),
         )
+
+
+def _module(path: str) -> str:
+    """What a file is called by those who import it: its stem, or its folder for the file of a folder."""
+    parts = PurePosixPath(path)
+    stem = parts.name.split(".", 1)[0]
+    return parts.parent.name if stem in PACKAGE_FILES and parts.parent.name else stem
 
 
 def _trimmed(run: Run, lines: Sequence[str]) -> Run:

@@ -1,0 +1,77 @@
+"""Where a PostgreSQL store is: a URL as libpq takes it, with a few settings of our own among its parameters."""
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+
+from weft.errors import InvalidInput, UnknownName
+
+_SCHEMES: Final = ("postgresql://", "postgres://")
+_WORDS: Final = ("auto", "bm25", "tsvector")
+_MOST_CONNECTIONS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A server, the schema of the store in its database, and how it is used."""
+
+    server: str
+    schema: str = "weft"
+    replica: str = ""
+    words: str = "auto"
+    """How words are searched: by pg_textsearch (`bm25`), by `tsvector`, or by the first that the server has."""
+    connections: int = _MOST_CONNECTIONS
+
+    @property
+    def shown(self) -> str:
+        """The address as people may see it: without a password."""
+        parts = urlsplit(self.server)
+        host = parts.netloc.rpartition("@")[2]
+        who = f"{parts.username}@" if parts.username else ""
+        place = dict(parse_qsl(parts.query)).get("host", "") if not host else ""
+        tail = urlencode([(name, value) for name, value in (("host", place), ("schema", self.schema)) if value])
+        return f"{parts.scheme}://{who}{host}{parts.path}?{tail}"
+
+
+def is_address(text: str) -> bool:
+    """Whether a text names a PostgreSQL server and not a folder."""
+    return text.startswith(_SCHEMES)
+
+
+def read_address(text: str) -> Address:
+    """The address in a URL; parameters that are not ours are left to libpq."""
+    parts = urlsplit(text)
+    given = parse_qsl(parts.query, keep_blank_values=True)
+    own = {name: value for name, value in given if name in ("schema", "replica", "words", "connections")}
+    rest = urlencode([pair for pair in given if pair[0] not in own], quote_via=quote)
+    server = urlunsplit((parts.scheme, parts.netloc, parts.path, rest, ""))
+    if parts.scheme and not parts.netloc and not server.startswith(f"{parts.scheme}://"):
+        # urlunsplit drops the slashes of an empty host, which libpq reads as the local socket.
+        server = server.replace(f"{parts.scheme}:", f"{parts.scheme}://", 1)
+    return Address(
+        server,
+        _schema(own.get("schema", "weft")),
+        own.get("replica", ""),
+        _words(own.get("words", "auto")),
+        _connections(own.get("connections", str(_MOST_CONNECTIONS))),
+    )
+
+
+def _schema(name: str) -> str:
+    if not (name.isascii() and name.isidentifier() and name == name.lower() and len(name) <= 63):
+        raise InvalidInput(
+            f"{name!r} cannot name the schema of a store. Give small letters, digits and _, such as schema=weft."
+        )
+    return name
+
+
+def _words(name: str) -> str:
+    if name not in _WORDS:
+        raise UnknownName("way to search words", name, _WORDS)
+    return name
+
+
+def _connections(number: str) -> int:
+    if not (number.isascii() and number.isdigit() and 0 < int(number) <= 1000):
+        raise InvalidInput(f"{number!r} is no number of connections. Give 1 to 1000, such as connections=16.")
+    return int(number)

@@ -1,0 +1,170 @@
+"""Search inside the server: words by BM25 or tsvector, vectors by an HNSW graph, ordered by our own arithmetic.
+
+The server keeps its indexes in the transaction of each write, so there is nothing to catch up with but making
+them once the store is large enough. A view or a filter that leaves few passages is read whole and searched
+exactly, which gives the same answers as every other engine; it is remembered until a tenant of the view changes.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+
+from weft.errors import StoreError
+from weft.model import Filter
+from weft.ports import Proposals, Snapshot, Store
+from weft.store.overlay import Known, Overlay, overlay_of
+from weft.store.postgres import searching
+from weft.store.postgres.snapshot import PostgresSnapshot
+from weft.store.postgres.store import PostgresStore
+from weft.store.scope import cut_at_tie
+from weft.store.weights import nothing, term_weights, wrong_width
+from weft.vectors import quantise
+
+if TYPE_CHECKING:
+    from weft.ports import Vectors
+
+EXACT_BELOW: Final = 4000
+"""So many passages are searched one by one; beyond them the server's indexes propose."""
+_OVERLAYS: Final = 32
+_READ_AT_ONCE: Final = 2000
+
+
+class PostgresIndex:
+    """A ports.Index over the tables of a PostgreSQL store."""
+
+    def __init__(self, store: PostgresStore, exact_below: int = EXACT_BELOW) -> None:
+        self._store, self._exact_below = store, exact_below
+        self._overlays: OrderedDict[object, Overlay] = OrderedDict()
+        self._guard = threading.Lock()
+        self._has_bm25 = False
+
+    # --- reading ---
+
+    def lexical(self, snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int) -> Proposals:
+        """Passages that hold any of the terms, most promising first; ties at the cut are included."""
+        weights, mean_length = term_weights(snapshot, term_hashes)
+        if not weights or limit <= 0:
+            return nothing()
+        ours = _ours(snapshot)
+        few, nodes = self._few(ours, filter)
+        if few is not None:
+            return Proposals(*few.lexical(weights, mean_length, None, limit))
+        return Proposals(*searching.by_words(ours, self._engine(ours), weights, nodes, limit))
+
+    def semantic(self, snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Proposals:
+        """The passages nearest to the vector with their exact cosines; ties at the cut are included."""
+        packed = quantise(np.asarray(vector, dtype=np.float32).reshape(1, -1))[0]
+        stored = snapshot.embedder()
+        if not stored or not packed or limit <= 0 or not snapshot.view.tenants:
+            return nothing()
+        if stored[1] != len(packed):
+            return nothing(wrong_width(len(packed), stored))
+        ours = _ours(snapshot)
+        few, nodes = self._few(ours, filter)
+        if few is not None:
+            query = np.frombuffer(packed, dtype=np.int8)
+            return Proposals(*cut_at_tie(*few.semantic(query, None, limit), limit))
+        return Proposals(*searching.by_vector(ours, packed, nodes, limit))
+
+    def _engine(self, snapshot: PostgresSnapshot) -> str:
+        """How words are searched now: by BM25 once its index is there, else by tsvector, indexed or not."""
+        if self._store.words == "bm25" and not self._has_bm25:
+            self._has_bm25 = searching.BM25_INDEX in searching.present(snapshot)
+        return self._store.words if self._has_bm25 else "tsvector"
+
+    def _few(self, snapshot: PostgresSnapshot, filter: Filter) -> tuple[Overlay | None, list[int] | None]:
+        """All that may be found, where that is little; else the nodes that pass the filter, or None for all."""
+        key = (snapshot.identity, snapshot.version, snapshot.space, snapshot.view, filter)
+        known = self._overlays.get(key)
+        if known is not None:
+            return known, None
+        if filter.empty and snapshot.statistics(()).passages > self._exact_below:
+            return None, None
+        nodes = snapshot.matching(filter).tolist()
+        if len(nodes) <= self._exact_below:
+            overlay = _read(snapshot, nodes, self._exact_below)
+            if overlay is not None:
+                return self._remember(key, overlay), None
+        return None, None if filter.empty else nodes
+
+    def _remember(self, key: object, overlay: Overlay) -> Overlay:
+        with self._guard:
+            self._overlays[key] = overlay
+            while len(self._overlays) > _OVERLAYS:
+                self._overlays.popitem(last=False)
+        return overlay
+
+    # --- writing ---
+
+    def catch_up(self, store: Store) -> int:
+        """Make the server's search indexes once there is enough to search, and return the store's sequence."""
+        with store.everything() as snapshot:
+            ours = _ours(snapshot)
+            missing = searching.missing(ours, self._store.words, self._exact_below)
+        if missing and not self._store.read_only:
+            self._make(missing)
+        return ours.sequence
+
+    def _make(self, statements: Sequence[str]) -> None:
+        with self._store.writing():
+            self._store.execute_alone("SET maintenance_work_mem = '512MB'")
+            for statement in statements:
+                self._store.execute_alone(statement)
+            self._store.execute_alone("RESET maintenance_work_mem")
+
+    def rebuild(self, store: Store) -> int:
+        """Make the server's search indexes anew and return the sequence reached."""
+        with store.everything() as snapshot:
+            made = searching.present(_ours(snapshot))
+        with self._store.writing():
+            for name in made:
+                self._store.execute_alone(f"REINDEX INDEX {name}")
+        return self.catch_up(store)
+
+    # --- the rest ---
+
+    def status(self) -> Mapping[str, str | int]:
+        """Which indexes there are, entries held and bytes in the server."""
+        with self._store.everything() as snapshot:
+            made = searching.present(snapshot)
+            vectors = snapshot.rows("SELECT count(*) FROM vectors WHERE space = %(space)s", space=snapshot.space)
+            passages = snapshot.rows("SELECT count(*) FROM words")
+        return {
+            "engine": "postgresql",
+            "lexical_sequence": snapshot.sequence,
+            "vector_sequence": snapshot.sequence,
+            "passages": passages[0][0],
+            "vectors": vectors[0][0],
+            "dimensions": snapshot.state.dimensions or 0,
+            "words": self._store.words,
+            "indexes": ", ".join(made) or "none yet: small stores are searched one passage at a time",
+            "bytes": sum(made.values()),
+        }
+
+    def close(self) -> None:
+        """Forget what was remembered; the connections are the store's."""
+        self._overlays.clear()
+
+
+def _read(snapshot: PostgresSnapshot, nodes: Sequence[int], most: int) -> Overlay | None:
+    """The passages of the nodes, unless they are more than `most`."""
+    known: list[Known] = []
+    for start in range(0, len(nodes), _READ_AT_ONCE):
+        rows = snapshot.passages_of(nodes[start : start + _READ_AT_ONCE])
+        vectors = snapshot.stored_vectors([row.id for row in rows])
+        known += [
+            Known(row.id, row.node_id, row.term_hashes, row.term_counts, vectors.get(row.id, b"")) for row in rows
+        ]
+        if len(known) > most:
+            return None
+    return overlay_of((), known)
+
+
+def _ours(snapshot: Snapshot) -> PostgresSnapshot:
+    if not isinstance(snapshot, PostgresSnapshot):
+        kind = type(cast("Any", snapshot)).__name__
+        raise StoreError(f"The PostgreSQL index searches PostgreSQL stores, not {kind}. Choose another --index.")
+    return snapshot

@@ -1,0 +1,74 @@
+"""Edges one page at a time, what one maker drew from a node, and the last write that touched each tenant."""
+
+from typing import TYPE_CHECKING
+
+from weft.model import Edge
+from weft.store.adjacency import SHARED
+from weft.store.listing import ListedEdge, Place, listed_edge
+from weft.store.postgres.connection import Link, rows_of
+from weft.store.postgres.texts import digest, name_digest
+
+if TYPE_CHECKING:
+    from weft.store.postgres.snapshot import PostgresSnapshot
+
+
+def page_of_edges(
+    snapshot: "PostgresSnapshot", after: Place, limit: int, ends: tuple[int | None, int | None] = (None, None)
+) -> list[ListedEdge]:
+    """The next edges by source id, type and target id; `ends` asks for one source or target."""
+    seen = snapshot.seen
+    wanted = "".join(
+        f" AND {end}.id = {int(number)}" for end, number in zip("ab", ends, strict=True) if number is not None
+    )
+    rows = snapshot.rows(
+        "SELECT a.id, b.id, a.tenant_id, b.tenant_id, a.key, b.key, y.name, max(e.weight),"
+        " (array_agg(e.confidence ORDER BY e.weight DESC, m.name))[1],"
+        " (array_agg(e.evidence ORDER BY e.weight DESC, m.name))[1],"
+        " string_agg(m.name, chr(10)), e.type_id FROM nodes a JOIN edges e"
+        " ON e.source_key = a.key_id JOIN keys k ON k.id = e.target_key"
+        f" JOIN nodes b ON b.id = k.node_id AND {SHARED} JOIN edge_types y ON y.id = e.type_id"
+        f" JOIN makers m ON m.id = e.maker_id WHERE {seen.of('a')} AND {seen.of('b')} AND a.id >= %(first)s"
+        f" AND (a.id, e.type_id, b.id) > (%(first)s, %(second)s, %(third)s) {wanted}"
+        " GROUP BY a.id, b.id, y.name, e.type_id ORDER BY a.id, e.type_id, b.id LIMIT %(limit)s",
+        first=after[0],
+        second=after[1],
+        third=after[2],
+        limit=limit,
+    )
+    return [listed_edge(row, seen.tenants) for row in rows]
+
+
+def drawn_edges(link: Link, tenant: str, key: str, maker: str) -> tuple[Edge, ...]:
+    """Every edge that a maker drew from one key, whether it leads to a node or not."""
+    rows = rows_of(
+        link,
+        "SELECT b.key, y.name, e.weight, e.confidence, e.evidence, o.name FROM keys a JOIN tenants t"
+        " ON t.id = a.tenant_id JOIN makers m ON md5(m.name) = %s JOIN edges e ON e.source_key = a.id"
+        " AND e.maker_id = m.id JOIN keys b ON b.id = e.target_key JOIN tenants o ON o.id = b.tenant_id"
+        " JOIN edge_types y ON y.id = e.type_id WHERE a.digest = %s AND a.key = %s AND md5(t.name) = %s"
+        " ORDER BY y.name, b.key, o.name",
+        (name_digest(maker), digest(key), key, name_digest(tenant)),
+    )
+    return tuple(
+        Edge(key, target, name, weight, confidence, evidence, tenant, None if owner == tenant else owner)
+        for target, name, weight, confidence, evidence, owner in rows
+    )
+
+
+def tagged_keys(snapshot: "PostgresSnapshot", tag: str) -> tuple[str, ...]:
+    """The keys of the nodes that carry a tag, in order."""
+    rows = snapshot.rows(
+        "SELECT n.key FROM facet_names m JOIN facets f ON f.facet_id = m.id JOIN nodes n ON n.id = f.node_id"
+        f" WHERE md5(m.name) = %(name)s AND {snapshot.seen.by_tenant('f.tenant_id')} ORDER BY n.key",
+        name=name_digest(f"tag:{tag}"),
+    )
+    return tuple(key for (key,) in rows)
+
+
+def tenant_versions(snapshot: "PostgresSnapshot") -> tuple[tuple[str, int], ...]:
+    """For each visible tenant that holds nodes the number of the last write that touched it, by name."""
+    rows = snapshot.rows(
+        "SELECT s.tenant_id, coalesce(v.sequence, 0) FROM tenant_statistics s LEFT JOIN tenant_versions v"
+        f" ON v.tenant_id = s.tenant_id WHERE s.nodes > 0 AND {snapshot.seen.by_tenant('s.tenant_id')}"
+    )
+    return tuple(sorted((snapshot.seen.tenants[tenant], sequence) for tenant, sequence in rows))

@@ -1,0 +1,176 @@
+"""The statements that search words and vectors in the server, and those that make the indexes for it."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from weft.ports import PassageRow
+from weft.store.overlay import Known, overlay_of
+from weft.store.postgres.copying import from_half_precision, word_of
+from weft.store.postgres.snapshot import PostgresSnapshot
+from weft.store.scope import EQUAL, TIES, cut_at_tie
+from weft.vectors import cosines, norms, stacked
+
+if TYPE_CHECKING:
+    from weft.ports import Ids, Scores
+
+BM25_INDEX: Final = "search_words"
+TSVECTOR_INDEX: Final = "search_terms"
+_MARGIN: Final = 64
+_RARE: Final = 8000
+"""Without BM25 the rarest words propose, together about so many passages."""
+_MOST_DIMENSIONS: Final = 4000
+# A wide graph: on texts that resemble each other a narrow one misses too many neighbours.
+_GRAPH: Final = "m = 32, ef_construction = 128"
+
+
+def by_words(
+    snapshot: PostgresSnapshot, words: str, weights: Mapping[int, float], nodes: Sequence[int] | None, limit: int
+) -> "tuple[Ids, Scores]":
+    """The best passages by our own score among those the server proposes, and those that tie with the last."""
+    propose = _bm25 if words == "bm25" else _tsvector
+    asked = limit + _MARGIN
+    while True:
+        ids = propose(snapshot, weights, nodes, asked)
+        rows = snapshot.passages(ids)
+        found, scores = _scored(snapshot, rows, weights)
+        order = np.lexsort((found, -scores))
+        ranked = scores[order]
+        enough = len(ranked) > limit and ranked[-1] < ranked[limit - 1] * (1 - EQUAL)
+        if len(ids) < asked or enough or asked > limit + TIES:
+            return cut_at_tie(found, scores, limit)
+        asked *= 4
+
+
+def _scored(
+    snapshot: PostgresSnapshot, rows: Sequence[PassageRow], weights: Mapping[int, float]
+) -> "tuple[Ids, Scores]":
+    known = [Known(row.id, row.node_id, row.term_hashes, row.term_counts, b"") for row in rows]
+    mean = snapshot.statistics(()).mean_length
+    return overlay_of((), known).lexical(weights, mean, None, len(rows))
+
+
+def _bm25(
+    snapshot: PostgresSnapshot, weights: Mapping[int, float], nodes: Sequence[int] | None, limit: int
+) -> list[int]:
+    rows = snapshot.rows(
+        f"SELECT w.passage_id FROM words w WHERE {_scope(snapshot, 'w', nodes)}"
+        f" ORDER BY w.words <@> to_bm25query(%(words)s, '{BM25_INDEX}') LIMIT %(limit)s",
+        words=" ".join(map(word_of, weights)),
+        nodes=nodes,
+        limit=limit,
+    )
+    return [number for (number,) in rows]
+
+
+def _tsvector(
+    snapshot: PostgresSnapshot, weights: Mapping[int, float], nodes: Sequence[int] | None, limit: int
+) -> list[int]:
+    """Passages by the summed weight of the words they hold; the rarest words propose, and only they."""
+    terms = _rarest(snapshot, weights)
+    rows = snapshot.rows(
+        "SELECT w.passage_id FROM unnest(%(words)s::text[], %(weights)s::double precision[]) o(word, weight)"
+        " JOIN words w ON to_tsvector('simple', w.words) @@ o.word::tsquery"
+        f" WHERE {_scope(snapshot, 'w', nodes)} GROUP BY w.passage_id"
+        " ORDER BY sum(o.weight) DESC, w.passage_id LIMIT %(limit)s",
+        words=[word_of(term) for term in terms],
+        weights=[weights[term] for term in terms],
+        nodes=nodes,
+        limit=limit,
+    )
+    return [number for (number,) in rows]
+
+
+def _rarest(snapshot: PostgresSnapshot, weights: Mapping[int, float]) -> list[int]:
+    frequency = snapshot.statistics(list(weights)).frequency
+    total, kept = 0, list[int]()
+    for term in sorted(weights, key=lambda each: (frequency.get(each, 0), each)):
+        total += frequency.get(term, 0)
+        if kept and total > _RARE:
+            break
+        kept.append(term)
+    return kept
+
+
+def by_vector(
+    snapshot: PostgresSnapshot, packed: bytes, nodes: Sequence[int] | None, limit: int
+) -> "tuple[Ids, Scores]":
+    """The nearest passages that the graph finds with their exact cosines, and those that tie with the last."""
+    query, width, asked = np.frombuffer(packed, np.int8), len(packed), limit + 1
+    while True:
+        rows = snapshot.rows(
+            "SELECT v.passage_id, halfvec_send(v.vector) FROM vectors v"
+            f" WHERE v.space = {snapshot.space} AND v.dimensions = {width} AND {_scope(snapshot, 'v', nodes)}"
+            f" ORDER BY v.vector::halfvec({width}) <=> %(vector)s::halfvec({width}) LIMIT %(limit)s",
+            vector=_literal(packed),
+            nodes=nodes,
+            limit=asked,
+        )
+        ids = np.array([row[0] for row in rows], np.int64)
+        matrix = stacked([from_half_precision(row[1]) for row in rows], width)
+        scores = cosines(matrix, norms(matrix), query)
+        ranked = np.sort(scores)[::-1]
+        if len(rows) < asked or ranked[-1] < ranked[limit - 1] * (1 - EQUAL) or asked > limit + TIES:
+            return cut_at_tie(ids, scores, limit)
+        asked *= 4
+
+
+def _literal(packed: bytes) -> str:
+    return f"[{','.join(map(str, np.frombuffer(packed, np.int8).tolist()))}]"
+
+
+def _scope(snapshot: PostgresSnapshot, alias: str, nodes: Sequence[int] | None) -> str:
+    passing = "" if nodes is None else f" AND {alias}.node_id = ANY(%(nodes)s::bigint[])"
+    return snapshot.seen.of(alias) + passing
+
+
+# --- the indexes -----------------------------------------------------------------------------------------
+
+
+def missing(snapshot: PostgresSnapshot, words: str, exact_below: int) -> list[str]:
+    """The statements that make the indexes which the store is large enough for and does not have."""
+    made = present(snapshot)
+    statements = []
+    if _more(snapshot, "words", exact_below):
+        if words == "bm25" and BM25_INDEX not in made:
+            statements.append(
+                f"CREATE INDEX {BM25_INDEX} ON words USING bm25 (words) WITH (text_config = 'simple')"
+            )
+        if words != "bm25" and TSVECTOR_INDEX not in made:
+            statements.append(f"CREATE INDEX {TSVECTOR_INDEX} ON words USING gin (to_tsvector('simple', words))")
+    space, width = snapshot.space, snapshot.state.dimensions or 0
+    graph = graph_name(space, width)
+    if graph not in made and 0 < width <= _MOST_DIMENSIONS and _more(snapshot, "vectors", exact_below):
+        statements.append(graph_statement(space, width))
+    return [*statements, "ANALYZE words, vectors"] if statements else []
+
+
+def graph_name(space: int, width: int) -> str:
+    """The name of the index over the vectors of one embedder."""
+    return f"search_vectors_{space}_{width}"
+
+
+def graph_statement(space: int, width: int, how: str = "") -> str:
+    """What makes that index; `how` may be CONCURRENTLY."""
+    return (
+        f"CREATE INDEX {how} IF NOT EXISTS {graph_name(space, width)} ON vectors USING hnsw"
+        f" ((vector::halfvec({width})) halfvec_cosine_ops) WITH ({_GRAPH})"
+        f" WHERE space = {space} AND dimensions = {width}"
+    )
+
+
+def present(snapshot: PostgresSnapshot) -> dict[str, int]:
+    """The search indexes that are there and usable, with their bytes."""
+    rows = snapshot.rows(
+        "SELECT c.relname::text, pg_relation_size(c.oid) FROM pg_class c JOIN pg_namespace n"
+        " ON n.oid = c.relnamespace JOIN pg_index i ON i.indexrelid = c.oid"
+        " WHERE n.nspname = current_schema() AND i.indisvalid"
+        " AND c.relname LIKE 'search\\_%%' ORDER BY 1"
+    )
+    return dict(rows)
+
+
+def _more(snapshot: PostgresSnapshot, table: str, than: int) -> bool:
+    """Whether a table holds more rows; estimates would be wrong right after a bulk load."""
+    return bool(snapshot.rows(f"SELECT 1 FROM {table} OFFSET %(than)s LIMIT 1", than=than))

@@ -1,0 +1,320 @@
+"""The truth in a PostgreSQL schema: any number of processes and machines read it while one at a time writes."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any, Final, Self, TypeVar
+
+import psycopg
+
+from weft.errors import EmbedderMismatch, StoreError, StoreReadOnly
+from weft.model import Edge, View
+from weft.ports import Changes, NameRow, NodeRow, StoreStatus
+from weft.store.addresses import Address
+from weft.store.listing import ListedEdge, Place
+from weft.store.postgres import listing, repair
+from weft.store.postgres.connection import EVERYTHING, Lending, Link, Writing, rows_of
+from weft.store.postgres.failures import explained, is_lost
+from weft.store.postgres.nodes import stored_keys
+from weft.store.postgres.opening import prepare
+from weft.store.postgres.seen import Names, Seen, everything
+from weft.store.postgres.snapshot import PostgresSnapshot, Remembered, State
+from weft.store.postgres.status import read_status
+from weft.store.postgres.texts import name_digest
+from weft.store.postgres.write import apply_changes, declare_shared, names_by_number, next_sequence
+from weft.store.statistics import RememberedScans
+
+T = TypeVar("T")
+_PAGE: Final = 500
+_PAGE_OF_NAMES: Final = 10_000
+_STATE: Final = "identity, sequence, embedder, dimensions, space"
+_LAST_CHARACTER: Final = "\U0010ffff"
+_LONGEST_BEGINNING: Final = 300
+
+
+class PostgresStore:
+    """The truth at one address; keep it open as long as you like and use it from any thread."""
+
+    def __init__(self, address: Address, words: str, busy_seconds: float, read_only: bool) -> None:
+        self.address, self.words, self.read_only = address, words, read_only
+        self._lock = Writing(address, busy_seconds)
+        self._primary = Lending(address, address.server, busy_seconds)
+        self._replica = Lending(address, address.replica, busy_seconds) if address.replica else None
+        self._remembered = Remembered(Names(), RememberedScans())
+        self._guard = threading.Lock()
+
+    @classmethod
+    def open(
+        cls, address: Address, *, create: bool = True, read_only: bool = False, busy_seconds: float = 60.0
+    ) -> Self:
+        """The store at the address, made or brought up to date if need be and allowed."""
+        with explained(address):
+            words = prepare(address, create=create and not read_only, read_only=read_only)
+        return cls(address, words, busy_seconds, read_only)
+
+    @property
+    def location(self) -> str:
+        """Where the store is, as people may see it."""
+        return self.address.shown
+
+    def close(self) -> None:
+        """Let go of the connections; snapshots that are still open end with their blocks."""
+        for lending in (self._primary, self._replica):
+            if lending is not None:
+                lending.close()
+        self._lock.close()
+
+    # --- writing -----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the right to write across several writes, each of which commits on its own."""
+        self._check_writable()
+        with explained(self.address), self._lock.held():
+            yield
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise StoreReadOnly(f"{self.location} was opened read-only. Open it for writing to change it.")
+
+    def write(self, changes: Changes) -> int:
+        """Apply the changes atomically and return the sequence number after them."""
+        return self.transact(lambda link: apply_changes(link, changes))
+
+    def transact(self, work: Callable[[Link], T]) -> T:
+        """What the work returns, done inside one transaction by the holder of the right to write."""
+        self._check_writable()
+        with explained(self.address):
+            return self._lock.transact(work)
+
+    def execute_alone(self, statement: str) -> None:
+        """Execute a statement that must stand outside a transaction, under the right to write."""
+        self._check_writable()
+        with explained(self.address):
+            self._lock.direct(statement)
+
+    def share(self, tenant: str, shared: Sequence[str]) -> None:
+        """Declare which other tenants this tenant's links may point to."""
+        self.transact(lambda link: declare_shared(link, tenant, shared))
+
+    def remember_embedder(self, name: str, dimensions: int) -> None:
+        """Fix the embedder of this store; raises EmbedderMismatch when another one's vectors are stored."""
+        known = self._rows("SELECT embedder, dimensions FROM state")[0]
+        if known != (name, dimensions):
+            self.transact(lambda link: self._remember_embedder(link, name, dimensions))
+
+    def _remember_embedder(self, link: Link, name: str, dimensions: int) -> None:
+        (known,) = rows_of(link, "SELECT embedder, dimensions, space FROM state FOR UPDATE")
+        if known[0] and rows_of(link, "SELECT 1 FROM vectors WHERE space = %s LIMIT 1", (known[2],)):
+            raise EmbedderMismatch(
+                f"The vectors in {self.location} were made by {known[0]} ({known[1]} dimensions), not by {name} "
+                f"({dimensions}). Use {known[0]} again, index into another store (--store), or move to it with "
+                f"`weft jobs reembed --embedder {name}`."
+            )
+        link.execute("UPDATE state SET embedder = %s, dimensions = %s", (name, dimensions))
+
+    def forget_vectors(self) -> None:
+        """Drop all vectors and their embedder, and let the next indexing read and embed everything anew."""
+
+        def forget(link: Link) -> None:
+            sequence = next_sequence(link, names_by_number(link, "tenants"))
+            link.execute("UPDATE state SET embedder = NULL, dimensions = NULL")
+            link.execute("DELETE FROM vectors")
+            link.execute("DELETE FROM units")
+            link.execute("UPDATE nodes SET content_hash = '', changed = %s", (sequence,))
+
+        self.transact(forget)
+
+    def rebuild_derived(self) -> None:
+        """Derive neighbour lists, names, facets and statistics anew from nodes, passages and edges."""
+        self.transact(repair.rebuild_derived)
+
+    # --- reading -----------------------------------------------------------------------------------------
+
+    def snapshot(self, view: View) -> AbstractContextManager[PostgresSnapshot]:
+        """A consistent reading through a view, held for the block."""
+        return self._snapshot(view)
+
+    def everything(self) -> AbstractContextManager[PostgresSnapshot]:
+        """A snapshot of all tenants, for derived indexes and maintenance only, never for a reader."""
+        return self._snapshot(None)
+
+    @contextmanager
+    def _snapshot(self, view: View | None) -> Iterator[PostgresSnapshot]:
+        seen = None if view is None else self._seen(view)
+        with self._reading(seen) as (link, row):
+            if seen is None or view is None:
+                seen = everything(link)
+                view = View(tuple(sorted(seen.tenants.values())))
+            yield PostgresSnapshot(link, view, seen, State(*row), self._remembered)
+
+    def _seen(self, view: View) -> Seen:
+        """The numbers of a view's tenants, which are looked up once in the life of a process."""
+        known = self._remembered.names.known(view)
+        if known is not None:
+            return known
+        with explained(self.address), self._primary.reading("SELECT 1") as (link, _):
+            return self._remembered.names.seen(link, view)
+
+    @contextmanager
+    def _reading(self, seen: Seen | None = None) -> Iterator[tuple[Link, Any]]:
+        """A connection in a transaction that sees these tenants, all by default, and the state of the store."""
+        setting = EVERYTHING if seen is None else seen.setting
+        version = "sequence" if seen is None else (
+            "coalesce((SELECT max(v.sequence) FROM tenant_versions v"
+            f" WHERE v.tenant_id = ANY('{seen.setting}'::integer[])), 0)"
+        )  # fmt: skip
+        opening = f"SET LOCAL weft.tenants = '{setting}'; SELECT {_STATE}, {version} FROM state"
+        with explained(self.address), self._lender().reading(opening) as (link, row):
+            yield link, row
+
+    def _lender(self) -> Lending:
+        """The replica while it has caught up with the primary or the primary is away, else the primary."""
+        if self._replica is None:
+            return self._primary
+        asked = "SELECT sequence FROM state"
+        try:
+            with self._replica.reading(asked) as (_, (copied,)):
+                pass
+        except psycopg.Error:
+            return self._primary
+        try:
+            with self._primary.reading(asked) as (_, (written,)):
+                return self._replica if copied >= written else self._primary
+        except psycopg.Error as error:
+            if is_lost(error):
+                return self._replica
+            raise
+
+    def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
+        """All nodes of a tenant in id order, a page at a time, so that no transaction stays open in between."""
+        while True:
+            with self.snapshot(View((tenant,))) as snapshot:
+                page = snapshot.page_of_nodes(after_id, _PAGE)
+            yield from page
+            if len(page) < _PAGE:
+                return
+            after_id = page[-1].node.id
+
+    def names(self, tenant: str) -> Iterator[NameRow]:
+        """What every node of a tenant is called, a page at a time."""
+        after_id = 0
+        while True:
+            with self.snapshot(View((tenant,))) as snapshot:
+                page = snapshot.page_of_names(after_id, _PAGE_OF_NAMES)
+            yield from (row for _, row in page)
+            if len(page) < _PAGE_OF_NAMES:
+                return
+            after_id = page[-1][0]
+
+    def hashes(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
+        """Content hash by key for the nodes that exist."""
+        with self._reading() as (link, _):
+            tenants = rows_of(link, "SELECT id FROM tenants WHERE md5(name) = %s", (name_digest(tenant),))
+            stored = stored_keys(link, [(number, key) for (number,) in tenants for key in keys])
+        return {key: one.content_hash for (_, key), one in stored.items() if one.content_hash is not None}
+
+    def units(self, tenant: str, source: str) -> dict[str, str]:
+        """Remembered stamp of each unit of a source."""
+        return dict(
+            self._rows(
+                "SELECT u.unit, u.stamp FROM units u JOIN tenants t ON t.id = u.tenant_id"
+                " WHERE md5(t.name) = md5(%s) AND md5(u.source) = md5(%s) ORDER BY u.unit",
+                tenant,
+                source,
+            )
+        )
+
+    def unit_keys(self, source: str, unit: str) -> tuple[tuple[str, str], ...]:
+        """(tenant, key) of the nodes a unit brought."""
+        rows = self._rows(
+            "SELECT t.name, n.key FROM nodes n JOIN tenants t ON t.id = n.tenant_id WHERE md5(n.unit) = md5(%s)"
+            " AND n.source = %s ORDER BY t.name, n.key",
+            unit,
+            source,
+        )
+        return tuple((tenant, key) for tenant, key in rows)
+
+    def edges_after(
+        self, view: View, after: Place, limit: int, ends: tuple[int | None, int | None] = (None, None)
+    ) -> list[ListedEdge]:
+        """The next edges of a view; `ends` asks for those of one source or target."""
+        with self.snapshot(view) as snapshot:
+            return listing.page_of_edges(snapshot, after, limit, ends)
+
+    def edges_drawn(self, tenant: str, key: str, maker: str) -> tuple[Edge, ...]:
+        """Every edge that a maker drew from one key."""
+        with self._reading() as (link, _):
+            return listing.drawn_edges(link, tenant, key, maker)
+
+    def tagged(self, tenant: str, tag: str) -> tuple[str, ...]:
+        """The keys of a tenant's nodes that carry a tag, in order."""
+        with self.snapshot(View((tenant,))) as snapshot:
+            return listing.tagged_keys(snapshot, tag)
+
+    def reached(self) -> int:
+        """The number of the last write that changed something."""
+        return int(self._rows("SELECT sequence FROM state")[0][0])
+
+    def tenants(self) -> tuple[str, ...]:
+        """The names of all tenants, for those who may see all."""
+        return tuple(name for (name,) in self._rows("SELECT name FROM tenants ORDER BY name"))
+
+    def versions(self, view: View) -> tuple[tuple[str, int], ...]:
+        """The last write that touched each tenant of the view that holds nodes; pages stay true until the next."""
+        with self.snapshot(view) as snapshot:
+            return listing.tenant_versions(snapshot)
+
+    def drawn(self, beginning: str) -> tuple[tuple[str, str], ...]:
+        """(maker, tenant) of all edges whose maker's name begins so."""
+        first = beginning[:_LONGEST_BEGINNING]
+        rows = self._rows(
+            "SELECT DISTINCT m.name, t.name FROM makers m JOIN edges e ON e.maker_id = m.id JOIN tenants t"
+            f" ON t.id = e.tenant_id WHERE left(m.name, {_LONGEST_BEGINNING}) >= %s"
+            f" AND left(m.name, {_LONGEST_BEGINNING}) <= %s AND starts_with(m.name, %s) ORDER BY m.name, t.name",
+            first,
+            first + _LAST_CHARACTER,
+            beginning,
+        )
+        return tuple((maker, tenant) for maker, tenant in rows)
+
+    def shared(self, tenant: str) -> tuple[str, ...]:
+        """The tenants that this tenant's links may point to, by name."""
+        return self._sharers("t.name", "o.name", tenant)
+
+    def sharing(self, tenant: str) -> tuple[str, ...]:
+        """The tenants whose links may point to this one, by name."""
+        return self._sharers("o.name", "t.name", tenant)
+
+    def _sharers(self, given: str, wanted: str, tenant: str) -> tuple[str, ...]:
+        rows = self._rows(
+            f"SELECT {wanted} FROM shared s JOIN tenants t ON t.id = s.tenant_id JOIN tenants o"
+            f" ON o.id = s.shared_id WHERE md5({given}) = md5(%s) ORDER BY {wanted}",
+            tenant,
+        )
+        return tuple(name for (name,) in rows)
+
+    def _rows(self, query: str, *values: Any) -> list[Any]:
+        with self._reading() as (link, _):
+            return rows_of(link, query, values or None)
+
+    def status(self, view: View | None = None) -> StoreStatus:
+        """Counts and versions; with a view, only what it sees is counted."""
+        with self._snapshot(view) as snapshot:
+            return read_status(snapshot, self.address)
+
+    def verify(self) -> tuple[str, ...]:
+        """What is inconsistent in the store, in words; nothing when it is sound."""
+        with self._snapshot(None) as snapshot:
+            return repair.verify(snapshot)
+
+    def lag(self) -> int | None:
+        """How many writes the replica is behind, or None when there is none or it does not answer."""
+        if self._replica is None:
+            return None
+        with (
+            suppress(psycopg.Error, StoreError),
+            self._replica.reading("SELECT sequence FROM state") as (_, (copied,)),
+        ):
+            return self.reached() - int(copied)
+        return None

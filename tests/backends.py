@@ -1,0 +1,51 @@
+"""The engines that the contracts are tried on; a new engine adds one entry."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from weft.ports import Index, Store
+
+STORES = ("sqlite", "postgres")
+PAIRS = ("sqlite", "postgres", "postgres-engines", "postgres-tsvector", "postgres-files")
+"""Stores with their indexes: in the server exactly, by its engines, by tsvector, in files beside the reader."""
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One store with its index, at places below a folder or in schemas of a server; travels between processes."""
+
+    name: str
+    folder: Path
+    server: str = ""
+
+    def store(self, place: str = "world", **options: Any) -> Store:
+        """The store at a place, opened; the same place twice is the same store opened twice."""
+        if self.name == "sqlite":
+            from weft.store.sqlite import SqliteStore
+
+            return SqliteStore.open(self.folder / place / ".weft", **options)
+        from weft.store.addresses import read_address
+        from weft.store.postgres import PostgresStore
+
+        return PostgresStore.open(read_address(self.url(place)), **options)
+
+    def url(self, place: str = "world") -> str:
+        """The address of the store at a place."""
+        words = "&words=tsvector" if self.name == "postgres-tsvector" else ""
+        return f"{self.server}&schema={place.lower()}{words}"
+
+    def index(self, over: Store, place: str = "world", **options: Any) -> Index:
+        """The index of that store, opened as a new process would."""
+        if self.name in ("sqlite", "postgres-files"):
+            from weft.store.index import EmbeddedIndex
+
+            return EmbeddedIndex(self.derived(place), **options)
+        from weft.store.postgres import PostgresIndex
+
+        exact = {} if self.name == "postgres" else {"exact_below": 0}
+        return PostgresIndex(over, **exact)
+
+    def derived(self, place: str = "world") -> Path:
+        """Where an index that keeps files keeps them."""
+        return self.folder / place / ".weft" / "derived"

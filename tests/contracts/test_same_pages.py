@@ -1,0 +1,62 @@
+"""The same question over the same world prints the same page, whatever engine is below."""
+
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from backends import Backend
+from weft import Weft
+from weft.embed import open_embedder
+from weft.history import History
+from weft.ingest import Workshop, ingest
+from weft.model import Filter
+from weft.store import Opened
+from weft.tokens import counter_for
+from worlds import NOW, MemorySource, question, random_world
+
+COUNT, _ = counter_for("cl100k_base")
+QUESTIONS = [question(Random(seed)) for seed in range(6)]
+NARROWED = Filter(kinds=("note", "faq", "memory"))
+
+
+def filled(backend: Backend, size: int) -> Weft:
+    """A store of that engine with a random world, and a small one of another tenant beside it."""
+    store = backend.store()
+    opened = Opened(store, backend.index(store), backend.folder)  # type: ignore[arg-type]
+    weft = Weft(opened, open_embedder("static"), (), History(backend.folder))
+    shop = Workshop(weft.store, weft._index, weft._embed, COUNT)
+    ingest([MemorySource(*random_world(7, size))], shop)
+    ingest([MemorySource(*random_world(8, 20, "other"), "beside")], shop)
+    return weft
+
+
+@pytest.fixture
+def both(backend: Backend, open_index: object) -> Iterator[tuple[Weft, Weft]]:
+    """The embedded store and the engine under trial, with the same world."""
+    embedded = filled(Backend("sqlite", backend.folder / "embedded"), 90)
+    tried = filled(backend, 90)
+    yield embedded, tried
+    embedded.close()
+    tried.close()
+
+
+@pytest.mark.backends("postgres", "postgres-engines", "postgres-tsvector", "postgres-files", "postgres-milvus")
+def test_pages_of_small_worlds_are_the_same_to_the_byte(both: tuple[Weft, Weft]) -> None:
+    embedded, tried = both
+    for profile in ("general", "knowledge", "narrative", "workspace"):
+        for asked in QUESTIONS:
+            for narrowed in (Filter(), NARROWED):
+                wanted = {"profile": profile, "filter": narrowed, "max_tokens": 3000, "now": NOW}
+                ours, theirs = (weft.context(asked, **wanted) for weft in (embedded, tried))
+                assert theirs.text == ours.text
+                assert [entry.key for entry in theirs.ledger] == [entry.key for entry in ours.ledger]
+
+
+@pytest.mark.backends("postgres", "postgres-engines")
+def test_pages_as_of_a_chapter_and_of_several_tenants_are_the_same(both: tuple[Weft, Weft]) -> None:
+    embedded, tried = both
+    for asked in QUESTIONS[:3]:
+        for view in ({"as_of": 40}, {"tenants": ("default", "other")}, {"tenants": ("other",)}):
+            ours, theirs = (weft.context(asked, now=NOW, **view) for weft in (embedded, tried))
+            assert theirs.text == ours.text

@@ -1,0 +1,292 @@
+"""What can go wrong with a server, what is said then, and what goes on by itself."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+import pytest
+
+from postgres_server import drop_schema, new_database, running_server
+from weft import Node, Weft
+from weft.errors import InvalidInput, StoreBusy, StoreError, StoreGone, StoreReadOnly, StoreTooNew
+from weft.model import View
+from weft.store.addresses import read_address
+from weft.store.postgres import PostgresStore, opening, schema
+
+NAMES = (f"faults{number}" for number in count())
+Open = Callable[..., Weft]
+
+
+@pytest.fixture
+def place(postgres_url: str) -> Iterator[str]:
+    """The URL of a store that is not there yet."""
+    name = next(NAMES)
+    yield f"{postgres_url}&schema={name}"
+    drop_schema(postgres_url, name)
+
+
+@pytest.fixture
+def opened(place: str, tmp_path: Path) -> Iterator[Open]:
+    """Opens the store, each time as another process would."""
+    wefts: list[Weft] = []
+
+    def opening(url: str = place, **options: object) -> Weft:
+        wefts.append(Weft.open(url, folder=tmp_path, **options))  # type: ignore[arg-type]
+        return wefts[-1]
+
+    yield opening
+    for weft in wefts:
+        weft.close()
+
+
+def note(key: str, text: str = "a red fox", tenant: str = "default") -> Node:
+    return Node(f"s:{key}", "note", tenant, key, text=text)
+
+
+def end_connections(url: str) -> None:
+    """Let the server drop every connection but ours."""
+    with psycopg.connect(url, autocommit=True) as link:
+        link.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+
+
+# --- connections -----------------------------------------------------------------------------------------
+
+
+def test_dropped_connections_are_replaced_unnoticed(opened: Open, postgres_url: str) -> None:
+    weft = opened()
+    weft.put([note("one")])
+    for key in ("two", "three"):
+        weft.search("fox")
+        end_connections(postgres_url)
+        assert weft.search("fox").candidates
+        end_connections(postgres_url)
+        weft.put([note(key)])
+    assert {each.node.key for each in weft.search("fox").candidates} == {"s:one", "s:two", "s:three"}
+
+
+def test_a_connection_lost_in_the_middle_of_reading_is_told_and_the_next_question_is_answered(
+    opened: Open, postgres_url: str
+) -> None:
+    weft = opened()
+    weft.put([note("one")])
+    with pytest.raises(StoreGone, match="cannot be reached"), weft.store.snapshot(View()) as snapshot:
+        end_connections(postgres_url)
+        snapshot.find(["s:one"])
+    assert weft.search("fox").candidates
+
+
+def test_a_question_whose_connection_is_lost_is_asked_again(
+    opened: Open, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weft = opened()
+    weft.put([note("one")])
+    asked = []
+    search = weft._index.lexical
+
+    def losing(*given: object) -> object:
+        asked.append(given)
+        if len(asked) == 1:
+            end_connections(postgres_url)
+        return search(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(weft._index, "lexical", losing)
+    assert "red fox" in weft.context("red fox").text
+    assert len(asked) == 2
+
+
+def test_a_writer_whose_connection_is_lost_between_two_writes_goes_on(opened: Open, postgres_url: str) -> None:
+    weft = opened()
+    with weft.store.writing():
+        weft.put([note("one")])
+        end_connections(postgres_url)
+        weft.put([note("two")])
+    assert weft.status().nodes == 2
+
+
+def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
+    url = f"postgresql://nobody@/x?host={quote(str(tmp_path))}"
+    with pytest.raises(StoreGone, match=r"nobody@/x.*Check that the server runs"):
+        Weft.open(url, folder=tmp_path)
+
+
+def test_a_server_that_restarts_is_waited_for_by_writers_and_found_again_by_readers(tmp_path_factory) -> None:
+    import tempfile
+
+    import pgserver
+
+    with tempfile.TemporaryDirectory(prefix="weft-postgres-", ignore_cleanup_errors=True) as folder:
+        data = Path(folder) / "data"
+        with running_server(data) as url:
+            server = pgserver.get_server(data)
+            weft = Weft.open(url, folder=tmp_path_factory.mktemp("home"))
+            weft.put([note("one")])
+            options = {"pgdata": data, "user": server.system_user}
+            pgserver.pg_ctl(["-w", "-m", "fast", "stop"], **options)
+            with pytest.raises(StoreGone):
+                Weft.open(url, folder=tmp_path_factory.mktemp("home"))
+            writer = threading.Thread(target=weft.put, args=([note("two")],))
+            writer.start()
+            pgserver.pg_ctl(["-w", "-o", f"-k {data} -h ''", "-l", str(data / "log"), "start"], **options)
+            writer.join(30)
+            assert {each.node.key for each in weft.search("fox").candidates} == {"s:one", "s:two"}
+            weft.close()
+
+
+def test_a_wrong_password_is_told_without_printing_it(postgres_url: str, tmp_path: Path) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as link:
+        link.execute("DROP ROLE IF EXISTS locked")
+        link.execute("CREATE ROLE locked LOGIN PASSWORD 'right'")
+        rules = Path(link.execute("SHOW hba_file").fetchone()[0])
+        rules.write_text("local all locked scram-sha-256\n" + rules.read_text())
+        link.execute("SELECT pg_reload_conf()")
+    host = postgres_url.partition("?")[2]
+    with pytest.raises(StoreError, match="refused the user or the password") as failure:
+        Weft.open(f"postgresql://locked:secret@/postgres?{host}", folder=tmp_path)
+    assert "secret" not in str(failure.value)
+
+
+def test_a_database_or_a_store_that_is_not_there_is_told(postgres_url: str, place: str, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no such database"):
+        Weft.open(postgres_url.replace("/postgres?", "/nowhere?"), folder=tmp_path)
+    with pytest.raises(StoreError, match="There is no Weft store"):
+        Weft.open(place, folder=tmp_path, create=False)
+
+
+# --- the server ------------------------------------------------------------------------------------------
+
+
+def test_an_extension_that_may_not_be_installed_is_named_with_its_statement(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    bare = new_database(postgres_url, "bare")
+    with psycopg.connect(bare, autocommit=True) as link:
+        link.execute("DROP ROLE IF EXISTS humble")
+        link.execute("CREATE ROLE humble LOGIN")
+    with pytest.raises(StoreError, match=r"CREATE EXTENSION vector;"):
+        Weft.open(bare.replace("postgres:@", "humble@"), folder=tmp_path)
+
+
+def test_an_old_server_is_refused_by_its_version(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "_OLDEST_SERVER", 99)
+    with pytest.raises(StoreError, match=r"is PostgreSQL 18; Weft needs 99 or newer"):
+        Weft.open(place, folder=tmp_path)
+
+
+def test_a_full_disk_leaves_the_state_before(opened: Open, place: str) -> None:
+    weft = opened()
+    sequence = weft.put([note("one")]).sequence
+    name = read_address(place).schema
+    with psycopg.connect(read_address(place).server, autocommit=True) as link:
+        link.execute(
+            f"CREATE FUNCTION {name}.no_space() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+            " RAISE EXCEPTION 'no space' USING ERRCODE = 'disk_full'; END $$"
+        )
+        link.execute(f"CREATE TRIGGER fill BEFORE INSERT ON {name}.passages EXECUTE FUNCTION {name}.no_space()")
+        with pytest.raises(StoreError, match="disk of the server"):
+            weft.put([note("two")])
+        link.execute(f"DROP TRIGGER fill ON {name}.passages")
+    assert weft.status().sequence == sequence
+    assert weft.put([note("two")]).sequence > sequence
+
+
+def test_a_reader_may_not_write_and_a_busy_writer_is_told(opened: Open, place: str) -> None:
+    opened()
+    with pytest.raises(StoreReadOnly, match="read-only"):
+        opened(read_only=True).put([note("one")])
+    holder = PostgresStore.open(read_address(place))
+    waiting = PostgresStore.open(read_address(place), busy_seconds=0.05)
+    with holder.writing(), pytest.raises(StoreBusy, match=r"0\.05 seconds"), waiting.writing():
+        pass
+    holder.close()
+    waiting.close()
+
+
+# --- migrations ------------------------------------------------------------------------------------------
+
+
+def test_many_that_open_a_new_store_at_once_make_it_once(place: str) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        stores = list(pool.map(lambda _: PostgresStore.open(read_address(place)), range(4)))
+    assert len({store.status().location for store in stores}) == 1
+    for store in stores:
+        store.close()
+
+
+def test_a_migration_that_breaks_off_leaves_the_steps_before_it_and_goes_on_next_time(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = (*schema.MIGRATIONS, ("a step", "CREATE TABLE half (id int); SELECT 1/0"))
+    for module in (schema, opening):
+        monkeypatch.setattr(module, "MIGRATIONS", broken)
+        monkeypatch.setattr(module, "SCHEMA_VERSION", len(broken))
+    with pytest.raises((StoreError, InvalidInput)):
+        PostgresStore.open(read_address(place))
+    whole = (*schema.MIGRATIONS[:-1], ("a step", "CREATE TABLE half (id int)"))
+    monkeypatch.setattr(opening, "MIGRATIONS", whole)
+    store = PostgresStore.open(read_address(place))
+    assert store._rows("SELECT count(*) FROM half") == [(0,)]
+    store.close()
+
+
+def test_a_store_of_a_newer_weft_is_left_alone(opened: Open, place: str) -> None:
+    opened()
+    address = read_address(place)
+    with psycopg.connect(address.server, autocommit=True) as link:
+        link.execute(f"INSERT INTO {address.schema}.migrations VALUES (99, 'from the future')")
+    with pytest.raises(StoreTooNew, match="version 99"):
+        opened()
+
+
+# --- tenants ---------------------------------------------------------------------------------------------
+
+
+def test_the_server_hides_other_tenants_from_a_query_that_forgets_them(opened: Open, place: str) -> None:
+    weft = opened()
+    weft.put([note("mine"), note("theirs", tenant="other")], [])
+    address = read_address(place)
+    with psycopg.connect(address.server, autocommit=True) as link:
+        link.execute("CREATE ROLE guest LOGIN")
+        link.execute(f"GRANT USAGE ON SCHEMA {address.schema} TO guest")
+        link.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {address.schema} TO guest")
+    with psycopg.connect(address.server.replace("postgres:@", "guest@")) as link:
+        link.execute(f"SET search_path = {address.schema}, public")
+        for table in ("nodes", "passages", "keys", "marks", "vectors", "names", "facets", "term_statistics"):
+            link.execute("SET weft.tenants = ''")
+            assert link.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+            link.execute("SET weft.tenants = '{1}'")
+            assert link.execute(f"SELECT DISTINCT tenant_id FROM {table}").fetchall() == [(1,)]
+
+
+def test_a_tenant_with_nine_tenths_of_the_nodes_hides_nothing_of_a_small_one(opened: Open) -> None:
+    weft = opened()
+    weft._index._exact_below = 50  # type: ignore[union-attr]
+    weft.put([note(f"big{number}", f"red fox number {number}", "big") for number in range(270)])
+    weft.put([note(f"small{number}", f"red fox number {number}", "small") for number in range(30)])
+    assert weft.index_status()["indexes"] != ""
+    found = weft.search("red fox", limit=100, tenants=("small",))
+    assert {each.node.key for each in found.candidates} == {f"s:small{number}" for number in range(30)}
+
+
+def test_a_replica_is_read_while_it_has_every_write_and_the_primary_otherwise(opened: Open, place: str) -> None:
+    weft = opened()
+    weft.put([note("one")])
+    weft.close()
+    address = read_address(place)
+    copied = address.server.replace("/postgres?", "/replica?")
+    with psycopg.connect(address.server.replace("/postgres?", "/template1?"), autocommit=True) as link:
+        link.execute("DROP DATABASE IF EXISTS replica")
+        link.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres'")
+        link.execute("CREATE DATABASE replica TEMPLATE postgres")
+    weft = opened(f"{place}&replica={quote(copied, safe='')}")
+    assert weft.store._lender() is weft.store._replica  # type: ignore[union-attr]
+    assert weft.search("fox").candidates
+    weft.put([note("two")])
+    assert weft.store._lender() is weft.store._primary  # type: ignore[union-attr]
+    assert weft.store.lag() == 1  # type: ignore[union-attr]
+    assert len(weft.search("fox").candidates) == 2
