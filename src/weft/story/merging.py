@@ -8,6 +8,7 @@ from typing import Final
 from weft.story.model import Form
 from weft.story.tally import Tally, gender_of
 from weft.story.vocabulary import (
+    CAPITAL_PARTICLES,
     FAMILIAR_TITLES,
     FEMALE,
     GIVEN_NAMES,
@@ -203,9 +204,14 @@ class _Cast:
         return True
 
     def _may_be_short(self, figure: Figure, form: Form) -> bool:
-        """Whether a nickname may be this person's; without a surname the long name must be the usual one."""
+        """Whether a nickname may be this person's; without a surname the long name must be the usual one.
+
+        Nobody calls Lady Catherine Kitty where her full name never stands without the title.
+        """
         usual = bool(figure.surname) or self._count(figure) >= self.counted[form].count
-        return usual and self._agree(figure, form) and not self._titles(figure) & NOBLE_TITLES
+        noble = bool(self._titles(figure) & NOBLE_TITLES)
+        distant = noble and all(title or len(names) == 1 for title, names in figure.forms)
+        return usual and not distant and self._agree(figure, form)
 
     def take_titled_given(self, form: Form) -> bool:
         """A title and a given name: Sir William, Miss Elizabeth, Aunt Jane."""
@@ -315,12 +321,17 @@ def _head(names: Sequence[str]) -> tuple[str, ...]:
 def parted(names: Sequence[str]) -> tuple[str, str]:
     """Given name and surname in lower case; a single word, or one after a particle, is a surname only."""
     words = [name.lower() for name in names]
-    if len(words) == 1 or names[0] in PARTICLES:
+    if len(words) == 1 or _is_particle(names[0]):
         return "", " ".join(words)
     if "of" in words or "the" in words:
         return " ".join(words[: words.index("of") if "of" in words else words.index("the")]), " ".join(words)
-    first = next((place for place in range(1, len(words)) if names[place] in PARTICLES), len(words) - 1)
+    first = next((place for place in range(1, len(words) - 1) if _is_particle(names[place])), len(words) - 1)
     return words[0], " ".join(words[first:])
+
+
+def _is_particle(word: str) -> bool:
+    """Whether a word belongs to the surname after it: de Bourgh, Van Helsing."""
+    return word in PARTICLES or word.lower() in CAPITAL_PARTICLES
 
 
 def same_given(left: str, right: str) -> bool:
