@@ -16,6 +16,7 @@ from weft.ports import TokenCounter
 from weft.printing import Printer
 from weft.profile import Profile
 from weft.render import ItemStyle, open_format
+from weft.spots import asides_of
 from weft.tokens import DEFAULT_ENCODING
 
 
@@ -60,7 +61,8 @@ def _styles(plan: Plan) -> Mapping[str, ItemStyle]:
     styles: dict[str, ItemStyle] = {}
     for section in plan.sections():
         fields = plan.lens_named(section.lens).fields
-        styles[section.name] = ItemStyle(section.blocks, plan.include_fields, fields, 3)
+        style = ItemStyle(section.blocks, plan.include_fields, fields, 3, asides=section.asides)
+        styles[section.name] = styles[asides_of(section)] = style
         for part in section.parts:
             styles[f"{section.name}/{part.name}"] = ItemStyle(
                 part.blocks, plan.include_fields, fields, 4, not part.via

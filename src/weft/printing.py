@@ -7,7 +7,7 @@ from weft.budget import Leaf
 from weft.excerpt import declaration, excerpt, indented, quotation
 from weft.model import Candidate, Detail, Item
 from weft.ports import TokenCounter
-from weft.render import Format, ItemStyle, Line, is_code, text_of
+from weft.render import Format, ItemStyle, Line, printed_as_code, text_of
 
 _JOIN = 1
 """Tokens by which joined parts may exceed the sum of their counts, for each part."""
@@ -73,7 +73,7 @@ class Printer:
         node = candidate.node
         if candidate.window is not None:
             return self._quoted(candidate, candidate.window, room)
-        if not is_code(node):
+        if not printed_as_code(node):
             return excerpt(node.text, candidate.spans, self.weights, room, self.count)
         signature = node.fields.get("signature")
         head = declaration(node.text, signature if isinstance(signature, str) else "")

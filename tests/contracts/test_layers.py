@@ -28,7 +28,7 @@ TOOLS = {
     "candidates",
     "differing",
 }
-STAGES = {"retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
+STAGES = {"asides", "retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history", "story"}
 ASSEMBLY = {
     "prepare",
@@ -38,6 +38,7 @@ ASSEMBLY = {
     "topics",
     "gather",
     "layout",
+    "mapping",
     "grouping",
     "spots",
     "printing",
@@ -54,12 +55,13 @@ ASSEMBLY = {
     "remembering",
     "experiencing",
     "valuing",
+    "copying",
 }
 EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}
 
 LAYERS = (FOUNDATION, TOOLS, STAGES | ROOMS, ASSEMBLY, EVALUATION, FACES)
-HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson", "detect_secrets")
+HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson", "detect_secrets", "psycopg", "pymilvus")
 
 
 def room_of(module: str) -> str:

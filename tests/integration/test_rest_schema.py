@@ -51,16 +51,34 @@ def address(service: Service) -> Iterator[str]:
 schema = schemathesis.openapi.from_dict(make_service(Path("nowhere")).http.app.openapi())  # type: ignore[attr-defined]
 
 
-@schema.parametrize()
-@settings(
-    max_examples=15,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+LEARNING = "^/api/(memories|experiences|values|premortem)"
+
+
+def examples(most: int) -> settings:
+    return settings(
+        max_examples=most,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+@schema.exclude(path_regex=LEARNING).parametrize()
+@examples(15)
 def test_the_service_keeps_to_its_own_description(case: schemathesis.Case, address: str) -> None:
+    keeps_to_it(case, address)
+
+
+# Most of these write, and every write is on disk before it is answered: fewer examples of them.
+@schema.include(path_regex=LEARNING).parametrize()
+@examples(5)
+def test_the_learning_memory_keeps_to_its_own_description(case: schemathesis.Case, address: str) -> None:
+    keeps_to_it(case, address)
+
+
+def keeps_to_it(case: schemathesis.Case, address: str) -> None:
     if case.path == "/api/context":
         case.body = with_known_names(case.body)
     response = case.call(base_url=address)
@@ -73,6 +91,7 @@ def test_the_description_has_examples_and_every_route(service: Service) -> None:
     assert {
         *("/api/context", "/api/search", "/api/nodes", "/api/nodes/{node_id}"),
         *("/api/edges", "/api/edges/{edge_id}", "/api/graph/{node_id}", "/api/profiles"),
+        *("/api/memories", "/api/experiences", "/api/values", "/api/premortem"),
         *("/healthz", "/readyz", "/metrics"),
     } <= described["paths"].keys()
     assert described["components"]["schemas"]["ContextRequest"]["examples"]

@@ -37,6 +37,7 @@ from weft.store import Opened, is_address, open_pair
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 if TYPE_CHECKING:
+    from weft.copying import Copied
     from weft.facades.knowledge import KnowledgeContext, KnowledgeRequest
     from weft.ingest import Progress, Report, Workshop
     from weft.ports import Source
@@ -168,6 +169,12 @@ class Weft:
     def share(self, tenant: str, *others: str) -> None:
         """Declare into which other tenants this tenant's links may lead."""
         self.store.share(tenant, others)
+
+    def copy_to(self, other: "Weft", progress: "Progress | None" = None) -> "Copied":
+        """Copy everything into another, empty store, whatever engines the two are, and compare them."""
+        from weft.copying import copy
+
+        return copy(self.store, other.store, other._index, progress or _untold)
 
     def ingest(
         self, sources: "Sequence[Source]", *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
@@ -486,6 +493,10 @@ def _own_folder(path: str | Path) -> Path:
     from weft.faces.wiring import server_folder, surroundings
 
     return server_folder(str(path), surroundings())
+
+
+def _untold(stage: str, done: int, total: int | None) -> None:
+    """Nobody watches the progress."""
 
 
 def _unwatched(done: int) -> None:

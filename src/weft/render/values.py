@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from weft.candidates import beside, is_aside
 from weft.model import Candidate, Json, Node
 from weft.profile import SIGNALS
 from weft.render.clean import one_line
@@ -125,6 +126,15 @@ def path_words(candidate: Candidate) -> str:
         for step, key in zip(steps, before, strict=False)
     ]
     return ", ".join(reversed(back))
+
+
+def aside_words(candidate: Candidate, types: Sequence[str]) -> str:
+    """The link that leads from an aside to what it stands beside: `calls Queue.take`; nothing for other items."""
+    if not is_aside(candidate, types):
+        return ""
+    key = beside(candidate)
+    name = key.rpartition("#")[2] if "#" in key else key.partition(":")[2] or key
+    return f"{one_line(candidate.path[-1].edge_type)} {one_line(name)}"
 
 
 def _short(value: float) -> str:

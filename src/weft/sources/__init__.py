@@ -12,6 +12,7 @@ from weft.sources.code import Code
 from weft.sources.conversations import Conversations
 from weft.sources.docx import Docx
 from weft.sources.files import NOTES, STORY, FileSource, MakeFormat, Naming
+from weft.sources.git import History
 from weft.sources.gone import Gone
 from weft.sources.html import Html
 from weft.sources.manuscript import Manuscript
@@ -79,7 +80,11 @@ def open_source(
         raise SourceError(f"{place!r} is no kind of file that can be read. Known: {', '.join(sorted(known))}.")
     given = source_name(root) if name is None else checked_name(name)
     naming = Naming(given, _maker(given), tenant, file_times, memory, _checked_reading(reading))
-    return FileSource(root, given, naming.maker, tuple((made.suffixes, made(naming)) for made in FORMATS))
+    formats = [(made.suffixes, made(naming)) for made in FORMATS]
+    if (root / ".git").exists():
+        code = next(each for _, each in formats if isinstance(each, Code))
+        formats.append((History.suffixes, History(naming, root, code)))
+    return FileSource(root, given, naming.maker, tuple(formats))
 
 
 def _open_tana(place: str, name: str | None, tenant: str, token: str) -> "TanaLive":

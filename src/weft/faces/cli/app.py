@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "status": "looking",
     "doctor": "doctor",
     "remove": "indexing",
+    "copy": "moving",
     "remember": "memories",
     "memories": "memories",
     "forget": "memories",
@@ -73,7 +74,8 @@ def _weft(
         typer.Option(
             "--index",
             metavar="HOW",
-            help="How a store on a server is searched: server or files. May stand anywhere. Default: $WEFT_INDEX.",
+            help="How a store on a server is searched: server, files or milvus://... May stand anywhere. "
+            "Default: $WEFT_INDEX.",
         ),
     ] = "",
 ) -> None:

@@ -116,7 +116,7 @@ def resolve(
     name: ExperienceId,
     *,
     outcome: Annotated[str, typer.Option("--outcome", metavar="WORD", help=f"One of: {', '.join(OUTCOMES)}.")],
-    result: Annotated[str, _words("--result", "What was seen. May be left out of an abandoned one.")] = "",
+    result: Annotated[str, _words("--result", "What was seen.")] = "",
     surprise: Annotated[str, _words("--surprise", "What was not expected.")] = "",
     root_cause: Annotated[
         str | None, typer.Option("--root-cause", metavar="WORD", help=f"One of: {', '.join(ROOT_CAUSES)}.")

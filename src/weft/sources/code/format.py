@@ -51,6 +51,7 @@ class Code:
         self._files: dict[str, File] = {}
         self._stamps: dict[str, str] = {}
         self._repository: Repository | None = None
+        self._digest = ""
         self._remarks: Counter[str] = Counter()
 
     def takes(self, file: File) -> bool:
@@ -72,6 +73,8 @@ class Code:
             known = self._memory.known()
         finally:
             self._memory.settle()
+        faces = "".join(f"{name}\n{each.face}\n" for name, each in known.items())
+        self._digest = xxhash.xxh3_64_hexdigest(faces.encode("utf-8", "replace"))
         self._remarks.update(each.remark for each in known.values() if each.remark)
         for name in self._files:
             if name not in known:
@@ -95,6 +98,14 @@ class Code:
         links = repository.links(unit) if unit in repository.outlines else ()
         edges = (*contained(unit, nodes, outline, self.naming), *drawn(links, self.naming))
         return Unit(unit, stamp, nodes, edges, read.problems)
+
+    def digest(self) -> str:
+        """What changes whenever a definition in the files last listed comes, goes or gets another name."""
+        return self._digest
+
+    def symbols(self) -> dict[str, dict[str, str]]:
+        """For each file the full names of its definitions by their last part, where only one ends so."""
+        return {path: _by_last_part(outline) for path, outline in self._resolved().outlines.items()}
 
     def _understood(self, file: File) -> bool:
         """Whether the grammar for a file is installed."""
@@ -148,6 +159,13 @@ class Code:
         if name not in repository.outlines:
             return _PASSED_OVER
         return xxhash.xxh3_64_hexdigest(orjson.dumps(repository.links(name), default=tuple))
+
+
+def _by_last_part(outline: Outline) -> dict[str, str]:
+    named: dict[str, list[str]] = {}
+    for symbol in outline.symbols:
+        named.setdefault(symbol.name.rpartition(".")[2], []).append(symbol.name)
+    return {last: names[0] for last, names in named.items() if len(names) == 1}
 
 
 def _language(name: str) -> Language:

@@ -9,11 +9,13 @@ import psycopg
 
 from weft.errors import EmbedderMismatch, StoreError, StoreReadOnly
 from weft.model import Edge, View
-from weft.ports import Changes, NameRow, NodeRow, StoreStatus
+from weft.ports import Books, Changes, Fingerprint, NameRow, NodeRow, Portion, StoreStatus
 from weft.store.addresses import Address
+from weft.store.exporting import Shelf, books_of, fingerprint_of, portion_of, strays_of
 from weft.store.listing import ListedEdge, Place
 from weft.store.postgres import listing, repair
 from weft.store.postgres.connection import EVERYTHING, Lending, Link, Writing, rows_of
+from weft.store.postgres.copying import from_half_precision
 from weft.store.postgres.failures import explained, is_lost
 from weft.store.postgres.nodes import stored_keys
 from weft.store.postgres.opening import prepare
@@ -308,6 +310,32 @@ class PostgresStore:
         with self._snapshot(None) as snapshot:
             return repair.verify(snapshot)
 
+    # --- handing out -------------------------------------------------------------------------------------
+
+    def books(self) -> Books:
+        """What the store remembers beside nodes and edges."""
+        with self.everything() as snapshot:
+            return books_of(_shelf(snapshot), snapshot)
+
+    def left(self, after_id: int) -> int:
+        """How many nodes come after an id."""
+        return int(self._rows("SELECT count(*) FROM nodes WHERE id > %s", after_id)[0][0])
+
+    def portion(self, after_id: int, limit: int) -> Portion | None:
+        """The next nodes by id with all that starts at them, or None when there are no more."""
+        with self.everything() as snapshot:
+            return portion_of(_shelf(snapshot), after_id, limit)
+
+    def strays(self) -> Changes:
+        """The edges that start at keys without a node."""
+        with self.everything() as snapshot:
+            return strays_of(_shelf(snapshot))
+
+    def fingerprint(self) -> Fingerprint:
+        """Counts and a digest of all nodes and edges."""
+        with self.everything() as snapshot:
+            return fingerprint_of(_shelf(snapshot))
+
     def lag(self) -> int | None:
         """How many writes the replica is behind, or None when there is none or it does not answer."""
         if self._replica is None:
@@ -318,3 +346,19 @@ class PostgresStore:
         ):
             return self.reached() - int(copied)
         return None
+
+
+def _shelf(snapshot: PostgresSnapshot) -> Shelf:
+    def vectors(after: int, last: int) -> dict[int, bytes]:
+        rows = snapshot.rows(
+            "SELECT v.passage_id, halfvec_send(v.vector) FROM vectors v WHERE v.space = %(space)s"
+            " AND v.node_id > %(after)s AND v.node_id <= %(last)s",
+            space=snapshot.space,
+            after=after,
+            last=last,
+        )
+        return {number: from_half_precision(sent) for number, sent in rows}
+
+    kinds = names_by_number(snapshot.link, "kinds")
+    rows = lambda query: rows_of(snapshot.link, query)  # noqa: E731
+    return Shelf(rows, snapshot.seen.tenants, kinds, "marks", vectors)
