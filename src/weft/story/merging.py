@@ -1,21 +1,20 @@
 """Which forms of a name mean the same person: Elizabeth, Lizzy, Miss Eliza Bennet."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from weft.story.forms import head_of, parted, same_given
 from weft.story.model import Form
 from weft.story.tally import Tally, gender_of
 from weft.story.vocabulary import (
-    CAPITAL_PARTICLES,
     FAMILIAR_TITLES,
     FEMALE,
     GIVEN_NAMES,
     MALE,
     NICKNAMES,
     NOBLE_TITLES,
-    PARTICLES,
     PLAIN_TITLES,
     STYLED_BY_GIVEN_NAME,
     TITLES,
@@ -148,7 +147,7 @@ class _Cast:
         given, surname = parted(names)
         if len(given) < 2 or not surname:
             return False
-        head = next((figure for figure in self.figures if ("", _head(names)) in figure.forms), None)
+        head = next((figure for figure in self.figures if ("", head_of(names)) in figure.forms), None)
         if head is not None and self._agree(head, form):
             return self._found(form, head)
         if title == "mrs" and self._given_gender(given) != FEMALE:
@@ -311,45 +310,3 @@ class _Cast:
         given, surname = parted(form[1])
         self.figures.append(Figure(given, surname, [form]))
         return True
-
-
-def _head(names: Sequence[str]) -> tuple[str, ...]:
-    """What stands before `of` in a name, if anything does: the Black Bull of Norroway."""
-    return tuple(names[: names.index("of")]) if "of" in names else ()
-
-
-def parted(names: Sequence[str]) -> tuple[str, str]:
-    """Given name and surname in lower case; a single word, or one after a particle, is a surname only."""
-    words = [name.lower() for name in names]
-    if len(words) == 1 or _is_particle(names[0]):
-        return "", " ".join(words)
-    if "of" in words or "the" in words:
-        return " ".join(words[: words.index("of") if "of" in words else words.index("the")]), " ".join(words)
-    first = next((place for place in range(1, len(words) - 1) if _is_particle(names[place])), len(words) - 1)
-    return words[0], " ".join(words[first:])
-
-
-def _is_particle(word: str) -> bool:
-    """Whether a word belongs to the surname after it: de Bourgh, Van Helsing."""
-    return word in PARTICLES or word.lower() in CAPITAL_PARTICLES
-
-
-def same_given(left: str, right: str) -> bool:
-    """Whether two given names may be one person's: equal, or one short for the other."""
-    if left == right:
-        return True
-    return bool(_long_names(left) & _long_names(right))
-
-
-def _long_names(name: str) -> set[str]:
-    return {name, *NICKNAMES.get(name, ()), *_undiminished(name)}
-
-
-def _undiminished(name: str) -> Iterator[str]:
-    """Jonny is Jon; Annie is Ann."""
-    for ending in ("ie", "y"):
-        if name.endswith(ending) and len(name) > len(ending) + 2:
-            stem = name.removesuffix(ending)
-            yield stem
-            if stem[-1] == stem[-2]:
-                yield stem[:-1]
