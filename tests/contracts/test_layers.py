@@ -57,6 +57,7 @@ ASSEMBLY = {
     "experiencing",
     "valuing",
     "copying",
+    "reembedding",
 }
 EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}

@@ -1,10 +1,11 @@
 """Which forms of a name mean the same person: Elizabeth, Lizzy, Miss Eliza Bennet."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from weft.story.forms import head_of, parted, same_given
 from weft.story.model import Form
 from weft.story.tally import Tally, gender_of
 from weft.story.vocabulary import (
@@ -14,7 +15,6 @@ from weft.story.vocabulary import (
     MALE,
     NICKNAMES,
     NOBLE_TITLES,
-    PARTICLES,
     PLAIN_TITLES,
     STYLED_BY_GIVEN_NAME,
     TITLES,
@@ -147,7 +147,7 @@ class _Cast:
         given, surname = parted(names)
         if len(given) < 2 or not surname:
             return False
-        head = next((figure for figure in self.figures if ("", _head(names)) in figure.forms), None)
+        head = next((figure for figure in self.figures if ("", head_of(names)) in figure.forms), None)
         if head is not None and self._agree(head, form):
             return self._found(form, head)
         if title == "mrs" and self._given_gender(given) != FEMALE:
@@ -203,9 +203,14 @@ class _Cast:
         return True
 
     def _may_be_short(self, figure: Figure, form: Form) -> bool:
-        """Whether a nickname may be this person's; without a surname the long name must be the usual one."""
+        """Whether a nickname may be this person's; without a surname the long name must be the usual one.
+
+        Nobody calls Lady Catherine Kitty where her full name never stands without the title.
+        """
         usual = bool(figure.surname) or self._count(figure) >= self.counted[form].count
-        return usual and self._agree(figure, form) and not self._titles(figure) & NOBLE_TITLES
+        noble = bool(self._titles(figure) & NOBLE_TITLES)
+        distant = noble and all(title or len(names) == 1 for title, names in figure.forms)
+        return usual and not distant and self._agree(figure, form)
 
     def take_titled_given(self, form: Form) -> bool:
         """A title and a given name: Sir William, Miss Elizabeth, Aunt Jane."""
@@ -305,40 +310,3 @@ class _Cast:
         given, surname = parted(form[1])
         self.figures.append(Figure(given, surname, [form]))
         return True
-
-
-def _head(names: Sequence[str]) -> tuple[str, ...]:
-    """What stands before `of` in a name, if anything does: the Black Bull of Norroway."""
-    return tuple(names[: names.index("of")]) if "of" in names else ()
-
-
-def parted(names: Sequence[str]) -> tuple[str, str]:
-    """Given name and surname in lower case; a single word, or one after a particle, is a surname only."""
-    words = [name.lower() for name in names]
-    if len(words) == 1 or names[0] in PARTICLES:
-        return "", " ".join(words)
-    if "of" in words or "the" in words:
-        return " ".join(words[: words.index("of") if "of" in words else words.index("the")]), " ".join(words)
-    first = next((place for place in range(1, len(words)) if names[place] in PARTICLES), len(words) - 1)
-    return words[0], " ".join(words[first:])
-
-
-def same_given(left: str, right: str) -> bool:
-    """Whether two given names may be one person's: equal, or one short for the other."""
-    if left == right:
-        return True
-    return bool(_long_names(left) & _long_names(right))
-
-
-def _long_names(name: str) -> set[str]:
-    return {name, *NICKNAMES.get(name, ()), *_undiminished(name)}
-
-
-def _undiminished(name: str) -> Iterator[str]:
-    """Jonny is Jon; Annie is Ann."""
-    for ending in ("ie", "y"):
-        if name.endswith(ending) and len(name) > len(ending) + 2:
-            stem = name.removesuffix(ending)
-            yield stem
-            if stem[-1] == stem[-2]:
-                yield stem[:-1]
