@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from weft.excerpt import Span, beginning, gain, worth_of
 from weft.ports import TokenCounter
 from weft.text import analyze, fold, sentences
 
+_REMEMBERED: Final = 4096
 _OPENING: Final = 4
 """So many letters a word has in common with its term, whatever its ending."""
 
@@ -50,12 +52,18 @@ class Quotable:
 def quotable(text: str, window: Span, focus: Sequence[Span], asked: Asked, count: TokenCounter) -> Quotable:
     """The window in sentences; of those in focus, the one that tells most is meant."""
     low, high = window
-    units = [(low + start, low + end) for start, end in sentences(text[low:high])]
+    units = [(low + start, low + end) for start, end in _sentences(text[low:high])]
     costs = count.count_many([text[start:end] for start, end in units])
     worth = worth_of([asked.gain(text[start:end]) for start, end in units], units, focus)
     inside = [any(start < last and end > first for first, last in focus) for start, end in units]
     meant = max(range(len(units)), key=lambda at: (inside[at], worth[at], -at), default=-1)
     return Quotable(units, costs, worth, meant)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _sentences(passage: str) -> list[Span]:
+    """The sentences of a passage; those that questions return to are remembered."""
+    return sentences(passage)
 
 
 def quotation(text: str, passage: Quotable, max_tokens: int, count: TokenCounter) -> tuple[Span, ...]:
