@@ -23,13 +23,14 @@ TOOLS = {
     "sketch",
     "vectors",
     "excerpt",
+    "quoting",
     "redact",
     "sampling",
     "candidates",
     "differing",
 }
 STAGES = {"asides", "retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
-ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
+ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history", "story"}
 ASSEMBLY = {
     "prepare",
     "preparing",
@@ -48,11 +49,15 @@ ASSEMBLY = {
     "ingest",
     "relating",
     "relink",
+    "corrections",
+    "stories",
+    "views",
     "writing",
     "remembering",
     "experiencing",
     "valuing",
     "copying",
+    "reembedding",
 }
 EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}

@@ -27,6 +27,14 @@ def index(
         str | None,
         typer.Option("--source", metavar="NAME", help="Name of the source. Default: the folder's or file's name."),
     ] = None,
+    reading: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            metavar="KIND",
+            help="Read the files as a story or as notes; auto: as they look. It is remembered.",
+        ),
+    ] = "",
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
@@ -35,11 +43,13 @@ def index(
 ) -> None:
     """Read folders and files into the store; only what changed since last time is touched."""
     token = wiring.surroundings().tana_token
-    _check(paths, source, clean(tenant), token)
+    _check(paths, source, clean(tenant), token, reading)
 
     def run(weft: "Weft") -> "Report":
         with watched("looking") as progress:
-            report = weft.index(*paths, source=source, tenant=clean(tenant), tana_token=token, progress=progress)
+            report = weft.index(
+                *paths, source=source, tenant=clean(tenant), reading=reading, tana_token=token, progress=progress
+            )
         if as_json:
             output.write_json({"store": weft.location, **output.shape(report)}, indented=not watch)
         else:
@@ -66,11 +76,11 @@ def _follow(weft: "Weft", paths: list[str], run: "Callable[[Weft], Report]") -> 
     return report
 
 
-def _check(paths: list[str], source: str | None, tenant: str, tana_token: str) -> None:
+def _check(paths: list[str], source: str | None, tenant: str, tana_token: str, reading: str) -> None:
     """Refuse paths that cannot be read before a store is made for them."""
     from weft.faces.library import sources_at
 
-    sources_at(paths, source, tenant, tana_token)
+    sources_at(paths, source, tenant, tana_token, reading=reading)
 
 
 def _tell(report: "Report", location: str) -> None:
@@ -89,6 +99,8 @@ def _tell(report: "Report", location: str) -> None:
     if report.passed_over:
         listed = ", ".join(f"{count:,} {reason}" for reason, count in report.passed_over.items())
         output.write(f"Passed over or read in part: {listed}.")
+    if report.entities:
+        output.write(f"{output.counted(report.entities, 'entity', 'entities')} found in the story.")
     if report.problems:
         _tell_problems(report)
 
