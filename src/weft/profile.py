@@ -82,8 +82,9 @@ class Parameter:
 class Probe:
     """One thing to ask the store. `when` names a parameter without which the probe is not asked.
 
-    The match `names` finds what the question calls by name, `rank` whatever is asked what others refer to most
-    over links of the types in `edges`; the others search for what it says.
+    The match `names` finds what the question calls by name. `rank` finds, whatever is asked, what others refer to
+    most over links of the types in `edges`, among nodes with none of `without_tags`. The others search for what
+    the question says.
 
     With `grows`, the limit rises in proportion when the budget is larger than the profile's own.
     `floor` is how alike (as a cosine) something must be to be found by its meaning alone.
@@ -99,6 +100,7 @@ class Probe:
     grows: bool = False
     floor: float = 0.0
     edges: tuple[str, ...] = ()
+    without_tags: tuple[str, ...] = ()
     when: str | None = None
 
 
