@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 
 Answer = TypeVar("Answer")
-
 _READINGS: Final = ":readings"
 """The source under whose units it is kept what the files of each source are read as: no source has this name."""
 
@@ -389,6 +388,10 @@ class Weft:
     def status(self, tenants: Sequence[str] | None = None) -> StoreStatus:
         """Counts and versions."""
         return self.store.status(None if tenants is None else View(tuple(tenants)))
+
+    def engine(self) -> Mapping[str, str | int]:
+        """What holds the store, with its versions."""
+        return self.store.engine()
 
     def index_status(self) -> Mapping[str, str | int]:
         """How far the derived search has come, and its size."""
