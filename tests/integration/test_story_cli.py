@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Cli
+from rest_service import make_service
 
 from manuscripts import manuscript
 
@@ -39,6 +40,14 @@ def test_as_of_a_chapter_later_names_are_unknown(cli: Cli, novel: list[str]) -> 
     page = cli("context", "Who is Will Vane?", "--profile", "narrative", "--as-of", "2", *novel)
     assert page.code == 0
     assert "Sallow" not in page.out and "Will Vane" in page.out
+
+
+def test_the_service_knows_no_more_than_the_chapter(cli: Cli, novel: list[str]) -> None:
+    service = make_service(Path(novel[1]))
+    asked = {"profile": "narrative", "format": "markdown", "as_of": 2}
+    answer = service.ask("Who is Will Vane?", "default", **asked)
+    assert "Will Vane" in json.dumps(answer)
+    assert "Sallow" not in json.dumps(answer)
 
 
 def test_a_correction_is_made_listed_and_taken_back(cli: Cli, novel: list[str]) -> None:

@@ -45,3 +45,8 @@ def _undiminished(name: str) -> Iterator[str]:
             yield stem
             if stem[-1] == stem[-2]:
                 yield stem[:-1]
+
+
+def is_beginning(short: str, long: str) -> bool:
+    """Whether a name may be the beginning of a longer one: Huck of Huckleberry."""
+    return len(short) > 2 and len(long) >= len(short) + 3 and long.startswith(short)

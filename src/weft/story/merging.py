@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from weft.story.forms import head_of, parted, same_given
+from weft.story.forms import head_of, is_beginning, parted, same_given
 from weft.story.model import Form
 from weft.story.tally import Tally, gender_of
 from weft.story.vocabulary import (
@@ -22,6 +22,9 @@ from weft.story.vocabulary import (
 
 _MEETINGS: Final = 0.2
 """Two names that meet in a larger share of the rarer one's sentences are two people."""
+_BY_CHANCE: Final = 1.5
+_MET: Final = 5
+"""One person is seldom called by two names in one sentence; two who belong together meet more than by chance."""
 _TOLD_APART: Final = 0.2
 """Whoever is so often called by title and given name is not meant by the title and surname alone."""
 _DOMINANT: Final = 3
@@ -73,7 +76,15 @@ class _Cast:
     formal: Counter[str] = field(default_factory=Counter)
     """How often a word stands after a title that goes with surnames."""
 
+    length: int = 1
+    """Sentences in which anybody is named, or between such."""
+
     def __post_init__(self) -> None:
+        ends: dict[int, int] = {}
+        for tally in self.counted.values():
+            for prose, sentence in tally.sentences:
+                ends[prose] = max(ends.get(prose, 0), sentence + 1)
+        self.length = sum(ends.values()) or 1
         for (title, names), tally in self.counted.items():
             if title and title not in STYLED_BY_GIVEN_NAME and len(names) == 1:
                 self.formal[names[0].lower()] += tally.count
@@ -101,16 +112,18 @@ class _Cast:
 
     def _meet(self, figure: Figure, form: Form) -> bool:
         """Whether a form stands too often beside this person to mean the same; parts of a name prove nothing."""
-        tally = self.counted[form]
         words = {word.lower() for word in form[1]}
         for each in figure.forms:
             theirs = {word.lower() for word in each[1]}
-            if words <= theirs or theirs <= words:
-                continue
-            fewer = min(len(tally.sentences), len(self.counted[each].sentences))
-            if tally.meets(self.counted[each]) > max(2.0, _MEETINGS * fewer):
+            if not (words <= theirs or theirs <= words) and self._apart(self.counted[form], self.counted[each]):
                 return True
         return False
+
+    def _apart(self, one: Tally, other: Tally) -> bool:
+        """Whether two forms meet as two people do: often for the rarer one, or more often than by chance."""
+        meetings, fewer = one.meets(other), min(len(one.sentences), len(other.sentences))
+        by_chance = len(one.sentences) * len(other.sentences) / self.length
+        return meetings > max(2.0, _MEETINGS * fewer) or (meetings > _MET and meetings > _BY_CHANCE * by_chance)
 
     def _best(self, figures: Iterable[Figure]) -> Figure | None:
         """The most mentioned of some people."""
@@ -181,14 +194,20 @@ class _Cast:
         plain = names[0].lower()
         if plain in NICKNAMES and not any(figure.given == plain for figure in self.figures):
             return False
-        if self._is_given(form):
-            called = [figure for figure in self._called(plain) if self._agree(figure, form)]
-            untitled = [figure for figure in called if not self._titles(figure) - PLAIN_TITLES.keys()]
-            return self._found(form, self._best(untitled or called))
+        mine = self._best(self._intimates(form)) if self._is_given(form) else None
+        if mine is not None:
+            return self._found(form, mine)
         if self._family(plain) or self.formal[plain] or plain in TITLES:
             return False
         self.figures.append(Figure(plain, "", [form]))
         return True
+
+    def _intimates(self, form: Form) -> list[Figure]:
+        """Those who may be called by a given name alone, the untitled first; not a lady who is hardly there."""
+        called = [figure for figure in self._called(form[1][0].lower()) if self._agree(figure, form)]
+        untitled = [figure for figure in called if not self._titles(figure) - PLAIN_TITLES.keys()]
+        least = _RARELY * self.counted[form].count
+        return untitled or [figure for figure in called if self._count(figure) >= least]
 
     def take_nickname(self, form: Form) -> bool:
         """A short name whose long one is somebody's: Lizzy, Ned."""
@@ -197,6 +216,11 @@ class _Cast:
             return False
         plain = names[0].lower()
         called = [figure for figure in self._called(plain) if self._may_be_short(figure, form)]
+        called = called or [
+            figure
+            for figure in self.figures
+            if figure.surname and is_beginning(plain, figure.given) and self._may_be_short(figure, form)
+        ]
         if called or plain in TITLES or self._family(plain) or self.formal[plain]:
             return self._found(form, self._best(called))
         self.figures.append(Figure(plain, "", [form]))
