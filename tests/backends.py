@@ -7,8 +7,8 @@ from typing import Any
 from weft.ports import Index, Store
 
 STORES = ("sqlite", "postgres")
-PAIRS = ("sqlite", "postgres", "postgres-engines", "postgres-tsvector", "postgres-files")
-"""Stores with their indexes: in the server exactly, by its engines, by tsvector, in files beside the reader."""
+PAIRS = ("sqlite", "postgres", "postgres-engines", "postgres-tsvector", "postgres-files", "postgres-milvus")
+"""Stores with their indexes: in the server exactly, by its engines, by tsvector, in files, in Milvus."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,10 @@ class Backend:
             from weft.store.index import EmbeddedIndex
 
             return EmbeddedIndex(self.derived(place), **options)
+        if self.name == "postgres-milvus":
+            from weft.store.milvus import MilvusIndex
+
+            return MilvusIndex(f"milvus://{self.folder / 'milvus.db'}")
         from weft.store.postgres import PostgresIndex
 
         exact = {} if self.name == "postgres" else {"exact_below": 0}

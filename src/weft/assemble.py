@@ -15,7 +15,9 @@ from weft.plan import Plan, make_plan
 from weft.ports import TokenCounter
 from weft.printing import Printer
 from weft.profile import Profile
+from weft.quoting import Asked
 from weft.render import ItemStyle, open_format
+from weft.spots import asides_of
 from weft.tokens import DEFAULT_ENCODING
 
 
@@ -51,7 +53,7 @@ def _printer(plan: Plan, gathered: Gathered, count: TokenCounter) -> Printer:
         format=open_format(plan.format),
         count=count,
         styles=_styles(plan),
-        weights=gathered.query.weights(),
+        asked=Asked.of(gathered.query.text, gathered.query.weights()),
         stored=count.name == DEFAULT_ENCODING,
     )
 
@@ -60,7 +62,8 @@ def _styles(plan: Plan) -> Mapping[str, ItemStyle]:
     styles: dict[str, ItemStyle] = {}
     for section in plan.sections():
         fields = plan.lens_named(section.lens).fields
-        styles[section.name] = ItemStyle(section.blocks, plan.include_fields, fields, 3)
+        style = ItemStyle(section.blocks, plan.include_fields, fields, 3, asides=section.asides)
+        styles[section.name] = styles[asides_of(section)] = style
         for part in section.parts:
             styles[f"{section.name}/{part.name}"] = ItemStyle(
                 part.blocks, plan.include_fields, fields, 4, not part.via

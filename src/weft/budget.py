@@ -348,7 +348,8 @@ def _has_whole(leaf: Leaf, candidate: Candidate) -> bool:
 
 def _slot(candidate: Candidate) -> _Slot:
     """What tells a candidate's text from all others: its node, or a passage of it."""
-    return candidate.node.tenant, candidate.node.key, candidate.window
+    whole = candidate.window == (0, len(candidate.node.text))
+    return candidate.node.tenant, candidate.node.key, None if whole else candidate.window
 
 
 def _pointer_least(candidate: Candidate) -> int:

@@ -203,7 +203,7 @@ def _sections(layout: Layout, items: dict[str, list[Item]]) -> tuple[PlacedSecti
         name = spot.section.name
         section = sections.get(name, PlacedSection(name, spot.heading))
         if spot.subject is None:
-            sections[name] = replace(section, items=placed)
+            sections[name] = replace(section, items=(*section.items, *placed))
         else:
             sections[name] = replace(section, groups=_with_part(section.groups, spot, placed))
     return tuple(sections.values())

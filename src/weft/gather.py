@@ -6,6 +6,7 @@ from functools import partial
 
 from weft.expand import expand
 from weft.loading import fill
+from weft.mapping import foremost
 from weft.model import Candidate, Filter, Node
 from weft.naming import call_by_name
 from weft.plan import Plan, passes, probe_filter
@@ -107,7 +108,8 @@ def _searches(plan: Plan) -> bool:
 
 def _probe_all(plan: Plan, query: Query, desk: Desk) -> list[Found]:
     found = []
-    for probe in plan.probes():
+    # What several probes find belongs to the one that is asked only at times: its section was made for that.
+    for probe in sorted(plan.probes(), key=lambda probe: probe.when is None):
         asked = _query_of(probe, plan, query, desk)
         filter = probe_filter(plan, probe)
         if filter is not None:
@@ -119,6 +121,8 @@ def _found(asked: Query, probe: Probe, filter: Filter, plan: Plan, desk: Desk) -
     if probe.match == "names":
         called = call_by_name(asked.text, desk.snapshot, probe.name)
         return Found(tuple(each for each in called if passes(each.node, filter))[: probe.limit])
+    if probe.match == "rank":
+        return foremost(probe, filter, desk.snapshot)
     return search(asked, probe, filter, plan.profile.fusion, desk.snapshot, desk.index)
 
 

@@ -1,7 +1,7 @@
 """Sources into the store: only what changed is read, prepared and written; then links and the search index."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,16 +17,19 @@ from weft.ports import (
     Resumable,
     Source,
     Store,
+    Tell,
+    Telling,
     TokenCounter,
     Unit,
+    untold,
 )
 from weft.prepare import PREPARATION, content_hash
 from weft.preparing import Prepared, Preparing
 from weft.relating import Relating
 from weft.relink import Relinking, declare_shared
+from weft.stories import changed_stories
 
-Progress = Callable[[str, int, int | None], None]
-"""Told (stage, done, total) as work goes on; the total is None while unknown."""
+Progress = Tell
 
 _BATCH: Final = 1_000
 _CATCH_UP: Final = 50_000
@@ -46,6 +49,7 @@ class Report:
     written: int = 0
     unchanged: int = 0
     removed: int = 0
+    entities: int = 0
     links: int = 0
     problems: tuple[Problem, ...] = ()
     sequence: int = 0
@@ -74,6 +78,7 @@ class _Tally:
     written: int = 0
     unchanged: int = 0
     removed: int = 0
+    entities: int = 0
     problems: list[Problem] = field(default_factory=list)
     stamps: list[tuple[str, str, str, str]] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
@@ -85,15 +90,17 @@ def ingest(
     sources: Sequence[Source], shop: Workshop, tenant: str = DEFAULT_TENANT, progress: Progress | None = None
 ) -> Report:
     """Bring the store up to what the sources hold; interrupted, it leaves whole batches and goes on next time."""
-    tell = progress or _untold
+    tell = progress or untold
     tally = _Tally()
     relinking, relating = Relinking(shop.store, shop.index), Relating(shop.store, shop.index)
     with shop.store.writing():
         if shop.embed is not None:
             shop.store.remember_embedder(shop.embed.name, shop.embed.dimensions)
+        job = _Job(shop, tenant, tally, relinking, relating, tell)
         with Preparing(shop.embed, shop.count) as preparing:
             for source in sources:
-                _ingest_source(source, _Job(shop, tenant, tally, relinking, relating, tell), preparing)
+                _ingest_source(source, job, preparing)
+            _tell_stories([source.name for source in sources], job, preparing)
         shop.index.catch_up(shop.store)
         links = relinking.run(lambda done: tell("linking", done, None)) + relating.run()
         relinking.weigh()
@@ -107,16 +114,13 @@ def ingest(
         written=tally.written,
         unchanged=tally.unchanged,
         removed=tally.removed,
+        entities=tally.entities,
         links=links,
         problems=tuple(tally.problems),
         sequence=sequence,
         kinds=dict(sorted(tally.kinds.items())),
         passed_over=dict(sorted(tally.passed_over.items())),
     )
-
-
-def _untold(stage: str, done: int, total: int | None) -> None:
-    """Nobody watches the progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,8 @@ def _ingest_source(source: Source, job: _Job, preparing: Preparing) -> None:
     _check_place(source, known.pop(_PLACE, None))
     if isinstance(source, Resumable):
         source.resume(_bare(known, source, job.shop))
+    if isinstance(source, Telling):
+        source.tell_to(job.tell)
     present = {name: _stamp(stamp, source, job.shop) for name, stamp in source.units()}
     if isinstance(source, Remarking):
         job.tally.passed_over.update(source.remarks())
@@ -169,6 +175,20 @@ def _ingest_source(source: Source, job: _Job, preparing: Preparing) -> None:
     # Stamps are written at the very end: what is stored but not yet linked is looked at again if interrupted.
     job.tally.stamps += [(job.tenant, source.name, name, present[name]) for name in held]
     job.tally.stamps.append((job.tenant, source.name, _PLACE, source.identity()))
+
+
+def _tell_stories(sources: Sequence[str], job: _Job, preparing: Preparing) -> None:
+    """Find anew who and what is in the stories that changed."""
+    for retold in changed_stories(job.shop.store, job.tenant, sources):
+        fresh, known = parted([(node, retold.unit) for node in retold.nodes], job.shop)
+        job.relinking.writing([node for node, _ in fresh], ())
+        job.relating.changing((node.tenant, node.key, node.tags) for node, _ in fresh)
+        upserts = preparing.submit(fresh)() + known
+        _remove(retold.gone, (), job)
+        job.shop.store.write(Changes(upserts=upserts, edges=(retold.edges,)))
+        job.tally.entities += len(retold.nodes)
+        job.tally.stamps.append(retold.remembered())
+        job.tell(f"telling {retold.source}", len(retold.nodes), len(retold.nodes))
 
 
 def _stamp(stamp: str, source: Source, shop: Workshop) -> str:

@@ -3,17 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
+from weft.asides import with_asides
 from weft.cover import cover
 from weft.dedupe import Entry, dedupe
 from weft.gather import Desk, Gathered
 from weft.grouping import Judging, subject_spots, subjects_limit
 from weft.history import already_received
 from weft.model import Candidate
-from weft.plan import Plan
+from weft.plan import Plan, passes
 from weft.profile import Section
 from weft.score import score, weights_of
-from weft.spots import Opening, Spot, node_slot, section_spot
+from weft.spots import Opening, Spot, asides_spot, node_slot, section_spot
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def lay_out(plan: Plan, gathered: Gathered, desk: Desk, now: datetime, opening: 
         if section.for_each is None:
             if section.unit == "passage":
                 mine = _ranked(plan, section, _in_passages(mine, judging), now, absent)
-            spots.append(section_spot(plan, section, mine, opening))
+            spots += _section_spots(plan, section, mine, desk, opening)
             continue
         limit = subjects_limit(plan, section, section.for_each)
         reason = f"beyond the {limit} subjects of the section"
@@ -65,6 +67,23 @@ def lay_out(plan: Plan, gathered: Gathered, desk: Desk, now: datetime, opening: 
             spots.append(replace(spot, leaf=replace(spot.leaf, candidates=tuple(members))))
             received += again
     return Layout(tuple(spots), tuple(refused + repeats + received), len({each.place for each in received}))
+
+
+def _section_spots(
+    plan: Plan, section: Section, candidates: tuple[Candidate, ...], desk: Desk, opening: Opening
+) -> tuple[Spot, ...]:
+    """The leaf of a section and, if there are any, one for its asides."""
+    own, asides = with_asides(candidates, section.asides, desk.snapshot, partial(_may_show, plan, section))
+    spot = section_spot(plan, section, own, opening)
+    return (spot, asides_spot(spot, asides)) if asides else (spot,)
+
+
+def _may_show(plan: Plan, section: Section, candidate: Candidate) -> bool:
+    """Whether what no search found is of the section's kinds, passes the filter and is new to the session."""
+    of_kind = not section.kinds or candidate.node.kind in section.kinds
+    return (
+        of_kind and passes(candidate.node, plan.request.filter) and bool(_without_received(plan, [candidate])[0])
+    )
 
 
 def _without_received(plan: Plan, candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Refused]]:

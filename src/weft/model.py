@@ -10,6 +10,9 @@ Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json
 
 DEFAULT_TENANT: Final = "default"
 
+FOUND_ENTITY: Final = ":entity/"
+"""What the keys of entities found in prose hold after the name of their source."""
+
 
 class Unset(StrEnum):
     """The type of UNSET, for arguments where None already means something."""

@@ -77,7 +77,7 @@ def make_plan(request: Request, profile: Profile) -> Plan:
         lens = replace(lens, depth=_depth(request.depth, profile))
     asked = request.question or " + ".join(map(label_of, request.topics))
     values = {
-        **resolve_parameters(profile, request.parameters),
+        **resolve_parameters(profile, request.parameters, asked),
         **topic_values(request.topics),
         "question": asked,
     }

@@ -1,6 +1,6 @@
 """The small protocols between the core and what stands outside it: sources, stores, indexes, models."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -98,6 +98,23 @@ class Resumable(Protocol):
 
     def resume(self, known: Mapping[str, str]) -> None:
         """Go on from the units that are stored, by name and stamp; an empty stamp says that it must be read."""
+        ...
+
+
+Tell = Callable[[str, int, int | None], None]
+"""Told (stage, done, total) as work goes on; the total is None while unknown."""
+
+
+def untold(stage: str, done: int, total: int | None) -> None:
+    """Nobody watches the progress."""
+
+
+@runtime_checkable
+class Telling(Protocol):
+    """A source, or a part of one, whose units take long to list."""
+
+    def tell_to(self, tell: Tell) -> None:
+        """Say from now on how far listing has come."""
         ...
 
 
@@ -383,6 +400,57 @@ class Store(Protocol):
     def status(self, view: View | None = None) -> StoreStatus: ...
 
     def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Some nodes of a store with all that starts at them, for another store to take in; `last` is the last id."""
+
+    last: int
+    changes: Changes
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """What a store remembers beside nodes and edges."""
+
+    identity: str
+    sequence: int
+    nodes: int
+    embedder: tuple[str, int] | None
+    units: tuple[tuple[str, str, str, str], ...]
+    """(tenant, source, unit, stamp) of everything that was indexed."""
+    shared: Mapping[str, tuple[str, ...]]
+    """Into which other tenants each tenant's links may lead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """How many nodes and edges a store holds, and one digest of them all."""
+
+    nodes: int
+    edges: int
+    digest: str
+
+
+class Exporting(Protocol):
+    """A store that hands itself out, to be copied into another."""
+
+    def books(self) -> Books: ...
+
+    def left(self, after_id: int) -> int:
+        """How many nodes come after an id."""
+        ...
+
+    def portion(self, after_id: int, limit: int) -> Portion | None:
+        """The next nodes by id, or None when there are no more."""
+        ...
+
+    def strays(self) -> Changes:
+        """The edges that start at keys without a node."""
+        ...
+
+    def fingerprint(self) -> Fingerprint: ...
 
 
 # --- derived search --------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from weft.model import Detail, Json
 
-Match = Literal["hybrid", "bm25", "vector", "names"]
+Match = Literal["hybrid", "bm25", "vector", "names", "rank"]
 Walk = Literal["pagerank", "breadth", "none"]
 Direction = Literal["both", "out", "in"]
 Sample = Literal["strength", "relevance"]
@@ -64,13 +64,17 @@ LADDER: Final = (Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY, Detail.POINTER)
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A typed value the caller may give, usable as {name} in questions, filters and headings."""
+    """A typed value the caller may give, usable as {name} in questions, filters and headings.
+
+    A flag that is not given is set by a question that holds one of the `phrases`.
+    """
 
     name: str
     type: ParameterType = "text"
     choices: tuple[str, ...] = ()
     required: bool = False
     default: Json = None
+    phrases: tuple[str, ...] = ()
     description: str = ""
 
 
@@ -78,7 +82,8 @@ class Parameter:
 class Probe:
     """One thing to ask the store. `when` names a parameter without which the probe is not asked.
 
-    The match `names` finds what the question calls by name; the others search for what it says.
+    The match `names` finds what the question calls by name, `rank` whatever is asked what others refer to most
+    over links of the types in `edges`; the others search for what it says.
 
     With `grows`, the limit rises in proportion when the budget is larger than the profile's own.
     `floor` is how alike (as a cosine) something must be to be found by its meaning alone.
@@ -93,6 +98,7 @@ class Probe:
     limit: int = 50
     grows: bool = False
     floor: float = 0.0
+    edges: tuple[str, ...] = ()
     when: str | None = None
 
 
@@ -216,8 +222,9 @@ class Section:
     A candidate goes to the first section that admits it: by the probe that found it, its kind, and whether it
     was a start, found by search or reached by walking. Empty tuples admit all. `share` is relative to the
     other sections present; `item_cap` limits one item to a fraction of the section's first budget; with
-    `relax` that limit gives way in the end, when nothing else wants the room. With the unit `passage` long
-    candidates are told by their best passages.
+    `relax` that limit gives way in the end, when nothing else wants the room. What was walked to against a
+    link of one of the types in `asides`, as a caller is, is only pointed to, with that link. With the unit
+    `passage` long candidates are told by their best passages.
     """
 
     name: str
@@ -232,6 +239,7 @@ class Section:
     item_cap: float | None = None
     relax: bool = False
     pointers: int | None = None
+    asides: tuple[str, ...] = ()
     detail: tuple[Detail, ...] = LADDER
     blocks: tuple[Block, ...] = (Block("title"), Block("location"), Block("text"))
     order: Order = "score"

@@ -1,7 +1,7 @@
 """Places on the page: leaves with the section, and for subjects the part, that they print."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from weft.budget import Leaf
@@ -11,6 +11,7 @@ from weft.plan import Plan
 from weft.profile import Block, Order, Part, Section
 from weft.subjects import SubjectPart
 
+_ASIDE_SHARE: Final = 0.1
 _QUOTING: Final = frozenset({"text", "code", "bullet"})
 
 Opening = Callable[[str, "str | Candidate"], int]
@@ -55,6 +56,20 @@ def section_spot(plan: Plan, section: Section, candidates: tuple[Candidate, ...]
         again=section.unit == "passage",
     )
     return Spot(leaf, section, heading)
+
+
+def asides_spot(spot: Spot, asides: tuple[Candidate, ...]) -> Spot:
+    """The pointers that stand beside the items of a section, under its heading."""
+    share = spot.section.share * _ASIDE_SHARE
+    name = asides_of(spot.section)
+    return replace(
+        spot, leaf=replace(spot.leaf, name=name, candidates=asides, share=share, ladder=(Detail.POINTER,))
+    )
+
+
+def asides_of(section: Section) -> str:
+    """The name of the leaf of a section's asides."""
+    return f"{section.name}/asides"
 
 
 def part_spot(

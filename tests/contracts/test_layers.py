@@ -23,13 +23,14 @@ TOOLS = {
     "sketch",
     "vectors",
     "excerpt",
+    "quoting",
     "redact",
     "sampling",
     "candidates",
     "differing",
 }
-STAGES = {"retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
-ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
+STAGES = {"asides", "retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
+ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history", "story"}
 ASSEMBLY = {
     "prepare",
     "preparing",
@@ -38,6 +39,7 @@ ASSEMBLY = {
     "topics",
     "gather",
     "layout",
+    "mapping",
     "grouping",
     "spots",
     "printing",
@@ -47,16 +49,21 @@ ASSEMBLY = {
     "ingest",
     "relating",
     "relink",
+    "corrections",
+    "stories",
+    "views",
     "writing",
     "remembering",
     "experiencing",
     "valuing",
+    "copying",
+    "reembedding",
 }
 EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}
 
 LAYERS = (FOUNDATION, TOOLS, STAGES | ROOMS, ASSEMBLY, EVALUATION, FACES)
-HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson", "detect_secrets")
+HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson", "detect_secrets", "psycopg", "pymilvus")
 
 
 def room_of(module: str) -> str:

@@ -77,6 +77,7 @@ GOLDEN: Mapping[str, Golden] = {
         f"workspace-{format}": Golden("repo", LOCKED, "workspace", format=format, max_tokens=1500)
         for format in SUFFIX
     },
+    "workspace-map": Golden("repo", "What is this project?", "workspace", max_tokens=1200),
     "learning": Golden("repo", LOCKED, "learning", max_tokens=1500),
     "premortem": Golden(
         "repo",

@@ -43,6 +43,7 @@ PELLWICK = Request(start=("Pellwick",), max_tokens=1500)
 LIGHT = Request(start=("Sallow Light", "Counting House"), max_tokens=1500)
 DEFINED, TIES = 1, 3
 """The places of two parts of an entity in `narrative`: its definition, and the passages that tie it to others."""
+PROJECT = Request("What is this project?", max_tokens=1500)
 QUEUE = Request("What became of the Pigeonhole Queue at night?", max_tokens=260)
 REFUND = Request("How do I process a refund?", view=View(("support",)), max_tokens=1500)
 
@@ -259,7 +260,19 @@ def cases() -> dict[tuple[str, str], Case]:
             ),
         ),
     }
+    given["phrases"] = inside("repo", "workspace", PROJECT, "parameters", phrases=())
     probed = {
+        "edges": Case(
+            "repo",
+            "workspace",
+            PROJECT,
+            lambda profile: replace(
+                profile,
+                probes=tuple(
+                    replace(each, edges=("mentions",)) if each.edges else each for each in profile.probes
+                ),
+            ),
+        ),
         "name": probe(name="other"),
         "question": probe(question="preferences"),
         "match": inside("repo", "general", LOCKED, "probes", match="vector"),
@@ -327,6 +340,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "limit": section(limit=1),
         "item_cap": section({"relax": False}, item_cap=0.1),
         "relax": section({"item_cap": 0.02}, relax=False),
+        "asides": inside("novel", "general", LIGHT, "sections", asides=("mentions",)),
         "pointers": section({"detail": (Detail.POINTER,), "pointers": None}, pointers=1),
         "detail": section(detail=(Detail.POINTER,)),
         "blocks": section(blocks=(Block("title"),)),

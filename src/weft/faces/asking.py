@@ -9,7 +9,7 @@ from weft.errors import InvalidInput, UnknownName
 from weft.faces.aiming import aim
 from weft.faces.catalog import catalog
 from weft.faces.values import clean
-from weft.model import DEFAULT_TENANT, UNSET, Context, Filter, Json, Unset
+from weft.model import DEFAULT_TENANT, UNSET, Context, Filter, Json, Unset, View
 
 if TYPE_CHECKING:
     from weft.faces.library import Weft
@@ -43,7 +43,7 @@ def ask(weft: "Weft", asked: Asked) -> Context:
     """The context for what is asked, kept for later comparison."""
     profile = asked.profile or profile_with(weft, asked.lens)
     _check_depth(asked.depth, weft.profile(profile).max_depth)
-    aimed = aim(weft, asked.words, asked.tenants, profile, asked.blend)
+    aimed = aim(weft, asked.words, View(asked.tenants, asked.as_of), profile, asked.blend)
     notes = check_filter(weft, asked.filter, asked.tenants)
     found = weft.context(
         aimed.question,

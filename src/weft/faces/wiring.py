@@ -1,7 +1,7 @@
 """Where the store, the embedder and the profiles are: the only reader of environment and configuration."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -99,6 +99,11 @@ def server_folder(server: str, around: Surroundings) -> Path:
     return around.user_data / "servers" / name
 
 
+def without_index() -> Surroundings:
+    """The environment without its choice of an index, for a store that is only read through."""
+    return replace(surroundings(), index="")
+
+
 def choose_index(spec: str) -> None:
     """Let this process and those it starts search with this index."""
     os.environ["WEFT_INDEX"] = spec
@@ -181,6 +186,11 @@ def handed_down() -> ServeSettings:
     """The settings that the parent process left."""
     store, embedder, mode, figures, server = os.environ[_HANDED_DOWN].split("\n")
     return ServeSettings(Path(store), embedder, bool(mode), figures, server)
+
+
+def stay_small() -> None:
+    """Have libraries that compute start no threads: a process that lives a moment has no use for them."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def embedder_spec(given: str | None, around: Surroundings) -> str:

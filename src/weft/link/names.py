@@ -8,7 +8,7 @@ from typing import Final
 from unicodedata import normalize
 
 from weft.link.folding import fold_name
-from weft.model import Node
+from weft.model import FOUND_ENTITY, Node
 from weft.ports import NameRow
 from weft.text.languages import is_code, looks_like_code
 from weft.text.scripts import UNSPACED
@@ -72,6 +72,9 @@ class Lexicon:
 
 def owned_names(row: NameRow, words: frozenset[str] | None = None) -> Iterator[tuple[str, Owner]]:
     """The folded names of a node (that begin with one of the words), each once with its best confidence."""
+    if FOUND_ENTITY in row.key:
+        # Whoever found it in prose knows where it is mentioned better than its name alone does.
+        return
     seen: set[str] = set()
     from_code = is_code(row.language)
     for written, confidence in _written(row):

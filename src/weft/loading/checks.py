@@ -74,6 +74,8 @@ def _references(profile: Profile) -> Iterator[str]:
     parameters = [parameter.name for parameter in profile.parameters]
     yield from _known("lens", [profile.lens], lenses, "lens")
     for probe in profile.probes:
+        if probe.edges and probe.match != "rank":
+            yield f'probes.{probe.name}.edges: only a probe with match = "rank" follows links. Leave it out.'
         yield from _known(f"probes.{probe.name}.when", _optional(probe.when), parameters, "parameter")
     for section in profile.sections:
         path = f"sections.{section.name}"
@@ -171,8 +173,8 @@ def _words(detail: Sequence[Detail]) -> str:
 
 def _block(path: str, block: Block) -> Iterator[str]:
     yield from _known(path, [block.block], BLOCKS, "block")
-    if (block.block == "line") != bool(block.form):
-        yield f'{path}.form: a "line" block prints its form, and only it has one. Give both or neither.'
+    if (block.block == "line") != bool(block.form) and block.block != "bullet":
+        yield f'{path}.form: a "line" block prints its form; only it and "bullet" have one. Give both or neither.'
 
 
 def _score(path: str, score: Score) -> Iterator[str]:

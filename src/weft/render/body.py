@@ -10,7 +10,7 @@ from weft.render.clean import clean
 from weft.render.lines import Line
 from weft.text import below_title
 
-PROSE: Final = frozenset({"", "markdown", "md", "mdx", "text", "plain", "plaintext", "txt"})
+PROSE: Final = frozenset({"", "markdown", "md", "mdx", "text", "plain", "plaintext", "txt", "rst"})
 """Languages whose text is printed as it reads; any other is printed as code."""
 
 _BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
@@ -18,7 +18,7 @@ _BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
 Span = tuple[int, int]
 
 
-def is_code(node: Node) -> bool:
+def printed_as_code(node: Node) -> bool:
     """Whether the node's text is in a language that is printed as code."""
     return (node.language or "").lower() not in PROSE
 
@@ -45,11 +45,14 @@ class Body:
 def body_of(item: Item, code: bool = False, limit: int | None = None, titled: bool = False) -> Body | None:
     """What the item's detail shows of its node, at most `limit` characters, or None when there is nothing.
 
-    Where the name stands above already (`titled`), a text that begins with it is shown from the next line on.
+    Where the name stands above already (`titled`), a text that begins with it is shown from the next line on,
+    and one that says no more not at all.
     """
     node = item.candidate.node
     if item.detail is Detail.SUMMARY and not item.spans:
         return _summary(node, code)
+    if titled and node.text.strip() == node.title.strip():
+        return None
     if item.detail is Detail.WHOLE:
         first = below_title(node.text, node.title) if titled else 0
         bounds = (first, len(node.text))

@@ -49,7 +49,7 @@ class Markdown(OpenEnded):
         if item.detail is Detail.DROPPED:
             return ()
         if item.detail is Detail.POINTER:
-            return (pointer(node, escaped),)
+            return (pointer(item, style, escaped),)
         pieces = pieces_of(item, style, DIALECT)
         lines = [BLANK] if set_off(pieces, style) else []
         before: Piece | None = None

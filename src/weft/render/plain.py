@@ -77,7 +77,7 @@ class Plain(OpenEnded):
         if item.detail is Detail.DROPPED:
             return ()
         if item.detail is Detail.POINTER:
-            return (pointer(node, str),)
+            return (pointer(item, style, str),)
         pieces = pieces_of(item, style, DIALECT)
         lines = [BLANK] if set_off(pieces, style) else []
         before: Piece | None = None

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 import xxhash
 
-from weft.ports import Problem, Remarking, Unit
+from weft.ports import Problem, Remarking, Tell, Telling, Unit
 from weft.sources.walking import File, walk
 
 __all__ = [
@@ -30,6 +30,10 @@ __all__ = [
 MAX_TEXT: Final = 5_000_000
 """Characters that one node's text may have."""
 
+STORY: Final = "story"
+NOTES: Final = "notes"
+"""What files can be read as, whatever they look like."""
+
 _SNIFF: Final = 8192
 _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 _VERTICAL: Final = re.compile("[\x0b\x0c\x85]")
@@ -45,6 +49,8 @@ class Naming:
     file_times: bool = True
     memory: Path | None = None
     """A folder for what formats derive and may lose."""
+    reading: str = ""
+    """What the files are to be read as: `story`, `notes`, or whatever they look like."""
 
     def remembering(self, what: str) -> Path | None:
         """The file in which a format keeps what it derived of this source, if there is a place for it."""
@@ -108,6 +114,12 @@ class FileSource:
                 self._remarks.update(reader.remarks())
         for unit in self._broken:
             yield unit, "unreadable"
+
+    def tell_to(self, tell: Tell) -> None:
+        """Let the formats whose units take long to list say how far they have come."""
+        for _, reader in self.formats:
+            if isinstance(reader, Telling):
+                reader.tell_to(tell)
 
     def remarks(self) -> Mapping[str, int]:
         """How much was passed over when the units were last listed, by reason."""

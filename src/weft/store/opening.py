@@ -10,14 +10,16 @@ from weft.store.index import EmbeddedIndex
 from weft.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
+    from weft.store.milvus import MilvusIndex
     from weft.store.postgres import PostgresIndex, PostgresStore
 
     AnyStore: TypeAlias = SqliteStore | PostgresStore
-    AnyIndex: TypeAlias = EmbeddedIndex | PostgresIndex
+    AnyIndex: TypeAlias = EmbeddedIndex | PostgresIndex | MilvusIndex
 
 SERVER: Final = "server"
 FILES: Final = "files"
-INDEXES: Final = (SERVER, FILES)
+MILVUS: Final = "milvus://"
+INDEXES: Final = (SERVER, FILES, f"{MILVUS}...")
 _DERIVED: Final = "derived"
 
 
@@ -49,7 +51,7 @@ def open_pair(
 
 
 def _on_server(location: str, folder: Path, index: str, create: bool, read_only: bool) -> Opened:
-    if index not in INDEXES:
+    if index not in (SERVER, FILES) and not index.startswith(MILVUS):
         raise UnknownName("index", index, INDEXES)
     try:
         from weft.store.postgres import PostgresIndex, PostgresStore
@@ -60,4 +62,16 @@ def _on_server(location: str, folder: Path, index: str, create: bool, read_only:
     store = PostgresStore.open(read_address(location), create=create, read_only=read_only)
     if index == FILES:
         return Opened(store, EmbeddedIndex(folder / _DERIVED, store), folder)
+    if index.startswith(MILVUS):
+        return Opened(store, _in_milvus(index), folder)
     return Opened(store, PostgresIndex(store), folder)
+
+
+def _in_milvus(address: str) -> "MilvusIndex":
+    try:
+        from weft.store.milvus import MilvusIndex
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] == "pymilvus":
+            raise MissingExtra("Searching in Milvus", "milvus") from error
+        raise
+    return MilvusIndex(address)

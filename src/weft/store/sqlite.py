@@ -10,7 +10,7 @@ import orjson
 
 from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreReadOnly
 from weft.model import Edge, View
-from weft.ports import Changes, NameRow, NodeRow, StoreStatus
+from weft.ports import Books, Changes, Fingerprint, NameRow, NodeRow, Portion, StoreStatus
 from weft.store import listing, repair
 from weft.store.connection import (
     ReaderPool,
@@ -20,6 +20,7 @@ from weft.store.connection import (
     read_only_message,
     writable,
 )
+from weft.store.exporting import Shelf, books_of, fingerprint_of, portion_of, strays_of
 from weft.store.listing import ListedEdge, Place
 from weft.store.lock import WriteLock
 from weft.store.nodes import stored_keys
@@ -295,6 +296,51 @@ class SqliteStore:
         """Counts and versions; with a view, only what it sees is counted."""
         with self._reading() as connection:
             return read_status(connection, self.file, visibility_of(connection, view))
+
+    # --- handing out -------------------------------------------------------------------------------------
+
+    def books(self) -> Books:
+        """What the store remembers beside nodes and edges."""
+        with self.everything() as snapshot:
+            return books_of(self._shelf(snapshot.connection), snapshot)
+
+    def left(self, after_id: int) -> int:
+        """How many nodes come after an id."""
+        with self._reading() as connection:
+            return int(connection.execute("SELECT count(*) FROM nodes WHERE id > ?", (after_id,)).fetchone()[0])
+
+    def portion(self, after_id: int, limit: int) -> Portion | None:
+        """The next nodes by id with all that starts at them, or None when there are no more."""
+        with self._reading() as connection:
+            return portion_of(self._shelf(connection), after_id, limit)
+
+    def strays(self) -> Changes:
+        """The edges that start at keys without a node."""
+        with self._reading() as connection:
+            return strays_of(self._shelf(connection))
+
+    def fingerprint(self) -> Fingerprint:
+        """Counts and a digest of all nodes and edges."""
+        with self._reading() as connection:
+            return fingerprint_of(self._shelf(connection))
+
+    def _shelf(self, connection: sqlite3.Connection) -> Shelf:
+        def vectors(after: int, last: int) -> dict[int, bytes]:
+            return dict(
+                connection.execute(
+                    "SELECT p.id, v.vector FROM passages p JOIN vectors v ON v.passage_id = p.id"
+                    " WHERE p.node_id > ? AND p.node_id <= ?",
+                    (after, last),
+                )
+            )
+
+        tenants, kinds = (names_by_number(connection, table) for table in ("tenants", "kinds"))
+        rows = lambda query: connection.execute(query).fetchall()  # noqa: E731
+        return Shelf(rows, tenants, kinds, "importance", vectors)
+
+    def engine(self) -> dict[str, str | int]:
+        """What holds the store, with its version."""
+        return {"engine": "SQLite", "version": sqlite3.sqlite_version}
 
     def verify(self) -> tuple[str, ...]:
         """What is inconsistent in the store, in words; nothing when it is sound."""

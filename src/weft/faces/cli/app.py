@@ -18,6 +18,8 @@ COMMANDS: Final = {
     "status": "looking",
     "doctor": "doctor",
     "remove": "indexing",
+    "copy": "moving",
+    "jobs": "jobs",
     "remember": "memories",
     "memories": "memories",
     "forget": "memories",
@@ -26,6 +28,7 @@ COMMANDS: Final = {
     "premortem": "premortems",
     "serve": "service",
     "keys": "keys",
+    "entities": "entities",
     "share": "service",
     "link": "service",
     "mcp": "serving",
@@ -37,7 +40,7 @@ COMMANDS: Final = {
     "version": "version",
 }
 """The module of each command; those that hold a group of commands have `make_app` instead of a function."""
-_GROUPS: Final = ("profile", "lens", "keys", "experience")
+_GROUPS: Final = ("jobs", "profile", "lens", "keys", "experience", "entities")
 _NAMED: Final = {"eval": "evaluate"}
 """Functions that cannot be called like their command."""
 
@@ -72,7 +75,7 @@ def _weft(
         typer.Option(
             "--index",
             metavar="HOW",
-            help="How a store on a server is searched: server or files. May stand anywhere. Default: $WEFT_INDEX.",
+            help="How a store on a server is searched: server, files, milvus://…; may stand anywhere.",
         ),
     ] = "",
 ) -> None:

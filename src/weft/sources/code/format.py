@@ -9,7 +9,7 @@ import orjson
 import xxhash
 
 from weft.errors import MissingExtra
-from weft.ports import Problem, Unit
+from weft.ports import Problem, Tell, Unit, untold
 from weft.sources.code.languages import SUFFIXES, Language, grammar_of, language_of
 from weft.sources.code.outline import Outline, packed, unpacked
 from weft.sources.code.parsing import outline_of
@@ -51,11 +51,17 @@ class Code:
         self._files: dict[str, File] = {}
         self._stamps: dict[str, str] = {}
         self._repository: Repository | None = None
+        self._digest = ""
+        self._tell: Tell = untold
         self._remarks: Counter[str] = Counter()
 
     def takes(self, file: File) -> bool:
         """Every file of its suffixes."""
         return True
+
+    def tell_to(self, tell: Tell) -> None:
+        """Say from now on how many of the changed files are parsed."""
+        self._tell = tell
 
     def remarks(self) -> Mapping[str, int]:
         """How many files were passed over, or read in part, by reason."""
@@ -72,6 +78,8 @@ class Code:
             known = self._memory.known()
         finally:
             self._memory.settle()
+        faces = "".join(f"{name}\n{each.face}\n" for name, each in known.items())
+        self._digest = xxhash.xxh3_64_hexdigest(faces.encode("utf-8", "replace"))
         self._remarks.update(each.remark for each in known.values() if each.remark)
         for name in self._files:
             if name not in known:
@@ -96,6 +104,14 @@ class Code:
         edges = (*contained(unit, nodes, outline, self.naming), *drawn(links, self.naming))
         return Unit(unit, stamp, nodes, edges, read.problems)
 
+    def digest(self) -> str:
+        """What changes whenever a definition in the files last listed comes, goes or gets another name."""
+        return self._digest
+
+    def symbols(self) -> dict[str, dict[str, str]]:
+        """For each file the full names of its definitions by their last part, where only one ends so."""
+        return {path: _by_last_part(outline) for path, outline in self._resolved().outlines.items()}
+
     def _understood(self, file: File) -> bool:
         """Whether the grammar for a file is installed."""
         try:
@@ -113,13 +129,19 @@ class Code:
             name for name, stamp in self._stamps.items() if name not in before or before[name].stamp != stamp
         ]
         self._memory.forget(gone)
-        faces = {name: self._outline(name) for name in changed}
+        faces = dict(self._outlined(changed))
         unmarked = [name for name, each in before.items() if not each.mark and name not in gone]
         if not (changed or gone or unmarked):
             return
         alike = not gone and all(name in before and before[name].face == face for name, face in faces.items())
         again = dict.fromkeys([*changed, *unmarked] if alike else self._stamps)
         self._memory.mark([(name, self._mark(name)) for name in again])
+
+    def _outlined(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Each file with its face, once its outline is remembered."""
+        for done, name in enumerate(names, 1):
+            yield name, self._outline(name)
+            self._tell(f"parsing {self.naming.source}", done, len(names))
 
     def _outline(self, name: str) -> str:
         """Remember a file's outline and return its face; one that vanished or cannot be read is forgotten."""
@@ -148,6 +170,13 @@ class Code:
         if name not in repository.outlines:
             return _PASSED_OVER
         return xxhash.xxh3_64_hexdigest(orjson.dumps(repository.links(name), default=tuple))
+
+
+def _by_last_part(outline: Outline) -> dict[str, str]:
+    named: dict[str, list[str]] = {}
+    for symbol in outline.symbols:
+        named.setdefault(symbol.name.rpartition(".")[2], []).append(symbol.name)
+    return {last: names[0] for last, names in named.items() if len(names) == 1}
 
 
 def _language(name: str) -> Language:
