@@ -157,12 +157,14 @@ class Dedupe:
     """What counts as the same thing twice: near-identical text, or an equal field across sections.
 
     `same` lists fields whose values identify one thing told in several sections; "a|b" compares one field's
-    values with the other's. Within one section only text similarity counts.
+    values with the other's. Within one section only text similarity counts, and the fields listed in `once`, of
+    which each value is told once on the whole page.
     """
 
     scope: Scope = "page"
     similarity: float = 0.9
     same: tuple[str, ...] = ()
+    once: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

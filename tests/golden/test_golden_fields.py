@@ -241,6 +241,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "scope": dedupe(scope="none"),
         "similarity": dedupe(similarity=1.0),
         "same": dedupe(same=("domain|category|axis",)),
+        "once": dedupe(once=("category",)),
     }
     given = {
         "name": parameter(name="other"),
