@@ -22,6 +22,8 @@ from weft import Weft
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ROUNDS = 200
 COMMANDS = 7
+PREFIX = "c{}-"
+"""What the ids of one copy begin with."""
 
 
 def main() -> None:
@@ -33,17 +35,18 @@ def main() -> None:
     )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        measure(given.export, Path(folder) / "one")
+        notes = measure(given.export, Path(folder) / "one")
         if given.copies > 1:
             larger = Path(folder) / "larger.json"
             larger.write_text(json.dumps(multiplied(json.loads(given.export.read_bytes()), given.copies)))
-            measure(larger, Path(folder) / "many")
+            middle = PREFIX.format(given.copies // 2)
+            measure(larger, Path(folder) / "many", [(middle + name, title) for name, title in notes])
 
 
 def multiplied(export: Mapping[str, Any], copies: int) -> dict[str, Any]:
     """An export that holds every document several times, under ids of its own."""
     names = {doc["id"] for doc in export["docs"]}
-    docs = [doc for number in range(copies) for doc in _copied(export["docs"], names, f"c{number}-")]
+    docs = [doc for number in range(copies) for doc in _copied(export["docs"], names, PREFIX.format(number))]
     return {**export, "docs": docs}
 
 
@@ -62,25 +65,26 @@ def _copied(docs: list[dict[str, Any]], names: set[str], prefix: str) -> list[di
     return copies
 
 
-def measure(export: Path, store: Path) -> None:
-    """Index an export, ask it warm and as a command, and print what it took."""
+def measure(export: Path, store: Path, given: list[tuple[str, str]] | None = None) -> list[tuple[str, str]]:
+    """Index an export, ask about its notes warm and as a command, print what it took; the notes asked about."""
     with Weft.open(store) as weft:
         begun = perf_counter()
         written = weft.index(export, source="notes").written
         print(f"{written:,} notes indexed in {perf_counter() - begun:.1f} s")
-        starts, questions = asked(weft)
-        for what, options in (("from a node", starts), ("from a question", questions)):
-            print(f"  warm, {what}: {warm(weft, options)}")
-    print(f"  cold, the whole command: {cold(store, questions[0]['question'])}")
+        notes = given or asked(weft)
+        print(f"  warm, from a node: {warm(weft, [{'start': (f'notes:{name}',)} for name, _ in notes])}")
+        print(f"  warm, from a question: {warm(weft, [{'question': title} for _, title in notes])}")
+    print(f"  cold, the whole command: {cold(store, notes[0][1])}")
+    return notes
 
 
-def asked(weft: Weft) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Nodes to start from and questions, the same in every run."""
+def asked(weft: Weft) -> list[tuple[str, str]]:
+    """Notes to ask about, by id and title, the same in every run."""
     found = [
         each.node for word in ("chapter", "agenda", "monster") for each in weft.search(word, limit=40).candidates
     ]
     Random(7).shuffle(found)
-    return [{"start": (node.key,)} for node in found], [{"question": node.title} for node in found]
+    return [(node.key.partition(":")[2], node.title) for node in found]
 
 
 def warm(weft: Weft, options: list[dict[str, Any]]) -> str:

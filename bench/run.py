@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 OUT = Path(__file__).parent / "out"
 COLD_RUNS = 7
 PEERS = ("tantivy", "numpy", "simsimd", "tiktoken")
-PARTS = ("read", "prepare", "embed", "store", "link", "link-write", "index", "rest")
+PARTS = ("read", "prepare", "wait", "store", "link", "link-write", "index", "rest")
 
 
 def measure(sizes: Sequence[int], given: argparse.Namespace) -> dict[str, Any]:

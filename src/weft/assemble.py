@@ -1,9 +1,11 @@
 """The whole program in one function: a question becomes a page within its budget, with its books."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from weft.account import citations, ledger
+from weft.adapting import adapted
 from weft.compose import Composed, compose
 from weft.gather import Desk, Gathered, Observe, gather
 from weft.history import context_id
@@ -14,6 +16,7 @@ from weft.ports import TokenCounter
 from weft.printing import Printer
 from weft.profile import Profile
 from weft.render import ItemStyle, open_format
+from weft.spots import asides_of
 from weft.tokens import DEFAULT_ENCODING
 
 
@@ -27,6 +30,7 @@ def assemble(
 ) -> Context:
     """The context for a request: the same bytes for the same store, request, profile and clock."""
     seen = observe or _unobserved
+    profile, read = adapted(request, profile, desk.snapshot)
     plan = make_plan(request, profile)
     gathered = gather(plan, desk, seen)
     printer = _printer(plan, gathered, count)
@@ -36,7 +40,7 @@ def assemble(
     seen("budget")
     context = _context(plan, gathered, layout, page, count)
     seen("account")
-    return context
+    return replace(context, notes=(*read, *context.notes)) if read else context
 
 
 def _unobserved(stage: str) -> None:
@@ -57,7 +61,8 @@ def _styles(plan: Plan) -> Mapping[str, ItemStyle]:
     styles: dict[str, ItemStyle] = {}
     for section in plan.sections():
         fields = plan.lens_named(section.lens).fields
-        styles[section.name] = ItemStyle(section.blocks, plan.include_fields, fields, 3)
+        style = ItemStyle(section.blocks, plan.include_fields, fields, 3, asides=section.asides)
+        styles[section.name] = styles[asides_of(section)] = style
         for part in section.parts:
             styles[f"{section.name}/{part.name}"] = ItemStyle(
                 part.blocks, plan.include_fields, fields, 4, not part.via

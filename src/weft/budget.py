@@ -1,4 +1,4 @@
-"""Shares, leftovers and levels of detail: which items go on the page, and how much of each."""
+"""Where the budget is enforced: shares and levels of detail decide what is printed, and how much of each item."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,6 +9,8 @@ from weft.profile import Select
 
 Cost = Callable[["Leaf", Item], int]
 Shorten = Callable[[Candidate, int], tuple[tuple[int, int], ...]]
+
+_Slot = tuple[str, str, tuple[int, int] | None]
 
 SMALLEST_EXCERPT: Final = 24
 """An excerpt of fewer tokens than this says less than a summary or a pointer."""
@@ -23,8 +25,10 @@ class Leaf:
 
     `openings` are the headings to be printed before its first item, outermost first, as (name, tokens);
     leaves may share them. `cap` is the fraction of the leaf's first budget that one item may cost, and with
-    `relax` gives way in the end when nothing else wants the room. `quotes` says that whole items print their
-    text, so that one costs at least its text's tokens.
+    `relax` gives way in the end when nothing else wants the room; `item_tokens` never does. `quotes` says that
+    whole items print their text, so that one costs at least its text's tokens. `own` leaves print what the
+    heading above them names, however often; those that print `again` take a passage of which less than half
+    stands elsewhere.
     """
 
     name: str
@@ -37,6 +41,9 @@ class Leaf:
     pointers: int | None = None
     ladder: tuple[Detail, ...] = ()
     quotes: bool = True
+    item_tokens: int | None = None
+    own: bool = False
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +65,9 @@ class _Room:
     opened: set[str] = field(default_factory=set)
     placed: dict[tuple[str, int], Item] = field(default_factory=dict)
     reasons: dict[tuple[str, int], str] = field(default_factory=dict)
-    taken: dict[tuple[str, str], str] = field(default_factory=dict)
+    taken: dict[_Slot, str] = field(default_factory=dict)
+    told: set[_Slot] = field(default_factory=set)
+    """What is shown for the most part, so that nothing would be gained by printing it again."""
     costs: dict[tuple[str, int, Detail], int] = field(default_factory=dict)
     counts: dict[tuple[str, Detail | None], int] = field(default_factory=dict)
 
@@ -194,9 +203,10 @@ class _Work:
     def _admitted(self, leaf: Leaf, place: int, current: Item | None) -> bool:
         if current is not None:
             return True
-        slot, node = (leaf.name, place), leaf.candidates[place].node
-        elsewhere = self.room.taken.get((node.tenant, node.key))
-        if elsewhere is not None and not self.repeat:
+        slot, own = (leaf.name, place), _slot(leaf.candidates[place])
+        elsewhere = self.room.taken.get(own)
+        partial = leaf.again and own not in self.room.told
+        if elsewhere is not None and not (self.repeat or leaf.own or partial):
             self.room.reasons[slot] = f"already printed in {elsewhere}"
             return False
         if leaf.limit is not None and self._count(leaf) >= leaf.limit:
@@ -214,6 +224,8 @@ class _Work:
         cap = float("inf")
         if leaf.cap is not None and not relaxed and self.first[leaf.name] != float("inf"):
             cap = int(self.first[leaf.name] * leaf.cap)
+        if leaf.item_tokens is not None:
+            cap = min(cap, leaf.item_tokens)
         bound = f", an item may cost {int(cap)}" if cap < own else ""
         return _Turn(own, min(own, cap), bound)
 
@@ -226,20 +238,22 @@ class _Work:
             return None
         if detail is Detail.SUMMARY and not _summary(candidate):
             return None
+        if detail is Detail.WHOLE and not _has_whole(leaf, candidate):
+            return None
         key = (leaf.name, place, detail)
         if key not in self.room.costs:
             if leaf.quotes and detail is Detail.WHOLE and (candidate.text_tokens or 0) > turn.cap:
                 return None
             self.room.costs[key] = self.cost(leaf, Item(candidate, detail))
         tokens = self.room.costs[key]
-        return Item(candidate, detail, tokens=tokens) if tokens <= turn.cap else None
+        return Item(candidate, detail, tokens=tokens) if 0 < tokens <= turn.cap else None
 
     def _excerpt(self, leaf: Leaf, place: int, turn: _Turn) -> Item | None:
         candidate = leaf.candidates[place]
         if not candidate.node.text or turn.cap <= SMALLEST_ITEM + SMALLEST_EXCERPT:
             return None
         if turn.cap == float("inf"):
-            item = Item(candidate, Detail.EXCERPT, ((0, len(candidate.node.text)),))
+            item = Item(candidate, Detail.EXCERPT, (candidate.window or (0, len(candidate.node.text)),))
             return replace(item, tokens=self.cost(leaf, item))
         room = int(turn.cap) - self._frame(leaf, place)
         for _ in range(3):
@@ -250,7 +264,7 @@ class _Work:
                 return None
             item = Item(candidate, Detail.EXCERPT, spans)
             tokens = self.cost(leaf, item)
-            if tokens <= turn.cap:
+            if 0 < tokens <= turn.cap:
                 return Item(candidate, Detail.EXCERPT, spans, tokens)
             room -= tokens - int(turn.cap)
         return None
@@ -273,16 +287,18 @@ class _Work:
         self._tally(leaf, item.detail, 1)
         if current:
             self._tally(leaf, current.detail, -1)
-        node = item.candidate.node
-        self.room.taken.setdefault((node.tenant, node.key), leaf.name)
+        slot = _slot(item.candidate)
+        self.room.taken.setdefault(slot, leaf.name)
+        if _shows_most(item):
+            self.room.told.add(slot)
 
     def _tally(self, leaf: Leaf, detail: Detail | None, change: int) -> None:
         key = (leaf.name, detail)
         self.room.counts[key] = self.room.counts.get(key, 0) + change
 
     def _explain(self, leaf: Leaf, place: int, item: Item, turn: _Turn) -> None:
-        if item.detail is Detail.WHOLE:
-            reason = "fits whole"
+        if _shows_all(item):
+            reason = "fits whole" if item.candidate.window is None else "the passage fits whole"
         elif item.detail is leaf.ladder[0] or turn.cap == float("inf"):
             reason = f"fits as {item.detail}, the most that the section prints of it"
         else:
@@ -304,8 +320,35 @@ class _Work:
 
 
 def _complete(leaf: Leaf, item: Item) -> bool:
-    """Whether more room would not show more of it; an excerpt may always grow."""
-    return item.detail is leaf.ladder[0] and item.detail is not Detail.EXCERPT
+    """Whether more room would not show more of it; an excerpt may grow until it is the whole passage."""
+    if item.detail is Detail.EXCERPT:
+        return _shows_all(item)
+    return item.detail is leaf.ladder[0]
+
+
+def _shows_all(item: Item) -> bool:
+    """Whether all of the text, or of the passage that the candidate stands for, is shown."""
+    window = item.candidate.window
+    return item.spans == (window,) if window else item.detail is Detail.WHOLE
+
+
+def _shows_most(item: Item) -> bool:
+    window = item.candidate.window
+    if window is None:
+        return True
+    return 2 * sum(end - start for start, end in item.spans) >= window[1] - window[0]
+
+
+def _has_whole(leaf: Leaf, candidate: Candidate) -> bool:
+    """Whether a candidate can be shown whole: a passage is an excerpt, and a heading needs more than a name."""
+    if candidate.window is not None:
+        return False
+    return bool(candidate.node.text) or not (leaf.own and leaf.quotes)
+
+
+def _slot(candidate: Candidate) -> _Slot:
+    """What tells a candidate's text from all others: its node, or a passage of it."""
+    return candidate.node.tenant, candidate.node.key, candidate.window
 
 
 def _pointer_least(candidate: Candidate) -> int:

@@ -8,13 +8,14 @@ from typing import Final
 
 from weft.account import citations
 from weft.budget import Outcome, fit
-from weft.layout import Layout, Spot, node_slot
+from weft.layout import Layout
 from weft.loading import fill
 from weft.model import Detail, Item, ManifestEntry, Page, PlacedGroup, PlacedSection
 from weft.plan import Plan
 from weft.printing import Printer
 from weft.profile import Frame, Order
 from weft.render import render
+from weft.spots import Spot, node_slot
 
 _TITLE_LIMIT: Final = 200
 _ATTEMPTS: Final = 6
@@ -196,16 +197,35 @@ def _page(plan: Plan, layout: Layout, frame: Frame, outcomes: Sequence[Outcome],
 def _sections(layout: Layout, items: dict[str, list[Item]]) -> tuple[PlacedSection, ...]:
     sections: dict[str, PlacedSection] = {}
     for spot in layout.spots:
-        placed = _ordered(items.get(spot.leaf.name, []), spot.order)
+        placed = _ordered(_joined(items.get(spot.leaf.name, []), spot), spot.order)
         if not placed:
             continue
         name = spot.section.name
         section = sections.get(name, PlacedSection(name, spot.heading))
         if spot.subject is None:
-            sections[name] = replace(section, items=placed)
+            sections[name] = replace(section, items=(*section.items, *placed))
         else:
             sections[name] = replace(section, groups=_with_part(section.groups, spot, placed))
     return tuple(sections.values())
+
+
+def _joined(items: Sequence[Item], spot: Spot) -> list[Item]:
+    """The items of a section, passages of one text together where the best of them stands."""
+    if spot.subject is not None:
+        return list(items)
+    joined: dict[tuple[str, str, int | None], Item] = {}
+    for place, item in enumerate(items):
+        slot = (*node_slot(item.candidate), None if item.candidate.window else place)
+        joined[slot] = _both(joined[slot], item) if slot in joined else item
+    return list(joined.values())
+
+
+def _both(one: Item, other: Item) -> Item:
+    """Two passages of one text as one item."""
+    spans = tuple(sorted((*one.spans, *other.spans)))
+    windows = [window for window in (one.candidate.window, other.candidate.window) if window]
+    whole = (min(start for start, _ in windows), max(end for _, end in windows))
+    return Item(replace(one.candidate, window=whole), one.detail, spans, one.tokens + other.tokens)
 
 
 def _with_part(groups: tuple[PlacedGroup, ...], spot: Spot, items: tuple[Item, ...]) -> tuple[PlacedGroup, ...]:

@@ -53,6 +53,40 @@ def excerpt(
     return _joined(text, [units[place] for place in sorted(chosen)])
 
 
+def quotation(
+    text: str,
+    window: Span,
+    focus: Sequence[Span],
+    weights: Mapping[int, float],
+    max_tokens: int,
+    count: TokenCounter,
+) -> tuple[Span, ...]:
+    """One run of sentences of the window, around the one in focus that tells most, within `max_tokens`."""
+    units = _sentences(text, window)
+    costs = count.count_many([text[start:end] for start, end in units])
+    worth = _worth([_gain(text[start:end], weights) for start, end in units], units, focus)
+    meant = [any(start < high and end > low for low, high in focus) for start, end in units]
+    best = max(range(len(units)), key=lambda at: (meant[at], worth[at], -at), default=None)
+    if best is None:
+        return ()
+    if costs[best] > max_tokens:
+        return _beginning(text, units[best], max_tokens, count)
+    low, high = _grown(best, costs, worth, max_tokens)
+    return ((units[low][0], units[high][1]),)
+
+
+def _grown(best: int, costs: Sequence[int], worth: Sequence[float], room: int) -> tuple[int, int]:
+    """The first and last place of the longest run around the best one, the better neighbour first."""
+    low = high = best
+    room -= costs[best]
+    while True:
+        beside = [at for at in (low - 1, high + 1) if 0 <= at < len(costs) and costs[at] + 1 <= room]
+        if not beside:
+            return low, high
+        place = max(beside, key=lambda at: (worth[at], at))
+        low, high, room = min(low, place), max(high, place), room - costs[place] - 1
+
+
 def focus_of(text: str, weights: Mapping[int, float]) -> tuple[Span, ...]:
     """The passages that speak most to what was asked, best first, of a text that no search looked at."""
     if not weights:

@@ -1,16 +1,18 @@
 """All candidates of a request: every probe asked, every start found, walked from and related to the question."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from weft.expand import expand
 from weft.loading import fill
-from weft.model import Candidate, Node
+from weft.mapping import foremost
+from weft.model import Candidate, Filter, Node
+from weft.naming import call_by_name
 from weft.plan import Plan, passes, probe_filter
 from weft.ports import Embedder, Index, NodeRow, Snapshot
 from weft.profile import Lens, Probe
-from weft.retrieve import Found, Query, Scale, begin, relate, relevance_of, search, understand
+from weft.retrieve import Found, Query, Scale, begin, narrow, relate, relevance_of, search, understand
 from weft.topics import label_of, united
 
 Observe = Callable[[str], None]
@@ -26,6 +28,9 @@ class Gathered:
     reached: int
     deepest: int
     notes: tuple[str, ...]
+    scale: Scale = field(default_factory=Scale)
+    brought: Mapping[tuple[str, str], tuple[Candidate, ...]] = field(default_factory=dict)
+    """What the caller brought for the parts of subjects, by the key of the subject and the name of the part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,8 @@ def gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
 def _gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
     started, missing = begin(plan.request.start, desk.snapshot, plan.profile.probes[0].name)
     question = _asked(plan, started)
-    query = understand(question, desk.snapshot, desk.embed, plan.request.history)
+    asked = understand(question, desk.snapshot, desk.embed, plan.request.history)
+    query = narrow(asked, plan.request.filter, desk.snapshot)
     found = _probe_all(plan, query, desk) if plan.request.candidates is None and _searches(plan) else []
     observe("retrieve")
     entered = _merge(
@@ -71,7 +77,7 @@ def _gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
     walked = [expand(part, lens, desk.snapshot, weigh) for lens, part in _by_lens(entered, plan)]
     reached = [each for one in walked for each in one.candidates]
     observe("expand")
-    scale = found[0].scale if found else Scale()
+    scale = next((one.scale for one in found if one.scale != Scale()), Scale())
     related = relate(reached, query, scale, plan.profile.fusion, desk.snapshot)
     observe("relate")
     filter = plan.request.filter
@@ -84,6 +90,8 @@ def _gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
         reached=sum(one.reached for one in walked),
         deepest=max((one.deepest for one in walked), default=0),
         notes=_notes(missing, [*found], [note for one in walked for note in one.notes]),
+        scale=scale,
+        brought=_brought_for_parts(plan),
     )
 
 
@@ -100,12 +108,22 @@ def _searches(plan: Plan) -> bool:
 
 def _probe_all(plan: Plan, query: Query, desk: Desk) -> list[Found]:
     found = []
-    for probe in plan.probes():
+    # What several probes find belongs to the one that is asked only at times: its section was made for that.
+    for probe in sorted(plan.probes(), key=lambda probe: probe.when is None):
         asked = _query_of(probe, plan, query, desk)
         filter = probe_filter(plan, probe)
         if filter is not None:
-            found.append(search(asked, probe, filter, plan.profile.fusion, desk.snapshot, desk.index))
+            found.append(_found(asked, probe, filter, plan, desk))
     return found
+
+
+def _found(asked: Query, probe: Probe, filter: Filter, plan: Plan, desk: Desk) -> Found:
+    if probe.match == "names":
+        called = call_by_name(asked.text, desk.snapshot, probe.name)
+        return Found(tuple(each for each in called if passes(each.node, filter))[: probe.limit])
+    if probe.match == "rank":
+        return foremost(probe, filter, desk.snapshot)
+    return search(asked, probe, filter, plan.profile.fusion, desk.snapshot, desk.index)
 
 
 def _query_of(probe: Probe, plan: Plan, query: Query, desk: Desk) -> Query:
@@ -115,7 +133,7 @@ def _query_of(probe: Probe, plan: Plan, query: Query, desk: Desk) -> Query:
 
 def _foreign(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
     """Candidates the caller brought and the filter lets pass; their score stands for what our searches measure."""
-    brought = [each for each in plan.request.candidates or () if passes(each.node, plan.request.filter)]
+    brought = [each for each in _brought(plan) if not _is_part(each, plan)]
     stored = snapshot.nodes(sorted({each.node.id for each in brought if each.node.id}))
     first = plan.profile.probes[0].name
     return tuple(
@@ -128,6 +146,24 @@ def _foreign(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
         )
         for each in brought
     )
+
+
+def _brought(plan: Plan) -> list[Candidate]:
+    return [each for each in plan.request.candidates or () if passes(each.node, plan.request.filter)]
+
+
+def _is_part(candidate: Candidate, plan: Plan) -> bool:
+    """Whether a candidate was brought for a part of a subject: it is reached from there, by the part's name."""
+    names = {part.name for section in plan.sections() for part in section.parts}
+    return candidate.distance > 0 and candidate.probe in names
+
+
+def _brought_for_parts(plan: Plan) -> dict[tuple[str, str], tuple[Candidate, ...]]:
+    parts: dict[tuple[str, str], tuple[Candidate, ...]] = {}
+    for each in _brought(plan):
+        if _is_part(each, plan):
+            parts[each.root, each.probe] = (*parts.get((each.root, each.probe), ()), each)
+    return parts
 
 
 def _is_ours(node: Node, stored: Mapping[int, NodeRow]) -> bool:

@@ -1,6 +1,6 @@
 """Sources into the store: only what changed is read, prepared and written; then links and the search index."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -13,6 +13,7 @@ from weft.ports import (
     Index,
     PreparedNode,
     Problem,
+    Remarking,
     Resumable,
     Source,
     Store,
@@ -23,6 +24,7 @@ from weft.prepare import PREPARATION, content_hash
 from weft.preparing import Prepared, Preparing
 from weft.relating import Relating
 from weft.relink import Relinking, declare_shared
+from weft.stories import changed_stories
 
 Progress = Callable[[str, int, int | None], None]
 """Told (stage, done, total) as work goes on; the total is None while unknown."""
@@ -45,9 +47,14 @@ class Report:
     written: int = 0
     unchanged: int = 0
     removed: int = 0
+    entities: int = 0
     links: int = 0
     problems: tuple[Problem, ...] = ()
     sequence: int = 0
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    """Nodes in what was read, by kind."""
+    passed_over: Mapping[str, int] = field(default_factory=dict)
+    """Files and folders that were left out, or read in part, by reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +76,11 @@ class _Tally:
     written: int = 0
     unchanged: int = 0
     removed: int = 0
+    entities: int = 0
     problems: list[Problem] = field(default_factory=list)
     stamps: list[tuple[str, str, str, str]] = field(default_factory=list)
+    kinds: Counter[str] = field(default_factory=Counter)
+    passed_over: Counter[str] = field(default_factory=Counter)
     since_catch_up: int = 0
 
 
@@ -84,9 +94,11 @@ def ingest(
     with shop.store.writing():
         if shop.embed is not None:
             shop.store.remember_embedder(shop.embed.name, shop.embed.dimensions)
+        job = _Job(shop, tenant, tally, relinking, relating, tell)
         with Preparing(shop.embed, shop.count) as preparing:
             for source in sources:
-                _ingest_source(source, _Job(shop, tenant, tally, relinking, relating, tell), preparing)
+                _ingest_source(source, job, preparing)
+            _tell_stories([source.name for source in sources], job, preparing)
         shop.index.catch_up(shop.store)
         links = relinking.run(lambda done: tell("linking", done, None)) + relating.run()
         relinking.weigh()
@@ -100,9 +112,12 @@ def ingest(
         written=tally.written,
         unchanged=tally.unchanged,
         removed=tally.removed,
+        entities=tally.entities,
         links=links,
         problems=tuple(tally.problems),
         sequence=sequence,
+        kinds=dict(sorted(tally.kinds.items())),
+        passed_over=dict(sorted(tally.passed_over.items())),
     )
 
 
@@ -143,6 +158,8 @@ def _ingest_source(source: Source, job: _Job, preparing: Preparing) -> None:
     if isinstance(source, Resumable):
         source.resume(_bare(known, source, job.shop))
     present = {name: _stamp(stamp, source, job.shop) for name, stamp in source.units()}
+    if isinstance(source, Remarking):
+        job.tally.passed_over.update(source.remarks())
     changed = [name for name, stamp in present.items() if known.get(name) != stamp]
     job.tally.units += len(present)
     job.tally.units_changed += len(changed)
@@ -158,6 +175,20 @@ def _ingest_source(source: Source, job: _Job, preparing: Preparing) -> None:
     # Stamps are written at the very end: what is stored but not yet linked is looked at again if interrupted.
     job.tally.stamps += [(job.tenant, source.name, name, present[name]) for name in held]
     job.tally.stamps.append((job.tenant, source.name, _PLACE, source.identity()))
+
+
+def _tell_stories(sources: Sequence[str], job: _Job, preparing: Preparing) -> None:
+    """Find anew who and what is in the stories that changed."""
+    for retold in changed_stories(job.shop.store, job.tenant, sources):
+        fresh, known = parted([(node, retold.unit) for node in retold.nodes], job.shop)
+        job.relinking.writing([node for node, _ in fresh], ())
+        job.relating.changing((node.tenant, node.key, node.tags) for node, _ in fresh)
+        upserts = preparing.submit(fresh)() + known
+        _remove(retold.gone, (), job)
+        job.shop.store.write(Changes(upserts=upserts, edges=(retold.edges,)))
+        job.tally.entities += len(retold.nodes)
+        job.tally.stamps.append(retold.remembered())
+        job.tell(f"telling {retold.source}", len(retold.nodes), len(retold.nodes))
 
 
 def _stamp(stamp: str, source: Source, shop: Workshop) -> str:
@@ -224,6 +255,7 @@ def _prepared(source: Source, changed: Sequence[str], job: _Job, preparing: Prep
     for units in _batches(source, changed):
         job.tally.problems += [problem for unit in units for problem in unit.problems]
         readable = [unit for unit in units if unit.stamp]
+        job.tally.kinds.update(node.kind for unit in readable for node in unit.nodes)
         nodes = {(node.tenant, node.key): (node, job.owned(unit.name)) for unit in readable for node in unit.nodes}
         if any(not nodes.keys().isdisjoint(batch.slots) for batch in waiting):
             # A node that two units hold is compared with what the earlier one made of it.

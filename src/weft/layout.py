@@ -1,43 +1,21 @@
 """Candidates go to the sections that admit them, are scored and freed of repeats, and become leaves to fill."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from functools import partial
 
-from weft.budget import Leaf
+from weft.asides import with_asides
 from weft.cover import cover
 from weft.dedupe import Entry, dedupe
 from weft.gather import Desk, Gathered
+from weft.grouping import Judging, subject_spots, subjects_limit
 from weft.history import already_received
-from weft.loading import fill
-from weft.model import Candidate, Detail
-from weft.plan import Plan
-from weft.profile import Block, Order, Part, Section
-from weft.retrieve import Scale, relate
+from weft.model import Candidate
+from weft.plan import Plan, passes
+from weft.profile import Section
 from weft.score import score, weights_of
-from weft.subjects import SubjectPart, parts_of
-
-_QUOTING: Final = frozenset({"text", "code", "bullet"})
-
-Opening = Callable[[str, "str | Candidate"], int]
-"""The kind of heading (section, group or part) and its words or subject, to its cost in tokens."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """A leaf with the section, and for `for_each` the subject and part, that it prints."""
-
-    leaf: Leaf
-    section: Section
-    heading: str
-    subject: Candidate | None = None
-    part: Part | None = None
-
-    @property
-    def order(self) -> Order:
-        """How its items are printed."""
-        return self.part.order if self.part else self.section.order
+from weft.spots import Opening, Spot, asides_spot, node_slot, section_spot
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +44,7 @@ class Layout:
 def lay_out(plan: Plan, gathered: Gathered, desk: Desk, now: datetime, opening: Opening) -> Layout:
     """The page's leaves with their candidates, best first."""
     absent = frozenset() if gathered.query.vector is not None else frozenset({"semantic"})
+    judging = Judging(plan, gathered, desk, now, absent)
     fresh, received = _without_received(plan, gathered.candidates)
     admitted, refused = _admit(plan, fresh)
     ranked = {
@@ -76,16 +55,35 @@ def lay_out(plan: Plan, gathered: Gathered, desk: Desk, now: datetime, opening: 
     for section in plan.sections():
         mine = unique[section.name]
         if section.for_each is None:
-            spots.append(_section_spot(plan, section, mine, opening))
+            if section.unit == "passage":
+                mine = _ranked(plan, section, _in_passages(mine, judging), now, absent)
+            spots += _section_spots(plan, section, mine, desk, opening)
             continue
-        subjects = mine[: section.for_each.limit]
-        reason = f"beyond the {section.for_each.limit} subjects of the section"
-        refused += [Refused(each, section.name, reason) for each in mine[section.for_each.limit :]]
-        for spot in _subject_spots(plan, section, subjects, gathered, desk, (now, absent, opening)):
+        limit = subjects_limit(plan, section, section.for_each)
+        reason = f"beyond the {limit} subjects of the section"
+        refused += [Refused(each, section.name, reason) for each in mine[limit:]]
+        for spot in subject_spots(section, mine[:limit], judging, opening):
             members, again = _without_received(plan, spot.leaf.candidates)
             spots.append(replace(spot, leaf=replace(spot.leaf, candidates=tuple(members))))
             received += again
     return Layout(tuple(spots), tuple(refused + repeats + received), len({each.place for each in received}))
+
+
+def _section_spots(
+    plan: Plan, section: Section, candidates: tuple[Candidate, ...], desk: Desk, opening: Opening
+) -> tuple[Spot, ...]:
+    """The leaf of a section and, if there are any, one for its asides."""
+    own, asides = with_asides(candidates, section.asides, desk.snapshot, partial(_may_show, plan, section))
+    spot = section_spot(plan, section, own, opening)
+    return (spot, asides_spot(spot, asides)) if asides else (spot,)
+
+
+def _may_show(plan: Plan, section: Section, candidate: Candidate) -> bool:
+    """Whether what no search found is of the section's kinds, passes the filter and is new to the session."""
+    of_kind = not section.kinds or candidate.node.kind in section.kinds
+    return (
+        of_kind and passes(candidate.node, plan.request.filter) and bool(_without_received(plan, [candidate])[0])
+    )
 
 
 def _without_received(plan: Plan, candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Refused]]:
@@ -158,92 +156,8 @@ def _without_repeats(
     return kept, refused
 
 
-def _section_spot(plan: Plan, section: Section, candidates: tuple[Candidate, ...], opening: Opening) -> Spot:
-    heading = fill(section.heading, plan.values)
-    leaf = Leaf(
-        name=section.name,
-        candidates=candidates,
-        share=section.share,
-        openings=((section.name, opening("section", heading)),),
-        limit=section.limit,
-        cap=section.item_cap,
-        relax=section.relax,
-        pointers=section.pointers,
-        ladder=_ladder(plan, section.detail),
-        quotes=_quotes(section.blocks),
-    )
-    return Spot(leaf, section, heading)
-
-
-def _quotes(blocks: Sequence[Block]) -> bool:
-    """Whether items print their text without a limit of their own."""
-    return any(
-        each.limit is None and not each.fields and (each.block in _QUOTING or "{text}" in each.form)
-        for each in blocks
-    )
-
-
-def _ladder(plan: Plan, detail: tuple[Detail, ...]) -> tuple[Detail, ...]:
-    """The levels of detail allowed; a very small budget gets names and types only."""
-    if plan.budget is not None and plan.budget < plan.profile.summary_only_below:
-        return (Detail.POINTER,)
-    return detail
-
-
-def _subject_spots(
-    plan: Plan,
-    section: Section,
-    subjects: tuple[Candidate, ...],
-    gathered: Gathered,
-    desk: Desk,
-    judged: tuple[datetime, frozenset[str], Opening],
-) -> list[Spot]:
-    now, absent, opening = judged
-    heading = fill(section.heading, plan.values)
-    shares = _subject_shares(section, subjects)
-    spots = []
-    for filled in parts_of(subjects, section.parts, section.kinds, desk.snapshot):
-        related = relate(filled.candidates, gathered.query, Scale(), plan.profile.fusion, desk.snapshot)
-        rule = section.score or plan.profile.score
-        ranked = score(related, rule, plan.lens_named(section.lens), now, absent) if filled.part.via else related
-        share = shares[node_slot(filled.subject)] * filled.part.share / sum(part.share for part in section.parts)
-        spots.append(_part_spot(plan, section, replace(filled, candidates=ranked), (heading, share), opening))
-    return spots
-
-
-def node_slot(candidate: Candidate) -> tuple[str, str]:
-    """What tells a candidate's node from all others: a key alone may exist in several tenants."""
-    return candidate.node.tenant, candidate.node.key
-
-
-def _subject_shares(section: Section, subjects: Sequence[Candidate]) -> dict[tuple[str, str], float]:
-    """Each subject's part of the section's share: equal, or by 1 + importance."""
-    by_importance = section.for_each is not None and section.for_each.split == "importance"
-    weight = {node_slot(each): 1.0 + (each.node.importance if by_importance else 0.0) for each in subjects}
-    total = sum(weight.values())
-    return {key: section.share * each / total for key, each in weight.items()}
-
-
-def _part_spot(
-    plan: Plan, section: Section, filled: SubjectPart, placed: tuple[str, float], opening: Opening
-) -> Spot:
-    heading, share = placed
-    subject, part = filled.subject, filled.part
-    group = "/".join([section.name, *node_slot(subject)])
-    leaf = Leaf(
-        name=f"{group}/{part.name}",
-        candidates=filled.candidates,
-        share=share,
-        openings=(
-            (section.name, opening("section", heading)),
-            (group, opening("group", subject)),
-            (f"{group}/{part.name}", opening("part", part.label)),
-        ),
-        limit=part.limit,
-        cap=section.item_cap,
-        relax=section.relax,
-        pointers=section.pointers,
-        ladder=_ladder(plan, part.detail),
-        quotes=_quotes(part.blocks),
-    )
-    return Spot(leaf, section, heading, subject, part)
+def _in_passages(candidates: Sequence[Candidate], judging: Judging) -> list[Candidate]:
+    """The candidates by those of their passages that matched."""
+    matched = {node_slot(each): {end for _, end in each.spans} for each in candidates}
+    parts = judging.divided(candidates)
+    return [each for each in parts if each.window is None or each.window[1] in matched[node_slot(each)]]

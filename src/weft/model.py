@@ -10,6 +10,9 @@ Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json
 
 DEFAULT_TENANT: Final = "default"
 
+FOUND_ENTITY: Final = ":entity/"
+"""What the keys of entities found in prose hold after the name of their source."""
+
 
 class Unset(StrEnum):
     """The type of UNSET, for arguments where None already means something."""
@@ -225,7 +228,8 @@ class Candidate:
 
     `parts` are the signals by name (0..1); `covers` is what each term of the question, by its hash, adds to the
     lexical one; `spans` the character ranges that matched, best first; `path` the
-    steps from a starting node, which is its `root`; `text_tokens` the stored count of the node's text.
+    steps from a starting node, which is its `root`; `text_tokens` the stored count of the node's text. With a
+    `window` it stands for that passage of the node alone: characters [start, end) of its text.
     """
 
     node: Node
@@ -240,6 +244,7 @@ class Candidate:
     spans: tuple[tuple[int, int], ...] = ()
     text_tokens: int | None = None
     sketch: bytes = b""
+    window: tuple[int, int] | None = None
 
 
 # --- what is handed out ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Final
 from weft.errors import InvalidInput
 from weft.loading import apply_preset, fill, find_lens, resolve_parameters
 from weft.model import Filter, Json, Node, Request, Unset
-from weft.profile import Lens, Probe, Profile, Section
+from weft.profile import AUTO, Lens, Probe, Profile, Section
 from weft.topics import blended, check_topics, label_of, only, topic_values
 
 _MOST_GROWTH: Final = 8.0
@@ -67,7 +67,7 @@ class Plan:
 
 def make_plan(request: Request, profile: Profile) -> Plan:
     """The plan for a request, or an error that names what is wrong with it."""
-    if request.preset is not None:
+    if request.preset is not None and not (request.preset == AUTO and profile.adapt):
         profile = apply_preset(profile, request.preset)
     check_topics(request)
     if request.topics:
@@ -77,7 +77,7 @@ def make_plan(request: Request, profile: Profile) -> Plan:
         lens = replace(lens, depth=_depth(request.depth, profile))
     asked = request.question or " + ".join(map(label_of, request.topics))
     values = {
-        **resolve_parameters(profile, request.parameters),
+        **resolve_parameters(profile, request.parameters, asked),
         **topic_values(request.topics),
         "question": asked,
     }

@@ -101,6 +101,15 @@ class Resumable(Protocol):
         ...
 
 
+@runtime_checkable
+class Remarking(Protocol):
+    """A source, or a part of one, that can tell what it passed over."""
+
+    def remarks(self) -> Mapping[str, int]:
+        """How many files or folders were left out, or read in part, when the units were last listed, by reason."""
+        ...
+
+
 # --- the truth -------------------------------------------------------------------------------------------
 
 
@@ -183,6 +192,7 @@ class NameRow:
     key: str
     title: str
     aliases: tuple[Alias, ...] = ()
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from weft.budget import Leaf
-from weft.excerpt import declaration, excerpt, indented
+from weft.excerpt import declaration, excerpt, indented, quotation
 from weft.model import Candidate, Detail, Item
 from weft.ports import TokenCounter
-from weft.render import Format, ItemStyle, Line, is_code, text_of
+from weft.render import Format, ItemStyle, Line, printed_as_code, text_of
 
 _JOIN = 1
 """Tokens by which joined parts may exceed the sum of their counts, for each part."""
@@ -71,9 +71,18 @@ class Printer:
     def shorten(self, candidate: Candidate, room: int) -> tuple[tuple[int, int], ...]:
         """The spans of a candidate's text that speak most to the question within the room."""
         node = candidate.node
-        if not is_code(node):
+        if candidate.window is not None:
+            return self._quoted(candidate, candidate.window, room)
+        if not printed_as_code(node):
             return excerpt(node.text, candidate.spans, self.weights, room, self.count)
         signature = node.fields.get("signature")
         head = declaration(node.text, signature if isinstance(signature, str) else "")
         spans = excerpt(node.text, candidate.spans, self.weights, room, self.count, head)
         return tuple((indented(node.text, start), end) for start, end in spans)
+
+    def _quoted(self, candidate: Candidate, window: tuple[int, int], room: int) -> tuple[tuple[int, int], ...]:
+        """A passage whole, or as much of it as fits in one piece."""
+        text = candidate.node.text
+        if self.count.count(text[window[0] : window[1]]) <= room:
+            return (window,)
+        return quotation(text, window, candidate.spans, self.weights, room, self.count)

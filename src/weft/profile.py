@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from weft.model import Detail, Json
 
-Match = Literal["hybrid", "bm25", "vector"]
+Match = Literal["hybrid", "bm25", "vector", "names", "rank"]
 Walk = Literal["pagerank", "breadth", "none"]
 Direction = Literal["both", "out", "in"]
 Sample = Literal["strength", "relevance"]
@@ -15,6 +15,7 @@ Reach = Literal["any", "start", "found", "walked"]
 Scope = Literal["page", "section", "none"]
 Order = Literal["score", "time", "sequence", "title"]
 Split = Literal["equal", "importance"]
+Unit = Literal["node", "passage"]
 Select = Literal["share", "relevance"]
 ParameterType = Literal["text", "integer", "number", "flag", "choice"]
 
@@ -28,9 +29,12 @@ SIGNALS: Final = (
     "recency",
     "importance",
     "table",
+    "named",
+    "usage",
 )
 """What can be weighed: the fused search score and its two halves, the walk's score, closeness, the weight of
-the last edge, freshness, the node's importance, and a value looked up in `score.table`."""
+the last edge, freshness, the node's importance, a value looked up in `score.table`, whether the question names
+the node, and how often a passage names the subject it is told of."""
 
 BLOCKS: Final = (
     "title",
@@ -52,24 +56,34 @@ BLOCKS: Final = (
 )
 """The closed vocabulary of what an item can print."""
 
+AUTO: Final = "auto"
+"""The preset that stands for those which the profile's rules choose by the question."""
+
 LADDER: Final = (Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY, Detail.POINTER)
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A typed value the caller may give, usable as {name} in questions, filters and headings."""
+    """A typed value the caller may give, usable as {name} in questions, filters and headings.
+
+    A flag that is not given is set by a question that holds one of the `phrases`.
+    """
 
     name: str
     type: ParameterType = "text"
     choices: tuple[str, ...] = ()
     required: bool = False
     default: Json = None
+    phrases: tuple[str, ...] = ()
     description: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
     """One thing to ask the store. `when` names a parameter without which the probe is not asked.
+
+    The match `names` finds what the question calls by name, `rank` whatever is asked what others refer to most
+    over links of the types in `edges`; the others search for what it says.
 
     With `grows`, the limit rises in proportion when the budget is larger than the profile's own.
     `floor` is how alike (as a cosine) something must be to be found by its meaning alone.
@@ -84,6 +98,7 @@ class Probe:
     limit: int = 50
     grows: bool = False
     floor: float = 0.0
+    edges: tuple[str, ...] = ()
     when: str | None = None
 
 
@@ -163,27 +178,41 @@ class Block:
 class Part:
     """One part of a `for_each` subject: its neighbours over `via` edges, or with no `via` the subject itself.
 
-    `links` keeps neighbours that are linked with one subject-like node only ("one") or more ("several").
+    With the unit `passage` it takes those passages of its neighbours that name the subject. `links` keeps
+    neighbours linked with (passages that name) one subject-like node only ("one") or more ("several").
+    `item_tokens` limits what one item may cost, whatever room there is; `when` is as for a section.
     """
 
     name: str
     label: str = ""
     via: tuple[str, ...] = ()
     direction: Direction = "both"
+    unit: Unit = "node"
     links: Literal["any", "one", "several"] = "any"
     share: float = 1.0
     limit: int | None = None
+    item_tokens: int | None = None
     detail: tuple[Detail, ...] = LADDER
     blocks: tuple[Block, ...] = (Block("text"),)
     order: Order = "score"
+    when: str | None = None
+    score: Score | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ForEach:
-    """The subjects of a section: at most `limit` of them, each with an equal or importance-weighted budget."""
+    """The subjects of a section: at most `limit` of them, each with an equal or importance-weighted budget.
+
+    A number given for the parameter `limit_by` takes the place of `limit`. Where the section's share would not
+    leave each `least` tokens, there are fewer. `relations` are the types of links that trees tell of, in their
+    order, each with what it is called from its other end.
+    """
 
     limit: int = 5
     split: Split = "equal"
+    limit_by: str | None = None
+    least: int = 0
+    relations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +222,9 @@ class Section:
     A candidate goes to the first section that admits it: by the probe that found it, its kind, and whether it
     was a start, found by search or reached by walking. Empty tuples admit all. `share` is relative to the
     other sections present; `item_cap` limits one item to a fraction of the section's first budget; with
-    `relax` that limit gives way in the end, when nothing else wants the room.
+    `relax` that limit gives way in the end, when nothing else wants the room. What was walked to against a
+    link of one of the types in `asides`, as a caller is, is only pointed to, with that link. With the unit
+    `passage` long candidates are told by their best passages.
     """
 
     name: str
@@ -202,11 +233,13 @@ class Section:
     kinds: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     reach: Reach = "any"
+    unit: Unit = "node"
     share: float = 1.0
     limit: int | None = None
     item_cap: float | None = None
     relax: bool = False
     pointers: int | None = None
+    asides: tuple[str, ...] = ()
     detail: tuple[Detail, ...] = LADDER
     blocks: tuple[Block, ...] = (Block("title"), Block("location"), Block("text"))
     order: Order = "score"
@@ -242,6 +275,21 @@ class Fusion:
 
 
 @dataclass(frozen=True, slots=True)
+class Adapt:
+    """A rule by which the preset `auto` chooses: of every `aspect` the first rule that holds gives its preset.
+
+    It holds when the question has one of the `phrases` (in small letters, without apostrophes; none given: any
+    question) and names as many nodes as `names` says: any number, none, one, or some.
+    """
+
+    name: str
+    preset: str
+    aspect: str = ""
+    phrases: tuple[str, ...] = ()
+    names: Literal["any", "none", "one", "some"] = "any"
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """One kind of page, as data."""
 
@@ -264,3 +312,4 @@ class Profile:
     lenses: tuple[Lens, ...] = (Lens("general"),)
     sections: tuple[Section, ...] = (Section("context"),)
     presets: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    adapt: tuple[Adapt, ...] = ()

@@ -11,7 +11,7 @@ from weft.link.tags import TAG_EDGE, TAG_MAKER, following, tag_edges, touched_by
 from weft.model import Edge, EdgeSet, View
 from weft.ports import Changes, Index, Snapshot, Store
 
-_SETTINGS: Final = ":links"
+SETTINGS: Final = ":links"
 """The source under whose units a tenant's wishes are remembered: no source has this name."""
 
 _BATCH: Final = 500
@@ -27,7 +27,7 @@ class Wishes:
 
 def wishes_of(store: Store, tenant: str) -> Wishes:
     """What was last wished for a tenant."""
-    units = store.units(tenant, _SETTINGS)
+    units = store.units(tenant, SETTINGS)
     least = units.get(SIMILAR_EDGE)
     return Wishes(TAG_EDGE in units, float(least) if least else None)
 
@@ -87,7 +87,7 @@ def relate_all(store: Store, index: Index, tenant: str, wishes: Wishes, progress
         raise InvalidInput(f"A threshold of {wishes.similar} is no nearness. Give more than 0 and at most 1.")
     settings = ((TAG_EDGE, "on" if wishes.shared_tags else ""), (SIMILAR_EDGE, _told(wishes.similar)))
     with store.writing():
-        store.write(Changes(units=tuple((tenant, _SETTINGS, name, stamp) for name, stamp in settings)))
+        store.write(Changes(units=tuple((tenant, SETTINGS, name, stamp) for name, stamp in settings)))
         nodes = {row.node.key: set(row.node.tags) for row in store.iterate(tenant)}
         drawn = 0
         if wishes.shared_tags:

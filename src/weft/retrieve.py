@@ -11,8 +11,8 @@ from weft.candidates import told
 from weft.model import Candidate, Filter
 from weft.ports import Embedder, Index, NodeRow, PassageRow, Proposals, Snapshot, TermStatistics
 from weft.profile import Fusion, Probe
-from weft.terms import gains, inverse_frequency, term_hash
-from weft.text import analyze
+from weft.terms import gains, inverse_frequency, statistics_of, term_hash
+from weft.text import analyze, below_title
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +25,8 @@ _QUESTION_LIMIT: Final = 20_000
 _SPANS: Final = 4
 _MARGIN: Final = 3
 """How many times the passages that are kept an index is asked for."""
+_FEW: Final = 400
+"""Of more nodes than this that a filter leaves, the statistics of the whole view tell as much."""
 _RECALLED: Final = 0.5
 _FADING: Final = 0.8
 """What the turn before the question weighs, and how much of that each turn before it."""
@@ -106,6 +108,23 @@ def _vector(turns: Sequence[tuple[str, float]], embed: Embedder | None) -> "NDAr
     length = float(np.linalg.norm(mean))
     unit: NDArray[np.float32] = (mean / (length or 1.0)).astype(np.float32)
     return unit
+
+
+def narrow(query: Query, filter: Filter, snapshot: Snapshot) -> Query:
+    """The query for the few nodes that a filter leaves: what most of them say tells them apart less.
+
+    A term then weighs by the geometric mean of how rare it is among them and in the whole view.
+    """
+    if not query.terms or not (filter.where or filter.tags):
+        return query
+    ids = snapshot.matching(filter)
+    if not 1 < len(ids) <= _FEW:
+        return query
+    terms = sorted(query.terms)
+    here = inverse_frequency(statistics_of(snapshot.passages_of(ids.tolist()), terms), terms)
+    factor = np.sqrt(here / inverse_frequency(query.statistics, terms)).round(9).tolist()
+    weighed = {term: query.terms[term] * each for term, each in zip(terms, factor, strict=True)}
+    return replace(query, terms=weighed)
 
 
 def search(query: Query, probe: Probe, filter: Filter, fusion: Fusion, snapshot: Snapshot, index: Index) -> Found:
@@ -325,4 +344,42 @@ def _related(candidate: Candidate, pool: _Pool) -> Candidate:
         return candidate
     return told(
         candidate, {**candidate.parts, **pool.signals(node)}, spans=pool.spans(node), covers=pool.covers(node)
+    )
+
+
+def divide(
+    candidates: Sequence[Candidate], query: Query, scale: Scale, fusion: Fusion, snapshot: Snapshot
+) -> tuple[Candidate, ...]:
+    """Every passage of the candidates as a candidate of its own, without a title that the text repeats.
+
+    What is one passage long, and has no such title, stays as it is.
+    """
+    known = [each for each in candidates if each.node.id]
+    rows = snapshot.passages_of([each.node.id for each in known])
+    cosine = _all_cosines(rows, {}, query, snapshot)
+    pool = _Pool.of(rows, query, cosine, scale if scale != Scale() else None, fusion)
+    parts: list[Candidate] = []
+    for each in candidates:
+        places, first = pool.places.get(each.node.id, []), below_title(each.node.text, each.node.title)
+        split = len(places) > 1 or (places and first)
+        parts += [_passage(each, pool, place, first) for place in places] if split else [_related(each, pool)]
+    return tuple(parts)
+
+
+def _passage(candidate: Candidate, pool: _Pool, place: int, first: int) -> Candidate:
+    start, end = pool.rows[place].passage.start, pool.rows[place].passage.end
+    span = (max(start, min(first, end)), end)
+    signals = {
+        "relevance": pool.relevance[place],
+        "lexical": round(pool.lexical[place], 9),
+        "semantic": max(0.0, pool.cosine[place]),
+    }
+    covers = {term: gain for term, gain in zip(pool.terms, pool.gains[place], strict=True) if gain > 0}
+    return replace(
+        candidate,
+        parts={**candidate.parts, **signals},
+        spans=(span,),
+        covers=covers,
+        window=span,
+        text_tokens=None,
     )

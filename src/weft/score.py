@@ -52,11 +52,13 @@ def _scored(
 
 
 def _raised(candidate: Candidate, lens: Lens) -> float:
-    """What the lens multiplies this candidate's score by."""
+    """What the lens multiplies this candidate's score by: for its kind, and for a tag that says more."""
     if not lens.raise_tags and not lens.raise_kinds:
         return 1.0
-    by_tag = [lens.raise_tags[tag] for tag in candidate.node.tags if tag in lens.raise_tags]
-    return lens.raise_kinds.get(candidate.node.kind, 1.0) * max(by_tag, default=1.0)
+    kind = candidate.node.kind
+    told = {kind} if kind in lens.raise_kinds else set()
+    by_tag = [lens.raise_tags[tag] for tag in candidate.node.tags if tag in lens.raise_tags and tag not in told]
+    return lens.raise_kinds.get(kind, 1.0) * max(by_tag, default=1.0)
 
 
 def _signal(name: str, candidate: Candidate, rule: Score, now: datetime) -> float:

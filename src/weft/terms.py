@@ -57,6 +57,15 @@ def inverse_frequency(statistics: TermStatistics, hashes: Sequence[int]) -> "NDA
     return np.log1p((statistics.passages - frequency + 0.5) / (frequency + 0.5))
 
 
+def statistics_of(rows: Sequence[PassageRow], hashes: Sequence[int]) -> TermStatistics:
+    """The statistics of just these passages."""
+    wanted = np.array(sorted(hashes), dtype=np.uint32)
+    _, position, _ = _matches(rows, wanted)
+    counts = np.bincount(position, minlength=len(wanted)).tolist()
+    length = sum(row.length for row in rows) / max(len(rows), 1)
+    return TermStatistics(len(rows), length, dict(zip(wanted.tolist(), counts, strict=True)))
+
+
 def gains(
     rows: Sequence[PassageRow], query: Mapping[int, float], statistics: TermStatistics, title_weight: float
 ) -> "NDArray[np.float64]":

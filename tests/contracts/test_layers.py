@@ -28,15 +28,19 @@ TOOLS = {
     "candidates",
     "differing",
 }
-STAGES = {"retrieve", "expand", "score", "cover", "dedupe", "budget", "subjects"}
-ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history"}
+STAGES = {"asides", "retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
+ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history", "story"}
 ASSEMBLY = {
     "prepare",
     "preparing",
     "plan",
+    "adapting",
     "topics",
     "gather",
     "layout",
+    "mapping",
+    "grouping",
+    "spots",
     "printing",
     "account",
     "compose",
@@ -44,9 +48,13 @@ ASSEMBLY = {
     "ingest",
     "relating",
     "relink",
+    "corrections",
+    "stories",
+    "views",
     "writing",
     "remembering",
     "experiencing",
+    "valuing",
     "copying",
     "reembedding",
 }

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from weft.faces.mcp.tools import READING, WRITING, ToolCard
+from weft.faces.mcp.card import ToolCard
+from weft.faces.mcp.tools import READING, WRITING
 
 TEXT = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")
 CARDS = READING + WRITING

@@ -131,13 +131,17 @@ def test_fr_4_depth_bounds_the_walk(ask: Ask, depth: int) -> None:
     assert reached[f"deep{depth}"] == depth
 
 
-def test_fr_4_the_default_depth_is_2_and_more_than_5_is_refused(
-    ask: Ask, stores: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_fr_4_the_default_depth_is_2(ask: Ask) -> None:
     assert max(distances(ask(start=("t:deep0",))).values()) == 2
-    code, _, error = printed(stores, capsys, "orchard", "--depth", "6")
+
+
+@pytest.mark.parametrize("depth", ["0", "6"])
+def test_fr_4_a_depth_other_than_1_to_5_is_refused(
+    depth: str, stores: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, error = printed(stores, capsys, "orchard", "--depth", depth)
     assert code == BAD_INPUT
-    assert "5" in error
+    assert "Give 1 to 5" in error
 
 
 @pytest.mark.parametrize("budget", [500, 800, 2000, 8000])

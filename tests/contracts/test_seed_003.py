@@ -115,6 +115,26 @@ def test_every_type_has_its_group(kind: str, title: str) -> None:
     assert assembled([SearchResult("x", Entity("X", kind, content="y"))]).context.startswith(f"## {title}\n")
 
 
+@pytest.mark.parametrize(
+    ("file", "language"),
+    [
+        ("a.ts", "typescript"),
+        ("a.tsx", "typescript"),
+        ("a.js", "javascript"),
+        ("a.jsx", "javascript"),
+        ("a.py", "python"),
+        ("a.go", "go"),
+        ("a.rs", "rust"),
+        ("a.java", "java"),
+        ("a.xyz", "xyz"),
+        (None, ""),
+    ],
+)
+def test_code_stands_in_a_fence_of_its_language(file: str | None, language: str) -> None:
+    page = assembled([SearchResult("x", Entity("X", "function", file, content="y"))]).context
+    assert f"\n```{language}\ny\n```\n" in page
+
+
 def test_plain_text_names_the_place_or_the_type() -> None:
     lines = assembled(format="plain").context.splitlines()
     assert lines[0] == "=== Relevant Code ==="

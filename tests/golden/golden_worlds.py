@@ -61,9 +61,12 @@ GOLDEN: Mapping[str, Golden] = {
     ),
     "narrative": Golden("novel", BOOTS, "narrative", max_tokens=1800),
     "narrative-as-of": Golden("novel", BOOTS, "narrative", max_tokens=1000, as_of=3),
+    "narrative-character": Golden("novel", "Who is Odo Farrant?", "narrative", max_tokens=1500, preset="quick"),
+    "narrative-allies": Golden("novel", "Who are Tamsin Roke's allies?", "narrative", max_tokens=2000),
     "narrative-timeline": Golden(
-        "novel", "What did Odo Farrant keep?", "narrative", preset="timeline", max_tokens=1200
+        "novel", "What happened to the tide clerks?", "narrative", preset="timeline", max_tokens=2000
     ),
+    "narrative-xml": Golden("novel", "Where is Pellwick?", "narrative", format="xml", max_tokens=700),
     "knowledge": Golden("helpdesk", REFUND, "knowledge", tenants=("support",), max_tokens=1500),
     **{
         f"notes-{lens}": Golden("novel", "", "notes", start=("Pellwick",), lens=lens, max_tokens=900)
@@ -74,6 +77,7 @@ GOLDEN: Mapping[str, Golden] = {
         f"workspace-{format}": Golden("repo", LOCKED, "workspace", format=format, max_tokens=1500)
         for format in SUFFIX
     },
+    "workspace-map": Golden("repo", "What is this project?", "workspace", max_tokens=1200),
     "learning": Golden("repo", LOCKED, "learning", max_tokens=1500),
     "premortem": Golden(
         "repo",

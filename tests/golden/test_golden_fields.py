@@ -16,6 +16,7 @@ from weft.loading.bounds import check_bound
 from weft.loading.checks import problems_of
 from weft.model import Detail, Request, View
 from weft.profile import (
+    Adapt,
     Block,
     Dedupe,
     ForEach,
@@ -32,7 +33,7 @@ from weft.profile import (
 from weft.tokens import counter_for
 
 COUNT, _ = counter_for("cl100k_base")
-TYPES = (Profile, Frame, Fusion, Score, Dedupe, Parameter, Probe, Lens, Section, Part, ForEach, Block)
+TYPES = (Profile, Frame, Fusion, Score, Dedupe, Parameter, Probe, Lens, Section, Part, ForEach, Block, Adapt)
 DESCRIPTIVE = {("Profile", "description"), ("Parameter", "description"), ("Lens", "description")}
 """What `weft profile list` and the help texts print, and no page does."""
 
@@ -40,6 +41,9 @@ LOCKED = Request("Why did the worker say database is locked?", max_tokens=700)
 BOOTS = Request("Why were Odo Farrant's boots dry?", max_tokens=1500)
 PELLWICK = Request(start=("Pellwick",), max_tokens=1500)
 LIGHT = Request(start=("Sallow Light", "Counting House"), max_tokens=1500)
+DEFINED, TIES = 1, 3
+"""The places of two parts of an entity in `narrative`: its definition, and the passages that tie it to others."""
+PROJECT = Request("What is this project?", max_tokens=1500)
 QUEUE = Request("What became of the Pigeonhole Queue at night?", max_tokens=260)
 REFUND = Request("How do I process a refund?", view=View(("support",)), max_tokens=1500)
 
@@ -86,6 +90,28 @@ def part(request: Request, place: int, **values: Any) -> Case:
         return replace(profile, sections=(replace(section, parts=tuple(parts)), *profile.sections[1:]))
 
     return Case("novel", "narrative", request, changed)
+
+
+def subject_rule(request: Request, **values: Any) -> Case:
+    """A change of what `narrative` says about its subjects."""
+
+    def changed(profile: Profile) -> Profile:
+        section = profile.sections[0]
+        rule = replace(section.for_each or ForEach(), **values)
+        return replace(profile, sections=(replace(section, for_each=rule), *profile.sections[1:]))
+
+    return Case("novel", "narrative", request, changed)
+
+
+def rule(**values: Any) -> Case:
+    """A change of the first of two rules by which a page suits its question."""
+    first, second = Adapt("first", "quick", "type", ("why were",), "one"), Adapt("second", "profile", "type")
+
+    def held(changed: Adapt) -> Callable[[Profile], Profile]:
+        return lambda profile: replace(profile, adapt=(changed, second))
+
+    asked = Request(BOOTS.question, preset="auto")
+    return Case("novel", "narrative", asked, held(replace(first, **values)), held(first))
 
 
 def block(world: str, base: str, request: Request, *blocks: Block) -> Case:
@@ -150,6 +176,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "probes": general(probes=(Probe("question", kinds=("commit",)),)),
         "lenses": general(lenses=(Lens("general", walk="none"),)),
         "sections": general(sections=(Section("context", heading="Other"),)),
+        "adapt": case("novel", "narrative", Request(BOOTS.question, preset="auto"), adapt=()),
         "presets": case("repo", "general", replace(LOCKED, preset="brief"), presets={"brief": {"max_tokens": 5}}),
     }
     framed = {
@@ -233,7 +260,19 @@ def cases() -> dict[tuple[str, str], Case]:
             ),
         ),
     }
+    given["phrases"] = inside("repo", "workspace", PROJECT, "parameters", phrases=())
     probed = {
+        "edges": Case(
+            "repo",
+            "workspace",
+            PROJECT,
+            lambda profile: replace(
+                profile,
+                probes=tuple(
+                    replace(each, edges=("mentions",)) if each.edges else each for each in profile.probes
+                ),
+            ),
+        ),
         "name": probe(name="other"),
         "question": probe(question="preferences"),
         "match": inside("repo", "general", LOCKED, "probes", match="vector"),
@@ -289,10 +328,19 @@ def cases() -> dict[tuple[str, str], Case]:
         "kinds": section(kinds=("commit",)),
         "tags": section(tags=("no-such-tag",)),
         "reach": section(reach="walked"),
+        "unit": Case(
+            "novel",
+            "narrative",
+            replace(BOOTS, max_tokens=700),
+            lambda profile: replace(
+                profile, sections=(*profile.sections[:-1], replace(profile.sections[-1], unit="node"))
+            ),
+        ),
         "share": inside("repo", "learning", replace(LOCKED, max_tokens=500), "sections", share=50.0),
         "limit": section(limit=1),
         "item_cap": section({"relax": False}, item_cap=0.1),
         "relax": section({"item_cap": 0.02}, relax=False),
+        "asides": inside("novel", "general", LIGHT, "sections", asides=("mentions",)),
         "pointers": section({"detail": (Detail.POINTER,), "pointers": None}, pointers=1),
         "detail": section(detail=(Detail.POINTER,)),
         "blocks": section(blocks=(Block("title"),)),
@@ -335,19 +383,26 @@ def cases() -> dict[tuple[str, str], Case]:
         ),
     }
     parted = {
-        "name": part(replace(BOOTS, format="json"), 0, name="no name!"),
-        "label": part(BOOTS, 0, label="Other"),
-        "via": part(BOOTS, 1, via=("nothing",)),
-        "direction": part(BOOTS, 1, direction="out"),
-        "links": part(BOOTS, 1, links="one"),
-        "share": part(BOOTS, 0, share=900.0),
-        "limit": part(replace(BOOTS, max_tokens=5000), 1, limit=1),
-        "detail": part(BOOTS, 0, detail=(Detail.SUMMARY,)),
-        "blocks": part(BOOTS, 0, blocks=(Block("title"), Block("text"))),
-        "order": part(replace(BOOTS, max_tokens=4000), 1, order="sequence"),
+        "name": part(replace(BOOTS, format="json"), DEFINED, name="no name!"),
+        "label": part(BOOTS, DEFINED, label="Other"),
+        "via": part(BOOTS, TIES, via=("nothing",)),
+        "direction": part(BOOTS, TIES, direction="out"),
+        "links": part(BOOTS, TIES, links="one"),
+        "unit": part(BOOTS, TIES, unit="node"),
+        "share": part(BOOTS, DEFINED, share=900.0),
+        "limit": part(replace(BOOTS, max_tokens=5000), TIES, limit=1),
+        "item_tokens": part(BOOTS, TIES, item_tokens=50),
+        "detail": part(BOOTS, DEFINED, detail=(Detail.SUMMARY,)),
+        "blocks": part(BOOTS, DEFINED, blocks=(Block("title"), Block("text"))),
+        "order": part(replace(BOOTS, max_tokens=4000), TIES, order="sequence"),
+        "when": part(BOOTS, DEFINED, when="max_entities"),
+        "score": part(BOOTS, TIES, score=Score(weights={"importance": 1.0})),
     }
     each = {
         "limit": placed["for_each"],
+        "limit_by": subject_rule(replace(BOOTS, parameters={"max_entities": 1}), limit_by=None),
+        "least": subject_rule(replace(BOOTS, max_tokens=3000), least=1000),
+        "relations": subject_rule(BOOTS, relations={}),
         "split": Case(
             "repo",
             "narrative",
@@ -365,7 +420,14 @@ def cases() -> dict[tuple[str, str], Case]:
         "fields": block("repo", "general", LOCKED, Block("title"), Block("caption", fields=("category",))),
         "limit": block("repo", "general", LOCKED, Block("title"), Block("text", limit=40)),
     }
-    tables = (profile, framed, fused, scored, deduped, given, probed, walked, placed, parted, each, printed)
+    rules = {
+        "name": rule(name="no name!"),
+        "preset": rule(preset="timeline"),
+        "aspect": rule(aspect="other"),
+        "phrases": rule(phrases=("nothing of the kind",)),
+        "names": rule(names="none"),
+    }
+    tables = (profile, framed, fused, scored, deduped, given, probed, walked, placed, parted, each, printed, rules)
     return {
         (kind.__name__, name): held
         for kind, table in zip(TYPES, tables, strict=True)

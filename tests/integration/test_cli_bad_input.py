@@ -41,7 +41,7 @@ SOURCE = str(Path(weft.__file__).parents[1])
         (["context", "x", "--max-tokens", "0"], ["0 tokens", "1 or more"]),
         (["context", "x", "--max-tokens", "-5"], ["'-5'", "none"]),
         (["context", "x", "--max-tokens", "many"], ["'many'", "none"]),
-        (["context", "x", "--depth", "99"], ["99", "0 to 5"]),
+        (["context", "x", "--depth", "99"], ["99", "1 to 5"]),
         (["context", "x", "--depth", "deep"], ["--depth", "--help"]),
         (["context", "x", "--now", "yesterday"], ["'yesterday'", "ISO 8601"]),
         (["context", "x", "--embedder", "statik"], ["'statik'", "Did you mean 'static'"]),

@@ -141,3 +141,20 @@ def test_a_file_that_is_not_understood_is_left_alone_and_the_entry_shown(cli: Cl
 @pytest.mark.parametrize("name", ["", "a b", "x.y", "../x", "[mcp]", "n" * 65])
 def test_a_name_that_clients_would_not_take_is_refused(cli: Cli, name: str) -> None:
     assert cli("install", "codex", "--name", name).code == 2
+
+
+@pytest.mark.parametrize("client", FILES)
+def test_remove_takes_the_server_out_and_leaves_the_rest(cli: Cli, client: str, tmp_path: Path) -> None:
+    name, table = FILES[client]
+    file = Path(name.format(home=tmp_path / "home"))
+    assert "does not have it" in cli("install", client, "--remove").err
+    assert not file.exists()
+    cli("install", client, "--name", "other")
+    before = read(file)
+    cli("install", client)
+    assert cli("install", client, "--remove", "--dry-run").code == 0
+    assert "weft" in read(file)[table]
+    assert cli("install", client, "--remove").code == 0
+    assert read(file) == before
+    assert cli("install", client, "--remove", "--name", "other").code == 0
+    assert read(file) == {}

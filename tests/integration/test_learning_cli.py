@@ -93,3 +93,10 @@ def test_a_premortem_tells_what_went_wrong_before(cli: Cli) -> None:
     assert shape["items"][0]["metadata"]["id"] == begun
     assert "Unknown domain 'cooking'" in cli("premortem", "cooking").err
     assert cli("premortem", "debugging", "--limit", "0").code == 2
+
+
+def test_values_are_listed_once_they_emerge(cli: Cli) -> None:
+    told(cli, "experience", "start", *STORY)
+    assert "No values have emerged yet" in cli("values").err
+    assert told(cli, "values", "--refresh", "--axis", "surprise") == {"values": []}
+    assert "Unknown axis 'depth'" in cli("values", "--axis", "depth").err

@@ -44,9 +44,9 @@ def refused(target: Any, ask: Callable[[Any], Awaitable[Any]]) -> str:
 # --- what it offers ---
 
 
-def test_five_tools_that_only_read_each_fully_described(weft: Any) -> None:
+def test_six_tools_that_only_read_each_fully_described(weft: Any) -> None:
     tools = within(weft, lambda client: client.list_tools()).tools
-    assert [tool.name for tool in tools] == ["context", "search", "fetch", "explain", "lenses"]
+    assert [tool.name for tool in tools] == ["context", "search", "fetch", "explain", "lenses", "premortem"]
     for tool in tools:
         hints = tool.annotations
         assert (hints.read_only_hint, hints.destructive_hint) == (True, False)
@@ -60,8 +60,15 @@ def test_five_tools_that_only_read_each_fully_described(weft: Any) -> None:
 
 def test_tools_that_write_are_there_only_when_asked_for(world: Path, tmp_path: Path) -> None:
     tools = within(server(write=True), lambda client: client.list_tools()).tools
-    (added,) = [tool for tool in tools if not tool.annotations.read_only_hint]
-    assert (added.name, added.annotations.destructive_hint) == ("index", True)
+    added = {tool.name: tool.annotations.destructive_hint for tool in tools if not tool.annotations.read_only_hint}
+    assert added == {
+        "index": True,
+        "remember": False,
+        "forget": True,
+        "start_experience": False,
+        "update_experience": False,
+        "resolve_experience": False,
+    }
     assert call(server(), "index", path=str(tmp_path)).is_error
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "gull.md").write_text("# Gull\n\nThe gull Bartholomew steals chips.\n", encoding="utf-8")
@@ -149,8 +156,8 @@ def test_the_usual_names_and_types_of_arguments_are_taken(weft: Any, arguments: 
         ("context", {"topic": "x", "max_tokens": "lots"}, "whole number"),
         ("context", {"topic": "x", "max_tokens": float("1e300")}, None),
         ("context", {"topic": "x", "max_tokens": [1]}, "whole number"),
-        ("context", {"topic": "x", "depth": 99}, "from 0 to 10"),
-        ("context", {"topic": "x", "profile": "notes", "depth": 9}, "walks 0 to 5"),
+        ("context", {"topic": "x", "depth": 99}, "from 1 to 10"),
+        ("context", {"topic": "x", "profile": "notes", "depth": 9}, "Give 1 to 5"),
         ("context", {"topic": "x", "lens": "meeting"}, "Did you mean 'meeting-prep'"),
         ("context", {"topic": "x", "profile": "note"}, "Did you mean 'notes'"),
         ("context", {"topic": "x", "format": "pdf"}, "markdown, plain, xml"),

@@ -67,7 +67,12 @@ def test_what_one_worker_acknowledged_another_answers_with_at_once(cli: Cli, url
         writer, reader = workers[number % 2], workers[1 - number % 2]
         before = reader.ask("zephyr", "support")
         text = f"The zephyr clause number {number} is new."
-        node = {"key": f"api:zephyr{number}", "node_type": "faq", "tenant_id": "support", "content": {"text": text}}
+        node = {
+            "key": f"api:zephyr{number}",
+            "node_type": "faq",
+            "tenant_id": "support",
+            "content": {"text": text},
+        }
         made = writer.http.post("/api/nodes", json={**node, "title": f"Zephyr {number}"})
         assert made.status_code in (200, 201), made.text
         after = reader.ask("zephyr", "support")

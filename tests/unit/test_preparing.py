@@ -14,7 +14,7 @@ from weft.model import Node, Origin
 from weft.ports import Embedder
 from weft.prepare import prepare
 from weft.preparing import Preparing
-from weft.tokens import EncodingCounter
+from weft.tokens.encodings import EncodingCounter
 
 COUNT = EncodingCounter("cl100k_base")
 BATCHES = [

@@ -1,7 +1,7 @@
 """The profiles that come with Weft hold the numbers, headings and questions of the designs they serve."""
 
 import re
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -95,7 +95,7 @@ def test_narrative_tells_each_entity_in_three_parts() -> None:
     entities = section(load_profile("narrative"), "key_entities")
     assert entities.for_each is not None
     assert (entities.for_each.limit, entities.for_each.split) == (5, "equal")
-    assert [(part.label, part.limit, part.links) for part in entities.parts] == [
+    assert [(part.label, part.limit, part.links) for part in entities.parts if part.label] == [
         ("Definition", None, "any"),
         ("Relationships", 3, "several"),
         ("Context", 5, "one"),
@@ -200,7 +200,8 @@ def test_notes_fall_back_to_names_and_types_below_500_tokens() -> None:
 def test_workspace_selects_by_relevance_and_prints_in_groups() -> None:
     profile = load_profile("workspace")
     assert (profile.select, profile.frame.separator, profile.frame.sources) == ("relevance", True, 10)
-    assert table(profile, "name", "heading", "kinds") == [
+    groups = replace(profile, sections=tuple(each for each in profile.sections if each.when is None))
+    assert table(groups, "name", "heading", "kinds") == [
         ("code", "Relevant Code", ("function", "method", "class", "interface", "type", "file", "module")),
         ("documentation", "Related Documentation", ("document", "note", "section", "requirement", "feature")),
         ("conversation", "Previous Conversations", ("session", "message", "decision")),

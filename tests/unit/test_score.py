@@ -59,6 +59,13 @@ def test_a_lens_raises_by_kind_and_by_the_strongest_tag() -> None:
     assert one(Score(), node, lens, parts={"relevance": 0.1}) == pytest.approx(0.6)
 
 
+def test_a_tag_that_only_repeats_the_raised_kind_does_not_raise_again() -> None:
+    lens = Lens("x", raise_kinds={"person": 1.6}, raise_tags={"person": 1.6, "vip": 2.0})
+    for tags, raised in (((), 1.6), (("person",), 1.6), (("person", "vip"), 3.2)):
+        (found,) = score([Candidate(Node("t:a", "person", tags=tags))], Score(), lens, NOW, ())
+        assert found.parts["raised"] == raised
+
+
 def test_equal_scores_are_ordered_by_tenant_and_key_and_starts_come_first_where_asked() -> None:
     nodes = [Node("b", "note"), Node("a", "note", tenant="z"), Node("a", "note"), Node("c", "note")]
     found = [Candidate(node, parts={"relevance": 1.0}) for node in nodes[:3]]

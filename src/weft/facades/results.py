@@ -8,6 +8,7 @@ from typing import Final
 
 from weft.errors import InvalidInput
 from weft.model import Candidate, Node, Origin
+from weft.sources.code.languages import language_of as known_language
 
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "entity_id": ("entity_id", "entityId", "id", "key", "_id"),
@@ -23,22 +24,8 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What each thing that is known of an entity may be called."""
 
-_LANGUAGES: Final[Mapping[str, str]] = {
-    "ts": "typescript",
-    "tsx": "typescript",
-    "js": "javascript",
-    "jsx": "javascript",
-    "py": "python",
-    "rs": "rust",
-    "rb": "ruby",
-    "kt": "kotlin",
-    "cs": "csharp",
-    "cc": "cpp",
-    "hpp": "cpp",
-    "h": "c",
-    "sh": "bash",
-}
-"""Languages whose files do not end in their name."""
+_FENCED: Final[Mapping[str, str]] = {"tsx": "typescript"}
+"""Languages whose code is marked as that of another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,5 +170,7 @@ def node_of(result: SearchResult, key: str, *, code: bool, with_content: bool) -
 
 def language_of(file_path: str | None) -> str | None:
     """The language of a file by how its name ends."""
+    known = known_language(file_path or "")
     suffix = PurePosixPath(file_path or "").suffix.removeprefix(".").lower()
-    return _LANGUAGES.get(suffix, suffix) or None
+    name = known.name if known is not None else suffix
+    return _FENCED.get(name, name) or None

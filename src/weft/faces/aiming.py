@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from weft.errors import InvalidInput
-from weft.model import Node, Topic
+from weft.model import Node, Topic, View
 
 if TYPE_CHECKING:
     from weft.faces.library import Weft
@@ -25,7 +25,7 @@ class Aim:
     notes: tuple[str, ...] = ()
 
 
-def aim(weft: "Weft", words: Sequence[str], tenants: Sequence[str], profile: str, blend: str | None = None) -> Aim:
+def aim(weft: "Weft", words: Sequence[str], view: View, profile: str, blend: str | None = None) -> Aim:
     """Words that all name nodes are where to start; otherwise together they are the question.
 
     With a blend every word is a topic of its own, a node or a question.
@@ -36,11 +36,11 @@ def aim(weft: "Weft", words: Sequence[str], tenants: Sequence[str], profile: str
             "key, id or title of a node."
         )
     if blend is not None:
-        return _blended(weft, words, tenants, shares_of(blend, len(words)))
-    named = {word: weft.show(word, tenants=tenants) for word in words}
+        return _blended(weft, words, view, shares_of(blend, len(words)))
+    named = {word: weft.show(word, tenants=view.tenants, as_of=view.as_of) for word in words}
     if not words or not all(named.values()):
         return Aim(question=" ".join(words))
-    both = [word for word in words if _is_also_a_word(weft, word, named[word], tenants)]
+    both = [word for word in words if _is_also_a_word(weft, word, named[word], view)]
     return Aim(question=" ".join(both), start=tuple(words), notes=tuple(map(_told, both)))
 
 
@@ -61,23 +61,24 @@ def shares_of(blend: str, topics: int) -> tuple[float, ...]:
     return tuple(float(part.rstrip("%")) for part in parts)
 
 
-def _blended(weft: "Weft", words: Sequence[str], tenants: Sequence[str], shares: Sequence[float]) -> Aim:
+def _blended(weft: "Weft", words: Sequence[str], view: View, shares: Sequence[float]) -> Aim:
     topics, both = [], []
     for word, share in zip(words, shares, strict=True):
-        named = weft.show(word, tenants=tenants)
-        asked = not named or _is_also_a_word(weft, word, named, tenants)
+        named = weft.show(word, tenants=view.tenants, as_of=view.as_of)
+        asked = not named or _is_also_a_word(weft, word, named, view)
         both += [word] if named and asked else []
         topics.append(Topic(word if asked else "", (word,) if named else (), share))
     return Aim(topics=tuple(topics), notes=tuple(map(_told, both)))
 
 
-def _is_also_a_word(weft: "Weft", word: str, named: Sequence[Node], tenants: Sequence[str]) -> bool:
+def _is_also_a_word(weft: "Weft", word: str, named: Sequence[Node], view: View) -> bool:
     """Whether a bare id is also said in other nodes, so that the caller may as well mean the word."""
     titles = {name.casefold() for node in named for name in (node.title, *(each.text for each in node.aliases))}
     written = word.isalpha() and (word.islower() or word.istitle() or word.isupper())
     if not written or word.casefold() in titles:
         return False
-    found = weft.search(word, match="bm25", limit=len(named) + 1, tenants=tenants).candidates
+    limit = len(named) + 1
+    found = weft.search(word, match="bm25", limit=limit, tenants=view.tenants, as_of=view.as_of).candidates
     keys = {(node.tenant, node.key) for node in named}
     return any((each.node.tenant, each.node.key) not in keys for each in found)
 

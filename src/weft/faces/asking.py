@@ -9,7 +9,7 @@ from weft.errors import InvalidInput, UnknownName
 from weft.faces.aiming import aim
 from weft.faces.catalog import catalog
 from weft.faces.values import clean
-from weft.model import DEFAULT_TENANT, UNSET, Context, Filter, Json, Unset
+from weft.model import DEFAULT_TENANT, UNSET, Context, Filter, Json, Unset, View
 
 if TYPE_CHECKING:
     from weft.faces.library import Weft
@@ -42,7 +42,8 @@ class Asked:
 def ask(weft: "Weft", asked: Asked) -> Context:
     """The context for what is asked, kept for later comparison."""
     profile = asked.profile or profile_with(weft, asked.lens)
-    aimed = aim(weft, asked.words, asked.tenants, profile, asked.blend)
+    _check_depth(asked.depth, weft.profile(profile).max_depth)
+    aimed = aim(weft, asked.words, View(asked.tenants, asked.as_of), profile, asked.blend)
     notes = check_filter(weft, asked.filter, asked.tenants)
     found = weft.context(
         aimed.question,
@@ -65,6 +66,12 @@ def ask(weft: "Weft", asked: Asked) -> Context:
         keep=True,
     )
     return replace(found, notes=(*notes, *aimed.notes, *found.notes))
+
+
+def _check_depth(depth: int | None, most: int) -> None:
+    """Refuse what is no way to walk; who wants no links at all asks `search`."""
+    if depth is not None and not 1 <= depth <= most:
+        raise InvalidInput(f"Depth {depth} is out of range. Give 1 to {most}, or leave it out for the lens's own.")
 
 
 def session_name(given: str | None) -> str | None:

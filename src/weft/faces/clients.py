@@ -84,12 +84,20 @@ def store_word(client: Client, store: Path, home: Home, everywhere: bool) -> str
 
 def changed(client: Client, file: Path, entry: Entry) -> tuple[str | None, str]:
     """The text of a client's file now (None: there is none) and with our server in it."""
-    before = _text(file)
+    before = text_of(file)
     write = _with_toml if file.suffix == ".toml" else _with_json
     return before, write(client, file, before or "", entry)
 
 
-def _text(file: Path) -> str | None:
+def without(client: Client, file: Path, name: str) -> tuple[str | None, str]:
+    """The text of a client's file now (None: there is none) and without the server of that name."""
+    before = text_of(file)
+    remove = _without_toml if file.suffix == ".toml" else _without_json
+    return before, "" if before is None else remove(client, file, before, name)
+
+
+def text_of(file: Path) -> str | None:
+    """The text of a client's file, or None when there is none."""
     try:
         return file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -99,15 +107,48 @@ def _text(file: Path) -> str | None:
 
 
 def _with_json(client: Client, file: Path, before: str, entry: Entry) -> str:
+    known, servers = _read_json(client, file, before, snippet(entry))
+    return json_text({**known, client.table: {**servers, entry.name: entry.plain(client.typed)}})
+
+
+def _without_json(client: Client, file: Path, before: str, name: str) -> str:
+    known, servers = _read_json(client, file, before, "")
+    if name not in servers:
+        return before
+    others = {other: entry for other, entry in servers.items() if other != name}
+    kept = {**known, client.table: others}
+    return json_text(kept if others else {table: kept[table] for table in kept if table != client.table})
+
+
+def _read_json(client: Client, file: Path, text: str, ours: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a client's file says, and its table of servers."""
     try:
-        known = json.loads(before) if before.strip() else {}
+        known = json.loads(text) if text.strip() else {}
     except ValueError as error:
-        raise _not_ours(file, f"is no plain JSON ({error})", snippet(entry)) from error
-    servers = known.setdefault(client.table, {}) if isinstance(known, dict) else None
+        raise left_alone(file, f"is no plain JSON ({error})", ours) from error
+    servers = known.get(client.table, {}) if isinstance(known, dict) else None
     if not isinstance(servers, dict):
-        raise _not_ours(file, f"has no table {client.table!r} to put a server in", snippet(entry))
-    servers[entry.name] = entry.plain(client.typed)
+        raise left_alone(file, f"has no table {client.table!r} for servers", ours)
+    return known, servers
+
+
+def json_text(known: dict[str, Any]) -> str:
+    """A client's file as it is written."""
     return json.dumps(known, indent=2, ensure_ascii=False) + "\n"
+
+
+def _without_toml(client: Client, file: Path, before: str, name: str) -> str:
+    after = _without_table(before, client.table, name).rstrip() + "\n"
+    try:
+        known = tomllib.loads(before)
+        servers = {other: entry for other, entry in known.get(client.table, {}).items() if other != name}
+        if name not in known.get(client.table, {}):
+            return before
+        if tomllib.loads(after).get(client.table, {}) == servers:
+            return after.lstrip()
+    except (tomllib.TOMLDecodeError, TypeError, AttributeError) as error:
+        raise left_alone(file, f"is no TOML that can be changed ({error})", "") from error
+    raise left_alone(file, "writes its servers in a way that cannot be changed safely", "")
 
 
 def _with_toml(client: Client, file: Path, before: str, entry: Entry) -> str:
@@ -120,8 +161,8 @@ def _with_toml(client: Client, file: Path, before: str, entry: Entry) -> str:
         if tomllib.loads(after) == wanted:
             return after
     except (tomllib.TOMLDecodeError, TypeError) as error:
-        raise _not_ours(file, f"is no TOML that can be added to ({error})", table) from error
-    raise _not_ours(file, "writes its servers in a way that cannot be added to safely", table)
+        raise left_alone(file, f"is no TOML that can be added to ({error})", table) from error
+    raise left_alone(file, "writes its servers in a way that cannot be added to safely", table)
 
 
 def _without_table(text: str, table: str, name: str) -> str:
@@ -131,8 +172,9 @@ def _without_table(text: str, table: str, name: str) -> str:
     return f"{kept}\n\n" if kept else ""
 
 
-def _not_ours(file: Path, why: str, text: str) -> InvalidInput:
-    return InvalidInput(f"{file} {why}, so it is left as it is. Put this into it:\n{text}")
+def left_alone(file: Path, why: str, text: str) -> InvalidInput:
+    """The error that says why a file is not changed, and what is to be put into it by hand, if anything."""
+    return InvalidInput(f"{file} {why}, so it is left as it is." + (f" Put this into it:\n{text}" if text else ""))
 
 
 def replace_file(file: Path, text: str) -> Path | None:

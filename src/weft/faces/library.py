@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from weft.assemble import assemble
 from weft.embed import open_embedder
@@ -29,7 +30,7 @@ from weft.model import (
     Unset,
     View,
 )
-from weft.ports import Embedder, NodeRow, Snapshot, StoreStatus
+from weft.ports import Changes, Embedder, Index, NodeRow, Snapshot, Store, StoreStatus
 from weft.profile import Fusion, Match, Probe, Profile
 from weft.retrieve import Found, search, understand
 from weft.store import Opened, is_address, open_pair
@@ -40,10 +41,13 @@ if TYPE_CHECKING:
     from weft.facades.knowledge import KnowledgeContext, KnowledgeRequest
     from weft.ingest import Progress, Report, Workshop
     from weft.ports import Source
+    from weft.views import Views
     from weft.writing import Written
 
 
 Answer = TypeVar("Answer")
+_READINGS: Final = ":readings"
+"""The source under whose units it is kept what the files of each source are read as: no source has this name."""
 
 
 class Weft:
@@ -62,6 +66,7 @@ class Weft:
         self._index = opened.index
         self._embed = embed
         self.folders = tuple(folders)
+        self._views: Views | None = None
         self._profiles: dict[str, Profile] = {}
 
     @classmethod
@@ -99,11 +104,21 @@ class Weft:
         *paths: str | Path,
         source: str | None = None,
         tenant: str = DEFAULT_TENANT,
+        reading: str = "",
         tana_token: str = "",
         progress: "Progress | None" = None,
     ) -> "Report":
-        """Read files, folders or `tana://` into the store; only what changed since last time is touched."""
-        return self.ingest(sources_at(paths, source, tenant, tana_token), tenant=tenant, progress=progress)
+        """Read files, folders or `tana://` into the store; only what changed since last time is touched.
+
+        `reading` says that the files are a `story` or plain `notes`, whatever they look like, now and from now on;
+        `auto` goes by their looks again.
+        """
+        memory, kept = self.folder / "derived", {} if reading else self.store.units(tenant, _READINGS)
+        sources = sources_at(paths, source, tenant, tana_token, memory=memory, reading=reading, kept=kept)
+        if reading:
+            stamp = "" if reading == "auto" else reading
+            self.store.write(Changes(units=tuple((tenant, _READINGS, each.name, stamp) for each in sources)))
+        return self.ingest(sources, tenant=tenant, progress=progress)
 
     def remove_source(
         self, name: str, *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
@@ -330,10 +345,12 @@ class Weft:
 
         return _again(asked)
 
-    def show(self, name: str, *, tenants: Sequence[str] = (DEFAULT_TENANT,)) -> tuple[Node, ...]:
+    def show(
+        self, name: str, *, tenants: Sequence[str] = (DEFAULT_TENANT,), as_of: int | None = None
+    ) -> tuple[Node, ...]:
         """The nodes that a key, id, title or alias names."""
-        with self.store.snapshot(View(tuple(tenants))) as snapshot:
-            return tuple(row.node for row in self._named(snapshot, name))
+        with self.desk(View(tuple(tenants), as_of)) as desk:
+            return tuple(row.node for row in self._named(desk.snapshot, name))
 
     def related(
         self, name: str, *, tenants: Sequence[str] = (DEFAULT_TENANT,), limit: int = 100
@@ -404,8 +421,31 @@ class Weft:
     @contextmanager
     def desk(self, view: View) -> Iterator[Desk]:
         """One pinned reading of the store with its index and embedder."""
-        with self.store.snapshot(view) as snapshot:
-            yield Desk(snapshot, self._index, self._usable_embedder(snapshot))
+        with self._seen(view) as (store, index, seen), store.snapshot(seen) as snapshot:
+            yield Desk(snapshot, index, self._usable_embedder(snapshot))
+
+    @contextmanager
+    def _seen(self, view: View) -> Iterator[tuple[Store, Index, View]]:
+        """What a view is read from: as of a point of a story, a store that is made of nothing later."""
+        views = self._story_views(view)
+        if views is None:
+            yield self.store, self._index, view
+            return
+        with views.at(view) as (store, index):
+            yield store, index, View(view.tenants)
+
+    def _story_views(self, view: View) -> "Views | None":
+        # Those who ask for everything do not pay for loading what makes views.
+        if view.as_of is None:
+            return None
+        from weft.stories import tells_stories
+
+        if self._views is None and tells_stories(self.store, view.tenants):
+            from weft.views import Views
+
+            count, _ = counter_for(DEFAULT_ENCODING)
+            self._views = Views(self.store, self.folder / "derived" / "views", self._embed, count)
+        return self._views if self._views is not None and tells_stories(self.store, view.tenants) else None
 
     def _usable_embedder(self, snapshot: Snapshot) -> Embedder | None:
         made_by = snapshot.embedder()
@@ -427,6 +467,8 @@ class Weft:
     def close(self) -> None:
         """Let go of the store's files."""
         self.contexts.close()
+        if self._views is not None:
+            self._views.close()
         self._index.close()
         self.store.close()
 
@@ -465,14 +507,23 @@ def _unwatched(done: int) -> None:
 
 
 def sources_at(
-    paths: "Sequence[str | Path]", name: str | None, tenant: str, tana_token: str = ""
+    paths: "Sequence[str | Path]",
+    name: str | None,
+    tenant: str,
+    tana_token: str = "",
+    *,
+    memory: Path | None = None,
+    reading: str = "",
+    kept: Mapping[str, str] | None = None,
 ) -> "list[Source]":
-    """The sources at the paths, each under its own name."""
+    """The sources at the paths, each under its own name and read as told, else as `kept` says by name."""
     from weft.sources import open_sources
 
     named: dict[str, Source] = {}
     for path in paths:
-        for source in open_sources(str(path), name=name, tenant=tenant, tana_token=tana_token):
+        opened = partial(open_sources, str(path), name=name, tenant=tenant, tana_token=tana_token, memory=memory)
+        for each in opened(reading=reading):
+            source = opened(reading=kept[each.name])[0] if kept and each.name in kept else each
             if source.name in named:
                 raise InvalidInput(
                     f"{str(path)!r} would be the second source named {source.name!r}, and each would replace the "

@@ -188,6 +188,11 @@ def handed_down() -> ServeSettings:
     return ServeSettings(Path(store), embedder, bool(mode), figures, server)
 
 
+def stay_small() -> None:
+    """Have libraries that compute start no threads: a process that lives a moment has no use for them."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
 def embedder_spec(given: str | None, around: Surroundings) -> str:
     """The embedder as given, from WEFT_EMBEDDER, or the static model that ships with Weft."""
     return given or around.embedder or DEFAULT_EMBEDDER

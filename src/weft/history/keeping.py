@@ -20,7 +20,7 @@ FILE_NAME: Final = "contexts.sqlite"
 KEPT_CONTEXTS: Final = 1000
 KEPT_SESSIONS: Final = 200
 _WAIT_SECONDS: Final = 2.0
-_VERSION: Final = 1
+_VERSION: Final = 2
 _SHORTEST_PREFIX: Final = 4
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS contexts (
@@ -31,6 +31,10 @@ CREATE TABLE IF NOT EXISTS received (
     session TEXT NOT NULL, tenant TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, spans TEXT,
     PRIMARY KEY (session, tenant, key)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS claims (
+    session TEXT NOT NULL, what TEXT NOT NULL, PRIMARY KEY (session, what)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS claims_by_what ON claims (what);
 """
 
 
@@ -65,6 +69,19 @@ class History:
         """What a session was shown so far; a name that was never used has received nothing."""
         rows = self._read("SELECT tenant, key, fingerprint, spans FROM received WHERE session = ?", (session,))
         return Received(session, {(row[0], row[1]): Shown(row[2], _spans(row[3])) for row in rows})
+
+    def claim(self, session: str, what: str) -> bool:
+        """Whether this is new to the session, which has it from now on; of several at once, one gets it."""
+        with self._writing() as connection:
+            _touch(connection, session)
+            return connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", (session, what)).rowcount == 1
+
+    def claimants(self, what: str) -> tuple[str, ...]:
+        """The sessions that have claimed something."""
+        # Through the writer, which first brings a file that an older Weft made up to date.
+        with self._writing() as connection:
+            rows = connection.execute("SELECT session FROM claims WHERE what = ? ORDER BY session", (what,))
+            return tuple(row[0] for row in rows)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -152,8 +169,7 @@ def _put_context(connection: sqlite3.Connection, record: Record) -> None:
 
 
 def _put_session(connection: sqlite3.Connection, session: str, shown: Mapping[tuple[str, str], Shown]) -> None:
-    connection.execute("DELETE FROM sessions WHERE name = ?", (session,))
-    connection.execute("INSERT INTO sessions (name) VALUES (?)", (session,))
+    _touch(connection, session)
     for (tenant, key), now in sorted(shown.items()):
         place = (session, tenant, key)
         row = connection.execute(
@@ -164,11 +180,18 @@ def _put_session(connection: sqlite3.Connection, session: str, shown: Mapping[tu
         connection.execute(
             "INSERT OR REPLACE INTO received VALUES (?, ?, ?, ?, ?)", (*place, both.fingerprint, spans)
         )
+
+
+def _touch(connection: sqlite3.Connection, session: str) -> None:
+    """Make a session the one that was used last; the oldest ones make room."""
+    connection.execute("DELETE FROM sessions WHERE name = ?", (session,))
+    connection.execute("INSERT INTO sessions (name) VALUES (?)", (session,))
     connection.execute(
         "DELETE FROM sessions WHERE place <= (SELECT place FROM sessions ORDER BY place DESC LIMIT 1 OFFSET ?)",
         (KEPT_SESSIONS,),
     )
-    connection.execute("DELETE FROM received WHERE session NOT IN (SELECT name FROM sessions)")
+    for table in ("received", "claims"):
+        connection.execute(f"DELETE FROM {table} WHERE session NOT IN (SELECT name FROM sessions)")
 
 
 def _spans(kept: str | None) -> tuple[tuple[int, int], ...] | None:

@@ -15,6 +15,7 @@ from weft.learning.experiences import (
 from weft.learning.judging import Judgement, Verdict, judge
 from weft.learning.memories import Earlier, Memory, changed, memory_node, memory_of, merged, new_memory
 from weft.learning.usage import UsageBook, Used
+from weft.learning.values import Value, emerging, value_node, value_of
 from weft.learning.vocabulary import (
     AXES,
     CATEGORIES,
@@ -53,10 +54,12 @@ __all__ = [
     "RootCause",
     "UsageBook",
     "Used",
+    "Value",
     "Verdict",
     "attempted_again",
     "begun",
     "changed",
+    "emerging",
     "ended",
     "experience_nodes",
     "experience_of",
@@ -66,4 +69,6 @@ __all__ = [
     "merged",
     "new_memory",
     "one_of",
+    "value_node",
+    "value_of",
 ]

@@ -168,13 +168,10 @@ def ended(experience: Experience, outcome: Outcome, now: datetime) -> Experience
     cause = outcome.root_cause
     if cause is not None:
         cause = replace(cause, category=one_of("root cause", cause.category, ROOT_CAUSES))
-    result = (
-        outcome.result.strip() if status == "abandoned" else words("result", outcome.result, _LONGEST, _ADVICE)
-    )
     told = replace(
         experience,
         status=status,
-        result=result,
+        result=outcome.result.strip(),
         surprise=outcome.surprise.strip(),
         root_cause=cause,
         lesson=outcome.lesson,

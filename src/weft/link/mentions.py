@@ -12,6 +12,7 @@ from weft.model import Edge, EdgeSet, Node, View
 from weft.ports import Snapshot, Store
 from weft.terms import term_hash
 from weft.text import analyze
+from weft.text.languages import is_code
 
 MAKER: Final = "link:mentions@1"
 EDGE_TYPE: Final = "mentions"
@@ -156,7 +157,13 @@ def _terms(name: str) -> tuple[int, ...]:
 
 
 def _texts(store: Store, tenant: str, scope: _Scope) -> Iterator[Node]:
-    """The tenant's nodes whose texts are to be scanned, in the order of their ids."""
+    """The tenant's nodes whose prose is to be scanned, in the order of their ids; code refers by its own rules."""
+    for node in _all_texts(store, tenant, scope):
+        if not is_code(node.language):
+            yield node
+
+
+def _all_texts(store: Store, tenant: str, scope: _Scope) -> Iterator[Node]:
     if scope.everything or scope.names is not None:
         yield from (row.node for row in store.iterate(tenant) if scope.takes(row.node))
         return

@@ -8,8 +8,9 @@ from typing import Final
 from unicodedata import normalize
 
 from weft.link.folding import fold_name
-from weft.model import Node
+from weft.model import FOUND_ENTITY, Node
 from weft.ports import NameRow
+from weft.text.languages import is_code, looks_like_code
 from weft.text.scripts import UNSPACED
 from weft.text.terms import STOP_WORDS
 
@@ -71,8 +72,14 @@ class Lexicon:
 
 def owned_names(row: NameRow, words: frozenset[str] | None = None) -> Iterator[tuple[str, Owner]]:
     """The folded names of a node (that begin with one of the words), each once with its best confidence."""
+    if FOUND_ENTITY in row.key:
+        # Whoever found it in prose knows where it is mentioned better than its name alone does.
+        return
     seen: set[str] = set()
+    from_code = is_code(row.language)
     for written, confidence in _written(row):
+        if from_code and not looks_like_code(written):
+            continue
         folded = fold_name(written)
         if words is not None and opening(folded) not in words:
             continue
@@ -176,5 +183,5 @@ def _same_case(left: str, right: str) -> bool:
 
 def names_of(nodes: Iterable[Node]) -> list[str]:
     """The folded names of some nodes, sorted."""
-    rows = (NameRow(node.tenant, node.key, node.title, node.aliases) for node in nodes)
+    rows = (NameRow(node.tenant, node.key, node.title, node.aliases, node.language) for node in nodes)
     return sorted({folded for row in rows for folded, _ in owned_names(row)})

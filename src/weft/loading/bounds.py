@@ -40,6 +40,7 @@ _BOUNDS: Final = {
     "seeds": _COUNT,
     "fan_out": _COUNT,
     "pool": _COUNT,
+    "item_tokens": _COUNT,
     "share": _POSITIVE,
     "half_life_days": _POSITIVE,
     "item_cap": _FRACTION,

@@ -10,17 +10,18 @@ from weft.loading.parameters import coerce
 from weft.loading.reader import NONE, Place, amend, unknown
 from weft.loading.template import malformed, placeholders
 from weft.model import Detail
-from weft.profile import BLOCKS, LADDER, SIGNALS, Block, Lens, Parameter, Part, Profile, Score, Section
+from weft.profile import AUTO, BLOCKS, LADDER, SIGNALS, Block, Lens, Parameter, Part, Profile, Score, Section
+from weft.text import name_words
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 _COUNTS: Final = ("items", "sections", "sources")
 _RESERVED: Final = ("question", *_COUNTS)
-_PRESET_KEEPS: Final = ("name", "presets", "profile_version", "parameters")
+_PRESET_KEEPS: Final = ("name", "presets", "profile_version", "parameters", "adapt")
 
 
 def problems_of(profile: Profile) -> tuple[str, ...]:
     """Everything a profile says that cannot work, each with its dotted path; nothing when it is sound."""
-    found = list(_problems(profile))
+    found = [*_problems(profile), *_adapting(profile)]
     for name in profile.presets:
         found += _preset_problems(profile, name, found)
     return tuple(found)
@@ -28,7 +29,7 @@ def problems_of(profile: Profile) -> tuple[str, ...]:
 
 def _problems(profile: Profile) -> Iterator[str]:
     yield from _names("", [profile])
-    for group in ("parameters", "probes", "lenses", "sections"):
+    for group in ("parameters", "probes", "lenses", "sections", "adapt"):
         yield from _names(group, getattr(profile, group))
     for group in ("lenses", "sections"):
         if not getattr(profile, group):
@@ -42,6 +43,17 @@ def _problems(profile: Profile) -> Iterator[str]:
         yield from _lens(lens, profile)
     for section in profile.sections:
         yield from _section(section)
+
+
+def _adapting(profile: Profile) -> Iterator[str]:
+    for rule in profile.adapt:
+        yield from _known(f"adapt.{rule.name}.preset", [rule.preset], list(profile.presets), "preset")
+        for phrase in rule.phrases:
+            plain = " ".join(name_words(phrase))
+            if phrase != plain:
+                yield f"adapt.{rule.name}.phrases: {phrase!r} is compared as {plain!r}. Write it so."
+    if AUTO in profile.presets:
+        yield f"presets.{AUTO}: the name stands for the choice by the question. Choose another name."
 
 
 def _names(path: str, items: Sequence[Any]) -> Iterator[str]:
@@ -62,12 +74,19 @@ def _references(profile: Profile) -> Iterator[str]:
     parameters = [parameter.name for parameter in profile.parameters]
     yield from _known("lens", [profile.lens], lenses, "lens")
     for probe in profile.probes:
+        if probe.edges and probe.match != "rank":
+            yield f'probes.{probe.name}.edges: only a probe with match = "rank" follows links. Leave it out.'
         yield from _known(f"probes.{probe.name}.when", _optional(probe.when), parameters, "parameter")
     for section in profile.sections:
         path = f"sections.{section.name}"
         yield from _known(f"{path}.probes", section.probes, probes, "probe")
         yield from _known(f"{path}.lens", _optional(section.lens), lenses, "lens")
         yield from _known(f"{path}.when", _optional(section.when), parameters, "parameter")
+        for part in section.parts:
+            yield from _known(f"{path}.parts.{part.name}.when", _optional(part.when), parameters, "parameter")
+        if section.for_each:
+            limit_by = _optional(section.for_each.limit_by)
+            yield from _known(f"{path}.for_each.limit_by", limit_by, parameters, "parameter")
 
 
 def _known(path: str, given: Iterable[str], allowed: Sequence[str], what: str) -> Iterator[str]:
@@ -131,6 +150,10 @@ def _section(section: Section) -> Iterator[str]:
         yield f"{path}.parts: parts and for_each belong together; give both or neither."
     for part in section.parts:
         yield from _printed(f"{path}.parts.{part.name}", part)
+        if part.score:
+            yield from _score(f"{path}.parts.{part.name}.score", part.score)
+        if part.unit == "passage" and not part.via:
+            yield f"{path}.parts.{part.name}.unit: passages are those of neighbours. Say over which links: via."
 
 
 def _printed(path: str, item: Section | Part) -> Iterator[str]:
@@ -150,8 +173,8 @@ def _words(detail: Sequence[Detail]) -> str:
 
 def _block(path: str, block: Block) -> Iterator[str]:
     yield from _known(path, [block.block], BLOCKS, "block")
-    if (block.block == "line") != bool(block.form):
-        yield f'{path}.form: a "line" block prints its form, and only it has one. Give both or neither.'
+    if (block.block == "line") != bool(block.form) and block.block != "bullet":
+        yield f'{path}.form: a "line" block prints its form; only it and "bullet" have one. Give both or neither.'
 
 
 def _score(path: str, score: Score) -> Iterator[str]:

@@ -7,18 +7,22 @@ from typing import Final
 from weft.errors import InvalidInput, UnknownName
 from weft.model import Json
 from weft.profile import Parameter, Profile
+from weft.text import normalise_name
 
 _WORDS: Final = {"text": "text", "integer": "a whole number", "number": "a number", "flag": "true or false"}
 _FLAGS: Final = {"true": True, "yes": True, "false": False, "no": False}
 
 
-def resolve_parameters(profile: Profile, given: Mapping[str, Json]) -> dict[str, Json]:
-    """Every parameter of the profile with its value: the given one, else its default, else None."""
+def resolve_parameters(profile: Profile, given: Mapping[str, Json], question: str = "") -> dict[str, Json]:
+    """Every parameter of the profile with its value: the given one, else its default, else None.
+
+    A flag is set by a question that holds one of its phrases.
+    """
     known = {parameter.name: parameter for parameter in profile.parameters}
     for name in given:
         if name not in known:
             raise UnknownName("parameter", name, known, f"The profile {profile.name!r} takes no others.")
-    return {name: _resolve(parameter, given.get(name)) for name, parameter in known.items()}
+    return {name: _resolve(parameter, given.get(name), question) for name, parameter in known.items()}
 
 
 def coerce(parameter: Parameter, value: Json) -> Json:
@@ -35,13 +39,20 @@ def coerce(parameter: Parameter, value: Json) -> Json:
     return result
 
 
-def _resolve(parameter: Parameter, value: Json) -> Json:
+def _resolve(parameter: Parameter, value: Json, question: str) -> Json:
     if value is not None:
         return coerce(parameter, value)
+    if any(_holds(question, phrase) for phrase in parameter.phrases):
+        return True
     if parameter.required:
         allowed = ", ".join(parameter.choices) if parameter.choices else _WORDS[parameter.type]
         raise InvalidInput(f"The parameter {parameter.name!r} is required. Give one of: {allowed}.")
     return parameter.default
+
+
+def _holds(question: str, phrase: str) -> bool:
+    """Whether the words of a phrase stand in the question, one after the other, however they are written."""
+    return f" {normalise_name(phrase)} " in f" {normalise_name(question)} "
 
 
 def _text(value: Json) -> Json:

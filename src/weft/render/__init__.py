@@ -1,6 +1,6 @@
 """Pages in four formats: what is printed, line by line, and where each line came from."""
 
-from weft.render.body import is_code
+from weft.render.body import printed_as_code
 from weft.render.formats import FORMATS, open_format
 from weft.render.lines import Line, manifest_of, text_of
 from weft.render.page import Format, lines_of, render
@@ -11,10 +11,10 @@ __all__ = [
     "Format",
     "ItemStyle",
     "Line",
-    "is_code",
     "lines_of",
     "manifest_of",
     "open_format",
+    "printed_as_code",
     "render",
     "text_of",
 ]

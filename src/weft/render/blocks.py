@@ -6,7 +6,7 @@ from typing import Final
 
 from weft.model import Detail, Item, Json, Node
 from weft.profile import Block
-from weft.render.body import Body, body_of, is_code, text_run
+from weft.render.body import Body, body_of, printed_as_code, text_run
 from weft.render.clean import one_line
 from weft.render.pieces import Entries, Entry, ItemStyle, Piece, Prose, Title, Words
 from weft.render.values import (
@@ -36,7 +36,7 @@ def pieces_of(item: Item, style: ItemStyle, dialect: Dialect) -> list[Piece]:
             continue
         piece = (
             _line(item, block, style, dialect)
-            if block.block == "line"
+            if block.block == "line" or (block.block == "bullet" and block.form)
             else _MAKERS[block.block](item, block, style)
         )
         if piece is not None:
@@ -58,7 +58,7 @@ def _line(item: Item, block: Block, style: ItemStyle, dialect: Dialect) -> Piece
     asked = before.asked + after.asked + bool(text)
     if asked and not (before.found or after.found or body):
         return None
-    return Prose("line", body, before.text if body else before.text.rstrip(), after.text.rstrip())
+    return Prose(block.block, body, before.text if body else before.text.rstrip(), after.text.rstrip())
 
 
 def _form(block: Block, dialect: Dialect) -> str:
@@ -78,12 +78,21 @@ def _location(item: Item, block: Block, style: ItemStyle) -> Piece | None:
 
 
 def _summary(item: Item, block: Block, style: ItemStyle) -> Piece | None:
-    body = text_run(item.candidate.node.summary)
+    body = None if _told_below(item, style) else text_run(item.candidate.node.summary)
     return Prose("summary", body) if body else None
 
 
+def _told_below(item: Item, style: ItemStyle) -> bool:
+    """Whether the text that is printed whole below holds the summary, as code does its docstring."""
+    node = item.candidate.node
+    quotes = any(each.block in ("text", "code") and not each.fields and not each.limit for each in style.blocks)
+    if item.detail is not Detail.WHOLE or not quotes or not node.summary:
+        return False
+    return " ".join(node.summary.split()) in " ".join(node.text.split())
+
+
 def _text(item: Item, block: Block, style: ItemStyle) -> Piece | None:
-    return _body(item, block, style, code=is_code(item.candidate.node))
+    return _body(item, block, style, code=printed_as_code(item.candidate.node))
 
 
 def _code(item: Item, block: Block, style: ItemStyle) -> Piece | None:
@@ -95,6 +104,9 @@ def _code(item: Item, block: Block, style: ItemStyle) -> Piece | None:
 
 def _bullet(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     body = body_of(item, limit=block.limit, titled=style.titled)
+    if body and item.candidate.window:
+        # A passage in a list is a quotation: that its text goes on before and after need not be said.
+        body = replace(body, gap_before=False, gap_after=False)
     return Prose("bullet", body) if body else None
 
 
@@ -164,8 +176,10 @@ def _images(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     return _entries("images", filter(None, map(_image, listed)), block.limit)
 
 
-def _handle(item: Item, block: Block, style: ItemStyle) -> Piece:
-    return Words("handle", one_line(item.candidate.node.handle))
+def _handle(item: Item, block: Block, style: ItemStyle) -> Piece | None:
+    """What to ask for; what no store holds cannot be asked for."""
+    node = item.candidate.node
+    return Words("handle", one_line(node.handle)) if node.id else None
 
 
 def _values(node: Node, named: Iterable[tuple[str, str]]) -> Iterator[Entry]:

@@ -8,8 +8,9 @@ from typing import Final
 from weft.model import Detail, Item, Node
 from weft.render.clean import clean
 from weft.render.lines import Line
+from weft.text import below_title
 
-PROSE: Final = frozenset({"", "markdown", "md", "mdx", "text", "plain", "plaintext", "txt"})
+PROSE: Final = frozenset({"", "markdown", "md", "mdx", "text", "plain", "plaintext", "txt", "rst"})
 """Languages whose text is printed as it reads; any other is printed as code."""
 
 _BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
@@ -17,7 +18,7 @@ _BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
 Span = tuple[int, int]
 
 
-def is_code(node: Node) -> bool:
+def printed_as_code(node: Node) -> bool:
     """Whether the node's text is in a language that is printed as code."""
     return (node.language or "").lower() not in PROSE
 
@@ -44,26 +45,22 @@ class Body:
 def body_of(item: Item, code: bool = False, limit: int | None = None, titled: bool = False) -> Body | None:
     """What the item's detail shows of its node, at most `limit` characters, or None when there is nothing.
 
-    Where the name stands above already (`titled`), a text that begins with it is shown from the next line on.
+    Where the name stands above already (`titled`), a text that begins with it is shown from the next line on,
+    and one that says no more not at all.
     """
     node = item.candidate.node
     if item.detail is Detail.SUMMARY and not item.spans:
         return _summary(node, code)
+    if titled and node.text.strip() == node.title.strip():
+        return None
     if item.detail is Detail.WHOLE:
-        first = _below_title(node) if titled else 0
-        return _quoted(node, [_trimmed(first, len(node.text), node.text)], (first, code, limit))
+        first = below_title(node.text, node.title) if titled else 0
+        bounds = (first, len(node.text))
+        return _quoted(node, [_trimmed(*bounds, node.text)], (bounds, code, limit))
     if not item.spans:
         return None
-    first = _below_title(node) if titled else 0
-    return _quoted(node, _joined(item.spans, node.text, first), (first, code, limit))
-
-
-def _below_title(node: Node) -> int:
-    """Where the text goes on after a first line that only repeats the title."""
-    start = len(node.text) - len(node.text.lstrip())
-    end = node.text.find("\n", start)
-    told = node.text[start : end if end >= 0 else len(node.text)].strip().strip("#").strip()
-    return end + 1 if end >= 0 and told and told == node.title.strip() else 0
+    bounds = item.candidate.window or (below_title(node.text, node.title) if titled else 0, len(node.text))
+    return _quoted(node, _joined(item.spans, node.text, bounds[0]), (bounds, code, limit))
 
 
 def quoted_lines(node: Node, run: Run, text: str) -> list[Line]:
@@ -95,8 +92,8 @@ def _summary(node: Node, code: bool) -> Body | None:
     return text_run(node.summary)
 
 
-def _quoted(node: Node, spans: Sequence[Span], manner: tuple[int, bool, int | None]) -> Body | None:
-    first, code, limit = manner
+def _quoted(node: Node, spans: Sequence[Span], manner: tuple[Span, bool, int | None]) -> Body | None:
+    (first, last), code, limit = manner
     text, origin = node.text, node.origin
     line = origin.first_line if origin.file and origin.first_line is not None else 1
     counted = 0
@@ -109,7 +106,9 @@ def _quoted(node: Node, spans: Sequence[Span], manner: tuple[int, bool, int | No
     runs = [run for run in runs if run.text]
     if not runs:
         return None
-    return Body(tuple(runs), bool(text[first : shown[0][0]].strip()), bool(text[shown[-1][1] :].strip()), code)
+    return Body(
+        tuple(runs), bool(text[first : shown[0][0]].strip()), bool(text[shown[-1][1] : last].strip()), code
+    )
 
 
 def _run(raw: str, line: int) -> Run:

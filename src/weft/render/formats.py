@@ -1,22 +1,27 @@
-"""The formats there are, by name."""
+"""The formats there are, by name; each is loaded when a page is first printed in it."""
 
+from functools import cache
+from importlib import import_module
 from typing import Final
 
 from weft.errors import UnknownName
-from weft.render.jsontext import JsonText
-from weft.render.markdown import Markdown
 from weft.render.page import Format
-from weft.render.plain import Plain
-from weft.render.xml import Xml
 
-_FORMATS: Final[tuple[Format, ...]] = (Markdown(), Xml(), Plain(), JsonText())
+_CLASSES: Final = {
+    "markdown": ("markdown", "Markdown"),
+    "xml": ("xml", "Xml"),
+    "plain": ("plain", "Plain"),
+    "json": ("jsontext", "JsonText"),
+}
 
-FORMATS: Final = tuple(format.name for format in _FORMATS)
+FORMATS: Final = tuple(_CLASSES)
 
 
+@cache
 def open_format(name: str) -> Format:
     """The format of that name; refuses any other and lists those there are."""
-    for format in _FORMATS:
-        if format.name == name:
-            return format
-    raise UnknownName("format", name, FORMATS)
+    if name not in _CLASSES:
+        raise UnknownName("format", name, FORMATS)
+    module, kind = _CLASSES[name]
+    made: Format = getattr(import_module(f"weft.render.{module}"), kind)()
+    return made

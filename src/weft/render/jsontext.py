@@ -14,7 +14,7 @@ from weft.render.blocks import pieces_of
 from weft.render.clean import clean, one_line
 from weft.render.lines import Line, about, frame
 from weft.render.pieces import Entries, ItemStyle, Piece, Prose, Title
-from weft.render.values import Dialect, name_of, place_of
+from weft.render.values import Dialect, aside_words, name_of, place_of
 
 DIALECT: Final = Dialect(marks=False, guard=str)
 
@@ -66,10 +66,14 @@ class JsonText:
                 "kind": one_line(node.kind),
                 "at": place_of(node) or one_line(node.key),
             }
-            return (about(node, "," + _encoded(pointer)),)
+            link = aside_words(item.candidate, style.asides)
+            return (about(node, "," + _encoded({**pointer, "link": link} if link else pointer)),)
+        pieces = pieces_of(item, style, DIALECT)
+        if not pieces:
+            return ()
         members: dict[str, Json] = {"kind": one_line(node.kind)}
         line: int | None = None
-        for piece in pieces_of(item, style, DIALECT):
+        for piece in pieces:
             _add(members, piece)
             if line is None and isinstance(piece, Prose) and piece.body:
                 line = piece.body.runs[0].first_line
@@ -120,7 +124,7 @@ def _add(members: dict[str, Json], piece: Piece) -> None:
 
 def _add_prose(members: dict[str, Json], piece: Prose) -> None:
     runs = [run.text for run in piece.body.runs] if piece.body else []
-    if piece.role == "line":
+    if piece.role == "line" or piece.body is None:
         earlier = members.get("lines")
         members["lines"] = [
             *(earlier if isinstance(earlier, list) else []),

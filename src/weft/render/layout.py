@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from weft.model import Node
+from weft.model import Item, Node
 from weft.render.body import Body, quoted_lines
 from weft.render.clean import one_line
 from weft.render.lines import Line, about
 from weft.render.pieces import Entries, ItemStyle, Piece, Prose, Title
-from weft.render.values import name_of, place_of
+from weft.render.values import aside_words, name_of, place_of
 
 
 def set_off(pieces: Sequence[Piece], style: ItemStyle) -> bool:
@@ -51,10 +51,12 @@ def bulleted(lines: Sequence[Line]) -> list[Line]:
     ]
 
 
-def pointer(node: Node, guard: Callable[[str], str]) -> Line:
-    """The one line that says a node exists, what it is and where to find it."""
+def pointer(item: Item, style: ItemStyle, guard: Callable[[str], str]) -> Line:
+    """The one line that says a node exists, what it is and where to find it, and of an aside how it is linked."""
+    node = item.candidate.node
     place = place_of(node) or one_line(node.key)
-    return about(node, f"- {guard(name_of(node))} ({one_line(node.kind)}, {place})")
+    link = aside_words(item.candidate, style.asides)
+    return about(node, f"- {guard(name_of(node))} ({one_line(node.kind)}, {place}{f'; {link}' if link else ''})")
 
 
 def tree(node: Node, piece: Entries) -> list[str]:

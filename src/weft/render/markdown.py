@@ -11,6 +11,7 @@ from weft.render.clean import one_line
 from weft.render.layout import between, bulleted, pointer, quoted, set_off, tree
 from weft.render.lines import BLANK, Line, about, frame
 from weft.render.markdown_guard import GAP, escaped, fence_for, guarded, guarded_behind, guarded_code
+from weft.render.open_ended import OpenEnded, headed
 from weft.render.pieces import Entries, ItemStyle, Piece, Prose, Title, Words
 from weft.render.values import Dialect, name_of, place_of
 
@@ -20,7 +21,7 @@ _OPENS_ON_ITS_OWN: Final = frozenset({"summary", "text", "code"})
 
 
 @dataclass(frozen=True, slots=True)
-class Markdown:
+class Markdown(OpenEnded):
     """Headings, captions in italics, labels in bold, code in fences."""
 
     name: str = "markdown"
@@ -31,29 +32,16 @@ class Markdown:
 
     def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Line, ...]:
         """A section's heading, below a blank line and perhaps a rule."""
-        rule = frame("", "---") if separator and not first else ()
-        return (*rule, *frame("", f"## {escaped(one_line(heading))}")) if heading else rule
-
-    def section_end(self) -> tuple[Line, ...]:
-        """Nothing: the next heading ends a section."""
-        return ()
+        return headed(f"## {escaped(one_line(heading))}" if heading else "", first, separator)
 
     def group(self, subject: Candidate) -> tuple[Line, ...]:
         """A subject's heading with its kind."""
         node = subject.node
         return (BLANK, about(node, f"### {escaped(name_of(node))} ({one_line(node.kind).upper()})"))
 
-    def group_end(self) -> tuple[Line, ...]:
-        """Nothing: the next heading ends a group."""
-        return ()
-
     def part(self, label: str) -> tuple[Line, ...]:
         """A part's label in bold."""
         return frame("", f"**{one_line(label)}:**") if label else ()
-
-    def part_end(self) -> tuple[Line, ...]:
-        """Nothing: the next label ends a part."""
-        return ()
 
     def item(self, item: Item, style: ItemStyle) -> tuple[Line, ...]:
         """The item at its level of detail, with the blank line that sets it off from what stands above."""
@@ -61,7 +49,7 @@ class Markdown:
         if item.detail is Detail.DROPPED:
             return ()
         if item.detail is Detail.POINTER:
-            return (pointer(node, escaped),)
+            return (pointer(item, style, escaped),)
         pieces = pieces_of(item, style, DIALECT)
         lines = [BLANK] if set_off(pieces, style) else []
         before: Piece | None = None
@@ -71,10 +59,6 @@ class Markdown:
             lines += _lines(node, piece, style)
             before = piece
         return tuple(lines)
-
-    def before_pointers(self) -> tuple[Line, ...]:
-        """A blank line."""
-        return (BLANK,)
 
     def notes(self, notes: Sequence[str]) -> tuple[Line, ...]:
         """The notes in italics, one a line."""
@@ -89,10 +73,6 @@ class Markdown:
         if not citations:
             return ()
         return (*frame("", "---", "**Sources:**"), *map(_citation, citations))
-
-    def end(self) -> tuple[Line, ...]:
-        """Nothing: markdown needs no closing."""
-        return ()
 
 
 def _citation(citation: Citation) -> Line:

@@ -13,6 +13,7 @@ class ItemStyle:
 
     `fields` are the lens's, and restrict the `fields` block; empty means all. `level` is the depth of an item's
     heading: 3 in a section, 4 in a part. `named` says that the heading above the items already names them.
+    Pointers to what was walked to against a link of a type in `asides` name that link.
     """
 
     blocks: tuple[Block, ...]
@@ -20,6 +21,7 @@ class ItemStyle:
     fields: tuple[str, ...] = ()
     level: int = 3
     named: bool = False
+    asides: tuple[str, ...] = ()
 
     @property
     def titled(self) -> bool:

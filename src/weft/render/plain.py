@@ -10,6 +10,7 @@ from weft.render.blocks import pieces_of
 from weft.render.clean import one_line
 from weft.render.layout import between, bulleted, pointer, quoted, set_off, tree
 from weft.render.lines import BLANK, Line, about, frame
+from weft.render.open_ended import OpenEnded, headed
 from weft.render.pieces import Entries, ItemStyle, Piece, Title, Words
 from weft.render.values import Dialect, name_of
 
@@ -48,7 +49,7 @@ DIALECT: Final = Dialect(marks=False, guard=guarded)
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class Plain(OpenEnded):
     """Text without markup."""
 
     name: str = "plain"
@@ -59,29 +60,16 @@ class Plain:
 
     def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Line, ...]:
         """A section's heading, below a blank line and perhaps a rule."""
-        rule = frame("", "---") if separator and not first else ()
-        return (*rule, *frame("", f"=== {one_line(heading)} ===")) if heading else rule
-
-    def section_end(self) -> tuple[Line, ...]:
-        """Nothing: the next heading ends a section."""
-        return ()
+        return headed(f"=== {one_line(heading)} ===" if heading else "", first, separator)
 
     def group(self, subject: Candidate) -> tuple[Line, ...]:
         """A subject's name and kind."""
         node = subject.node
         return (BLANK, about(node, f"--- {name_of(node)} ({one_line(node.kind).upper()}) ---"))
 
-    def group_end(self) -> tuple[Line, ...]:
-        """Nothing: the next heading ends a group."""
-        return ()
-
     def part(self, label: str) -> tuple[Line, ...]:
         """A part's label."""
         return frame("", f"-- {one_line(label)} --") if label else ()
-
-    def part_end(self) -> tuple[Line, ...]:
-        """Nothing: the next label ends a part."""
-        return ()
 
     def item(self, item: Item, style: ItemStyle) -> tuple[Line, ...]:
         """The item at its level of detail, below a blank line unless it is a bullet or within a part."""
@@ -89,7 +77,7 @@ class Plain:
         if item.detail is Detail.DROPPED:
             return ()
         if item.detail is Detail.POINTER:
-            return (pointer(node, str),)
+            return (pointer(item, style, str),)
         pieces = pieces_of(item, style, DIALECT)
         lines = [BLANK] if set_off(pieces, style) else []
         before: Piece | None = None
@@ -100,10 +88,6 @@ class Plain:
                 lines += _lines(node, piece)
             before = piece
         return tuple(lines)
-
-    def before_pointers(self) -> tuple[Line, ...]:
-        """A blank line."""
-        return (BLANK,)
 
     def notes(self, notes: Sequence[str]) -> tuple[Line, ...]:
         """The notes, one a line."""
@@ -116,10 +100,6 @@ class Plain:
     def sources(self, citations: Sequence[Citation]) -> tuple[Line, ...]:
         """The list of citations."""
         return (*frame("", "Sources:"), *map(_citation, citations)) if citations else ()
-
-    def end(self) -> tuple[Line, ...]:
-        """Nothing: plain text needs no closing."""
-        return ()
 
 
 def _citation(citation: Citation) -> Line:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from weft.candidates import beside, is_aside
 from weft.model import Candidate, Json, Node
 from weft.profile import SIGNALS
 from weft.render.clean import one_line
@@ -39,12 +40,17 @@ def name_of(node: Node) -> str:
     return one_line(node.title) or one_line(node.key)
 
 
+_SHORT_HASH: Final = 10
+
+
 def place_of(node: Node) -> str:
-    """The file and line, or the address, that the node came from; empty when it has neither."""
+    """The file and line, the address or the commit that the node came from; empty when it has none of them."""
     origin = node.origin
     if origin.file:
         file = one_line(origin.file)
         return f"{file}:{origin.first_line}" if origin.first_line is not None else file
+    if origin.commit and not origin.url:
+        return f"commit {one_line(origin.commit)[:_SHORT_HASH]}"
     return one_line(origin.url or "")
 
 
@@ -125,6 +131,15 @@ def path_words(candidate: Candidate) -> str:
         for step, key in zip(steps, before, strict=False)
     ]
     return ", ".join(reversed(back))
+
+
+def aside_words(candidate: Candidate, types: Sequence[str]) -> str:
+    """The link that leads from an aside to what it stands beside: `calls Queue.take`; nothing for other items."""
+    if not is_aside(candidate, types):
+        return ""
+    key = beside(candidate)
+    name = key.rpartition("#")[2] if "#" in key else key.partition(":")[2] or key
+    return f"{one_line(candidate.path[-1].edge_type)} {one_line(name)}"
 
 
 def _short(value: float) -> str:

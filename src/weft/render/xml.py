@@ -10,7 +10,7 @@ from weft.render.clean import one_line
 from weft.render.layout import between, quoted, tree
 from weft.render.lines import Line, about, frame
 from weft.render.pieces import Entries, ItemStyle, Piece, Title, Words
-from weft.render.values import Dialect, name_of
+from weft.render.values import Dialect, aside_words, name_of
 
 
 def escape(text: str) -> str:
@@ -64,8 +64,12 @@ class Xml:
         if item.detail is Detail.DROPPED:
             return ()
         if item.detail is Detail.POINTER:
-            return (about(node, _empty_tag("entity", name=name_of(node), **_attributes(node, pointer=True))),)
+            link = aside_words(item.candidate, style.asides)
+            attributes = {**_attributes(node, pointer=True), "link": link}
+            return (about(node, _empty_tag("entity", name=name_of(node), **attributes)),)
         pieces = pieces_of(item, style, DIALECT)
+        if not pieces:
+            return ()
         title = next((piece.text for piece in pieces if isinstance(piece, Title)), "")
         located = any(isinstance(piece, Words) and piece.role == "location" for piece in pieces)
         attributes = _attributes(node) if located else {"type": one_line(node.kind)}

@@ -8,11 +8,14 @@ from urllib.parse import unquote, urlsplit
 from weft.errors import InvalidInput, SourceError, nearest
 from weft.model import DEFAULT_TENANT
 from weft.ports import Source
+from weft.sources.code import Code
 from weft.sources.conversations import Conversations
 from weft.sources.docx import Docx
-from weft.sources.files import FileSource, MakeFormat, Naming
+from weft.sources.files import NOTES, STORY, FileSource, MakeFormat, Naming
+from weft.sources.git import History
 from weft.sources.gone import Gone
 from weft.sources.html import Html
+from weft.sources.manuscript import Manuscript
 from weft.sources.markdown import Markdown
 from weft.sources.pdf import Pdf
 from weft.sources.plain_text import PlainText, RestructuredText
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from weft.sources.tana_live import TanaLive
 
 FORMATS: Final[tuple[MakeFormat, ...]] = (
+    Manuscript,
     Markdown,
     RestructuredText,
     PlainText,
@@ -32,7 +36,11 @@ FORMATS: Final[tuple[MakeFormat, ...]] = (
     Tana,
     Conversations,
     Records,
+    Code,
 )
+
+_AUTO: Final = "auto"
+READINGS: Final = (STORY, NOTES, _AUTO)
 
 _VERSION: Final = 1
 
@@ -43,16 +51,27 @@ def open_sources(
     name: str | None = None,
     tenant: str = DEFAULT_TENANT,
     file_times: bool = True,
+    reading: str = "",
     tana_token: str = "",
+    memory: Path | None = None,
 ) -> tuple[Source, ...]:
-    """Everything that can be read at a path, a `file:` or a `tana:` address, as sources with different names."""
+    """Everything that can be read at a path, a `file:` or a `tana:` address, as sources with different names.
+
+    `memory` is a folder for what is derived of files on the way and need not be derived again.
+    """
     if place.startswith("tana:"):
         return (_open_tana(place, name, tenant, tana_token),)
-    return (open_source(place, name=name, tenant=tenant, file_times=file_times),)
+    return (open_source(place, name=name, tenant=tenant, file_times=file_times, memory=memory, reading=reading),)
 
 
 def open_source(
-    place: str, *, name: str | None = None, tenant: str = DEFAULT_TENANT, file_times: bool = True
+    place: str,
+    *,
+    name: str | None = None,
+    tenant: str = DEFAULT_TENANT,
+    file_times: bool = True,
+    memory: Path | None = None,
+    reading: str = "",
 ) -> FileSource:
     """The files at a path or `file:` address as one source, named after the folder or file unless told."""
     root = _existing(place)
@@ -60,8 +79,12 @@ def open_source(
     if root.is_file() and root.suffix.lower() not in known:
         raise SourceError(f"{place!r} is no kind of file that can be read. Known: {', '.join(sorted(known))}.")
     given = source_name(root) if name is None else checked_name(name)
-    naming = Naming(given, _maker(given), tenant, file_times)
-    return FileSource(root, given, naming.maker, tuple((made.suffixes, made(naming)) for made in FORMATS))
+    naming = Naming(given, _maker(given), tenant, file_times, memory, _checked_reading(reading))
+    formats = [(made.suffixes, made(naming)) for made in FORMATS]
+    if (root / ".git").exists():
+        code = next(each for _, each in formats if isinstance(each, Code))
+        formats.append((History.suffixes, History(naming, root, code)))
+    return FileSource(root, given, naming.maker, tuple(formats))
 
 
 def _open_tana(place: str, name: str | None, tenant: str, token: str) -> "TanaLive":
@@ -107,6 +130,13 @@ def checked_name(name: str) -> str:
             f"{name!r} cannot name a source. Use 1 to 64 letters, digits, `-`, `_` or `.`, such as 'notes'."
         )
     return name
+
+
+def _checked_reading(reading: str) -> str:
+    """What files are read as; nothing when it is for them to show."""
+    if reading and reading not in READINGS:
+        raise InvalidInput(f"Files cannot be read as {reading!r}. Allowed: {', '.join(READINGS)}.")
+    return "" if reading == _AUTO else reading
 
 
 def _existing(place: str) -> Path:

@@ -1,32 +1,42 @@
-"""Files below one folder as a source: walking, decoding, cleaning, and the formats that understand them."""
+"""Files below one folder as a source: decoding, cleaning, and the formats that understand them."""
 
-import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
 import xxhash
 
-from weft.ports import Problem, Unit
+from weft.ports import Problem, Remarking, Unit
+from weft.sources.walking import File, walk
+
+__all__ = [
+    "MAX_TEXT",
+    "File",
+    "FileSource",
+    "Format",
+    "MakeFormat",
+    "Naming",
+    "binary_problem",
+    "clean",
+    "decode",
+    "looks_binary",
+    "read_bytes",
+    "stamp_of",
+]
 
 MAX_TEXT: Final = 5_000_000
 """Characters that one node's text may have."""
 
-_SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "venv"})
+STORY: Final = "story"
+NOTES: Final = "notes"
+"""What files can be read as, whatever they look like."""
+
 _SNIFF: Final = 8192
 _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 _VERTICAL: Final = re.compile("[\x0b\x0c\x85]")
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """One file of a source: its path below the root with forward slashes, and where it really is."""
-
-    name: str
-    path: Path
-    explicit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +47,17 @@ class Naming:
     maker: str
     tenant: str
     file_times: bool = True
+    memory: Path | None = None
+    """A folder for what formats derive and may lose."""
+    reading: str = ""
+    """What the files are to be read as: `story`, `notes`, or whatever they look like."""
+
+    def remembering(self, what: str) -> Path | None:
+        """The file in which a format keeps what it derived of this source, if there is a place for it."""
+        if self.memory is None:
+            return None
+        digest = xxhash.xxh3_64_hexdigest(f"{self.tenant}/{self.source}".encode())
+        return self.memory / f"{what}-{digest}.sqlite"
 
 
 class Format(Protocol):
@@ -73,6 +94,7 @@ class FileSource:
     formats: tuple[tuple[frozenset[str], Format], ...]
     _owners: dict[str, Format] = field(default_factory=dict)
     _broken: dict[str, Problem] = field(default_factory=dict)
+    _remarks: Counter[str] = field(default_factory=Counter)
 
     def identity(self) -> str:
         """A fingerprint of the place, by which two sources of the same name are told apart."""
@@ -81,15 +103,21 @@ class FileSource:
     def units(self) -> Iterator[tuple[str, str]]:
         """The (name, stamp) of every unit there is now, format by format and by path."""
         self._owners.clear()
-        self._broken.clear()
-        files = _files(self.root, self._broken)
-        shared = self._shared_out(files)
+        found = walk(self.root)
+        self._broken, self._remarks = found.broken, found.remarks
+        shared = self._shared_out(found.files)
         for _, reader in self.formats:
             for unit, stamp in reader.units(shared[id(reader)]):
                 self._owners[unit] = reader
                 yield unit, stamp
+            if isinstance(reader, Remarking):
+                self._remarks.update(reader.remarks())
         for unit in self._broken:
             yield unit, "unreadable"
+
+    def remarks(self) -> Mapping[str, int]:
+        """How much was passed over when the units were last listed, by reason."""
+        return {reason: count for reason, count in sorted(self._remarks.items()) if count}
 
     def _shared_out(self, files: Sequence[File]) -> dict[int, list[File]]:
         """The files by the format that gets them."""
@@ -114,39 +142,6 @@ class FileSource:
             return self._owners[unit].read(unit)
         except OSError as error:
             return Unit(unit, "", problems=(Problem(unit, f"It cannot be read: {error.strerror or error}."),))
-
-
-def _files(root: Path, broken: dict[str, Problem]) -> list[File]:
-    if root.is_file():
-        return [File(root.name, root, explicit=True)]
-    found: list[File] = []
-    _walk(root, "", set(), found, broken)
-    return sorted(found, key=lambda file: file.name)
-
-
-def _walk(
-    folder: Path, prefix: str, seen: set[tuple[int, int]], found: list[File], broken: dict[str, Problem]
-) -> None:
-    try:
-        status = folder.stat()
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError as error:
-        broken[prefix or "."] = Problem(prefix or ".", f"The folder cannot be read: {error.strerror or error}.")
-        return
-    if (status.st_dev, status.st_ino) in seen:
-        return
-    seen.add((status.st_dev, status.st_ino))
-    for entry in entries:
-        if entry.name.startswith(".") or entry.name in _SKIPPED_FOLDERS:
-            continue
-        if entry.is_dir():
-            _walk(folder / entry.name, f"{prefix}{entry.name}/", seen, found, broken)
-        else:
-            found.append(File(_readable(prefix + entry.name), folder / entry.name))
-
-
-def _readable(name: str) -> str:
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def stamp_of(path: Path) -> str:

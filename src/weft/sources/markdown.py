@@ -15,6 +15,7 @@ from weft.sources.front_matter import split_front_matter
 from weft.sources.markdown_links import Reference, first_heading, headings_in, references, tags_in
 from weft.sources.sections import Document, nodes_of, speaks_of_kinds
 from weft.sources.values import Unusable, integer_of, names_of, number_of, text_of, time_of, words_of
+from weft.sources.vault import Vault, in_scenes, vault_of
 
 Value = TypeVar("Value")
 
@@ -33,6 +34,7 @@ class Markdown:
         self.naming = naming
         self._files: dict[str, File] = {}
         self._notes = Notes()
+        self._vault = Vault()
 
     def takes(self, file: File) -> bool:
         """Every file of its suffixes."""
@@ -42,14 +44,19 @@ class Markdown:
         """The (name, stamp) of every note; the stamps change together when notes come or go."""
         self._files = {file.name: file for file in files}
         self._notes = Notes.of(list(self._files))
+        self._vault = vault_of(list(self._files), self.naming.reading)
         for file in files:
-            yield file.name, f"{stamp_of(file.path)}-{self._notes.digest}"
+            yield file.name, self._stamp(file)
+
+    def _stamp(self, file: File) -> str:
+        reading = f"-{self.naming.reading}" if self.naming.reading else ""
+        return f"{stamp_of(file.path)}-{self._notes.digest}{reading}"
 
     def read(self, unit: str) -> Unit:
         """One note with its links."""
         file = self._files[unit]
         content, problem = read_bytes(file, MAX_TEXT * _BYTES_A_CHARACTER)
-        stamp = f"{stamp_of(file.path)}-{self._notes.digest}"
+        stamp = self._stamp(file)
         if problem:
             return Unit(unit, stamp, problems=(problem,))
         text, problems = decode(content, unit)
@@ -64,8 +71,10 @@ class Markdown:
         found = references(body)
         notes = _FrontMatter(file.name, matter, list(problems))
         key = f"{self.naming.source}:{file.name}"
-        node = _node(notes, self.naming, file, _Body(body, line, found))
-        nodes, contained = self._specified(node, file.name)
+        node = _node(notes, self.naming, file, _Body(body, line, found), self._vault)
+        nodes, contained = in_scenes(node)
+        if len(nodes) == 1:
+            nodes, contained = self._specified(node, file.name)
         return nodes, (*self._edges(key, file.name, found), *contained), tuple(notes.problems)
 
     def _specified(self, note: Node, name: str) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
@@ -196,7 +205,7 @@ class _FrontMatter:
         return default
 
 
-def _node(matter: _FrontMatter, naming: Naming, file: File, body: _Body) -> Node:
+def _node(matter: _FrontMatter, naming: Naming, file: File, body: _Body, vault: Vault) -> Node:
     take = matter.take
     title = take(("title",), text_of, "") or first_heading(body.text) or PurePosixPath(file.name).stem
     tags = take(("tags", "tag"), _tags, _NO_WORDS)
@@ -205,7 +214,7 @@ def _node(matter: _FrontMatter, naming: Naming, file: File, body: _Body) -> Node
     modified = take(("modified", "updated"), time_of, None) or _file_time(file, naming)
     node = Node(
         key=f"{naming.source}:{file.name}",
-        kind=take(("kind", "type"), text_of, _PLAIN_KIND).lower(),
+        kind=take(("kind", "type"), text_of, vault.kind(file.name)).lower(),
         tenant=naming.tenant,
         title=title,
         summary=take(("summary", "description"), text_of, ""),
@@ -214,7 +223,7 @@ def _node(matter: _FrontMatter, naming: Naming, file: File, body: _Body) -> Node
         tags=tuple(dict.fromkeys((*tags, *tags_in(body.text)))),
         aliases=tuple(Alias(alias, naming.maker) for alias in aliases if alias != title),
         origin=Origin(naming.source, file.name, body.line, body.last_line),
-        sequence=take(("sequence", "chapter"), integer_of, None),
+        sequence=take(("sequence", "chapter"), integer_of, vault.sequence(file.name)),
         known_from=take(("known_from",), integer_of, None),
         created=created,
         modified=modified,

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -166,7 +166,7 @@ def _read_json(block: _Block, naming: Naming, into: Understood) -> str:
         return _file_stamp(file.path)
     parsed = _parse(content.removeprefix(b"\xef\xbb\xbf"), file.name, into)
     records = _records_of(parsed[0]) if parsed else ()
-    if records is None:
+    if records is None or not (file.explicit or _hold_records(records)):
         if file.explicit:
             reason = 'The file holds no records; a list, or {"nodes": [...], "edges": [...]}, is allowed.'
             into.problems.append(Problem(file.name, reason))
@@ -176,7 +176,12 @@ def _read_json(block: _Block, naming: Naming, into: Understood) -> str:
     return _file_stamp(file.path)
 
 
-def _records_of(value: object) -> Iterable[object] | None:
+def _hold_records(listed: Sequence[object]) -> bool:
+    """Whether any of some values is a record, as it is in a list that was not made for something else."""
+    return not listed or any(isinstance(each, Mapping) and _is_table([*map(str, each)]) for each in listed)
+
+
+def _records_of(value: object) -> Sequence[object] | None:
     if isinstance(value, list):
         return value
     if not isinstance(value, Mapping):

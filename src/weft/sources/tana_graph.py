@@ -11,6 +11,8 @@ from weft.sources.tana_docs import TAG, Doc, Docs
 from weft.sources.tana_names import PlainName, plain_name
 
 _TITLE_LENGTH: Final = 120
+_BEGINNING: Final = 60
+"""How much of a longer name is its title; the whole name is the text, so more would only be read twice."""
 _NESTED_NAMES: Final = 4
 TAG_WEIGHT: Final = 0.3
 """What merely bears the same tag is worth less than what is linked by hand."""
@@ -31,7 +33,7 @@ def titled(name: str) -> tuple[str, str]:
     if len(name) <= _TITLE_LENGTH and "\n" not in name:
         return name, ""
     if len(line) > _TITLE_LENGTH:
-        line = f"{line[:_TITLE_LENGTH].rsplit(' ', 1)[0].rstrip(' ,;:.')}…"
+        line = f"{line[:_BEGINNING].rsplit(' ', 1)[0].rstrip(' ,;:.')}…"
     return line, name
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from filelock import FileLock, Timeout
 
 from weft.errors import StoreBusy, StoreReadOnly
 from weft.model import Filter
@@ -166,6 +165,9 @@ class EmbeddedIndex:
     @contextmanager
     def _writing(self, seconds: float) -> Iterator[None]:
         """Hold the right to write the folder; raises StoreBusy or StoreReadOnly."""
+        # Those who only read start sooner without this library.
+        from filelock import FileLock, Timeout
+
         if not self._writer_lock.acquire(timeout=seconds):
             raise StoreBusy(self._busy(seconds))
         try:

@@ -5,11 +5,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING
 
 from weft.errors import StoreBusy, StoreReadOnly
 from weft.store.connection import read_only_message
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 
 class WriteLock:
@@ -18,7 +20,7 @@ class WriteLock:
     def __init__(self, folder: Path, busy_seconds: float) -> None:
         self._folder, self._busy_seconds = folder, busy_seconds
         self._thread = threading.RLock()
-        self._file = FileLock(folder / "write.lock", thread_local=False, poll_interval=0.01)
+        self._file: BaseFileLock | None = None
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -34,6 +36,11 @@ class WriteLock:
 
     @contextmanager
     def _held_file(self, seconds: float) -> Iterator[None]:
+        # Those who only read, which is most processes, start sooner without this library.
+        from filelock import FileLock, Timeout
+
+        if self._file is None:
+            self._file = FileLock(self._folder / "write.lock", thread_local=False, poll_interval=0.01)
         try:
             self._file.acquire(timeout=max(seconds, 0.0))
         except Timeout as error:

@@ -41,6 +41,10 @@ class SqliteSnapshot:
         return str(row[0]) if row else ""
 
     @cached_property
+    def _embedder(self) -> tuple[str, int] | None:
+        return embedder_of(self.connection)
+
+    @cached_property
     def _kinds(self) -> dict[int, str]:
         return names_by_number(self.connection, "kinds")
 
@@ -52,6 +56,8 @@ class SqliteSnapshot:
 
     def nodes(self, ids: Sequence[int]) -> dict[int, NodeRow]:
         """Nodes by id in the order asked; ids outside the view are absent."""
+        if not ids:
+            return {}
         asked = _json(ids)
         rows = self.connection.execute(
             f"SELECT {NODE_COLUMNS} FROM json_each(?) j CROSS JOIN nodes n ON n.id = j.value"
@@ -71,12 +77,15 @@ class SqliteSnapshot:
     def page_of_names(self, after_id: int, limit: int) -> list[tuple[int, NameRow]]:
         """The next nodes of the view by id, each with what it is called."""
         rows = self.connection.execute(
-            f"SELECT n.id, n.tenant_id, n.key, n.title FROM nodes n WHERE {self.visible.of('n')} AND n.id > ?"
-            " ORDER BY n.id LIMIT ?",
+            f"SELECT n.id, n.tenant_id, n.key, n.title, n.language FROM nodes n WHERE {self.visible.of('n')}"
+            " AND n.id > ? ORDER BY n.id LIMIT ?",
             (after_id, limit),
         ).fetchall()
         aliases, tenants = self._aliases(_json(row[0] for row in rows)), self.visible.tenants
-        return [(row[0], NameRow(tenants[row[1]], row[2], row[3], aliases.get(row[0], ()))) for row in rows]
+        return [
+            (number, NameRow(tenants[tenant], key, title, aliases.get(number, ()), language))
+            for number, tenant, key, title, language in rows
+        ]
 
     def _aliases(self, asked: str) -> dict[int, tuple[Alias, ...]]:
         found: dict[int, tuple[Alias, ...]] = {}
@@ -138,6 +147,8 @@ class SqliteSnapshot:
         return sorted(found, key=lambda row: (place[row.node_id], row.passage.ordinal))
 
     def _passages(self, join: str, ids: Sequence[int]) -> list[PassageRow]:
+        if not ids:
+            return []
         # CROSS JOIN fixes the outer loop, so rows come in the order of the list without being sorted.
         return passage_rows(
             self.connection.execute(
@@ -169,7 +180,7 @@ class SqliteSnapshot:
 
     def embedder(self) -> tuple[str, int] | None:
         """Name and dimensions of the embedder whose vectors are stored."""
-        return embedder_of(self.connection)
+        return self._embedder
 
     # --- links -------------------------------------------------------------------------------------------
 

@@ -1,8 +1,20 @@
 """Text analysis shared by index and query: terms, names, sentences, passages."""
 
 from weft.text.fold import fold, name_words, normalise_name
+from weft.text.naming import named_in, spellings
 from weft.text.passages import split_passages
 from weft.text.sentences import sentences
 from weft.text.terms import analyze
+from weft.text.titles import below_title
 
-__all__ = ["analyze", "fold", "name_words", "normalise_name", "sentences", "split_passages"]
+__all__ = [
+    "analyze",
+    "below_title",
+    "fold",
+    "name_words",
+    "named_in",
+    "normalise_name",
+    "sentences",
+    "spellings",
+    "split_passages",
+]

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from weft.model import Passage
-from weft.text.scripts import UNSPACED
+from weft.text.scripts import UNSPACED, compiled
 from weft.text.sentences import Block, Span, blocks
 
-_WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
+_WORD = rf"[{UNSPACED}]|[^\s{UNSPACED}]+"
 # A text without spaces (base64, minified code) has hardly a word; its characters then give its size.
 _CHARACTERS_A_WORD = 8
 _HEADING_TEXT = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*$")
@@ -110,7 +110,7 @@ def _word_runs(text: str, start: int, end: int, limit: int) -> Iterator[Span]:
     """Runs of words that are each within the limit."""
     most = limit * _CHARACTERS_A_WORD
     low, high, words = start, start, 0
-    for match in _WORD.finditer(text, start, end):
+    for match in compiled(_WORD).finditer(text, start, end):
         if words and (words == limit or match.end() - low > most):
             yield low, high
             low, words = match.start(), 0
@@ -124,7 +124,7 @@ def _word_runs(text: str, start: int, end: int, limit: int) -> Iterator[Span]:
 
 def _size(text: str) -> int:
     """The words of a text; a character counts as one where words are written without spaces."""
-    return max(len(_WORD.findall(text)), -(-len(text) // _CHARACTERS_A_WORD))
+    return max(len(compiled(_WORD).findall(text)), -(-len(text) // _CHARACTERS_A_WORD))
 
 
 def _packed(chunks: list[_Chunk], target: int, limit: int) -> Iterator[list[_Chunk]]:

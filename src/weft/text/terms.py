@@ -7,14 +7,14 @@ from functools import cache
 from itertools import chain, pairwise
 
 from weft.text.fold import fold
-from weft.text.scripts import CJK, HAN, INDIC, KANA, UNSPACED
+from weft.text.scripts import CJK, HAN, INDIC, KANA, UNSPACED, compiled
 
 MAX_TERM = 64
 _CACHED_WORDS = 200_000
 _LONGEST_SPLIT = 128
 
 _LETTER = rf"[^\W_{UNSPACED}{INDIC}]"
-_WORD = re.compile(
+_WORD = (
     rf"[A-Za-z](?:\+\+|#(?!\w))(?![+#])"
     rf"|[$€£¥]?\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?(?![\w,])"
     rf"|(?:[$€£¥](?=\d))?{_LETTER}+(?:(?:\.?_+|[.\-'’]|::){_LETTER}+)*"
@@ -32,9 +32,9 @@ _JOINTS = re.compile(r"[_.\-]+|::")
 _INITIALS = re.compile(r"\w(?:\.\w)+")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]{2}|[^\W\d_]\d|\d[^\W\d_]")
-_UNSPACED_START = re.compile(f"[{UNSPACED}]")
-_LONE_HAN = re.compile(f"(?<![{HAN}])[{HAN}](?![{HAN}])")
-_HAS_KANA = re.compile(f"[{KANA}]")
+_UNSPACED = f"[{UNSPACED}]"
+_LONE_HAN = f"(?<![{HAN}])[{HAN}](?![{HAN}])"
+_KANA = f"[{KANA}]"
 _SUFFIX = re.compile(r"'(?:s|re|ve|ll|d|m)?$")
 
 _ENGLISH_FILLERS = """
@@ -57,7 +57,7 @@ def analyze(text: str) -> list[str]:
     """
     words = _ASCII_WORD.findall
     if not text.isascii():
-        text, words = _LOOSE_ACCENTS.sub("", unicodedata.normalize("NFKC", text)), _WORD.findall
+        text, words = _LOOSE_ACCENTS.sub("", unicodedata.normalize("NFKC", text)), compiled(_WORD).findall
     return list(chain.from_iterable(_line_terms(words(line)) for line in text.splitlines()))
 
 
@@ -72,7 +72,7 @@ class _WordTerms(dict[str, tuple[str, ...]]):
 
     def __missing__(self, word: str) -> tuple[str, ...]:
         terms = tuple(dict.fromkeys(_limited(term) for term in _word_terms(word) if term))
-        if len(word) <= MAX_TERM and not _UNSPACED_START.match(word):
+        if len(word) <= MAX_TERM and not _is_unspaced(word):
             if len(self) >= _CACHED_WORDS:
                 self.clear()
             self[word] = terms
@@ -84,7 +84,7 @@ _TERMS = _WordTerms()
 
 def _word_terms(word: str) -> Iterable[str]:
     """The terms of one word, the whole first; none for a stop word."""
-    if _UNSPACED_START.match(word):
+    if _is_unspaced(word):
         return _unspaced_terms(word)
     if word[-1] in "+#":
         return [fold(word)]
@@ -96,6 +96,10 @@ def _word_terms(word: str) -> Iterable[str]:
     if plain in STOP_WORDS:
         return []
     return _identifier_terms(word.strip("_"), plain)
+
+
+def _is_unspaced(word: str) -> bool:
+    return not word.isascii() and compiled(_UNSPACED).match(word) is not None
 
 
 def _plain(word: str) -> str:
@@ -114,8 +118,8 @@ def _unspaced_terms(run: str) -> list[str]:
     if len(folded) < 2:
         return [folded]
     terms = [first + second for first, second in pairwise(folded)]
-    if _HAS_KANA.search(folded):
-        terms += _LONE_HAN.findall(folded)
+    if compiled(_KANA).search(folded):
+        terms += compiled(_LONE_HAN).findall(folded)
     return terms
 
 

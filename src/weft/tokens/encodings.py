@@ -42,6 +42,12 @@ WORD_PATTERNS = {
     ),
 }
 
+# First match wins; a model may be written with its provider in front ("openai/gpt-4o", "ft:gpt-4o:…").
+_ENCODING_OF_MODEL = (
+    (re.compile(r"(?:^|[/:.])(?:chat)?gpt-(?:4o|4\.[15]|5|oss)|(?:^|[/:.])o[134](?:-|$)"), "o200k_base"),
+    (re.compile(r"(?:^|[/:.])(?:gpt-4|gpt-3\.?5|text-embedding-(?:3|ada))"), "cl100k_base"),
+)
+
 # The regex engine behind tiktoken keeps one state a character and overflows on runs near a million.
 _WHOLE_LIMIT = 100_000
 # No word of either encoding holds a letter or digit followed by one of these, so a cut there is exact.
@@ -62,6 +68,11 @@ _BLANKS = re.compile(f"(?<![ {_BLANK}])[ {_BLANK}]++(?<=[ {_BLANK}]{{2}})(?=[^ {
 _FEW = 16
 # Characters in the longest token of either encoding (a run of spaces): more text than this cannot fit.
 _LONGEST_TOKEN = 128
+
+
+def encoding_of(model: str) -> str | None:
+    """The encoding that a model of that name uses, where it is one of these."""
+    return next((name for pattern, name in _ENCODING_OF_MODEL if pattern.search(model.lower())), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,11 @@ _COST_OF_DIGIT = 0.6
 _COST_OF_RUN_SIGN = 0.5
 
 
+def margin_of(model: str) -> Margin | None:
+    """How far the tokenizer of a model of that name may exceed o200k_base, where something is known of it."""
+    return next((margin for pattern, margin in MARGIN_OF_MODEL if pattern.search(model.lower())), None)
+
+
 @dataclass(frozen=True, slots=True)
 class EstimateCounter:
     """Counts on the safe side for a model whose tokenizer is not bundled."""

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from weft import Context, Weft
 from weft.errors import InvalidInput
-from weft.history import Record, compare, record_of, request_of
+from weft.history import Record, compare, keeping, record_of, request_of
 from weft.history.compare import _rising
-from weft.history.keeping import FILE_NAME, KEPT_CONTEXTS
+from weft.history.keeping import FILE_NAME, KEPT_CONTEXTS, History
 from weft.history.record import from_bytes, to_bytes
 from weft.model import UNSET, Candidate, Detail, Filter, LedgerEntry, Node, Received, Request, Shown, Topic, View
 
@@ -330,3 +330,34 @@ def test_parts_of_subjects_are_not_shown_again_either(weft: Weft) -> None:
     context = weft.assemble(replace(request, received=known), NOW)
     assert node.key not in printed(context)
     assert record_of(context, request, NOW).id == context.id
+
+
+# --- claims ---
+
+
+def test_a_claim_is_new_to_each_session_once(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    assert history.claimants("a") == ()
+    assert [history.claim(session, "a") for session in ("s", "s", "t")] == [True, False, True]
+    assert history.claim("s", "b")
+    assert (history.claimants("a"), history.claimants("b")) == (("s", "t"), ("s",))
+
+
+def test_of_many_who_claim_at_once_one_gets_it(tmp_path: Path) -> None:
+    given: list[bool] = []
+    threads = [
+        threading.Thread(target=lambda: given.append(History(tmp_path).claim("s", "premortem"))) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(given) == [False] * 7 + [True]
+
+
+def test_the_claims_of_forgotten_sessions_go_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "KEPT_SESSIONS", 2)
+    history = History(tmp_path)
+    for session in ("one", "two", "three"):
+        history.claim(session, "a")
+    assert history.claimants("a") == ("three", "two")

@@ -296,3 +296,15 @@ def test_progress_counts_every_text(store: SqliteStore) -> None:
     told: list[int] = []
     link(store, "mara", "cactus", progress=told.append)
     assert sum(told) == 2
+
+
+def test_prose_names_code_only_by_words_that_cannot_be_prose(store: SqliteStore) -> None:
+    symbols = [("fit", "fit"), ("Context", "Context"), ("all", "fit_all"), ("row", "NameRow"), ("m", "Budget.fit")]
+    put(store, *(replace(node(f"code:{key}", title), language="python") for key, title in symbols))
+    put(store, node("doc", "Doc", "Context must fit: fit_all and Budget.fit ask a NameRow."))
+    assert {edge.target for edge in link(store, "doc")} == {"code:all", "code:row", "code:m"}
+
+
+def test_code_is_not_searched_for_names(store: SqliteStore) -> None:
+    put(store, node("mara", "Mara Venn"), replace(node("code:a", "a", "# by Mara Venn"), language="python"))
+    assert link(store, "mara", "code:a") == []

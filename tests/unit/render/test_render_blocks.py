@@ -11,6 +11,7 @@ from weft.render import FORMATS, ItemStyle, open_format
 NED = Node(
     "vault:ned",
     "character",
+    id=7,
     title="Ned Stark",
     summary="Lord of Winterfell.",
     text="Eddard Stark is the Lord of Winterfell.\nHe rules the North.",

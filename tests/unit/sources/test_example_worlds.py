@@ -51,6 +51,10 @@ def test_the_repository_has_what_its_people_remember() -> None:
         "memory": 9,
         "value": 5,
         "note": 4,
+        "file": 3,
+        "class": 2,
+        "function": 2,
+        "method": 7,
     }
     axes = {node.fields["axis"] for node in nodes if node.kind == "experience"}
     assert axes == {"full", "surprise", "root_cause", "strategy"}

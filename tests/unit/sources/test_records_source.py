@@ -275,6 +275,7 @@ def test_json_holds_a_list_or_nodes_and_edges(tmp_path: Path) -> None:
 
 def test_other_json_and_csv_in_a_folder_is_passed_over_but_reported_when_named(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text('{"name": "x"}')
+    (tmp_path / "fixture.json").write_text('[{"model": "app.thing", "pk": 1}]')
     (tmp_path / "table.csv").write_text("colour,size\nred,3\n")
     assert read_all(tmp_path) == Unit("all", "")
     assert "holds no records" in read_all(tmp_path / "package.json").problems[0].reason

@@ -24,9 +24,11 @@ COMMANDS: Final = {
     "memories": "memories",
     "forget": "memories",
     "experience": "experiences",
+    "values": "values",
     "premortem": "premortems",
     "serve": "service",
     "keys": "keys",
+    "entities": "entities",
     "share": "service",
     "link": "service",
     "mcp": "serving",
@@ -38,7 +40,7 @@ COMMANDS: Final = {
     "version": "version",
 }
 """The module of each command; those that hold a group of commands have `make_app` instead of a function."""
-_GROUPS: Final = ("jobs", "profile", "lens", "keys", "experience")
+_GROUPS: Final = ("jobs", "profile", "lens", "keys", "experience", "entities")
 _NAMED: Final = {"eval": "evaluate"}
 """Functions that cannot be called like their command."""
 
@@ -73,7 +75,8 @@ def _weft(
         typer.Option(
             "--index",
             metavar="HOW",
-            help="How a store on a server is searched: server, files, milvus://…; may stand anywhere.",
+            help="How a store on a server is searched: server, files or milvus://... May stand anywhere. "
+            "Default: $WEFT_INDEX.",
         ),
     ] = "",
 ) -> None:

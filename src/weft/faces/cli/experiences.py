@@ -116,7 +116,7 @@ def resolve(
     name: ExperienceId,
     *,
     outcome: Annotated[str, typer.Option("--outcome", metavar="WORD", help=f"One of: {', '.join(OUTCOMES)}.")],
-    result: Annotated[str, _words("--result", "What was seen. May be left out of an abandoned one.")] = "",
+    result: Annotated[str, _words("--result", "What was seen.")] = "",
     surprise: Annotated[str, _words("--surprise", "What was not expected.")] = "",
     root_cause: Annotated[
         str | None, typer.Option("--root-cause", metavar="WORD", help=f"One of: {', '.join(ROOT_CAUSES)}.")
@@ -134,6 +134,7 @@ def resolve(
 ) -> None:
     """Write down what came of it; from then on it is found on every axis that has something to tell."""
     from weft.experiencing import resolve_experience
+    from weft.faces.background import renew_values
 
     told = Outcome(
         status=outcome,
@@ -144,9 +145,9 @@ def resolve(
         automatic=automatic,
     )
     with wiring.open_weft(store, embedder=embedder) as weft:
-        experience = resolve_experience(
-            weft.workshop(), clean(name), told, now=datetime.now(UTC), tenant=clean(tenant)
-        )
+        shop = weft.workshop()
+        experience = resolve_experience(shop, clean(name), told, now=datetime.now(UTC), tenant=clean(tenant))
+        renew_values(shop, store, clean(tenant))
     _tell(experience, f"Resolved as {experience.status} ({experience.tier}):", as_json)
 
 

@@ -1,5 +1,7 @@
 """`weft index` and `weft remove`: what goes into the store, and out of it."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -12,6 +14,7 @@ from weft.faces.values import clean
 from weft.model import DEFAULT_TENANT
 
 if TYPE_CHECKING:
+    from weft.faces.library import Weft
     from weft.ingest import Report
 
 _SHOWN_PROBLEMS: Final = 20
@@ -19,34 +22,65 @@ _SHOWN_PROBLEMS: Final = 20
 
 def index(
     paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Folders and files to read, or tana://.")],
+    *,
     source: Annotated[
         str | None,
         typer.Option("--source", metavar="NAME", help="Name of the source. Default: the folder's or file's name."),
     ] = None,
+    reading: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            metavar="KIND",
+            help="Read the files as a story or as notes; auto: as they look. It is remembered.",
+        ),
+    ] = "",
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on and follow changes until stopped.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Read folders and files into the store; only what changed since last time is touched."""
     token = wiring.surroundings().tana_token
-    _check(paths, source, clean(tenant), token)
-    with wiring.open_weft(store, embedder=embedder, create=True) as weft, watched("looking") as progress:
-        report = weft.index(*paths, source=source, tenant=clean(tenant), tana_token=token, progress=progress)
-        location = weft.location
-    if as_json:
-        output.write_json({"store": str(location), **output.shape(report)})
-    else:
-        _tell(report, location)
+    _check(paths, source, clean(tenant), token, reading)
+
+    def run(weft: "Weft") -> "Report":
+        with watched("looking") as progress:
+            report = weft.index(
+                *paths, source=source, tenant=clean(tenant), reading=reading, tana_token=token, progress=progress
+            )
+        if as_json:
+            output.write_json({"store": weft.location, **output.shape(report)}, indented=not watch)
+        else:
+            _tell(report, weft.location)
+        return report
+
+    with wiring.open_weft(store, embedder=embedder, create=True) as weft:
+        report = _follow(weft, paths, run) if watch else run(weft)
     if report.problems:
         raise typer.Exit(PARTLY_DONE)
 
 
-def _check(paths: list[str], source: str | None, tenant: str, tana_token: str) -> None:
+def _follow(weft: "Weft", paths: list[str], run: "Callable[[Weft], Report]") -> "Report":
+    """Index now and after every change until somebody stops it."""
+    from weft.faces.watching import changes
+
+    told = changes([Path(each) for each in paths if each != "tana://"], weft.folder)
+    # The first turn only begins to watch, so that nothing that changes while indexing is missed.
+    next(told, None)
+    report = run(weft)
+    output.note("Watching for changes; stop with Ctrl-C.")
+    for _ in told:
+        report = run(weft)
+    return report
+
+
+def _check(paths: list[str], source: str | None, tenant: str, tana_token: str, reading: str) -> None:
     """Refuse paths that cannot be read before a store is made for them."""
     from weft.faces.library import sources_at
 
-    sources_at(paths, source, tenant, tana_token)
+    sources_at(paths, source, tenant, tana_token, reading=reading)
 
 
 def _tell(report: "Report", location: str) -> None:
@@ -59,8 +93,20 @@ def _tell(report: "Report", location: str) -> None:
         f"{output.counted(report.written, 'node')} written, {report.unchanged:,} unchanged, "
         f"{report.removed:,} removed, {output.counted(report.links, 'mention')} linked."
     )
+    if report.kinds:
+        found = sorted(report.kinds.items(), key=lambda each: (-each[1], each[0]))
+        output.write(f"Read: {', '.join(output.counted(count, kind, _plural(kind)) for kind, count in found)}.")
+    if report.passed_over:
+        listed = ", ".join(f"{count:,} {reason}" for reason, count in report.passed_over.items())
+        output.write(f"Passed over or read in part: {listed}.")
+    if report.entities:
+        output.write(f"{output.counted(report.entities, 'entity', 'entities')} found in the story.")
     if report.problems:
         _tell_problems(report)
+
+
+def _plural(kind: str) -> str:
+    return f"{kind}es" if kind.endswith(("s", "x")) else f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
 
 
 def _tell_problems(report: "Report") -> None:

@@ -1,16 +1,17 @@
-"""`weft install`: put the MCP server into a client's configuration."""
+"""`weft install`: put the MCP server or the hooks into a client's configuration, or take them out."""
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from weft.errors import InvalidInput, StoreError
-from weft.faces import clients, wiring
+from weft.faces import client_hooks, clients, wiring
 from weft.faces.cli import output
 from weft.faces.cli.options import AsJson, StoreFolder, Tenants
 from weft.faces.values import clean
@@ -28,6 +29,10 @@ def install(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would change, and change nothing.")
     ] = False,
+    hooks: Annotated[
+        bool, typer.Option("--hooks", help="The hooks of claude-code instead of the server.")
+    ] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Take out what was put in.")] = False,
     name: Annotated[str, typer.Option(metavar="NAME", help="What the client calls the server.")] = "weft",
     command: Annotated[
         str | None, typer.Option(metavar="WORDS", help="How to start Weft, such as 'uvx weft'.")
@@ -43,23 +48,63 @@ def install(
     """Put the MCP server into a client's configuration; for an unknown client, print what to put there."""
     home = wiring.client_home()
     known = clients.CLIENTS.get(client or "")
-    options = _options(profile, write, tenants)
-    entry = _entry(_name(name), command, [*_store(known, store, home, everywhere), *options])
+    # Hooks are told the folder of each session, so for all folders each finds its own store.
+    found = () if hooks and everywhere and store is None else _store(known, store, home, everywhere)
+    if hooks:
+        words = _words(command, client_hooks.hook_words, [*found, *_options(profile, False, tenants)])
+        _carry_out(_hooks(client, home, everywhere, words, remove), dry_run, as_json)
+        return
+    words = _words(command, clients.command_of, ["mcp", *found, *_options(profile, write, tenants)])
+    entry = clients.Entry(_name(name), words[0], words[1:])
     if known is None:
         _print_other(client, entry, as_json)
-        return
-    file = known.file(home, everywhere)
-    before, after = clients.changed(known, file, entry)
-    backup = None if dry_run or before == after else clients.replace_file(file, after)
-    if as_json:
-        _write_json(known.name, file, entry, backup, before != after and not dry_run)
-    elif before == after:
-        output.note(f"{file} has it already.")
-    elif dry_run:
-        output.write("\n".join(_difference(file, before or "", after)))
     else:
-        output.write(f"Wrote {file}" + (f"; what it was is in {backup.name}." if backup else "."))
-        output.note(f"Restart {known.name} to use it. `weft install {known.name} --dry-run` shows its entry.")
+        _carry_out(_server(known, known.file(home, everywhere), entry, remove), dry_run, as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A client's file as it is and as it is to be, and what is put in or taken out."""
+
+    client: str
+    file: Path
+    before: str | None
+    after: str
+    told: dict[str, Any]
+    removes: bool
+
+    @property
+    def needed(self) -> bool:
+        return (self.before or "") != self.after
+
+
+def _server(known: clients.Client, file: Path, entry: clients.Entry, remove: bool) -> _Change:
+    before, after = clients.without(known, file, entry.name) if remove else clients.changed(known, file, entry)
+    return _Change(known.name, file, before, after, {"name": entry.name, "server": entry.plain(False)}, remove)
+
+
+def _hooks(
+    client: str | None, home: clients.Home, everywhere: bool, words: Sequence[str], remove: bool
+) -> _Change:
+    if client != client_hooks.CLIENT:
+        raise InvalidInput(f"{client!r} has no hooks that Weft knows. Use `weft install claude-code --hooks`.")
+    file = client_hooks.settings_file(home, everywhere)
+    before, after = client_hooks.without_hooks(file) if remove else client_hooks.with_hooks(file, words)
+    return _Change(client_hooks.CLIENT, file, before, after, {"hooks": client_hooks.hook_entries(words)}, remove)
+
+
+def _carry_out(change: _Change, dry_run: bool, as_json: bool) -> None:
+    """Write the file unless it is only to be shown, and tell what was done."""
+    backup = clients.replace_file(change.file, change.after) if change.needed and not dry_run else None
+    if as_json:
+        _write_json(change.client, change.file, change.told, backup, change.needed and not dry_run)
+    elif not change.needed:
+        output.note(f"{change.file} {'does not have it' if change.removes else 'has it already'}.")
+    elif dry_run:
+        output.write("\n".join(_difference(change.file, change.before or "", change.after)))
+    else:
+        output.write(f"Wrote {change.file}" + (f"; what it was is in {backup.name}." if backup else "."))
+        output.note(f"Restart {change.client} to {'be without' if change.removes else 'use'} it.")
 
 
 def _name(given: str) -> str:
@@ -93,19 +138,21 @@ def _store(
     return () if word is None else ("--store", word)
 
 
-def _entry(name: str, command: str | None, options: Sequence[str]) -> clients.Entry:
+def _words(
+    command: str | None, by_default: Callable[[Sequence[str], Path], tuple[str, ...]], rest: Sequence[str]
+) -> tuple[str, ...]:
+    """The command that the client runs: as given or by default, and its options."""
     try:
-        words = clients.command_of(shlex.split(command or ""), Path(sys.executable))
+        return (*by_default(shlex.split(command or ""), Path(sys.executable)), *rest)
     except ValueError as error:
         raise InvalidInput(
             f"{command!r} is no command ({error}). Write it as in a shell, such as 'uvx weft'."
         ) from error
-    return clients.Entry(name, words[0], (*words[1:], "mcp", *options))
 
 
 def _print_other(client: str | None, entry: clients.Entry, as_json: bool) -> None:
     if as_json:
-        _write_json(client, None, entry, None, False)
+        _write_json(client, None, {"name": entry.name, "server": entry.plain(False)}, None, False)
         return
     output.write(clients.snippet(entry))
     known = ", ".join(clients.CLIENTS)
@@ -114,18 +161,9 @@ def _print_other(client: str | None, entry: clients.Entry, as_json: bool) -> Non
 
 
 def _write_json(
-    client: str | None, file: Path | None, entry: clients.Entry, backup: Path | None, written: bool
+    client: str | None, file: Path | None, told: dict[str, Any], backup: Path | None, written: bool
 ) -> None:
-    output.write_json(
-        {
-            "client": client,
-            "file": file,
-            "backup": backup,
-            "written": written,
-            "name": entry.name,
-            "server": entry.plain(False),
-        }
-    )
+    output.write_json({"client": client, "file": file, "backup": backup, "written": written, **told})
 
 
 def _difference(file: Path, before: str, after: str) -> list[str]:

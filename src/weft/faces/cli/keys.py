@@ -7,6 +7,7 @@ import typer
 
 from weft.faces import wiring
 from weft.faces.cli import output
+from weft.faces.cli.groups import group
 from weft.faces.cli.options import AsJson, StoreFolder
 from weft.faces.keys import KeyRing
 from weft.faces.values import clean
@@ -14,15 +15,8 @@ from weft.faces.values import clean
 
 def make_app(decorated: bool) -> typer.Typer:
     """The commands about API keys."""
-    app = typer.Typer(
-        help="Make, list and revoke API keys.",
-        no_args_is_help=True,
-        rich_markup_mode="rich" if decorated else None,
-    )
-    app.command("create")(create_key)
-    app.command("list")(list_keys)
-    app.command("revoke")(revoke_key)
-    return app
+    told = "Make, list and revoke API keys."
+    return group(told, decorated, create=create_key, list=list_keys, revoke=revoke_key)
 
 
 def create_key(

@@ -7,7 +7,8 @@ import typer
 
 from weft.errors import InvalidInput, ProfileError
 from weft.faces import wiring
-from weft.faces.cli import BAD_INPUT, output
+from weft.faces.cli import output
+from weft.faces.cli.groups import group, write_differences, write_problems
 from weft.faces.cli.options import AsJson, StoreFolder
 from weft.faces.cli.profiles import profile_folders
 from weft.loading import (
@@ -29,22 +30,8 @@ _PROFILE = "notes"
 
 def make_app(decorated: bool) -> typer.Typer:
     """The commands under `weft lens`."""
-    app = typer.Typer(
-        help="List, show, check, make and compare lenses.",
-        rich_markup_mode="rich" if decorated else None,
-    )
-    app.callback(invoke_without_command=True)(_help)
-    app.command("list")(list_lenses)
-    app.command("show")(show)
-    app.command("check")(check)
-    app.command("new")(new)
-    app.command("diff")(diff)
-    return app
-
-
-def _help(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        output.write(context.get_help())
+    told = "List, show, check, make and compare lenses."
+    return group(told, decorated, list=list_lenses, show=show, check=check, new=new, diff=diff)
 
 
 def list_lenses(profile: ProfileName = _PROFILE, store: StoreFolder = None, as_json: AsJson = False) -> None:
@@ -79,14 +66,7 @@ def check(
 ) -> None:
     """Name every problem of one or more lenses; the exit code is 2 when there are any."""
     folders = profile_folders(store)
-    problems = {name: _problem(name, profile, folders) for name in names}
-    if as_json:
-        output.write_json(problems)
-    else:
-        for name, problem in problems.items():
-            output.write(problem or f"{name}: can be used")
-    if any(problems.values()):
-        raise typer.Exit(BAD_INPUT)
+    write_problems({name: _problems(name, profile, folders) for name in names}, as_json)
 
 
 def new(
@@ -126,12 +106,7 @@ def diff(
     """Print what differs between two lenses, value by value."""
     folders = profile_folders(store)
     differences = diff_lenses(_lens(first, profile, folders), _lens(second, profile, folders))
-    if as_json:
-        output.write_json(list(differences))
-    elif differences:
-        output.write("\n".join(differences))
-    else:
-        output.note(f"{first} and {second} say the same.")
+    write_differences(first, second, differences, as_json)
 
 
 def _users(folders: tuple[Path, ...]) -> tuple[Lens, ...]:
@@ -151,15 +126,15 @@ def _lens(name: str, profile: str, folders: tuple[Path, ...]) -> Lens:
     return lenses[0]
 
 
-def _problem(name: str, profile: str, folders: tuple[Path, ...]) -> str:
+def _problems(name: str, profile: str, folders: tuple[Path, ...]) -> tuple[str, ...]:
     try:
         if name.endswith(".toml"):
             lenses_in(Path(name))
         else:
             _lens(name, profile, folders)
     except ProfileError as error:
-        return str(error)
-    return ""
+        return (str(error),)
+    return ()
 
 
 def _check_name(name: str) -> None:

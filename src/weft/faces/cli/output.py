@@ -42,9 +42,10 @@ def note(text: str) -> None:
     sys.stderr.flush()
 
 
-def write_json(value: object) -> None:
-    """Print a value as indented JSON."""
-    write(orjson.dumps(value, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode())
+def write_json(value: object, *, indented: bool = True) -> None:
+    """Print a value as JSON, indented or on one line."""
+    option = orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indented else 0)
+    write(orjson.dumps(value, default=_plain, option=option).decode())
 
 
 def shape(value: Any, *without: str) -> dict[str, Any]:

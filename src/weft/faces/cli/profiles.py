@@ -7,7 +7,8 @@ import typer
 
 from weft.errors import InvalidInput, ProfileError, StoreError
 from weft.faces import wiring
-from weft.faces.cli import BAD_INPUT, output
+from weft.faces.cli import output
+from weft.faces.cli.groups import group, write_differences, write_problems
 from weft.faces.cli.options import AsJson, StoreFolder
 from weft.loading import (
     apply_preset,
@@ -25,21 +26,8 @@ Preset = Annotated[str | None, typer.Option("--preset", metavar="NAME", help="Wi
 
 def make_app(decorated: bool) -> typer.Typer:
     """The commands under `weft profile`."""
-    app = typer.Typer(
-        help="List, show, check and compare profiles.",
-        rich_markup_mode="rich" if decorated else None,
-    )
-    app.callback(invoke_without_command=True)(_help)
-    app.command("list")(list_profiles)
-    app.command("show")(show)
-    app.command("check")(check)
-    app.command("diff")(diff)
-    return app
-
-
-def _help(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        output.write(context.get_help())
+    told = "List, show, check and compare profiles."
+    return group(told, decorated, list=list_profiles, show=show, check=check, diff=diff)
 
 
 def profile_folders(store: str | Path | None) -> tuple[Path, ...]:
@@ -106,14 +94,7 @@ def check(
 ) -> None:
     """Name every problem of one or more profiles; the exit code is 2 when there are any."""
     folders = profile_folders(store)
-    problems = {name: _problems(name, folders) for name in names}
-    if as_json:
-        output.write_json(problems)
-    else:
-        for name, found in problems.items():
-            output.write("\n".join(found) if found else f"{name}: can be used")
-    if any(problems.values()):
-        raise typer.Exit(BAD_INPUT)
+    write_problems({name: _problems(name, folders) for name in names}, as_json)
 
 
 def _problems(name: str, folders: tuple[Path, ...]) -> tuple[str, ...]:
@@ -134,9 +115,4 @@ def diff(first: ProfileName, second: ProfileName, store: StoreFolder = None, as_
     """Print what differs between two profiles, value by value."""
     folders = profile_folders(store)
     differences = diff_profiles(load_profile(first, folders), load_profile(second, folders))
-    if as_json:
-        output.write_json(list(differences))
-    elif differences:
-        output.write("\n".join(differences))
-    else:
-        output.note(f"{first} and {second} say the same.")
+    write_differences(first, second, differences, as_json)

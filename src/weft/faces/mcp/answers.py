@@ -114,7 +114,7 @@ def search(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     )
     rows = search_rows(found.candidates)
     lines = table(SEARCH_COLUMNS, rows) if rows else ["Nothing matches."]
-    text = _cut("\n".join(lines), shelf.settings.room)
+    text = cut("\n".join(lines), shelf.settings.room)
     return Answer((text,), {"results": len(rows), "notes": [*notes, *found.notes]})
 
 
@@ -175,7 +175,8 @@ def _beginning(text: str, room: int) -> str:
     return shown[: shown.rindex("\n") + 1]
 
 
-def _cut(text: str, room: int) -> str:
+def cut(text: str, room: int) -> str:
+    """The beginning of a text that has room, and how much is missing."""
     shown = _beginning(text, room)
     if len(shown) == len(text):
         return text
@@ -203,7 +204,7 @@ def explain(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     lines = [f"Context {name}: {len(ledger)} candidates.", *ledger_lines(entries[:limit])]
     if len(entries) > limit:
         lines.append(f"[… {len(entries) - limit} more: raise limit, or name one with key]")
-    return Answer((_cut("\n".join(lines), shelf.settings.room),), facts)
+    return Answer((cut("\n".join(lines), shelf.settings.room),), facts)
 
 
 def _entries(ledger: tuple[LedgerEntry, ...], names: tuple[str, ...]) -> list[LedgerEntry]:
@@ -232,7 +233,7 @@ def lenses(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
         if wanted in (None, profile.name):
             lines.append(f"profile {profile.name}: {one_line(profile.description)}")
             lines += [f"  lens {lens.name}: {one_line(lens.description)}" for lens in profile.lenses]
-    return Answer((_cut("\n".join(lines), shelf.settings.room),), {"profiles": len(profiles)})
+    return Answer((cut("\n".join(lines), shelf.settings.room),), {"profiles": len(profiles)})
 
 
 def index(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
@@ -246,4 +247,4 @@ def index(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     report = shelf.weft().index(*paths, source=given.get("source"), tenant=tenants[0])
     problems = [f"{one_line(each.where)}: {one_line(each.reason)}" for each in report.problems]
     text = f"{report.written} nodes written, {report.removed} removed, {report.unchanged} unchanged."
-    return Answer((_cut("\n".join([text, *problems]), shelf.settings.room),), {"problems": len(problems)})
+    return Answer((cut("\n".join([text, *problems]), shelf.settings.room),), {"problems": len(problems)})

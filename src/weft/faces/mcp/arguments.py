@@ -1,7 +1,7 @@
 """Tool arguments as models really write them: the usual aliases, numbers in quotes, lists or single values."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -10,7 +10,7 @@ import orjson
 from weft.errors import InvalidInput, UnknownName
 from weft.faces.values import clean
 
-Kind = Literal["text", "texts", "words", "number", "flag", "budget", "mapping"]
+Kind = Literal["text", "texts", "words", "number", "fraction", "flag", "budget", "mapping"]
 """`words` is a list whose parts may hold commas; `texts` is one that may also be written with commas."""
 
 
@@ -32,6 +32,7 @@ _SCHEMAS: Final[Mapping[Kind, dict[str, Any]]] = {
     "texts": {"type": "array", "items": {"type": "string"}},
     "words": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
     "number": {"type": "integer"},
+    "fraction": {"type": "number", "minimum": 0, "maximum": 1},
     "flag": {"type": "boolean"},
     "budget": {"type": "integer", "minimum": 1},
     "mapping": {"type": "object"},
@@ -77,17 +78,9 @@ def _plain(name: str) -> str:
 
 
 def _read(parameter: Parameter, value: Any) -> Any:
-    if parameter.kind == "number":
-        return _number(parameter, value)
-    if parameter.kind == "budget":
-        return None if isinstance(value, str) and value.strip().lower() == "none" else _number(parameter, value)
-    if parameter.kind == "flag":
-        return _flag(parameter, value)
-    if parameter.kind == "mapping":
-        return _mapping(parameter, value)
-    if parameter.kind in ("texts", "words"):
-        return _texts(parameter, value)
-    return _choice(parameter, _text(parameter, value))
+    if parameter.kind == "budget" and isinstance(value, str) and value.strip().lower() == "none":
+        return None
+    return _READERS[parameter.kind](parameter, value)
 
 
 def _number(parameter: Parameter, value: Any) -> int:
@@ -100,6 +93,15 @@ def _number(parameter: Parameter, value: Any) -> int:
     if (low is not None and number < low) or (high is not None and number > high):
         raise _refusal(parameter, value, f"a whole number {_range(low, high)}")
     return int(number)
+
+
+def _fraction(parameter: Parameter, value: Any) -> float:
+    number = value
+    if isinstance(value, str) and re.fullmatch(r"\s*[0-9]*\.?[0-9]+\s*", value):
+        number = float(value)
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1:
+        raise _refusal(parameter, value, "a number from 0 to 1")
+    return float(number)
 
 
 def _range(low: int | None, high: int | None) -> str:
@@ -159,3 +161,19 @@ def _refusal(parameter: Parameter, value: Any, wanted: str) -> InvalidInput:
     given = str(value)
     shown = given if len(given) <= 80 else f"{given[:80]}…"
     return InvalidInput(f"{parameter.name!r} takes {wanted}, not {shown!r}. Leave it out for the default.")
+
+
+def _chosen(parameter: Parameter, value: Any) -> str:
+    return _choice(parameter, _text(parameter, value))
+
+
+_READERS: Final[Mapping[Kind, Callable[[Parameter, Any], Any]]] = {
+    "text": _chosen,
+    "texts": _texts,
+    "words": _texts,
+    "number": _number,
+    "fraction": _fraction,
+    "flag": _flag,
+    "budget": _number,
+    "mapping": _mapping,
+}

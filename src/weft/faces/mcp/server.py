@@ -18,7 +18,7 @@ from weft.faces.mcp.settings import INSTRUCTIONS, Settings
 from weft.faces.mcp.shelf import Shelf
 
 if TYPE_CHECKING:
-    from weft.faces.mcp.tools import ToolCard
+    from weft.faces.mcp.card import ToolCard
 
 Found = TypeVar("Found")
 
@@ -64,8 +64,8 @@ def _tool(card: "ToolCard") -> types.Tool:
         annotations=types.ToolAnnotations(
             title=card.title,
             read_only_hint=not card.writes,
-            destructive_hint=card.writes,
-            idempotent_hint=True,
+            destructive_hint=card.removes,
+            idempotent_hint=card.repeatable,
             open_world_hint=False,
         ),
     )

@@ -28,19 +28,20 @@ class Shelf:
 
         return tenants_of(self.settings.tenants)
 
-    def weft(self) -> "Weft":
-        """The open store."""
+    def weft(self, *, create: bool = False) -> "Weft":
+        """The open store; one that is to be written to is made where there is none."""
         from weft.faces import wiring
 
         with self._guard:
             around = wiring.surroundings()
-            folder = wiring.find_store(self.settings.store, around)
+            find = wiring.place_store if create else wiring.find_store
+            folder = find(self.settings.store, around)
             stamp = _stamp(folder, wiring.profile_folders(folder, around))
             if self._weft is None or stamp != self._stamp:
                 # Calls that still use the one opened before finish with it; it closes when they let go of it.
                 given = wiring.server_of(self.settings.store, around) or folder
-                self._weft = wiring.open_weft(given, embedder=self.settings.embedder, around=around)
-                self._stamp = stamp
+                self._weft = wiring.open_weft(given, embedder=self.settings.embedder, around=around, create=create)
+                self._stamp = _stamp(folder, wiring.profile_folders(folder, around))
             return self._weft
 
     def folders(self) -> tuple[Path, ...]:

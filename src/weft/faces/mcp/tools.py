@@ -1,28 +1,11 @@
 """The tools: what they are called, what they say of themselves, what they take and who answers."""
 
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from weft.faces.mcp import answers
-from weft.faces.mcp.arguments import Parameter, schema_of
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCard:
-    """One tool as clients see it, and the function that answers."""
-
-    name: str
-    title: str
-    description: str
-    parameters: tuple[Parameter, ...]
-    answer: answers.Call
-    required: tuple[str, ...] = ()
-    writes: bool = False
-
-    def schema(self) -> dict[str, Any]:
-        """The JSON schema of its arguments."""
-        return schema_of(self.parameters, self.required)
-
+from weft.faces.mcp.arguments import Parameter
+from weft.faces.mcp.card import ToolCard
+from weft.faces.mcp.learning_cards import FORGET, PREMORTEM, REMEMBER, RESOLVE, START, UPDATE
 
 _TOPIC: Final = Parameter(
     "topic",
@@ -52,7 +35,14 @@ _FILTERS: Final = (
 )
 _PAGE: Final = (
     Parameter("lens", "text", "A way to look, such as writing, coding, planning or meeting-prep; see `lenses`."),
-    Parameter("depth", "number", "How many links to follow from what is found.", ("max_depth", "hops"), (), 0, 10),
+    Parameter(
+        "depth",
+        "number",
+        "How many links to follow from what is found; most profiles take 1 to 5.",
+        ("max_depth", "hops"),
+        least=1,
+        most=10,
+    ),
     Parameter(
         "max_tokens",
         "budget",
@@ -175,10 +165,11 @@ _INDEX: Final = ToolCard(
     answers.index,
     ("path",),
     writes=True,
+    removes=True,
 )
 
-READING: Final = (_CONTEXT, _SEARCH, _FETCH, _EXPLAIN, _LENSES)
-WRITING: Final = (_INDEX,)
+READING: Final = (_CONTEXT, _SEARCH, _FETCH, _EXPLAIN, _LENSES, PREMORTEM)
+WRITING: Final = (_INDEX, REMEMBER, FORGET, START, UPDATE, RESOLVE)
 
 
 def offered(write: bool) -> dict[str, ToolCard]:

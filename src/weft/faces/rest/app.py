@@ -12,11 +12,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weft import __version__
 from weft.errors import WeftError
-from weft.faces.rest import contexts, edges, nodes, problems
+from weft.faces.rest import contexts, edges, learning, nodes, problems
 from weft.faces.rest.access import Service, identified, is_local
 from weft.faces.rest.metrics import Metrics
 from weft.faces.rest.problems import MEDIA_TYPE, Problem, document
-from weft.faces.rest.schema import ProblemDocument
+from weft.faces.rest.responses import ProblemDocument
 from weft.faces.rest.served import Served
 from weft.faces.rest.shapes import answer
 
@@ -38,7 +38,7 @@ def make_app(served: Served) -> FastAPI:
         responses={status: _told(status) for status in _SAID},
     )
     app.state.served = served
-    for router in (contexts.router, nodes.router, edges.router, health):
+    for router in (contexts.router, nodes.router, edges.router, learning.router, health):
         app.include_router(router)
     problems.install(app)
     _say_keys_are_optional(app.openapi())

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter
 from fastapi import Query as QueryParameters
-from pydantic import Field
 from starlette.responses import Response
 
 from weft.errors import UnknownName
@@ -18,17 +17,8 @@ from weft.faces.rest.access import Caller, Service, Who
 from weft.faces.rest.nodes import NodeId, node_of
 from weft.faces.rest.problems import Problem
 from weft.faces.rest.reading import StrictRoute
-from weft.faces.rest.schema import (
-    ContextRequest,
-    ContextResponse,
-    GraphResponse,
-    Kind,
-    Name,
-    ProfileList,
-    SearchRequest,
-    SearchResponse,
-    Strict,
-)
+from weft.faces.rest.requests import ContextRequest, Neighbourhood, SearchRequest
+from weft.faces.rest.responses import ContextResponse, GraphResponse, ProfileList, SearchResponse
 from weft.faces.rest.served import Served
 from weft.faces.rest.shapes import answer, edge_shape, encoded, node_shape
 from weft.loading import available_profiles
@@ -196,15 +186,6 @@ def search(given: SearchRequest, service: Service, who: Who) -> Response:
         for each in found.candidates
     ]
     return answer({"results": results, "notes": [*tenant_notes(given.tenant_ids, held), *found.notes]})
-
-
-class Neighbourhood(Strict):
-    """How much of a neighbourhood to return."""
-
-    tenant_id: Annotated[list[Name], Field(max_length=256)] = Field(default_factory=list)
-    edge_type: Annotated[list[Kind], Field(max_length=32)] = Field(default_factory=list)
-    depth: int = Field(1, ge=1, le=10)
-    limit: int = Field(100, ge=1, le=1000)
 
 
 @router.get("/api/graph/{node_id}", response_model=GraphResponse)

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 from fastapi import Query as QueryParameters
-from pydantic import Field
 from starlette.responses import Response
 
 from weft.faces.library import Weft
@@ -14,17 +13,9 @@ from weft.faces.rest.access import Caller, Service, Who
 from weft.faces.rest.nodes import node_of
 from weft.faces.rest.problems import Problem
 from weft.faces.rest.reading import StrictRoute
-from weft.faces.rest.schema import (
-    EdgeBatch,
-    EdgeChange,
-    EdgeInput,
-    EdgeOutput,
-    EdgePage,
-    Identifier,
-    Name,
-    Strict,
-)
-from weft.faces.rest.shapes import answer, cursor_numbers, edge_shape
+from weft.faces.rest.requests import EdgeBatch, EdgeChange, EdgeInput, EdgeListing
+from weft.faces.rest.responses import EdgeOutput, EdgePage
+from weft.faces.rest.shapes import answer, cursor_numbers, edge_shape, page_of
 from weft.model import Edge, View
 from weft.relink import SHARED_TENANT
 from weft.store.listing import START, ListedEdge
@@ -39,16 +30,6 @@ EdgeId = Annotated[
         description="Source id, edge type and target id, as in `42:related:55`.",
     ),
 ]
-
-
-class Listing(Strict):
-    """Which edges to list."""
-
-    tenant_id: Annotated[list[Name], Field(min_length=1, max_length=256)]
-    source_id: Identifier | None = None
-    target_id: Identifier | None = None
-    cursor: Annotated[str, Field(max_length=80)] | None = None
-    limit: int = Field(100, ge=1, le=1000)
 
 
 def _drawn(weft: Weft, who: Caller, given: EdgeInput) -> Edge:
@@ -135,16 +116,14 @@ def upsert_edges(given: EdgeBatch, service: Service, who: Who) -> Response:
 
 
 @router.get("/api/edges", response_model=EdgePage)
-def list_edges(given: Annotated[Listing, QueryParameters()], service: Service, who: Who) -> Response:
+def list_edges(given: Annotated[EdgeListing, QueryParameters()], service: Service, who: Who) -> Response:
     """The next edges by source, type and target."""
     source, kind, target = cursor_numbers(given.cursor, 3)
     view = View(who.readable(given.tenant_id))
     found = service.weft().store.edges_after(
         view, (source, kind, target), given.limit + 1, (given.source_id, given.target_id)
     )
-    page = found[: given.limit]
-    more = "-".join(map(str, page[-1].place)) if len(found) > given.limit else None
-    return answer({"edges": [edge_shape(each) for each in page], "next_cursor": more})
+    return page_of("edges", found, given.limit, edge_shape, lambda edge: "-".join(map(str, edge.place)))
 
 
 @router.get("/api/edges/{edge_id}", response_model=EdgeOutput)

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 from fastapi import Query as QueryParameters
-from pydantic import Field
 from starlette.responses import Response
 
 from weft.facades.content import text_and_fields
@@ -13,35 +12,23 @@ from weft.faces.library import Weft
 from weft.faces.rest.access import Caller, Service, Who
 from weft.faces.rest.problems import Problem
 from weft.faces.rest.reading import StrictRoute
-from weft.faces.rest.schema import (
-    LARGEST_ID,
-    BatchOutput,
-    Kind,
-    Name,
-    NodeBatch,
-    NodeChange,
-    NodeInput,
-    NodeOutput,
-    NodePage,
-    Strict,
+from weft.faces.rest.requests import LARGEST_ID, NodeBatch, NodeChange, NodeInput, NodeListing
+from weft.faces.rest.responses import BatchOutput, NodeOutput, NodePage
+from weft.faces.rest.shapes import (
+    aliases_from,
+    answer,
+    cursor_numbers,
+    node_from,
+    node_shape,
+    page_of,
+    plain_content,
 )
-from weft.faces.rest.shapes import aliases_from, answer, cursor_numbers, node_from, node_shape, plain_content
 from weft.model import Filter, Node, View
 from weft.sources.values import text_of
 
 router = APIRouter(tags=["nodes"], route_class=StrictRoute)
 
 NodeId = Annotated[int, Path(ge=1, le=LARGEST_ID, description="The node's id.")]
-
-
-class Listing(Strict):
-    """Which nodes to list."""
-
-    tenant_id: Annotated[list[Name], Field(min_length=1, max_length=256)]
-    node_type: Annotated[list[Kind], Field(max_length=32)] = Field(default_factory=list)
-    tag: Annotated[list[Name], Field(max_length=32)] = Field(default_factory=list)
-    cursor: Annotated[str, Field(max_length=80)] | None = None
-    limit: int = Field(100, ge=1, le=1000)
 
 
 def node_of(weft: Weft, who: Caller, number: int) -> Node:
@@ -91,16 +78,14 @@ def upsert_nodes(given: NodeBatch, service: Service, who: Who) -> Response:
 
 
 @router.get("/api/nodes", response_model=NodePage)
-def list_nodes(given: Annotated[Listing, QueryParameters()], service: Service, who: Who) -> Response:
+def list_nodes(given: Annotated[NodeListing, QueryParameters()], service: Service, who: Who) -> Response:
     """The next nodes by id."""
     (after,) = cursor_numbers(given.cursor, 1)
     wanted = Filter(kinds=tuple(given.node_type), tags=tuple(given.tag))
     nodes = service.weft().nodes(
         tenants=who.readable(given.tenant_id), filter=wanted, after=after, limit=given.limit + 1
     )
-    page = nodes[: given.limit]
-    more = str(page[-1].id) if len(nodes) > given.limit else None
-    return answer({"nodes": [node_shape(node) for node in page], "next_cursor": more})
+    return page_of("nodes", nodes, given.limit, node_shape, lambda node: str(node.id))
 
 
 @router.get("/api/nodes/{node_id}", response_model=NodeOutput)

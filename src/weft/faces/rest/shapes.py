@@ -1,7 +1,7 @@
 """Nodes and edges of the store as they travel, and back."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import orjson
 import xxhash
@@ -9,12 +9,14 @@ from starlette.responses import Response
 
 from weft.facades.content import content_of, text_and_fields
 from weft.faces.rest.problems import Problem
-from weft.faces.rest.schema import NodeInput
+from weft.faces.rest.requests import NodeInput
 from weft.model import Alias, Node, Origin
 from weft.sources.values import plain, text_of
 from weft.store.listing import ListedEdge
 
 SOURCE = "api"
+
+Listed = TypeVar("Listed")
 
 
 def answer(body: object, status: int = 200) -> Response:
@@ -93,6 +95,19 @@ def edge_shape(listed: ListedEdge) -> dict[str, Any]:
         "evidence": edge.evidence,
         "makers": list(listed.makers),
     }
+
+
+def page_of(
+    name: str,
+    found: Sequence[Listed],
+    limit: int,
+    shape: Callable[[Listed], object],
+    place: Callable[[Listed], str],
+) -> Response:
+    """A page of a list, and its cursor where one more was found than the page holds."""
+    page = found[:limit]
+    more = place(page[-1]) if len(found) > limit else None
+    return answer({name: [shape(each) for each in page], "next_cursor": more})
 
 
 def cursor_numbers(cursor: str | None, size: int) -> tuple[int, ...]:

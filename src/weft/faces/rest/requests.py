@@ -1,6 +1,7 @@
-"""What goes in and out over HTTP."""
+"""What callers send over HTTP: every field is known, bounded, and described as it is checked."""
 
 import math
+import re
 from difflib import get_close_matches
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -10,17 +11,16 @@ from pydantic_core import PydanticCustomError
 NodeType = Literal[
     "faq", "playbook", "permission_rule", "concept", "schema_index", "schema_field", "example", "entity"
 ]
-MatchSource = Literal["bm25", "vector", "hybrid"]
 
 LARGEST_ID: Final = 2**53 - 1
 _DEEPEST: Final = 32
 _MOST_VALUES: Final = 20_000
 
 
-class Strict(BaseModel):
+class Known(BaseModel):
     """A request in which every field is known."""
 
-    model_config = ConfigDict(extra="forbid", strict=False, ser_json_inf_nan="null")
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="null")
 
     @model_validator(mode="before")
     @classmethod
@@ -29,6 +29,24 @@ class Strict(BaseModel):
             if name not in cls.model_fields:
                 raise _unknown_field(str(name), list(cls.model_fields))
         return given
+
+
+class Body(Known):
+    """A JSON body: true is no number and "10" is none either, as the description says."""
+
+    model_config = ConfigDict(strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_numbers(cls, given: Any) -> Any:
+        """JSON knows one kind of number: 10.0 is as whole as 10."""
+        if not isinstance(given, dict):
+            return given
+        return {name: int(each) if _is_whole(each) else each for name, each in given.items()}
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, float) and value.is_integer()
 
 
 def _unknown_field(name: str, known: list[str]) -> PydanticCustomError:
@@ -58,13 +76,25 @@ def _bounded(content: dict[str, Any]) -> dict[str, Any]:
     return content
 
 
+_UNSEEN: Final = r"\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+"""Controls, and characters that no reader sees but that turn or break lines."""
+NAME: Final = rf"^[^{_UNSEEN}]*[^\s{_UNSEEN}][^{_UNSEEN}]*$"
+
+
+def _described(pattern: str) -> dict[str, Any]:
+    """The pattern for the description; the check itself is ours, because its message says what to do."""
+    return {"pattern": pattern}
+
+
 def _named(text: str) -> str:
-    if not text.strip() or not text.isprintable():
-        raise PydanticCustomError("name", "a name has printable characters, not only blanks")
+    if not re.fullmatch(NAME, text):
+        raise PydanticCustomError("name", "a name has visible characters, no control characters, not only blanks")
     return text
 
 
-Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_named)]
+Name = Annotated[
+    str, Field(min_length=1, max_length=200, json_schema_extra=_described(NAME)), AfterValidator(_named)
+]
 Tenants = Annotated[list[Name], Field(max_length=256)]
 Kind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Identifier = Annotated[int, Field(ge=1, le=LARGEST_ID)]
@@ -88,7 +118,7 @@ CONTEXT_EXAMPLE: Final[dict[str, Any]] = {
 }
 
 
-class ContextRequest(Strict):
+class ContextRequest(Body):
     """One question; with `format` (or another `profile`) the answer also carries a printed page."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [CONTEXT_EXAMPLE]})
@@ -122,79 +152,12 @@ class ContextRequest(Strict):
         default_factory=list, description="Keys, ids or titles of nodes to start from, for a printed page."
     )
     as_of: int | None = Field(None, ge=0, le=LARGEST_ID, description="Only what is known up to this point.")
-    parameters: dict[Name, str | int | float | bool] = Field(
+    parameters: dict[Annotated[str, Field(min_length=1, max_length=200)], str | int | float | bool] = Field(
         default_factory=dict, max_length=50, description="The profile's parameters, for a printed page."
     )
 
 
-class EntryPointResult(BaseModel):
-    """A node that matches the query."""
-
-    id: int
-    node_type: str
-    title: str
-    summary: str | None
-    content: dict[str, Any]
-    tags: list[str]
-    score: float
-    match_source: MatchSource
-
-
-class ContextNodeResult(BaseModel):
-    """A node reached from an entry point."""
-
-    id: int
-    node_type: str
-    title: str
-    summary: str | None
-    content: dict[str, Any]
-    tags: list[str]
-    score: float
-    distance: int
-    path: list[int]
-    edge_type: str | None
-
-
-class EntityResult(BaseModel):
-    """A business object among the nodes or one step away."""
-
-    id: int
-    title: str
-    entity_path: str
-    related_schemas: list[str]
-
-
-class ContextStats(BaseModel):
-    """How much was considered, reached, returned and spent."""
-
-    nodes_searched: int
-    nodes_expanded: int
-    max_depth_reached: int
-    entry_points_found: int
-    context_nodes_found: int
-    total_tokens: int | None
-    tokens_used: dict[str, int] | None
-
-
-class ContextResponse(BaseModel):
-    """The answer; what is printed, and its books, only where a page was asked for."""
-
-    entry_points: list[EntryPointResult]
-    context: list[ContextNodeResult]
-    entities: list[EntityResult]
-    stats: ContextStats
-    notes: list[str]
-    text: str | None = None
-    format: str | None = None
-    profile: str | None = None
-    token_model: str | None = None
-    hash: str | None = None
-    sources: list[dict[str, Any]] | None = None
-    ledger: list[dict[str, Any]] | None = None
-    manifest: list[dict[str, Any]] | None = None
-
-
-class SearchRequest(Strict):
+class SearchRequest(Body):
     """A search without walking or printing."""
 
     model_config = ConfigDict(
@@ -209,7 +172,7 @@ class SearchRequest(Strict):
     match: Literal["hybrid", "bm25", "vector"] = "hybrid"
 
 
-class NodeInput(Strict):
+class NodeInput(Body):
     """A node to store. Without a key it gets one made of what it says."""
 
     model_config = ConfigDict(
@@ -237,10 +200,12 @@ class NodeInput(Strict):
     aliases: Annotated[list[Name], Field(max_length=100)] = Field(default_factory=list)
 
 
-class NodeChange(Strict):
+class NodeChange(Body):
     """What to change of a node; what is left out or null stays, but a null summary is taken away."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"title": "How to refund", "tags": ["refunds"]}]})
+    model_config = ConfigDict(
+        json_schema_extra={"minProperties": 1, "examples": [{"title": "How to refund", "tags": ["refunds"]}]}
+    )
 
     node_type: Kind | None = None
     title: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
@@ -256,44 +221,13 @@ class NodeChange(Strict):
         return self
 
 
-class NodeOutput(BaseModel):
-    """A stored node."""
-
-    id: int
-    key: str
-    tenant_id: str
-    node_type: str
-    title: str
-    summary: str | None
-    content: dict[str, Any]
-    tags: list[str]
-    aliases: list[str]
-    created: str | None
-    modified: str | None
-
-
-class NodeBatch(Strict):
+class NodeBatch(Body):
     """Nodes to create or replace by their keys, all or none."""
 
     nodes: Annotated[list[NodeInput], Field(min_length=1, max_length=1000)]
 
 
-class BatchOutput(BaseModel):
-    """What a batch did, with the ids in the order given."""
-
-    ids: list[int]
-    written: int
-    unchanged: int
-
-
-class NodePage(BaseModel):
-    """Some nodes by id; `next_cursor` is null at the end."""
-
-    nodes: list[NodeOutput]
-    next_cursor: str | None
-
-
-class EdgeInput(Strict):
+class EdgeInput(Body):
     """An edge to draw between two nodes."""
 
     model_config = ConfigDict(
@@ -308,7 +242,7 @@ class EdgeInput(Strict):
     evidence: Annotated[str, Field(max_length=2000)] = ""
 
 
-class EdgeChange(Strict):
+class EdgeChange(Body):
     """What to change of an edge; what is left out stays."""
 
     weight: float | None = Field(None, gt=0, le=1000, allow_inf_nan=False)
@@ -316,84 +250,45 @@ class EdgeChange(Strict):
     evidence: Annotated[str, Field(max_length=2000)] | None = None
 
 
-class EdgeBatch(Strict):
+class EdgeBatch(Body):
     """Edges to draw or change, all or none."""
 
     edges: Annotated[list[EdgeInput], Field(min_length=1, max_length=5000)]
 
 
-class EdgeOutput(BaseModel):
-    """A stored edge; `makers` are who drew it."""
-
-    id: str
-    source_id: int
-    target_id: int
-    edge_type: str
-    weight: float
-    confidence: float
-    evidence: str
-    makers: list[str]
+def _cursor(numbers: int) -> Any:
+    """The bounds of a cursor of so many numbers; `cursor_numbers` reads it."""
+    number = "[0-9]{1,18}"
+    return Field(max_length=80, json_schema_extra=_described(f"^{'-'.join([number] * numbers)}$"))
 
 
-class EdgePage(BaseModel):
-    """Some edges; `next_cursor` is null at the end."""
+class Listing(Known):
+    """Whose things to list, how many, and from where on."""
 
-    edges: list[EdgeOutput]
-    next_cursor: str | None
-
-
-class SearchResult(NodeOutput):
-    """A node that matches."""
-
-    score: float
-    match_source: MatchSource
+    tenant_id: Annotated[list[Name], Field(min_length=1, max_length=256)]
+    limit: int = Field(100, ge=1, le=1000)
 
 
-class SearchResponse(BaseModel):
-    """What matches, best first."""
+class NodeListing(Listing):
+    """Which nodes to list."""
 
-    results: list[SearchResult]
-    notes: list[str]
-
-
-class GraphNode(NodeOutput):
-    """A node of a neighbourhood, and how far it is."""
-
-    distance: int
+    node_type: Annotated[list[Kind], Field(max_length=32)] = Field(default_factory=list)
+    tag: Annotated[list[Name], Field(max_length=32)] = Field(default_factory=list)
+    cursor: Annotated[str, _cursor(1)] | None = None
 
 
-class GraphResponse(BaseModel):
-    """A node's neighbourhood: nodes by distance, and the edges between them."""
+class EdgeListing(Listing):
+    """Which edges to list."""
 
-    nodes: list[GraphNode]
-    edges: list[EdgeOutput]
-    notes: list[str]
-
-
-class ProfileOutput(BaseModel):
-    """A kind of page and what it takes."""
-
-    name: str
-    description: str
-    max_tokens: int | None
-    format: str
-    lenses: list[str]
-    presets: list[str]
-    parameters: list[str]
+    source_id: Identifier | None = None
+    target_id: Identifier | None = None
+    cursor: Annotated[str, _cursor(3)] | None = None
 
 
-class ProfileList(BaseModel):
-    """The kinds of page there are."""
+class Neighbourhood(Known):
+    """How much of a neighbourhood to return."""
 
-    profiles: list[ProfileOutput]
-
-
-class ProblemDocument(BaseModel):
-    """An error (RFC 9457): which field, what is allowed, what to do."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    instance: str
-    errors: list[dict[str, str]]
+    tenant_id: Annotated[list[Name], Field(max_length=256)] = Field(default_factory=list)
+    edge_type: Annotated[list[Kind], Field(max_length=32)] = Field(default_factory=list)
+    depth: int = Field(1, ge=1, le=10)
+    limit: int = Field(100, ge=1, le=1000)

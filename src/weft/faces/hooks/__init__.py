@@ -1,0 +1,1 @@
+"""Hooks for Claude Code: a process for every event, which answers within its deadline or says nothing."""

@@ -1,0 +1,38 @@
+"""The options of `weft-hook`, as `weft install --hooks` writes them into the client's settings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from getopt import getopt
+from pathlib import Path
+
+from weft.errors import InvalidInput
+
+MAX_TOKENS = 800
+MOST_TOKENS = 2_000
+"""The client takes 10,000 characters; more it puts into a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the hooks work with; whatever is unset is as in every other face."""
+
+    store: Path | None = None
+    profile: str | None = None
+    tenants: tuple[str, ...] = ()
+    max_tokens: int = MAX_TOKENS
+    deadline: float | None = None
+
+
+def read_settings(arguments: Sequence[str]) -> Settings:
+    """The settings that the arguments say."""
+    given, rest = getopt(list(arguments), "", ["store=", "profile=", "tenant=", "max-tokens=", "deadline="])
+    if rest:
+        raise InvalidInput(f"{rest[0]!r} is no option of weft-hook. It takes its event on stdin.")
+    said = {name.removeprefix("--"): value for name, value in given}
+    return Settings(
+        store=Path(said["store"]) if "store" in said else None,
+        profile=said.get("profile"),
+        tenants=tuple(value for name, value in given if name == "--tenant"),
+        max_tokens=min(int(said.get("max-tokens", MAX_TOKENS)), MOST_TOKENS),
+        deadline=float(said["deadline"]) if "deadline" in said else None,
+    )

@@ -1,0 +1,61 @@
+"""What came of a test or build, by its exit code and by what it printed."""
+
+import re
+from typing import Final, Literal
+
+from weft.faces.hooks.commands import Run
+
+Verdict = Literal["passed", "failed"]
+
+_FAILED: Final = re.compile(
+    r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^FAILED\b|^FAIL\b|^--- FAIL|test result: FAILED"
+    r"|error: could not compile|\berror TS\d+|^npm (?:ERR!|error)|^make(?:\[\d+\])?: \*\*\*|BUILD FAIL(?:ED|URE)"
+    r"|Build FAILED|^FAILURES!|Failures: [1-9]|Errors: [1-9]|tests failed out of|: (?:fatal )?error:",
+    re.M,
+)
+_PASSED: Final = re.compile(
+    r"\b[1-9]\d* (?:passed|passing)\b|^OK\b|^ok\s+\S+|test result: ok|\b0 fail(?:ures|ed)\b|100% tests passed"
+    r"|BUILD SUCCESS|Build succeeded|Found 0 errors|[Cc]ompiled successfully|built in \d"
+    r"|Finished .*(?:target|profile)",
+    re.M,
+)
+_NOTHING_RAN: Final = re.compile(r"no tests ran|collected 0 items|No tests found|no test files", re.I)
+_EXIT_CODE: Final = re.compile(r"\b(?:exit code|status code)\s+(\d+)", re.I)
+_STOPPED: Final = re.compile(r"\btimed out\b|\bcommand not found\b", re.I)
+_NO_OUTCOME: Final = {124, 126, 127, 130, 137, 143}
+"""Exit codes of a command that was stopped or could not be started."""
+_DETAIL: Final = re.compile(
+    r"^(?:FAILED|ERROR|--- FAIL:) +.+|(?<=^E  ) *.+|^.*\berror(?:\[\w+\]| TS\d+)?: .+"
+    r"|^\w*(?:Error|Exception): .+|^\s*● .+",
+    re.M,
+)
+_DECORATION: Final = " \t=-─━*"
+_LONGEST_LINE: Final = 240
+
+
+def verdict(run: Run, failed: bool, output: str) -> Verdict | None:
+    """What came of a test or build, or None where neither its exit code nor its output tells."""
+    if _NOTHING_RAN.search(output):
+        return None
+    said: Verdict | None = "failed" if _FAILED.search(output) else "passed" if _PASSED.search(output) else None
+    if run.hidden:
+        return said
+    if not failed:
+        return "failed" if said == "failed" else "passed"
+    code = _EXIT_CODE.search(output[:200])
+    if _STOPPED.search(output[:200]) or (code is not None and int(code[1]) in _NO_OUTCOME):
+        return None
+    return "passed" if run.followed and said == "passed" else "failed"
+
+
+def summary(output: str) -> str:
+    """The line in which a test or build says what came of it: the last that speaks of it, or else the last."""
+    lines = [line.strip(_DECORATION) for line in output.splitlines()]
+    telling = [line for line in lines if _FAILED.search(line) or _PASSED.search(line)]
+    return next((line[:_LONGEST_LINE] for line in reversed(telling or lines) if line), "")
+
+
+def detail(output: str) -> str:
+    """The first line that says what went wrong, or nothing."""
+    found = _DETAIL.search(output)
+    return found[0].strip(_DECORATION)[:_LONGEST_LINE] if found else ""

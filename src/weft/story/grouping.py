@@ -1,0 +1,148 @@
+"""Forms into entities: people, places and the rest, with what notes and corrections say about them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from weft.story.kinds import is_place, kind_of, named_kind
+from weft.story.merging import merge, parted
+from weft.story.model import Correction, Form, Known
+from weft.story.naming import best_name, folded, form_of, usual_name, written
+from weft.story.tally import Tally, summed
+from weft.story.vocabulary import ESTATE_NOUNS
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The forms of one entity, and what is settled about it."""
+
+    forms: tuple[Form, ...]
+    name: str
+    kind: str
+    confidence: float
+    note: str = ""
+    names: tuple[str, ...] = ()
+    """What a note calls it, whether the prose does or not."""
+
+    def is_called(self, name: str) -> bool:
+        """Whether it goes by that name."""
+        wanted = folded(name)
+        mine = (self.name, *self.names, *map(written, self.forms))
+        return any(folded(each) == wanted for each in mine)
+
+
+def group(
+    counted: dict[Form, Tally], known: Sequence[Known] = (), corrections: Sequence[Correction] = ()
+) -> list[Group]:
+    """The entities of a book, those with notes first, each form in one of them."""
+    listed = {form: note for note in reversed(known) for form in map(form_of, note.names)}
+    apart = {form for form in counted if form not in listed and _stands_apart(form, counted)}
+    people = merge({form: tally for form, tally in counted.items() if form not in apart})
+    owned, free = _owned(people, listed, counted)
+    groups = [_noted(note, owned.get(note.key, ()), counted) for note in known]
+    groups += [
+        _found(forms, counted) for forms in (*free, *_places(apart, counted)) if not _is_plural(forms, counted)
+    ]
+    return [each for each in corrected(groups, corrections, counted) if each.kind]
+
+
+def _stands_apart(form: Form, counted: Mapping[Form, Tally]) -> bool:
+    return bool(named_kind(form)) or is_place(counted[form])
+
+
+def _owned(
+    people: Sequence[tuple[Form, ...]], listed: Mapping[Form, Known], counted: Mapping[Form, Tally]
+) -> tuple[dict[str, tuple[Form, ...]], list[tuple[Form, ...]]]:
+    """The forms that belong to notes, by the note's key; what no note lists goes with the forms beside it."""
+    owned: dict[str, tuple[Form, ...]] = {}
+    free = []
+    for forms in people:
+        owners = [form for form in forms if form in listed]
+        if not owners:
+            free.append(forms)
+            continue
+        main = listed[max(owners, key=lambda form: (counted[form].count, form))].key
+        for form in forms:
+            key = listed[form].key if form in listed else main
+            owned[key] = (*owned.get(key, ()), form)
+    return owned, free
+
+
+def _noted(note: Known, forms: tuple[Form, ...], counted: dict[Form, Tally]) -> Group:
+    return Group(forms, note.names[0], note.kind, 1.0, note.key, note.names)
+
+
+def _found(forms: tuple[Form, ...], counted: dict[Form, Tally]) -> Group:
+    kind, confidence = kind_of(forms, summed(forms, counted))
+    name = best_name(forms, counted) if kind == "character" else usual_name(forms, counted)
+    return Group(forms, name, kind, confidence)
+
+
+def _places(apart: set[Form], counted: Mapping[Form, Tally]) -> list[tuple[Form, ...]]:
+    """Places and other things; Netherfield Park goes with Netherfield."""
+    short = {form[1][0].lower(): form for form in apart if not form[0] and len(form[1]) == 1}
+    gathered: dict[Form, list[Form]] = {}
+    for form in sorted(apart, key=lambda form: (len(form[1]), form)):
+        first, last = form[1][0].lower(), form[1][-1].lower()
+        stem = short.get(first) if len(form[1]) == 2 and last in ESTATE_NOUNS else None
+        gathered.setdefault(stem or form, []).append(form)
+    return [tuple(forms) for forms in gathered.values()]
+
+
+def _is_plural(forms: Sequence[Form], counted: Mapping[Form, Tally]) -> bool:
+    """Whether a name is only a family's: the Bennets, the Miss Steeles."""
+    surnames = {parted(form[1])[1] for form in counted}
+    return all(
+        any(
+            ending and names[-1].lower().endswith(ending) and names[-1].lower().removesuffix(ending) in surnames
+            for ending in ("s", "es")
+        )
+        and (title or counted[title, names].article * 2 > counted[title, names].count)
+        for title, names in forms
+    )
+
+
+# --- corrections -----------------------------------------------------------------------------------------
+
+
+def corrected(
+    groups: Sequence[Group], corrections: Sequence[Correction], counted: dict[Form, Tally]
+) -> list[Group]:
+    """The groups as people corrected them, in the order of the corrections; what names nobody changes nothing."""
+    found = list(groups)
+    for correction in corrections:
+        places = _named(found, correction.names)
+        if places:
+            found = _apply(correction, found, places, counted)
+    return found
+
+
+def _named(groups: Sequence[Group], names: Sequence[str]) -> list[int]:
+    """Whom the names mean, the first name's owner first."""
+    found = [next((place for place, each in enumerate(groups) if each.is_called(name)), -1) for name in names]
+    return [place for place in dict.fromkeys(found) if place >= 0]
+
+
+def _apply(
+    correction: Correction, groups: list[Group], places: Sequence[int], counted: dict[Form, Tally]
+) -> list[Group]:
+    first = groups[places[0]]
+    if correction.action == "hide":
+        return [each for place, each in enumerate(groups) if place not in places]
+    if correction.action == "merge":
+        rest = [groups[place] for place in places[1:]]
+        joined = replace(
+            first,
+            forms=tuple(form for each in (first, *rest) for form in each.forms),
+            names=tuple(name for each in (first, *rest) for name in each.names),
+            note=next((each.note for each in (first, *rest) if each.note), ""),
+            confidence=1.0,
+        )
+        kept = [each for place, each in enumerate(groups) if place not in places[1:]]
+        kept[kept.index(first)] = joined
+        return kept
+    changed = (
+        replace(first, name=correction.value, names=(correction.value, *first.names), confidence=1.0)
+        if correction.action == "rename"
+        else replace(first, kind=correction.value, confidence=1.0)
+    )
+    return [changed if each is first else each for each in groups]

@@ -1,0 +1,79 @@
+"""What kind of thing a name is, by its last word and by how the book uses it."""
+
+from typing import Final
+
+from weft.story.model import Form
+from weft.story.tally import Tally
+from weft.story.vocabulary import EVENT_NOUNS, FACTION_NOUNS, GIVEN_NAMES, OBJECT_NOUNS, PLACE_NOUNS
+
+_PLACE_SHARE: Final = 0.3
+_AWAY_WEIGHT: Final = 0.6
+_DOUBT: Final = 2.0
+_OFTEN: Final = 3
+_GUESSED: Final = 0.35
+"""How sure a name is somebody's when nothing but its capitals says so."""
+
+
+def named_kind(form: Form) -> str:
+    """The kind that the words of a name tell by themselves: Netherfield Park, House Stark; else nothing."""
+    title, names = form
+    if title:
+        return ""
+    words = [part for name in names for part in name.lower().split("-")]
+    if len(words) > 1:
+        return _by_nouns(words)
+    return "location" if words[0].endswith("shire") else ""
+
+
+def _by_nouns(words: list[str]) -> str:
+    head = words[words.index("of") - 1] if "of" in words[1:] else words[-1]
+    for kind, nouns in (
+        ("event", EVENT_NOUNS),
+        ("location", PLACE_NOUNS),
+        ("faction", FACTION_NOUNS),
+        ("object", OBJECT_NOUNS),
+    ):
+        if head in nouns:
+            return kind
+    return "faction" if words[0] == "house" else ""
+
+
+def is_place(tally: Tally) -> bool:
+    """Whether a name is mostly something one is in, comes to or leaves."""
+    persons = tally.speaks + tally.owns + _DOUBT * tally.titled
+    places = tally.inside + _AWAY_WEIGHT * tally.away
+    return places >= _PLACE_SHARE * tally.count and places > _DOUBT * persons and tally.inside > 0
+
+
+def kind_of(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
+    """The kind of an entity and how sure that is; no kind when nothing speaks for its being anything."""
+    told = next((kind for form in forms if (kind := named_kind(form))), "")
+    if told and not tally.titled:
+        return told, _confidence(tally.count, 0.8)
+    if is_place(tally) or _is_site(forms, tally):
+        return "location", _confidence(tally.inside + tally.away, 0.7)
+    given = any(names[0].lower() in GIVEN_NAMES for _, names in forms)
+    person = 2 * tally.speaks + 2 * tally.titled + tally.owns + (tally.he + tally.she) / 2 + 2 * given
+    if tally.titled or tally.speaks or given or person >= max(1.0, 0.1 * tally.count):
+        return "character", _confidence(person, 0.6 if tally.count > 1 else 0.4)
+    if tally.inside:
+        return "location", _confidence(tally.inside, 0.3)
+    bare = tally.count >= _OFTEN and not tally.article and not tally.everyday
+    full = any(len(names) > 1 for _, names in forms)
+    return ("character", _GUESSED) if full or bare else ("", 0.0)
+
+
+def _is_site(forms: tuple[Form, ...], tally: Tally) -> bool:
+    """Whether a name is just a word for a place: the Castle."""
+    nouns = all(not title and len(names) == 1 and _singular(names[0]) in PLACE_NOUNS for title, names in forms)
+    return nouns and 2 * tally.article > tally.count and not tally.speaks
+
+
+def _singular(name: str) -> str:
+    plain = name.lower()
+    return plain if plain in PLACE_NOUNS else plain.removesuffix("s").removesuffix("e")
+
+
+def _confidence(evidence: float, least: float) -> float:
+    """From `least` for the first sign towards 1 as signs add up."""
+    return round(least + (0.98 - least) * evidence / (evidence + 4.0), 3)

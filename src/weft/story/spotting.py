@@ -1,0 +1,248 @@
+"""Where names stand in prose: capitalised words that the whole book, not one sentence, shows to be names."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from weft.story.model import Prose, Sighting
+from weft.story.vocabulary import ASKED, CALENDAR, JOINING, NEVER, PARTICLES, SPEECH, TITLES
+from weft.story.words import Word, words_of
+from weft.text.terms import STOP_WORDS
+
+_MOSTLY: Final = 0.5
+_REACH: Final = 14
+"""How many words after a name its pronoun is looked for."""
+_PRONOUNS: Final = {
+    **dict.fromkeys(("he", "him", "his", "himself"), "he"),
+    **dict.fromkeys(("she", "her", "hers", "herself"), "she"),
+    **dict.fromkeys(("it", "its", "itself"), "it"),
+}
+_NAMES_TOO: Final = frozenset({"will"})
+"""Filler words that parents give to children."""
+_SENTENCE_END: Final = (".", "!", "?", "…", "\n\n")
+
+
+@dataclass(slots=True)
+class Usage:
+    """How often each word of the book is written how; words in lower case."""
+
+    middle: Counter[str] = field(default_factory=Counter)
+    """With a capital where none was due."""
+    opening: Counter[str] = field(default_factory=Counter)
+    lower: Counter[str] = field(default_factory=Counter)
+    speaks: Counter[str] = field(default_factory=Counter)
+    titled: Counter[str] = field(default_factory=Counter)
+    owns: Counter[str] = field(default_factory=Counter)
+
+    def count(self, words: Sequence[Word]) -> None:
+        """Take up the words of one text."""
+        for place, word in enumerate(words):
+            if word.shouted:
+                continue
+            if not word.capital:
+                self.lower[word.plain] += 1
+                continue
+            (self.opening if word.opens else self.middle)[word.plain] += 1
+            self._witness(words, place)
+
+    def _witness(self, words: Sequence[Word], place: int) -> None:
+        """Count what marks a person: speaking, being titled, owning."""
+        word = words[place]
+        before = words[place - 1].plain if place else ""
+        after = words[place + 1].plain if place + 1 < len(words) else ""
+        if after in SPEECH or before in SPEECH:
+            self.speaks[word.plain] += 1
+        if before in TITLES and word.joined:
+            self.titled[word.plain] += 1
+        if word.owns:
+            self.owns[word.plain] += 1
+
+    def is_name(self, plain: str) -> bool:
+        """Whether the book as a whole writes the word as a name."""
+        if len(plain) == 1 or plain in NEVER or (plain in STOP_WORDS and plain not in _NAMES_TOO):
+            return False
+        middle, lower = self.middle[plain], self.lower[plain]
+        witnesses = self.speaks[plain] + self.titled[plain]
+        if plain in CALENDAR and witnesses < 2:
+            return False
+        if not lower:
+            return middle > 0 or (witnesses > 0 and self.opening[plain] > 1)
+        return middle > 1 and (middle / (middle + lower) >= _MOSTLY or witnesses > 1 + lower // 200)
+
+    def is_common(self, plain: str) -> bool:
+        """Whether a name is also an everyday word here, so that at the head of a sentence it proves nothing."""
+        return plain in _NAMES_TOO or self.lower[plain] > self.middle[plain]
+
+
+@dataclass(frozen=True, slots=True)
+class Spotted:
+    """All names in the book in the order of reading, and how its words are used."""
+
+    sightings: tuple[Sighting, ...]
+    usage: Usage
+
+
+def spot(proses: Sequence[Prose]) -> Spotted:
+    """The names in the prose of one book."""
+    usage = Usage()
+    read = [tuple(words_of(prose.text)) for prose in proses]
+    for words in read:
+        usage.count(words)
+    named = {plain for plain in (*usage.middle, *usage.opening) if usage.is_name(plain)}
+    sightings = [
+        sighting
+        for number, words in enumerate(read)
+        for sighting in _Reader(words, number, named, usage, proses[number].text).sightings()
+    ]
+    return Spotted(tuple(sightings), usage)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """One text being read for names."""
+
+    words: Sequence[Word]
+    number: int
+    named: set[str]
+    usage: Usage
+    text: str
+    found: list[Sighting] = field(default_factory=list)
+
+    def sightings(self) -> list[Sighting]:
+        """The names of the text, with the pronoun that follows each."""
+        place = sentence = 0
+        last = 0
+        while place < len(self.words):
+            word = self.words[place]
+            if word.opens and any(mark in self.text[last : word.start] for mark in _SENTENCE_END):
+                sentence += 1
+            last = word.end
+            end = self._run(place)
+            if end > place:
+                self._take(place, end, sentence)
+                last = self.words[end - 1].end
+            place = max(end, place + 1)
+        return self.found
+
+    def _is_part(self, place: int, begins: bool) -> bool:
+        if place >= len(self.words):
+            return False
+        word = self.words[place]
+        if not (word.capital or word.shouted) or not (begins or word.joined):
+            return False
+        if word.plain in self.named:
+            return self._may_begin(place) if begins else True
+        leads = (len(word.text) == 1 and word.plain not in NEVER) or (word.plain in CALENDAR and not word.opens)
+        if word.shouted or not (leads or word.plain in TITLES):
+            return False
+        return self._leads(place)
+
+    def _may_begin(self, place: int) -> bool:
+        """An everyday word at the head of a sentence is a name only if it acts like one."""
+        word = self.words[place]
+        if word.shouted:
+            return not self.usage.is_common(word.plain) and self.usage.middle[word.plain] > 1
+        if not word.opens or not self.usage.is_common(word.plain):
+            return True
+        after = self.words[place + 1].plain if place + 1 < len(self.words) else ""
+        return word.owns or after in SPEECH or (word.plain in _NAMES_TOO and after not in ASKED)
+
+    def _is_title(self, place: int) -> bool:
+        return place < len(self.words) and self.words[place].capital and self.words[place].plain in TITLES
+
+    def _leads(self, place: int) -> bool:
+        """Whether a name follows directly."""
+        after = place + 1
+        if after >= len(self.words) or not self.words[after].joined:
+            return False
+        if self.words[after].plain in PARTICLES and self.words[after].text.islower():
+            after += 1
+        return self._is_part(after, begins=False)
+
+    def _run(self, place: int) -> int:
+        """Where the name that begins at a word ends; the place itself when none begins there."""
+        if not self._is_part(place, begins=True):
+            return place
+        end = place + 1
+        while end < len(self.words) and not self.words[end - 1].owns:
+            if self._is_title(end) and self.words[end - 1].plain not in TITLES and self._leads(end):
+                break
+            if self._is_part(end, begins=False):
+                end += 1
+                continue
+            bridge = self._bridge(end)
+            if bridge == end:
+                break
+            end = bridge
+        return end
+
+    def _bridge(self, place: int) -> int:
+        """Past the small words inside a name, when a name goes on behind them."""
+        end = place
+        while (
+            end < len(self.words)
+            and end < place + 2
+            and self.words[end].joined
+            and self.words[end].text in (JOINING | PARTICLES)
+        ):
+            end += 1
+        goes_on = end > place and self._is_part(end, begins=False) and not self._is_title(end)
+        if not goes_on or (self.words[place].text in JOINING and not self._binds(place - 1)):
+            return place
+        return end + 1
+
+    def _binds(self, place: int) -> bool:
+        """Whether `of` after this word belongs to the name: the Duke of York, but not Jane of Highbury."""
+        word = self.words[place]
+        article = place > 0 and word.joined and self.words[place - 1].plain == "the"
+        return article or word.plain in TITLES or self.usage.lower[word.plain] > 0
+
+    def _take(self, place: int, end: int, sentence: int) -> None:
+        title, first = "", place
+        while first < end - 1 and self.words[first].plain in TITLES and self.words[first + 1].text not in JOINING:
+            title, first = self.words[first].plain, first + 1
+        names = tuple(_written(word) for word in self.words[first:end])
+        after = self.words[end] if end < len(self.words) else None
+        sighting = Sighting(
+            prose=self.number,
+            start=self.words[place].start,
+            end=self.words[end - 1].end,
+            title=title,
+            names=names,
+            before=self._before(place),
+            after=after.plain if after is not None else "",
+            article=place > 0 and self.words[place - 1].plain == "the",
+            owns=self.words[end - 1].owns,
+            sentence=sentence,
+            pronoun=self._pronoun(end),
+        )
+        self._pair(sighting, place)
+        self.found.append(sighting)
+
+    def _before(self, place: int) -> str:
+        """The word before a name, past an article, if nothing but blanks parts them."""
+        if place and self.words[place].joined and self.words[place - 1].plain == "the":
+            place -= 1
+        return self.words[place - 1].plain if place and self.words[place].joined else ""
+
+    def _pair(self, sighting: Sighting, place: int) -> None:
+        """`Mr. and Mrs. Bennet` names two."""
+        if place >= 2 and self.words[place - 1].plain == "and" and self._is_title(place - 2) and sighting.title:
+            other = self.words[place - 2]
+            if other.plain != sighting.title:
+                self.found.append(
+                    replace(sighting, start=other.start, end=other.end, title=other.plain, after="and", pronoun="")
+                )
+
+    def _pronoun(self, end: int) -> str:
+        for word in self.words[end : end + _REACH]:
+            if word.capital and not word.opens and word.plain in self.named:
+                return ""
+            if word.plain in _PRONOUNS:
+                return _PRONOUNS[word.plain]
+        return ""
+
+
+def _written(word: Word) -> str:
+    return word.text.capitalize() if word.shouted else word.text

@@ -1,0 +1,110 @@
+"""A book's prose into a graph of who and what is in it: everything found in these texts and nowhere else."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from weft.story.defining import define, sentence_spans
+from weft.story.grouping import Group, group
+from weft.story.model import Correction, Entity, Form, Known, Passage, Prose, Sighting, Story
+from weft.story.naming import folded, form_of, written
+from weft.story.relations import relate
+from weft.story.spotting import spot
+from weft.story.tally import Tally, tallies
+from weft.text.scripts import UNSPACED
+
+Definer = Callable[[Sequence[Sighting]], Passage]
+
+_SURE: Final = 0.3
+_SURER: Final = 0.4
+"""How sure an entity must be that is mentioned twice, or only once."""
+_UNSPACED: Final = re.compile(f"[{UNSPACED}]")
+
+
+def tell(proses: Sequence[Prose], known: Sequence[Known] = (), corrections: Sequence[Correction] = ()) -> Story:
+    """The story that the prose tells, with the entities that notes describe and as people corrected it."""
+    spotted = spot(proses)
+    sightings = _with_noted(spotted.sightings, list(_noted(proses, known)))
+    counted = tallies(sightings, spotted.usage.lower)
+    by_form: dict[Form, list[Sighting]] = {}
+    for sighting in sightings:
+        by_form.setdefault(sighting.form, []).append(sighting)
+    groups = [each for each in group(counted, known, corrections) if _counts(each, counted)]
+    spans = sentence_spans(proses)
+    entities = [
+        _entity(each, counted, by_form, define_with=lambda found: define(found, proses, spans)) for each in groups
+    ]
+    entities.sort(key=lambda entity: (-len(entity.mentions), entity.name, entity.note))
+    return Story(tuple(entities), relate(proses, entities))
+
+
+def _noted(proses: Sequence[Prose], known: Sequence[Known]) -> Iterator[Sighting]:
+    """Every place where the prose writes a name that a note gives, whatever its capitals say."""
+    names = sorted({name for note in known for name in note.names if name}, key=lambda name: (-len(name), name))
+    if not names:
+        return
+    pattern = re.compile("|".join(_bounded(name) for name in names))
+    for number, prose in enumerate(proses):
+        for match in pattern.finditer(prose.text):
+            title, words = form_of(" ".join(match.group().split()))
+            owns = prose.text[match.end() : match.end() + 2] in ("'s", "’s")
+            yield Sighting(number, match.start(), match.end(), title, words, owns=owns)
+
+
+def _bounded(name: str) -> str:
+    """A pattern for a name as whole words, over the ends of lines; scripts without spaces have no boundaries."""
+    inside = r"\s+".join(re.escape(word) for word in name.split())
+    return inside if _UNSPACED.search(name) else rf"(?<!\w){inside}(?!\w)"
+
+
+def _with_noted(spotted: Sequence[Sighting], noted: Sequence[Sighting]) -> list[Sighting]:
+    """All sightings in order of reading; of two that overlap the longer stays, a spotted one among equals."""
+    ranked = [*((sighting, 0) for sighting in spotted), *((sighting, 1) for sighting in noted)]
+    ranked.sort(key=lambda each: (each[0].prose, each[0].start, -each[0].end, each[1]))
+    kept: list[Sighting] = []
+    for sighting, _ in ranked:
+        last = kept[-1] if kept else None
+        if last is not None and last.prose == sighting.prose and sighting.start < last.end:
+            continue
+        kept.append(sighting)
+    return list(_in_sentences(kept)) if noted else kept
+
+
+def _in_sentences(sightings: Sequence[Sighting]) -> Iterator[Sighting]:
+    """The sightings with a sentence each: those that only a note knew stand in that of the name before them."""
+    prose = sentence = -1
+    for sighting in sightings:
+        if sighting.prose != prose:
+            prose, sentence = sighting.prose, 0
+        sentence = max(sentence, sighting.sentence)
+        yield replace(sighting, sentence=sentence)
+
+
+def _counts(each: Group, counted: Mapping[Form, Tally]) -> bool:
+    """Whether there is enough of an entity: seen at all if a note has it, else twice or by more than one word."""
+    seen = sum(counted[form].count for form in each.forms)
+    told = any(title or len(names) > 1 or counted[title, names].speaks for title, names in each.forms)
+    if each.note or seen == 0:
+        return seen > 0
+    return (seen > 1 and each.confidence >= _SURE) or (told and each.confidence > _SURER)
+
+
+def _entity(
+    each: Group, counted: Mapping[Form, Tally], by_form: Mapping[Form, Sequence[Sighting]], define_with: Definer
+) -> Entity:
+    mentions = sorted(
+        (sighting for form in each.forms for sighting in by_form[form]), key=lambda one: (one.prose, one.start)
+    )
+    called = sorted(each.forms, key=lambda form: (-counted[form].count, form))
+    names = dict.fromkeys((*each.names, *map(written, called)))
+    return Entity(
+        name=each.name,
+        kind=each.kind,
+        aliases=tuple(name for name in names if folded(name) != folded(each.name)),
+        confidence=each.confidence,
+        mentions=tuple(mentions),
+        definition=define_with(mentions),
+        spoke=sum(counted[form].speaks for form in each.forms),
+        note=each.note,
+    )

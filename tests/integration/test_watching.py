@@ -1,0 +1,37 @@
+"""`weft index --watch` follows what changes until it is interrupted."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCES = Path(__file__).parents[2] / "src"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="interrupts are sent differently there")
+def test_a_file_that_comes_while_watching_is_indexed(tmp_path: Path) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "a.py").write_text("def first(): ...\n", encoding="utf-8")
+    command = [sys.executable, "-m", "weft", "index", "code", "--watch", "--json", "--embedder", "none"]
+    around = {**os.environ, "PYTHONPATH": str(SOURCES)}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=around, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as watching:
+        assert watching.stdout is not None
+        first = _report(watching.stdout.readline())
+        assert first["kinds"] == {"file": 1, "function": 1}
+        (tmp_path / "code" / "b.py").write_text("class Second: ...\n", encoding="utf-8")
+        second = _report(watching.stdout.readline())
+        assert (second["units"], second["kinds"]) == (2, {"class": 1, "file": 1})
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(60) == 0
+
+
+def _report(line: str) -> dict[str, object]:
+    told = json.loads(line)
+    assert isinstance(told, dict)
+    return told

@@ -1,0 +1,44 @@
+"""Files that .gitignore or .weftignore name are not read, whatever kind they are."""
+
+from pathlib import Path
+
+from weft.sources import open_source
+
+
+def lay(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("# A\n", encoding="utf-8")
+
+
+def listed(folder: Path) -> set[str]:
+    return {name for name, _ in open_source(str(folder), name="s").units()}
+
+
+def test_rules_apply_from_their_folder_on_and_inner_ones_win(tmp_path: Path) -> None:
+    lay(tmp_path, "a.md", "out/b.md", "in/out/c.md", "in/keep.log.md", "in/x.log.md")
+    (tmp_path / ".gitignore").write_text("/out/\n*.log.md\n", encoding="utf-8")
+    (tmp_path / "in" / ".gitignore").write_text("!keep.log.md\n", encoding="utf-8")
+    assert listed(tmp_path) == {"a.md", "in/out/c.md", "in/keep.log.md"}
+
+
+def test_weftignore_adds_to_gitignore(tmp_path: Path) -> None:
+    lay(tmp_path, "a.md", "b.md", "c.py")
+    (tmp_path / ".gitignore").write_text("a.md\n", encoding="utf-8")
+    (tmp_path / ".weftignore").write_text("*.py\n", encoding="utf-8")
+    assert listed(tmp_path) == {"b.md"}
+
+
+def test_a_folder_of_a_repository_heeds_the_rules_above_it(tmp_path: Path) -> None:
+    lay(tmp_path, "docs/a.md", "docs/build/b.md", "docs/c.md")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text("docs/c.md\nbuild/\n", encoding="utf-8")
+    assert listed(tmp_path / "docs") == {"a.md"}
+
+
+def test_ignored_files_and_folders_are_counted(tmp_path: Path) -> None:
+    lay(tmp_path, "a.md", "out/b.md", "out/c.md", "d.md")
+    (tmp_path / ".gitignore").write_text("out/\nd.md\n", encoding="utf-8")
+    source = open_source(str(tmp_path), name="s")
+    list(source.units())
+    assert source.remarks() == {"ignored by .gitignore or .weftignore": 2}

@@ -1,0 +1,158 @@
+"""Books in several formats as chapters and scenes, and texts that are no books."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from manuscripts import CHAPTERS, TITLES, manuscript
+from weft.errors import InvalidInput
+from weft.model import Node
+from weft.ports import Problem
+from weft.sources import open_source
+
+
+def read(place: Path, reading: str = "") -> tuple[list[Node], list[Problem]]:
+    source = open_source(str(place), name="book", reading=reading)
+    units = [source.read(name) for name, _ in source.units()]
+    return [node for unit in units for node in unit.nodes], [each for unit in units for each in unit.problems]
+
+
+def prose(nodes: list[Node]) -> str:
+    return " ".join(" ".join(node.text.split()) for node in nodes if node.text)
+
+
+def test_a_novel_in_plain_text_becomes_chapters_and_scenes(tmp_path: Path) -> None:
+    file = tmp_path / "novel.txt"
+    file.write_text(manuscript(), encoding="utf-8")
+    nodes, problems = read(file)
+    chapters = [node for node in nodes if node.kind == "chapter"]
+    assert [(node.sequence, node.title) for node in chapters] == [
+        (number, f"Chapter {number}: {title}") for number, title in enumerate(TITLES, start=1)
+    ]
+    assert [node.title for node in nodes if node.kind == "scene"] == ["Ch. 2, scene 1", "Ch. 2, scene 2"]
+    assert problems == []
+
+
+def test_every_piece_says_where_it_stands(tmp_path: Path) -> None:
+    file = tmp_path / "novel.txt"
+    file.write_text(manuscript(), encoding="utf-8")
+    lines = manuscript().split("\n")
+    for node in read(file)[0]:
+        if node.text:
+            first, last = node.origin.first_line, node.origin.last_line
+            assert first is not None and last is not None
+            assert "\n".join(lines[first - 1 : last]).strip() == node.text
+
+
+def test_scenes_belong_to_their_chapter(tmp_path: Path) -> None:
+    file = tmp_path / "novel.txt"
+    file.write_text(manuscript(), encoding="utf-8")
+    source = open_source(str(file), name="book")
+    (unit,) = [source.read(name) for name, _ in source.units()]
+    assert [(edge.source, edge.target, edge.type) for edge in unit.edges] == [
+        ("book:novel.txt#002", "book:novel.txt#002.01", "contains"),
+        ("book:novel.txt#002", "book:novel.txt#002.02", "contains"),
+    ]
+
+
+def test_a_folder_of_texts_does_not_grow_chapters(tmp_path: Path) -> None:
+    (tmp_path / "minutes.txt").write_text("The budget was approved. Ann Lee asked for more.", encoding="utf-8")
+    (tmp_path / "manual.txt").write_text(
+        "\n\n".join(f"Chapter {number}\n\n{'Press the button and wait. ' * 5}" for number in (1, 2)),
+        encoding="utf-8",
+    )
+    assert {node.kind for node in read(tmp_path)[0]} == {"document"}
+
+
+def test_any_text_is_a_story_when_told_so_and_no_novel_is_one_when_told_not(tmp_path: Path) -> None:
+    tale, novel = tmp_path / "tale.txt", tmp_path / "novel.txt"
+    tale.write_text("Once there was a king called Aldo.", encoding="utf-8")
+    novel.write_text(manuscript(), encoding="utf-8")
+    assert [node.kind for node in read(tale, "story")[0]] == ["chapter"]
+    assert "chapter" not in {node.kind for node in read(novel, "notes")[0]}
+
+
+def test_chapters_in_files_of_their_own_are_numbered_by_name(tmp_path: Path) -> None:
+    for number, text in enumerate(CHAPTERS, start=1):
+        (tmp_path / f"chapter-{number:02d}.txt").write_text(text, encoding="utf-8")
+    found = read(tmp_path, "story")[0]
+    assert [node.sequence for node in found if node.kind == "chapter"] == [1, 2, 3, 4]
+
+
+def test_the_volumes_of_one_story_are_numbered_on(tmp_path: Path) -> None:
+    for volume in ("1.txt", "2.txt"):
+        (tmp_path / volume).write_text(manuscript(2), encoding="utf-8")
+    assert [node.sequence for node in read(tmp_path, "story")[0] if node.kind == "chapter"] == [1, 2, 3, 4]
+
+
+def test_a_markdown_file_with_chapters_is_a_book_and_one_without_a_note(tmp_path: Path) -> None:
+    book, note = tmp_path / "book.md", tmp_path / "note.md"
+    parts = (f"# Chapter {number}\n\n{text}" for number, text in enumerate(CHAPTERS, start=1))
+    book.write_text("\n".join(parts), encoding="utf-8")
+    note.write_text("# Ferries\n\nThey run late.", encoding="utf-8")
+    assert [node.sequence for node in read(book)[0] if node.kind == "chapter"] == [1, 2, 3, 4]
+    assert [node.kind for node in read(note)[0]] == ["note"]
+
+
+def epub(place: Path) -> None:
+    pages = "".join(f'<item id="c{number}" href="c{number}.xhtml"/>' for number in range(4))
+    spine = "".join(f'<itemref idref="c{number}"/>' for number in range(4))
+    package = f'<package xmlns="http://www.idpf.org/2007/opf"><manifest>{pages}</manifest><spine>{spine}</spine></package>'
+    with zipfile.ZipFile(place, "w") as archive:
+        archive.writestr(
+            "META-INF/container.xml",
+            '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+            '<rootfile full-path="text/book.opf"/></rootfiles></container>',
+        )
+        archive.writestr("text/book.opf", package)
+        for number, text in enumerate(CHAPTERS):
+            body = "".join(f"<p>{' '.join(part.split())}</p>" for part in text.split("\n\n"))
+            head = f"<head><title>no</title></head><h2>Chapter {number + 1}</h2>"
+            archive.writestr(f"text/c{number}.xhtml", f"<html>{head}<body>{body}</body></html>")
+
+
+def docx(place: Path) -> None:
+    name = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    parts = []
+    for number, text in enumerate(CHAPTERS, start=1):
+        style = '<w:pPr><w:pStyle w:val="Heading1"/></w:pPr>'
+        parts.append(f"<w:p>{style}<w:r><w:t>Chapter {number}</w:t></w:r></w:p>")
+        parts += [f"<w:p><w:r><w:t>{' '.join(part.split())}</w:t></w:r></w:p>" for part in text.split("\n\n")]
+    with zipfile.ZipFile(place, "w") as archive:
+        body = f'<w:document xmlns:w="{name}"><w:body>{"".join(parts)}</w:body></w:document>'
+        archive.writestr("word/document.xml", body)
+
+
+@pytest.mark.parametrize(("name", "make"), [("book.epub", epub), ("book.docx", docx)])
+def test_e_books_and_word_files_hold_the_same_story(tmp_path: Path, name: str, make: object) -> None:
+    assert callable(make)
+    make(tmp_path / name)
+    nodes, problems = read(tmp_path / name)
+    assert problems == []
+    assert [node.sequence for node in nodes if node.kind == "chapter"] == [1, 2, 3, 4]
+    plain = " ".join(" ".join(text.split()) for text in CHAPTERS).replace("* * * ", "")
+    assert prose(nodes) == plain
+
+
+@pytest.mark.parametrize("name", ["broken.epub", "broken.docx"])
+def test_a_damaged_file_is_reported_and_the_rest_is_read(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"PK\x03\x04 not really")
+    (tmp_path / "novel.txt").write_text(manuscript(), encoding="utf-8")
+    nodes, problems = read(tmp_path)
+    assert [problem.where for problem in problems] == [name]
+    assert any(node.kind == "chapter" for node in nodes)
+
+
+def test_a_reading_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="Allowed: story, notes, auto"):
+        open_source(str(tmp_path), reading="novel")
+
+
+def test_five_megabytes_without_a_chapter_are_parted(tmp_path: Path) -> None:
+    file = tmp_path / "long.txt"
+    paragraph = '"It is late," said Orla Finch, and nobody answered her for a long time that night.\n\n'
+    file.write_text(paragraph * 60_000, encoding="utf-8")
+    nodes, problems = read(file)
+    assert problems == []
+    assert max(len(node.text) for node in nodes) < 3_000

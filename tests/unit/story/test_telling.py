@@ -1,0 +1,234 @@
+"""Who and what is found in prose."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from manuscripts import CHAPTERS
+from weft.story import Correction, Entity, Known, Prose, Story, tell
+
+
+def proses(*texts: str) -> list[Prose]:
+    return [Prose(f"book:{number}", text, number) for number, text in enumerate(texts, start=1)]
+
+
+def named(story: Story, name: str) -> Entity:
+    """The entity that goes by a name."""
+    return next(each for each in story.entities if name in (each.name, *each.aliases))
+
+
+def names(*texts: str) -> set[str]:
+    return {entity.name for entity in tell(proses(*texts)).entities}
+
+
+def ties(story: Story, kind: str) -> set[tuple[str, str]]:
+    return {
+        (story.entities[tie.source].name, story.entities[tie.target].name)
+        for tie in story.ties
+        if tie.type == kind
+    }
+
+
+@pytest.fixture(scope="module")
+def book() -> Story:
+    return tell(proses(*CHAPTERS))
+
+
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("Margaret Vane", {"Margaret", "Meg", "Miss Vane"}),
+        ("Captain Rourke", {"Rourke", "Silas Rourke", "Captain Silas Rourke"}),
+        ("Josiah Pennick", {"Josiah", "Pennick", "Mr. Pennick"}),
+        ("Will Vane", {"Will"}),
+        ("Dr. Ashe", {"Dr. Lavinia Ashe"}),
+    ],
+)
+def test_all_forms_of_a_name_are_one_person(book: Story, name: str, others: set[str]) -> None:
+    found = named(book, name)
+    assert (found.name, found.kind) == (name, "character")
+    assert set(found.aliases) == others
+
+
+def test_places_are_told_from_people(book: Story) -> None:
+    places = {entity.name for entity in book.entities if entity.kind == "location"}
+    assert places == {"Thornby", "Harrow Lock", "Aldersea", "Lantern House"}
+
+
+def test_sentences_that_state_a_relation_make_a_tie(book: Story) -> None:
+    assert ties(book, "parent") == {("Josiah Pennick", "Ruth Pennick")}
+    assert ties(book, "spouse") == {("Will Vane", "Ruth Pennick")}
+    assert ("Dr. Ashe", "Thornby") in ties(book, "located_in")
+
+
+def test_those_who_answer_each_other_speak_with_each_other(book: Story) -> None:
+    talks = ties(book, "speaks_with")
+    assert ("Margaret Vane", "Josiah Pennick") in talks
+    assert all(named(book, one).kind == named(book, other).kind == "character" for one, other in talks)
+
+
+def test_every_tie_has_a_passage_that_names_both(book: Story) -> None:
+    for tie in book.ties:
+        for place in tie.evidence:
+            shown = CHAPTERS[place.prose][place.start : place.end]
+            for entity in (book.entities[tie.source], book.entities[tie.target]):
+                assert any(word in shown for name in (entity.name, *entity.aliases) for word in name.split())
+
+
+def test_the_definition_is_where_somebody_is_described(book: Story) -> None:
+    place = named(book, "Margaret Vane").definition
+    assert CHAPTERS[place.prose][place.start :].startswith("Margaret Vane was the new postmistress")
+
+
+def test_a_name_that_is_also_a_word_counts_only_where_it_is_a_name() -> None:
+    text = 'Will you go? "I will," said Will. Will said no more. Nobody will, thought Will. Then Will left. ' * 2
+    assert len(named(tell(proses(text)), "Will").mentions) == 8
+
+
+def test_mr_mrs_and_miss_of_one_family_are_three() -> None:
+    text = (
+        '"Sit down," said Mr. Harker. "I shall stand," said Mrs. Harker. Miss Harker laughed. Mr. and Mrs. Harker '
+        'went out. "They always do," said Miss Harker. She was Lucy Harker, and she stayed. Lucy Harker slept.'
+    )
+    story = tell(proses(text))
+    assert {entity.name for entity in story.entities} == {"Mr. Harker", "Mrs. Harker", "Lucy Harker"}
+    assert "Miss Harker" in named(story, "Lucy Harker").aliases
+    assert ties(story, "spouse") == {("Mr. Harker", "Mrs. Harker")}
+
+
+def test_two_people_with_one_given_name_stay_two() -> None:
+    text = (
+        "John Thornton met John Brandt at the gate. John Thornton bowed. John Brandt did not. "
+        '"Well," said John Thornton. "Well," said John Brandt.'
+    )
+    assert {"John Thornton", "John Brandt"} <= names(text)
+
+
+def test_names_in_capitals_are_known_where_the_rest_of_the_book_writes_them_plainly() -> None:
+    story = tell(proses("Then Orla said no. We saw Orla and Orla.", "THE NIGHT WAS LONG AND ORLA SLEPT."))
+    assert len(named(story, "Orla").mentions) == 4
+    assert {entity.name for entity in story.entities} == {"Orla"}
+
+
+def test_names_of_other_languages_are_found() -> None:
+    text = (
+        "Тут вошла Анна. Он увидел, что Анна плачет. " * 2
+        + "Then Łukasz said that Zoë and d'Artagnan were late. Later Łukasz saw Zoë. So said d'Artagnan to Zoë."
+    )
+    assert names(text) == {"Анна", "Łukasz", "Zoë", "d'Artagnan"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no capitals at all in this text, none.",
+        "Only. Sentences. That. Begin.",
+        "夜は静かだった。誰も来なかった。",
+        "O wind,\nThat blows\nAcross the moor,\nAnd never rests,\nBut knocks\nOn every door.",
+        "On Monday the English came. In May they left. God bless us, they said, and it was Christmas.",
+    ],
+)
+def test_text_without_names_has_no_entities(text: str) -> None:
+    assert tell(proses(text)) == Story()
+
+
+def test_one_name_in_a_thousand_passages_is_found() -> None:
+    texts = ["The rain went on, and the river rose."] * 1000
+    texts[700] = "The rain went on, and Captain Zebulon Fray came up the river."
+    assert names(*texts) == {"Captain Zebulon Fray"}
+
+
+def test_families_and_titles_alone_are_nobody() -> None:
+    text = "The Harkers came. We met the Harkers, and Mr. Harker spoke to Mamma. My dear Sir, said Mamma, sit."
+    assert names(text) == {"Mr. Harker"}
+
+
+def test_dialogue_without_anything_else_is_understood() -> None:
+    text = '"Come, Orla." "No, Finn." "Why not, Orla?" "Because, Finn, it is late," said Orla. "Late!" said Finn.'
+    story = tell(proses(text))
+    assert {entity.name for entity in story.entities} == {"Orla", "Finn"}
+    assert ties(story, "speaks_with") == {("Finn", "Orla")} or ties(story, "speaks_with") == {("Orla", "Finn")}
+
+
+# --- notes and corrections -------------------------------------------------------------------------------
+
+
+def test_a_note_gives_its_name_kind_and_key() -> None:
+    note = Known("vault:Meg.md", "character", ("Margaret Vane", "the postmistress"))
+    story = tell(proses("In came Margaret. Margaret Vane sat, and the postmistress wrote."), [note])
+    found = named(story, "Margaret Vane")
+    assert (found.note, found.confidence, len(found.mentions)) == ("vault:Meg.md", 1.0, 3)
+
+
+def test_a_note_in_a_script_without_capitals_is_found_in_prose() -> None:
+    note = Known("vault:雪.md", "character", ("雪国", "雪"))
+    assert len(tell(proses("その夜、雪国は雪だった。"), [note]).entities[0].mentions) == 2
+
+
+def test_two_notes_that_claim_one_alias_do_not_share_it() -> None:
+    notes = [
+        Known("a", "character", ("Anna Vane", "Captain")),
+        Known("b", "character", ("Bela Rourke", "Captain")),
+    ]
+    story = tell(proses("Anna Vane met Bela Rourke. The Captain spoke."), notes)
+    assert sorted(len(entity.mentions) for entity in story.entities) == [1, 2]
+
+
+def corrected(*corrections: Correction) -> Story:
+    return tell(proses(*CHAPTERS), corrections=corrections)
+
+
+def test_merged_entities_are_one_with_the_first_ones_name() -> None:
+    found = named(corrected(Correction("merge", ("Will Vane", "Tom Sallow"))), "Tom Sallow")
+    assert found.name == "Will Vane"
+    assert len(found.mentions) == 10
+
+
+def test_renamed_retyped_and_hidden_entities_are_as_they_were_said_to_be() -> None:
+    story = corrected(
+        Correction("rename", ("Dr. Ashe",), "Lavinia Ashe"),
+        Correction("type", ("Edgar",), "object"),
+        Correction("hide", ("Thornby",)),
+    )
+    assert "Dr. Ashe" in named(story, "Lavinia Ashe").aliases
+    assert named(story, "Edgar").kind == "object"
+    assert all(entity.name != "Thornby" for entity in story.entities)
+
+
+def test_a_correction_of_somebody_unknown_changes_nothing(book: Story) -> None:
+    assert corrected(Correction("hide", ("Nobody Here",)), Correction("merge", ("Nobody", "No one"))) == book
+
+
+# --- properties ------------------------------------------------------------------------------------------
+
+SENTENCES = st.sampled_from(
+    [
+        "Then Orla Finch said that Bram was late.",
+        "Mr. Finch and Mrs. Finch went to Dunmore.",
+        '"No," said Captain Teague.',
+        "It rained in Dunmore.",
+        "Orla's brother, Bram, slept.",
+        "Nobody spoke.",
+        "SHOUTING WAS HEARD.",
+        "We saw the Old Mill and Teague.",
+    ]
+)
+
+
+@given(st.lists(st.lists(SENTENCES, min_size=1, max_size=6).map(" ".join), max_size=6))
+def test_telling_is_the_same_every_time_and_points_into_the_text(texts: list[str]) -> None:
+    story = tell(proses(*texts))
+    assert story == tell(proses(*texts))
+    for entity in story.entities:
+        places = [(one.prose, one.start) for one in entity.mentions]
+        assert places == sorted(set(places))
+        assert all(texts[one.prose][one.start : one.end] for one in entity.mentions)
+    for tie in story.ties:
+        assert tie.source != tie.target
+        assert 0 < tie.weight <= 1 and 0 < tie.confidence <= 1
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_told(text: str) -> None:
+    tell(proses(text))

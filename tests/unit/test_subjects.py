@@ -1,0 +1,106 @@
+"""What the parts of a subject are filled with."""
+
+from pathlib import Path
+
+import pytest
+
+from weft import Candidate, Edge, Node, Weft
+from weft.model import Alias, View
+from weft.profile import Fusion, Part
+from weft.retrieve import Scale, divide, understand
+from weft.subjects import parts_of, with_relations
+
+KINDS = ("character", "location")
+ALONE = "Ada walked. " * 30
+TOGETHER = "Ada met Boris in the hall. " * 30
+NEITHER = "It rained on the roofs. " * 100
+TEXT = f"# One\n\n{ALONE}\n\n{NEITHER}\n\n{TOGETHER}"
+QUOTES = Part("quotes", via=("mentions",), direction="in", unit="passage")
+
+
+@pytest.fixture(scope="module")
+def weft(tmp_path_factory: pytest.TempPathFactory) -> Weft:
+    opened = Weft.open(Path(tmp_path_factory.mktemp("subjects")) / ".weft", embedder=None)
+    opened.put(
+        [
+            Node("s:ada", "character", title="Ada", text="Ada is Boris's mother."),
+            Node(
+                "s:bo",
+                "character",
+                title="Boris",
+                aliases=(Alias("Boris of the Hall"),),
+                text="Ada's child, Boris.",
+            ),
+            Node("s:one", "chapter", title="One", text=TEXT, language="markdown"),
+        ],
+        [Edge("s:ada", "s:bo", "parent"), Edge("s:ada", "s:bo", "friend")],
+    )
+    return opened
+
+
+def filled(weft: Weft, *parts: Part, subjects: tuple[str, ...] = ("s:ada",)) -> list[tuple[Candidate, ...]]:
+    with weft.store.snapshot(View()) as snapshot:
+        ids = snapshot.find(subjects)
+        rows = snapshot.nodes([ids[key][0] for key in subjects])
+        query = understand("Ada", snapshot, None)
+        told = parts_of(
+            [Candidate(row.node) for row in rows.values()],
+            parts,
+            KINDS,
+            snapshot,
+            lambda whole: divide(whole, query, Scale(), Fusion(), snapshot),
+            {},
+        )
+    return [each.candidates for each in told]
+
+
+def quoted(candidate: Candidate) -> str:
+    start, end = candidate.window or (0, len(candidate.node.text))
+    return candidate.node.text[start:end]
+
+
+def part(links: str) -> Part:
+    return Part("quotes", via=("mentions",), direction="in", unit="passage", links=links)  # type: ignore[arg-type]
+
+
+def test_passages_that_name_others_too_are_told_apart_from_those_that_do_not(weft: Weft) -> None:
+    several, one = filled(weft, part("several"), part("one"))
+    chapter = [each for each in several if each.node.key == "s:one"]
+    assert chapter and all("Boris" in quoted(each) for each in chapter)
+    assert one and all("Ada" in quoted(each) and "Boris" not in quoted(each) for each in one)
+    assert "s:bo" in {each.node.key for each in several}, "another's own note ties the two together"
+
+
+def test_a_passage_leaves_the_title_that_the_text_repeats_out(weft: Weft) -> None:
+    (told,) = filled(weft, QUOTES)
+    assert not any("# One" in quoted(each) for each in told)
+
+
+def test_the_most_telling_passage_has_a_usage_of_one(weft: Weft) -> None:
+    (told,) = filled(weft, QUOTES)
+    assert max(each.parts["usage"] for each in told) == 1.0
+    assert all(each.spans and quoted(each) for each in told)
+
+
+def test_the_note_of_another_subject_is_not_quoted(weft: Weft) -> None:
+    alone, together = filled(weft, QUOTES), filled(weft, QUOTES, subjects=("s:ada", "s:bo"))
+    assert "s:bo" in {each.node.key for each in alone[0]}
+    assert "s:bo" not in {each.node.key for each in together[0]}
+
+
+def test_a_part_without_links_tells_of_the_subject_itself(weft: Weft) -> None:
+    (told,) = filled(weft, Part("definition"))
+    assert [each.node.key for each in told] == ["s:ada"]
+
+
+def test_relations_are_named_from_either_end_in_the_order_of_the_profile(weft: Weft) -> None:
+    with weft.store.snapshot(View()) as snapshot:
+        ids = snapshot.find(["s:ada", "s:bo"])
+        rows = snapshot.nodes([each for found in ids.values() for each in found])
+        subjects = [Candidate(row.node) for row in rows.values()]
+        relations = {"friend": "friend", "parent": "child"}
+        told = with_relations(subjects, relations, snapshot)
+        assert with_relations(subjects, {}, snapshot) == tuple(subjects)
+    ada, bo = (each.node.fields["relationships"] for each in told)
+    assert ada == [{"type": "friend", "title": "Boris"}, {"type": "parent", "title": "Boris"}]
+    assert bo == [{"type": "friend", "title": "Ada"}, {"type": "child", "title": "Ada"}]
