@@ -75,7 +75,8 @@ def _weft(
         typer.Option(
             "--index",
             metavar="HOW",
-            help="How a store on a server is searched: server, files, milvus://…; may stand anywhere.",
+            help="How a store on a server is searched: server, files or milvus://... May stand anywhere. "
+            "Default: $WEFT_INDEX.",
         ),
     ] = "",
 ) -> None:
