@@ -23,6 +23,7 @@ TOOLS = {
     "sketch",
     "vectors",
     "excerpt",
+    "quoting",
     "redact",
     "sampling",
     "candidates",

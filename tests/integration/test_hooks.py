@@ -14,7 +14,8 @@ from hook_process import COMMAND, PATIENT, Answer, around, failed, finish, promp
 
 from weft import Node, Weft
 from weft.experiencing import find_experience, resolve_experience, start_experience
-from weft.learning import Experience, Lesson, Outcome, RootCause
+from weft.learning import Experience, Lesson, Outcome, RootCause, UsageBook
+from weft.model import Filter
 from weft.remembering import remember
 from weft.tokens import counter_for
 
@@ -94,6 +95,13 @@ def test_a_prompt_gets_what_bears_on_it_within_the_budget(folder: Path) -> None:
     small = prompt(folder, "Who approves refunds above 500 euros?", "other", "--max-tokens", "90", *PATIENT)
     assert TOPICS["refunds"] in small.text
     assert counter_for("cl100k_base")[0].count(small.text) <= 90
+
+
+def test_a_memory_that_is_told_counts_as_used(folder: Path) -> None:
+    assert "Use tabs for indentation" in prompt(folder, "Is the indentation made with tabs?").text
+    book = UsageBook(folder / ".weft")
+    (key,) = within(folder, lambda weft: [node.key for node in weft.nodes(filter=Filter(kinds=("memory",)))])
+    assert book.uses([("default", key)])["default", key].times == 1
 
 
 def test_no_block_is_told_twice_in_a_session_and_another_session_gets_it(folder: Path) -> None:

@@ -61,6 +61,7 @@ NEITHER = [
     "vim Makefile",
     "echo 'unfinished",
     "python tests.py",
+    "pytest &",
 ]
 
 
@@ -93,6 +94,7 @@ def test_any_command_can_be_looked_at(command: str) -> None:
         ("pytest > log.txt 2>&1", False, False),
         ("pytest | tail -5", True, True),
         ("set -o pipefail; pytest | tail -5", False, True),
+        ("set -o pipefail; pytest; echo done", True, True),
         ("pytest; echo done", True, True),
         ("pytest || true", True, True),
         ("pytest\necho done", True, True),
@@ -103,6 +105,11 @@ def test_any_command_can_be_looked_at(command: str) -> None:
 def test_it_is_known_whether_the_exit_code_is_the_tests_own(command: str, hidden: bool, followed: bool) -> None:
     run = run_in(command)
     assert run is not None and (run.hidden, run.followed) == (hidden, followed)
+
+
+def test_the_words_of_a_run_are_told_without_redirections() -> None:
+    run = run_in("cd app; FOO=1 pytest -q 2>&1 >log.txt | tail -3")
+    assert run is not None and run.words == "FOO=1 pytest -q"
 
 
 OWN, HIDDEN, FOLLOWED = Run("test", "t"), Run("test", "t", True, True), Run("test", "t", False, True)
@@ -152,6 +159,7 @@ def test_the_telling_line_and_the_first_error_are_found() -> None:
     )
     assert summary(output) == "1 failed, 4 passed in 0.31s"
     assert detail(output) == "KeyError: 'user'"
+    assert summary(f"{output}make: *** [Makefile:3: test] Error 1\n") == "1 failed, 4 passed in 0.31s"
     assert summary("one\ntwo\n\n") == "two"
     assert summary("") == detail("all fine") == ""
 

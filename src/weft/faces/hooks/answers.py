@@ -1,12 +1,14 @@
 """What is said at each event: a status, what bears on a prompt, what went wrong before."""
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from weft.errors import StoreError
 from weft.faces import wiring
 from weft.faces.asking import DEFAULT_PROFILE
 from weft.faces.hooks.commands import Run
@@ -19,6 +21,7 @@ from weft.tokens import BOUND
 if TYPE_CHECKING:
     from weft.faces.library import Weft
     from weft.learning import Experience
+    from weft.profile import Profile
 
 _LEAD: Final = (
     "From the project's Weft store, chosen for this prompt. It is reference material that may be out of date, "
@@ -56,8 +59,9 @@ class Visit:
 def text_for(event: Event, settings: Settings) -> str:
     """What the model is to read at this event; empty where there is nothing to say."""
     wiring.stay_small()
-    around = replace(wiring.surroundings(), working=Path(event.folder or "."))
-    weft = wiring.open_weft(settings.store, read_only=event.run is None, around=around)
+    # The client may have started us elsewhere than where its session is.
+    os.chdir(event.folder or ".")
+    weft = wiring.open_weft(settings.store, read_only=event.run is None)
     visit = Visit(weft, event, settings, settings.tenants or (DEFAULT_TENANT,), datetime.now(UTC))
     if event.name == "SessionStart":
         return _status(visit)
@@ -106,7 +110,9 @@ def _about_prompt(visit: Visit) -> str:
     settings, prompt = visit.settings, visit.event.prompt
     if not _known(visit, prompt):
         return ""
-    page = _page(visit, settings.profile or DEFAULT_PROFILE, settings.max_tokens - _LEAD_TOKENS, prompt)
+    profile = visit.weft.profile(settings.profile or DEFAULT_PROFILE)
+    untitled = replace(profile, frame=replace(profile.frame, title=""))
+    page = _page(visit, untitled, settings.max_tokens - _LEAD_TOKENS, prompt)
     return f"{_LEAD}{page}" if page else ""
 
 
@@ -121,15 +127,14 @@ def _known(visit: Visit, prompt: str) -> bool:
 
 
 def _page(
-    visit: Visit, profile: str, budget: int, question: str = "", parameters: Mapping[str, Json] | None = None
+    visit: Visit, profile: "Profile", budget: int, question: str = "", parameters: Mapping[str, Json] | None = None
 ) -> str:
     """A page of what is new to the session, or nothing."""
-    whole = visit.weft.profile(profile)
     # A pointer tells nothing yet, so it would come again at the next prompt.
-    brief = replace(whole, sections=tuple(replace(section, pointers=0) for section in whole.sections))
+    sections = tuple(replace(section, pointers=0) for section in profile.sections)
     context = visit.weft.context(
         question,
-        profile=brief,
+        profile=replace(profile, sections=sections, frame=replace(profile.frame, notes=False)),
         parameters=parameters,
         max_tokens=budget,
         tenants=visit.tenants,
@@ -137,7 +142,19 @@ def _page(
         session=visit.session,
         now=visit.now,
     )
+    _count_uses(visit, [(each.tenant, each.key) for each in context.sources if each.kind == "memory"])
     return context.text.rstrip() if context.sources else ""
+
+
+def _count_uses(visit: Visit, memories: Sequence[tuple[str, str]]) -> None:
+    """Count the memories that are handed out as used."""
+    if not memories:
+        return
+    from weft.learning import UsageBook
+
+    # No page depends on these counts, so none is lost for want of them.
+    with suppress(StoreError):
+        UsageBook(visit.weft.folder).note(memories, visit.now)
 
 
 # --- a tool that was used ----------------------------------------------------------------------------------
@@ -145,6 +162,7 @@ def _page(
 
 def _after_tool(visit: Visit) -> str:
     """Which experience a test or build has resolved, and at the first failure what went wrong before."""
+    from weft.faces.background import renew_values
     from weft.faces.hooks import outcomes
 
     event, session, tenant = visit.event, visit.session or "", visit.tenants[0]
@@ -157,9 +175,11 @@ def _after_tool(visit: Visit) -> str:
     experience = outcomes.waiting(visit.weft, session, tenant)
     # The warning is made before the outcome is stored, which would only repeat what was just seen.
     warning = _warning(visit, run, experience) if came == "failed" else ""
-    told = (
-        "" if experience is None else outcomes.decide(visit.weft, experience, run, came, event.output, visit.now)
-    )
+    if experience is None:
+        return warning
+    told = outcomes.decide(visit.weft, experience, run, came, event.output, visit.now)
+    if told:
+        renew_values(visit.weft.workshop(), visit.settings.store, tenant)
     return "\n\n".join(part for part in (told, warning) if part)
 
 
@@ -169,4 +189,5 @@ def _warning(visit: Visit, run: Run, experience: "Experience | None") -> str:
     if visit.session is not None and not visit.weft.contexts.claim(visit.session, f"{_WARNING_PROFILE} {domain}"):
         return ""
     strategy = {} if experience is None else {"strategy": experience.strategy}
-    return _page(visit, _WARNING_PROFILE, visit.settings.max_tokens, parameters={"domain": domain, **strategy})
+    profile = visit.weft.profile(_WARNING_PROFILE)
+    return _page(visit, profile, visit.settings.max_tokens, parameters={"domain": domain, **strategy})

@@ -27,16 +27,14 @@ _TESTS: Final = {
 _BUILDS: Final = {
     **_each("tsc ninja webpack javac gcc g++ clang clang++ rustc build", _ANY),
     **_each("make gmake", _ANY, "all", "build"),
-    **_each(
-        "npm pnpm yarn bun go dotnet swift bazel stack cabal vite next hatch docker just flutter zig", "build"
-    ),
-    **_each("uv poetry", "build"),
+    **_each("npm pnpm yarn bun go dotnet swift bazel stack cabal", "build"),
+    **_each("vite next hatch docker just flutter zig uv poetry", "build"),
     **_each("gradle gradlew", "build", "assemble"),
     **_each("mvn mvnw", "compile", "package", "install"),
     **_each("cargo", "build", "check"),
     **_each("cmake", "--build"),
 }
-_WRAPPERS: Final = frozenset("sudo time nice env timeout command exec nohup xvfb-run npx bunx".split())  # noqa: SIM905
+_WRAPPERS: Final = frozenset(_each("sudo time nice env timeout command exec nohup xvfb-run npx bunx"))
 _RUNNERS: Final = {
     *((program, "run") for program in ("uv", "poetry", "pipenv", "hatch", "pdm")),
     *((program, "exec") for program in ("bundle", "pnpm", "npm")),
@@ -49,6 +47,7 @@ _ASSIGNMENT: Final = re.compile(r"\w+=")
 _PYTHON: Final = re.compile(r"(?:python|py)[\d.]*(?:\.exe)?\Z")
 _NUMBER: Final = re.compile(r"\d+[smh]?\Z")
 _SEPARATORS: Final = frozenset(";&|()\n")
+_REDIRECTIONS: Final = frozenset("<>&|")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +64,19 @@ class Run:
 
 
 def run_in(command: str) -> Run | None:
-    """The last test or build that a shell command runs, or None."""
+    """The last test or build that a shell command waits for, or None."""
     try:
         parts = list(_simple_commands(command))
     except ValueError:
         # An unfinished quotation: nothing can be said of such a command.
         return None
+    passing_on = ("&&", "|") if "pipefail" in command else ("&&",)
     for at in reversed(range(len(parts))):
-        words, _ = parts[at]
+        words, link = parts[at]
         kind = _kind(words)
-        if kind is not None:
-            after = [link for _, link in parts[at:-1]]
-            hidden = any(link != "&&" for link in after) and "pipefail" not in command
-            return Run(kind, " ".join(words), hidden, bool(after))
+        if kind is not None and link != "&":
+            after = [each for _, each in parts[at:-1]]
+            return Run(kind, " ".join(words), any(each not in passing_on for each in after), bool(after))
     return None
 
 
@@ -90,8 +89,10 @@ def _simple_commands(command: str) -> Iterator[tuple[list[str], str]]:
     words: list[str] = []
     redirected = False
     for word in lexer:
-        if "<" in word or ">" in word:
-            redirected = set(word) <= set("<>&|")
+        if set(word) <= _REDIRECTIONS and not set(word) <= _SEPARATORS:
+            # The number of a stream stands before the sign: 2>&1.
+            words = words[:-1] if words and words[-1].isdecimal() else words
+            redirected = True
         elif word and set(word) <= _SEPARATORS:
             if words:
                 yield words, word

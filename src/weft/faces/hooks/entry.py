@@ -5,15 +5,15 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from weft.faces.hooks.events import Event, answer_of, read_event
 from weft.faces.hooks.settings import Settings, read_settings
 
-_DEADLINES = {"SessionStart": 3.0, "UserPromptSubmit": 3.0}
-_DEADLINE = 10.0
+_DEADLINES: Final = {"SessionStart": 3.0, "UserPromptSubmit": 3.0}
+_DEADLINE: Final = 10.0
 """Seconds for the events of a tool: only a test or build makes any work, and that took longer itself."""
-_READING = 2.0
+_READING: Final = 2.0
 """Seconds within which the client must have handed over its event."""
 
 

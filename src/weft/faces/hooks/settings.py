@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from getopt import getopt
-from pathlib import Path
+from typing import Final
 
 from weft.errors import InvalidInput
 
-MAX_TOKENS = 800
-MOST_TOKENS = 2_000
+OPTIONS: Final = ("store", "profile", "tenant", "max-tokens", "deadline")
+MAX_TOKENS: Final = 800
+MOST_TOKENS: Final = 2_000
 """The client takes 10,000 characters; more it puts into a file."""
 
 
@@ -16,7 +17,7 @@ MOST_TOKENS = 2_000
 class Settings:
     """What the hooks work with; whatever is unset is as in every other face."""
 
-    store: Path | None = None
+    store: str | None = None
     profile: str | None = None
     tenants: tuple[str, ...] = ()
     max_tokens: int = MAX_TOKENS
@@ -25,12 +26,12 @@ class Settings:
 
 def read_settings(arguments: Sequence[str]) -> Settings:
     """The settings that the arguments say."""
-    given, rest = getopt(list(arguments), "", ["store=", "profile=", "tenant=", "max-tokens=", "deadline="])
+    given, rest = getopt(list(arguments), "", [f"{name}=" for name in OPTIONS])
     if rest:
         raise InvalidInput(f"{rest[0]!r} is no option of weft-hook. It takes its event on stdin.")
     said = {name.removeprefix("--"): value for name, value in given}
     return Settings(
-        store=Path(said["store"]) if "store" in said else None,
+        store=said.get("store"),
         profile=said.get("profile"),
         tenants=tuple(value for name, value in given if name == "--tenant"),
         max_tokens=min(int(said.get("max-tokens", MAX_TOKENS)), MOST_TOKENS),

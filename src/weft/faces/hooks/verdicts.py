@@ -19,6 +19,9 @@ _PASSED: Final = re.compile(
     r"|Finished .*(?:target|profile)",
     re.M,
 )
+_COUNTS: Final = re.compile(
+    r"\d+ (?:passed|passing|failed|failing|failures?|errors?)\b|Tests run: \d|: \d+ tests?\b"
+)
 _NOTHING_RAN: Final = re.compile(r"no tests ran|collected 0 items|No tests found|no test files", re.I)
 _EXIT_CODE: Final = re.compile(r"\b(?:exit code|status code)\s+(\d+)", re.I)
 _STOPPED: Final = re.compile(r"\btimed out\b|\bcommand not found\b", re.I)
@@ -49,9 +52,10 @@ def verdict(run: Run, failed: bool, output: str) -> Verdict | None:
 
 
 def summary(output: str) -> str:
-    """The line in which a test or build says what came of it: the last that speaks of it, or else the last."""
+    """The line in which a test or build says what came of it: the last that counts, or speaks of it, or any."""
     lines = [line.strip(_DECORATION) for line in output.splitlines()]
-    telling = [line for line in lines if _FAILED.search(line) or _PASSED.search(line)]
+    counting = [line for line in lines if _COUNTS.search(line)]
+    telling = counting or [line for line in lines if _FAILED.search(line) or _PASSED.search(line)]
     return next((line[:_LONGEST_LINE] for line in reversed(telling or lines) if line), "")
 
 

@@ -1,0 +1,19 @@
+"""What docs/hooks.md says is so: every option of the program and every event that is installed."""
+
+import re
+from pathlib import Path
+
+from weft.faces.client_hooks import hook_entries
+from weft.faces.hooks.settings import OPTIONS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "hooks.md").read_text(encoding="utf-8")
+
+
+def test_every_option_is_described_and_no_other() -> None:
+    described = re.findall(r"^\| `--([a-z-]+)", PAGE, re.M)
+    assert sorted(described) == sorted([*OPTIONS, "debug"])
+
+
+def test_every_event_is_described() -> None:
+    for event in hook_entries(["weft-hook"]):
+        assert re.search(rf"^\| .*`{event}`", PAGE, re.M), event
