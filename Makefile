@@ -9,13 +9,14 @@ PEERS := .venv-evidence/installed
 WORKERS ?= 2
 ARGS ?=
 
-.PHONY: help demo test test-backends check format bench bench-evidence clean
+.PHONY: help demo test test-backends check coverage format bench bench-evidence clean
 
 help:
 	@echo "make demo    install into .venv, index the example worlds, print a page with its budget and sources"
 	@echo "make test    install the development tools and run every test (ARGS are passed to pytest)"
 	@echo "make test-backends   start every engine there is and try the contracts of stores and indexes on it"
 	@echo "make check   ruff, ruff format, mypy --strict and the layer test"
+	@echo "make coverage   tests of the learning memory, at least 90 % of its lines"
 	@echo "make format  let ruff rewrite what it can"
 	@echo "make bench   measure speed and size (ARGS are passed on)"
 	@echo "make bench-evidence ARGS='--data DIR'   measure evidence beside other systems, in a venv of its own"
@@ -35,6 +36,12 @@ check: $(TOOLS)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/contracts/test_layers.py
+
+coverage: $(TOOLS)
+	$(BIN)/python -m pytest tests/unit/learning tests/unit/facades/test_learning_facade.py tests/contracts/test_seed_004.py \
+	    --cov=weft.learning --cov=weft.remembering --cov=weft.experiencing --cov=weft.valuing --cov=weft.facades.learning \
+	    --cov=weft.facades.learning_page --cov=weft.facades.learning_cut --cov=weft.facades.learning_results \
+	    --cov=weft.facades.searching --cov=weft.facades.store_searcher --cov-fail-under=90 --cov-report=term
 
 format: $(TOOLS)
 	$(BIN)/ruff check --fix .

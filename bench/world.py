@@ -53,14 +53,15 @@ def world(size: int, data: Path | None = None, seed: int = SEED) -> World:
     made = World(folder / "records", folder / "questions.json", size)
     if not made.questions.exists():
         made.folder.mkdir(parents=True, exist_ok=True)
-        _write(made, _kept_sentences(data), seed)
+        _write(made, kept_sentences(data), seed)
     return made
 
 
-def _kept_sentences(data: Path | None) -> list[str]:
+def kept_sentences(data: Path | None) -> list[str]:
     """The sentences, kept so that all worlds are made from the same ones."""
     kept = WORLDS / f"sentences{'-data' if data else ''}.txt"
     if not kept.exists():
+        WORLDS.mkdir(exist_ok=True)
         kept.write_text("\n".join(sentences(data)), encoding="utf-8")
     return kept.read_text("utf-8").split("\n")
 
@@ -81,7 +82,8 @@ def _texts(data: Path | None) -> Iterator[str]:
     for path in sorted((data or packages).rglob("corpus.jsonl")):
         yield from (json.loads(line)["text"] for line in path.read_text("utf-8").splitlines())
     for path in sorted(each for pattern in _TEXT_FILES for each in packages.rglob(pattern)):
-        yield path.read_text("utf-8", "ignore")
+        if path.is_file():
+            yield path.read_text("utf-8", "ignore")
     for path in sorted([*library.rglob("*.py"), *packages.rglob("*.py")]):
         if not {"test", "tests", "idlelib"} & set(path.parts) and (
             path.is_relative_to(packages) or "site-packages" not in path.parts

@@ -6,9 +6,9 @@ from typing import Final
 
 from weft.candidates import is_aside
 from weft.model import Candidate, Step
-from weft.ports import Snapshot
+from weft.ports import NodeRow, Snapshot
 
-_ITEMS: Final = 8
+_ITEMS: Final = 6
 """Of how many items, best first, the neighbours are looked up."""
 _EACH: Final = 2
 """How many neighbours over one type of link stand beside an item."""
@@ -54,21 +54,25 @@ def _neighbours(
 ) -> Iterator[tuple[_Slot, Candidate]]:
     """What leads to the items, each under the first of them, unless it is close to that in score."""
     links = list(_links(items, types, snapshot))
-    stored = snapshot.nodes(sorted({neighbour for _, neighbour, _, _ in links}))
+    by_id = {each.node.id: each for each in known.values() if each.node.id}
+    stored = snapshot.nodes(sorted({neighbour for _, neighbour, _, _ in links} - by_id.keys()))
     met: set[_Slot] = set()
     for item, neighbour, type, weight in links:
-        if neighbour not in stored or _slot(item) in met:
+        before = by_id.get(neighbour) or _unfound(stored.get(neighbour), item)
+        if before is None or not {_slot(item), _slot(before)}.isdisjoint(met) or _slot(item) == _slot(before):
             continue
-        row = stored[neighbour]
-        slot = (row.node.tenant, row.node.key)
-        before = known.get(
-            slot, Candidate(row.node, probe=item.probe, distance=item.distance + 1, sketch=row.sketch)
-        )
-        if slot in met or slot == _slot(item) or before.score >= _CLOSE * item.score or not admits(before):
+        if before.score >= _CLOSE * item.score or not admits(before):
             continue
-        met.add(slot)
-        step = Step(row.node.key, type, weight, "in", row.node.id)
-        yield slot, replace(before, score=item.score, root=item.root, path=(*item.path, step))
+        met.add(_slot(before))
+        step = Step(before.node.key, type, weight, "in", before.node.id)
+        yield _slot(before), replace(before, score=item.score, root=item.root, path=(*item.path, step))
+
+
+def _unfound(row: NodeRow | None, item: Candidate) -> Candidate | None:
+    """A neighbour that neither a search nor the walk came by."""
+    if row is None:
+        return None
+    return Candidate(row.node, probe=item.probe, distance=item.distance + 1, sketch=row.sketch)
 
 
 def _links(

@@ -15,6 +15,7 @@ from weft.plan import Plan, make_plan
 from weft.ports import TokenCounter
 from weft.printing import Printer
 from weft.profile import Profile
+from weft.quoting import Asked
 from weft.render import ItemStyle, open_format
 from weft.spots import asides_of
 from weft.tokens import DEFAULT_ENCODING
@@ -52,7 +53,7 @@ def _printer(plan: Plan, gathered: Gathered, count: TokenCounter) -> Printer:
         format=open_format(plan.format),
         count=count,
         styles=_styles(plan),
-        weights=gathered.query.weights(),
+        asked=Asked.of(gathered.query.text, gathered.query.weights()),
         stored=count.name == DEFAULT_ENCODING,
     )
 

@@ -161,6 +161,8 @@ class _Work:
     first: dict[str, float] = field(default_factory=dict)
     failed: dict[tuple[str, int], tuple[float, bool]] = field(default_factory=dict)
     """The room in which a candidate found no place, and whether a pointer would have been allowed."""
+    offered: dict[tuple[str, int], float] = field(default_factory=dict)
+    """The most that a candidate was last allowed to cost: with no more, it would be shown no better."""
 
     def place(self, leaf: Leaf, place: int, room: float, *, relaxed: bool) -> None:
         """Give a candidate the best level of detail that the room allows, never less than it has."""
@@ -169,6 +171,9 @@ class _Work:
         if (current is not None and _complete(leaf, current)) or not self._admitted(leaf, place, current):
             return
         turn = self._turn(leaf, room, current, relaxed=relaxed)
+        if current is not None and turn.cap <= self.offered.get(slot, -1.0):
+            return
+        self.offered[slot] = turn.cap
         for detail in leaf.ladder if self._hopeful(leaf, place, turn) else ():
             if current is not None and not _better(leaf, detail, current):
                 return
@@ -348,7 +353,8 @@ def _has_whole(leaf: Leaf, candidate: Candidate) -> bool:
 
 def _slot(candidate: Candidate) -> _Slot:
     """What tells a candidate's text from all others: its node, or a passage of it."""
-    return candidate.node.tenant, candidate.node.key, candidate.window
+    whole = candidate.window == (0, len(candidate.node.text))
+    return candidate.node.tenant, candidate.node.key, None if whole else candidate.window
 
 
 def _pointer_least(candidate: Candidate) -> int:

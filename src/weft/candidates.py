@@ -14,8 +14,9 @@ def told(
     score: float | None = None,
     spans: Spans | None = None,
     covers: Mapping[int, float] | None = None,
+    window: tuple[int, int] | None = None,
 ) -> Candidate:
-    """The candidate with these parts and, where given, this score, these spans and these terms covered."""
+    """The candidate with these parts and, where given, this score, these spans, terms covered and window."""
     return Candidate(
         node=candidate.node,
         score=candidate.score if score is None else score,
@@ -27,9 +28,9 @@ def told(
         path=candidate.path,
         covers=candidate.covers if covers is None else covers,
         spans=candidate.spans if spans is None else spans,
-        text_tokens=candidate.text_tokens,
+        text_tokens=candidate.text_tokens if window is None else None,
         sketch=candidate.sketch,
-        window=candidate.window,
+        window=window or candidate.window,
     )
 
 

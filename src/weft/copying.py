@@ -8,7 +8,7 @@ from weft.errors import InvalidInput, StoreError
 from weft.model import DEFAULT_TENANT
 from weft.ports import Changes, Exporting, Fingerprint, Index, Store
 
-_PORTION: Final = 2000
+_PORTION: Final = 5000
 _PLACE: Final = ":copy"
 """The source under whose units a copy remembers how far it came: no source has this name."""
 

@@ -33,7 +33,7 @@ def dedupe(entries: Sequence[Entry], rule: Dedupe) -> Mapping[int, str]:
 
 
 def _repeats(members: Sequence[tuple[int, Entry]], rule: Dedupe) -> dict[int, str]:
-    repeated = _same_fields(members, rule.same)
+    repeated = _same_fields(members, rule.same, across=True) | _same_fields(members, rule.once, across=False)
     rest = [(place, entry.candidate) for place, entry in members if place not in repeated]
     sketches = [each.sketch or sketch([term_hash(term) for term in analyze(_said(each.node))]) for _, each in rest]
     for earlier, later in likely_pairs(sketches):
@@ -63,13 +63,13 @@ def _inside(value: Json) -> Iterable[str]:
         yield str(value)
 
 
-def _same_fields(members: Sequence[tuple[int, Entry]], same: Sequence[str]) -> dict[int, str]:
-    """Places whose identifying field value was already told in another section."""
+def _same_fields(members: Sequence[tuple[int, Entry]], same: Sequence[str], *, across: bool) -> dict[int, str]:
+    """Places whose identifying field value was already told, in another section or anywhere."""
     told: dict[tuple[str, str], tuple[str, str]] = {}
     repeated: dict[int, str] = {}
     for place, entry in members:
         values = [(rule, value) for rule in same for value in _values(entry.candidate.node, rule)]
-        known = [told[each] for each in values if each in told and told[each][0] != entry.section]
+        known = [told[each] for each in values if each in told and not (across and told[each][0] == entry.section)]
         if known:
             repeated[place] = f"tells the same as {known[0][1]} in {known[0][0]}"
             continue

@@ -37,8 +37,8 @@ def excerpt(
     if not units or max_tokens <= _GAP_TOKENS:
         return ()
     costs = count.count_many([text[start:end] for start, end in units])
-    own = [_gain(text[start:end], weights) for start, end in units]
-    worth = _worth(own, units, focus)
+    own = [gain(text[start:end], weights) for start, end in units]
+    worth = worth_of(own, units, focus)
     kept = _kept(units, costs, head, max_tokens // 2)
     if kept is None:
         return ()
@@ -48,50 +48,16 @@ def excerpt(
         spare = max_tokens - 2 * _GAP_TOKENS - sum(costs[at] + 1 for at in kept)
         others = [at for at in range(len(units)) if at not in kept]
         best = max(others, key=lambda at: (worth[at], -at), default=None)
-        beginning = _beginning(text, units[best], spare, count) if best is not None else ()
-        return tuple(sorted([*_joined(text, [units[at] for at in sorted(kept)]), *beginning]))
+        opening = beginning(text, units[best], spare, count) if best is not None else ()
+        return tuple(sorted([*_joined(text, [units[at] for at in sorted(kept)]), *opening]))
     return _joined(text, [units[place] for place in sorted(chosen)])
-
-
-def quotation(
-    text: str,
-    window: Span,
-    focus: Sequence[Span],
-    weights: Mapping[int, float],
-    max_tokens: int,
-    count: TokenCounter,
-) -> tuple[Span, ...]:
-    """One run of sentences of the window, around the one in focus that tells most, within `max_tokens`."""
-    units = _sentences(text, window)
-    costs = count.count_many([text[start:end] for start, end in units])
-    worth = _worth([_gain(text[start:end], weights) for start, end in units], units, focus)
-    meant = [any(start < high and end > low for low, high in focus) for start, end in units]
-    best = max(range(len(units)), key=lambda at: (meant[at], worth[at], -at), default=None)
-    if best is None:
-        return ()
-    if costs[best] > max_tokens:
-        return _beginning(text, units[best], max_tokens, count)
-    low, high = _grown(best, costs, worth, max_tokens)
-    return ((units[low][0], units[high][1]),)
-
-
-def _grown(best: int, costs: Sequence[int], worth: Sequence[float], room: int) -> tuple[int, int]:
-    """The first and last place of the longest run around the best one, the better neighbour first."""
-    low = high = best
-    room -= costs[best]
-    while True:
-        beside = [at for at in (low - 1, high + 1) if 0 <= at < len(costs) and costs[at] + 1 <= room]
-        if not beside:
-            return low, high
-        place = max(beside, key=lambda at: (worth[at], at))
-        low, high, room = min(low, place), max(high, place), room - costs[place] - 1
 
 
 def focus_of(text: str, weights: Mapping[int, float]) -> tuple[Span, ...]:
     """The passages that speak most to what was asked, best first, of a text that no search looked at."""
     if not weights:
         return ()
-    gains = [(_gain(text[each.start : each.end], weights), each) for each in split_passages(text)]
+    gains = [(gain(text[each.start : each.end], weights), each) for each in split_passages(text)]
     best = sorted((each for each in gains if each[0] > 0), key=lambda each: (-each[0], each[1].start))
     return tuple((each.start, each.end) for _, each in best[:_FOCUSED])
 
@@ -143,7 +109,7 @@ def _sentences(text: str, region: Span) -> list[Span]:
     return [(low + start, low + end) for start, end in sentences(text[low:high])]
 
 
-def _worth(own: Sequence[float], units: Sequence[Span], focus: Sequence[Span]) -> list[float]:
+def worth_of(own: Sequence[float], units: Sequence[Span], focus: Sequence[Span]) -> list[float]:
     """How much each sentence tells of what was asked, with a share of its neighbours' and of its passage's."""
     top = max(own, default=0.0) or 1.0
     worth = []
@@ -154,7 +120,7 @@ def _worth(own: Sequence[float], units: Sequence[Span], focus: Sequence[Span]) -
     return worth
 
 
-def _gain(sentence: str, weights: Mapping[int, float]) -> float:
+def gain(sentence: str, weights: Mapping[int, float]) -> float:
     return sum(weights.get(term, 0.0) for term in {term_hash(each) for each in analyze(sentence)})
 
 
@@ -179,7 +145,7 @@ def _choose(costs: Sequence[int], worth: Sequence[float], room: int, kept: set[i
     return chosen
 
 
-def _beginning(text: str, unit: Span, room: int, count: TokenCounter) -> tuple[Span, ...]:
+def beginning(text: str, unit: Span, room: int, count: TokenCounter) -> tuple[Span, ...]:
     """The start of one sentence too long to be shown whole, cut between words."""
     if room <= 0:
         return ()

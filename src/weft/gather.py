@@ -6,7 +6,6 @@ from functools import partial
 
 from weft.expand import expand
 from weft.loading import fill
-from weft.mapping import foremost
 from weft.model import Candidate, Filter, Node
 from weft.naming import call_by_name
 from weft.plan import Plan, passes, probe_filter
@@ -122,6 +121,9 @@ def _found(asked: Query, probe: Probe, filter: Filter, plan: Plan, desk: Desk) -
         called = call_by_name(asked.text, desk.snapshot, probe.name)
         return Found(tuple(each for each in called if passes(each.node, filter))[: probe.limit])
     if probe.match == "rank":
+        # Only those who ask for a map pay for loading what draws it.
+        from weft.mapping import foremost
+
         return foremost(probe, filter, desk.snapshot)
     return search(asked, probe, filter, plan.profile.fusion, desk.snapshot, desk.index)
 

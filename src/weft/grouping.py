@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from weft.gather import Desk, Gathered
 from weft.loading import fill
@@ -13,6 +14,10 @@ from weft.retrieve import Scale, divide, relate
 from weft.score import score
 from weft.spots import Opening, Spot, node_slot, part_spot
 from weft.subjects import SubjectPart, parts_of, with_relations
+
+_MARGIN: Final = 4
+"""How many times what a part may take is considered for it: of the hundreds of passages that name a hero the rest
+would only be listed as left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,8 @@ class Judging:
             return filled.candidates
         fusion, rule = self.plan.profile.fusion, filled.part.score or section.score or self.plan.profile.score
         related = relate(filled.candidates, self.gathered.query, Scale(), fusion, self.desk.snapshot)
-        return score(related, rule, self.plan.lens_named(section.lens), self.now, self.absent)
+        ordered = score(related, rule, self.plan.lens_named(section.lens), self.now, self.absent)
+        return ordered[: _MARGIN * filled.part.limit] if filled.part.limit else ordered
 
 
 def subject_spots(

@@ -1,7 +1,7 @@
 """Sources into the store: only what changed is read, prepared and written; then links and the search index."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,8 +17,11 @@ from weft.ports import (
     Resumable,
     Source,
     Store,
+    Tell,
+    Telling,
     TokenCounter,
     Unit,
+    untold,
 )
 from weft.prepare import PREPARATION, content_hash
 from weft.preparing import Prepared, Preparing
@@ -26,8 +29,7 @@ from weft.relating import Relating
 from weft.relink import Relinking, declare_shared
 from weft.stories import changed_stories
 
-Progress = Callable[[str, int, int | None], None]
-"""Told (stage, done, total) as work goes on; the total is None while unknown."""
+Progress = Tell
 
 _BATCH: Final = 1_000
 _CATCH_UP: Final = 50_000
@@ -88,7 +90,7 @@ def ingest(
     sources: Sequence[Source], shop: Workshop, tenant: str = DEFAULT_TENANT, progress: Progress | None = None
 ) -> Report:
     """Bring the store up to what the sources hold; interrupted, it leaves whole batches and goes on next time."""
-    tell = progress or _untold
+    tell = progress or untold
     tally = _Tally()
     relinking, relating = Relinking(shop.store, shop.index), Relating(shop.store, shop.index)
     with shop.store.writing():
@@ -119,10 +121,6 @@ def ingest(
         kinds=dict(sorted(tally.kinds.items())),
         passed_over=dict(sorted(tally.passed_over.items())),
     )
-
-
-def _untold(stage: str, done: int, total: int | None) -> None:
-    """Nobody watches the progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +155,8 @@ def _ingest_source(source: Source, job: _Job, preparing: Preparing) -> None:
     _check_place(source, known.pop(_PLACE, None))
     if isinstance(source, Resumable):
         source.resume(_bare(known, source, job.shop))
+    if isinstance(source, Telling):
+        source.tell_to(job.tell)
     present = {name: _stamp(stamp, source, job.shop) for name, stamp in source.units()}
     if isinstance(source, Remarking):
         job.tally.passed_over.update(source.remarks())

@@ -31,6 +31,8 @@ def foremost(probe: Probe, filter: Filter, snapshot: Snapshot) -> Found:
     import numpy as np
 
     ids = snapshot.matching(filter)
+    for tag in probe.without_tags:
+        ids = np.setdiff1d(ids, snapshot.matching(Filter(tags=(tag,))), assume_unique=True)
     if len(ids) > _MOST:
         return Found(notes=(f"{len(ids):,} nodes are too many to rank by their links; at most {_MOST:,} are.",))
     source, target, weight = _links(ids, probe.edges, snapshot)

@@ -1,6 +1,6 @@
 """The small protocols between the core and what stands outside it: sources, stores, indexes, models."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -98,6 +98,23 @@ class Resumable(Protocol):
 
     def resume(self, known: Mapping[str, str]) -> None:
         """Go on from the units that are stored, by name and stamp; an empty stamp says that it must be read."""
+        ...
+
+
+Tell = Callable[[str, int, int | None], None]
+"""Told (stage, done, total) as work goes on; the total is None while unknown."""
+
+
+def untold(stage: str, done: int, total: int | None) -> None:
+    """Nobody watches the progress."""
+
+
+@runtime_checkable
+class Telling(Protocol):
+    """A source, or a part of one, whose units take long to list."""
+
+    def tell_to(self, tell: Tell) -> None:
+        """Say from now on how far listing has come."""
         ...
 
 

@@ -58,11 +58,13 @@ def _vectors(
     total = sum(len(passages) for passages in split)
     if embed is None or not total:
         return [b""] * total
-    texts = [_embedded(node, each) for (node, _), passages in zip(nodes, split, strict=True) for each in passages]
+    texts = [
+        embedded_text(node, each) for (node, _), passages in zip(nodes, split, strict=True) for each in passages
+    ]
     return quantise(embed.embed(texts))
 
 
-def _embedded(node: Node, passage: Passage) -> str:
+def embedded_text(node: Node, passage: Passage) -> str:
     """What the embedder reads of a passage: where it stands, then what it says."""
     said = node.text[passage.start : passage.end] or " ".join([node.summary, *_field_texts(node)])
     return "\n".join([part for part in (node.title, *passage.heading_path[-1:], said) if part])

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from weft.budget import Leaf
-from weft.excerpt import declaration, excerpt, indented, quotation
+from weft.excerpt import declaration, excerpt, indented
 from weft.model import Candidate, Detail, Item
 from weft.ports import TokenCounter
+from weft.quoting import Asked, Quotable, quotable, quotation
 from weft.render import Format, ItemStyle, Line, printed_as_code, text_of
 
 _JOIN = 1
@@ -20,10 +21,11 @@ class Printer:
     format: Format
     count: TokenCounter
     styles: Mapping[str, ItemStyle]
-    weights: Mapping[int, float]
+    asked: Asked
     stored: bool
     headings: dict[tuple[str, str], int] = field(default_factory=dict)
     printed: dict[tuple[object, ...], tuple[Line, ...]] = field(default_factory=dict)
+    quotable: dict[tuple[object, ...], Quotable] = field(default_factory=dict)
 
     def style(self, leaf: str) -> ItemStyle:
         """How the items of a leaf are printed."""
@@ -74,15 +76,16 @@ class Printer:
         if candidate.window is not None:
             return self._quoted(candidate, candidate.window, room)
         if not printed_as_code(node):
-            return excerpt(node.text, candidate.spans, self.weights, room, self.count)
+            return excerpt(node.text, candidate.spans, self.asked.weights, room, self.count)
         signature = node.fields.get("signature")
         head = declaration(node.text, signature if isinstance(signature, str) else "")
-        spans = excerpt(node.text, candidate.spans, self.weights, room, self.count, head)
+        spans = excerpt(node.text, candidate.spans, self.asked.weights, room, self.count, head)
         return tuple((indented(node.text, start), end) for start, end in spans)
 
     def _quoted(self, candidate: Candidate, window: tuple[int, int], room: int) -> tuple[tuple[int, int], ...]:
         """A passage whole, or as much of it as fits in one piece."""
-        text = candidate.node.text
-        if self.count.count(text[window[0] : window[1]]) <= room:
-            return (window,)
-        return quotation(text, window, candidate.spans, self.weights, room, self.count)
+        node, key = candidate.node, (candidate.node.tenant, candidate.node.key, window, candidate.spans)
+        if key not in self.quotable:
+            self.quotable[key] = quotable(node.text, window, candidate.spans, self.asked, self.count)
+        passage = self.quotable[key]
+        return (window,) if passage.tokens <= room else quotation(node.text, passage, room, self.count)

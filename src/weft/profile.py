@@ -82,8 +82,9 @@ class Parameter:
 class Probe:
     """One thing to ask the store. `when` names a parameter without which the probe is not asked.
 
-    The match `names` finds what the question calls by name, `rank` whatever is asked what others refer to most
-    over links of the types in `edges`; the others search for what it says.
+    The match `names` finds what the question calls by name. `rank` finds, whatever is asked, what others refer to
+    most over links of the types in `edges`, among nodes with none of `without_tags`. The others search for what
+    the question says.
 
     With `grows`, the limit rises in proportion when the budget is larger than the profile's own.
     `floor` is how alike (as a cosine) something must be to be found by its meaning alone.
@@ -99,6 +100,7 @@ class Probe:
     grows: bool = False
     floor: float = 0.0
     edges: tuple[str, ...] = ()
+    without_tags: tuple[str, ...] = ()
     when: str | None = None
 
 
@@ -155,12 +157,14 @@ class Dedupe:
     """What counts as the same thing twice: near-identical text, or an equal field across sections.
 
     `same` lists fields whose values identify one thing told in several sections; "a|b" compares one field's
-    values with the other's. Within one section only text similarity counts.
+    values with the other's. Within one section only text similarity counts, and the fields listed in `once`, of
+    which each value is told once on the whole page.
     """
 
     scope: Scope = "page"
     similarity: float = 0.9
     same: tuple[str, ...] = ()
+    once: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ names what it found without saying where, so its patterns are run here and what 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
@@ -42,15 +42,18 @@ _TOKENS: Final[Mapping[str, tuple[str, ...]]] = {
 """Formats that detect-secrets does not have (yet); letters in front make a pattern quick to search for."""
 
 _AUTHORIZATION: Final = re.compile(r"\b(?:bearer|basic)\s+([\w.~+/-]{16,}=*)", re.IGNORECASE)
-_NAMES: Final = r"api_?key|access_?key|auth_?key|private_?key|secret(?:_?key)?|passw(?:or)?d|passphrase|pwd|token"
+_NAMES: Final = r"(?:api|access|auth|private)[_-]?key|secret(?:[_-]?key)?|passw(?:or)?d|passphrase|pwd|token"
 _UNQUOTED: Final = re.compile(rf"({_NAMES})[ \t]*[=:][ \t]*([^\s'\"`,;(){{}}<>\[\]$]{{6,}}+)(?!\()", re.IGNORECASE)
+_OPTION: Final = re.compile(
+    rf"--[\w-]*(?:{_NAMES})[ \t]+([^\s'\"`,;(){{}}<>\[\]$-][^\s'\"`]{{5,}})", re.IGNORECASE
+)
 _SECRET_NAME: Final = re.compile(rf"[\w.-]*(?:{_NAMES})", re.IGNORECASE)
 _KEYWORDS: Final = ("key", "pass", "pwd", "secret", "token", "contrase", "bearer", "basic ", "pw")
 _TEMPLATES: Final = frozenset("$%<{[*")
 _ASSIGNS: Final = "(?:=|:|:=|=>| +|::)"
 """In all patterns that detect-secrets builds for `NAME = secret`: slow, and needed only where a name stands."""
-_LONGEST_LINE: Final = 2_000
-"""Characters of a line in which quoted values are looked for: the patterns for them backtrack."""
+_PIECE: Final = 800
+"""Half of what is looked at together for quoted values: the patterns for them backtrack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +154,19 @@ def _values(line: str, place: int) -> Iterator[_Secret]:
     for match in _UNQUOTED.finditer(line):
         if _plausible(match[2], match[1]):
             yield _Secret(place + match.start(2), place + match.end(2), "secret")
-    if len(line) <= _LONGEST_LINE and any(quote in line for quote in "'\"`"):
-        yield from _quoted_values(line, place)
+    for match in _OPTION.finditer(line):
+        if _mixed(match[1]):
+            yield _Secret(place + match.start(1), place + match.end(1), "secret")
+    if any(quote in line for quote in "'\"`"):
+        for start in range(0, len(line), _PIECE):
+            yield from _quoted_values(line[start : start + 2 * _PIECE], place + start)
 
 
-def _quoted_values(line: str, place: int) -> Iterator[_Secret]:
-    patterns, dismissed = _keyword_patterns()
-    for pattern, group in patterns:
-        for match in pattern.finditer(line):
-            if _plausible(match[group], "QUOTED") and not dismissed(line):
+def _quoted_values(piece: str, place: int) -> Iterator[_Secret]:
+    """The quoted values of a short line, or of a piece of a long one."""
+    for pattern, group in _keyword_patterns():
+        for match in pattern.finditer(piece):
+            if _plausible(match[group], "QUOTED"):
                 yield _Secret(place + match.start(group), place + match.end(group), "secret")
 
 
@@ -204,9 +211,8 @@ def _formats() -> _Formats:
 
 
 @cache
-def _keyword_patterns() -> tuple[Sequence[tuple[re.Pattern[str], int]], Callable[[str], bool]]:
-    """The detector's patterns for quoted values, and its test for lines that only call or look something up."""
-    from detect_secrets.filters.heuristic import is_indirect_reference
+def _keyword_patterns() -> Sequence[tuple[re.Pattern[str], int]]:
+    """The detector's patterns for quoted values that are given to a name, and which group is the value."""
     from detect_secrets.plugins.keyword import QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP
 
-    return tuple(QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP.items()), is_indirect_reference
+    return tuple(QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP.items())

@@ -375,11 +375,4 @@ def _passage(candidate: Candidate, pool: _Pool, place: int, first: int) -> Candi
         "semantic": max(0.0, pool.cosine[place]),
     }
     covers = {term: gain for term, gain in zip(pool.terms, pool.gains[place], strict=True) if gain > 0}
-    return replace(
-        candidate,
-        parts={**candidate.parts, **signals},
-        spans=(span,),
-        covers=covers,
-        window=span,
-        text_tokens=None,
-    )
+    return told(candidate, {**candidate.parts, **signals}, spans=(span,), covers=covers, window=span)

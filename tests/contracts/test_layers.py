@@ -23,6 +23,7 @@ TOOLS = {
     "sketch",
     "vectors",
     "excerpt",
+    "quoting",
     "redact",
     "sampling",
     "candidates",
@@ -56,6 +57,7 @@ ASSEMBLY = {
     "experiencing",
     "valuing",
     "copying",
+    "reembedding",
 }
 EVALUATION = {"evaluation"}
 FACES = {"client", "facades", "faces", "__main__"}

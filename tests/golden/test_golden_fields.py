@@ -125,6 +125,13 @@ def few(profile: Profile) -> Profile:
     return replace(profile, probes=(probe,), lenses=(lens,))
 
 
+def ranked(profile: Profile, **values: Any) -> Profile:
+    """The profile with other values in its probe by rank, and a map of titles."""
+    probes = tuple(replace(each, **values) if each.match == "rank" else each for each in profile.probes)
+    named = (replace(each, blocks=(Block("title"),)) if each.name == "map" else each for each in profile.sections)
+    return replace(profile, probes=probes, sections=tuple(named))
+
+
 def cases() -> dict[tuple[str, str], Case]:
     """One case for every field."""
     general: Callable[..., Case] = lambda **values: case("repo", "general", LOCKED, **values)  # noqa: E731
@@ -234,6 +241,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "scope": dedupe(scope="none"),
         "similarity": dedupe(similarity=1.0),
         "same": dedupe(same=("domain|category|axis",)),
+        "once": dedupe(once=("category",)),
     }
     given = {
         "name": parameter(name="other"),
@@ -262,16 +270,13 @@ def cases() -> dict[tuple[str, str], Case]:
     }
     given["phrases"] = inside("repo", "workspace", PROJECT, "parameters", phrases=())
     probed = {
-        "edges": Case(
+        "edges": Case("repo", "workspace", PROJECT, lambda profile: ranked(profile, edges=("mentions",))),
+        "without_tags": Case(
             "repo",
             "workspace",
             PROJECT,
-            lambda profile: replace(
-                profile,
-                probes=tuple(
-                    replace(each, edges=("mentions",)) if each.edges else each for each in profile.probes
-                ),
-            ),
+            lambda profile: ranked(profile, edges=("mentions",), kinds=(), without_tags=("process",)),
+            lambda profile: ranked(profile, edges=("mentions",), kinds=()),
         ),
         "name": probe(name="other"),
         "question": probe(question="preferences"),

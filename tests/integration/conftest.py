@@ -16,6 +16,8 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     """Runs `weft` with the given words in an empty working folder, far from the user's own stores."""
     for name in ("WEFT_STORE", "WEFT_EMBEDDER", "WEFT_API_KEY"):
         monkeypatch.delenv(name, raising=False)
+    # Set, not taken away, so that what `--index` leaves in the environment is undone too.
+    monkeypatch.setenv("WEFT_INDEX", "")
     for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "home"))
     working = tmp_path / "work"

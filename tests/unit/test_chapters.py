@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from manuscripts import manuscript
-from weft.text.chapters import STRETCH, chapters, has_chapters, is_told, number_in, scenes
+from weft.text.chapters import STRETCH, chapters, has_chapters, is_told, scenes
+from weft.text.numerals import number_in
 
 PROSE = "It rained all day on the harbour, and nobody came to the door until evening. " * 2
 

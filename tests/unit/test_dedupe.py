@@ -39,6 +39,16 @@ def test_an_equal_field_repeats_across_sections_but_not_within_one() -> None:
     assert dedupe(entries, rule) == {2: "tells the same as x in a"}
 
 
+def test_a_field_may_be_told_once_on_the_whole_page() -> None:
+    rule = Dedupe(once=("experience_id",))
+    entries = [
+        entry("a", "x", "One.", experience_id=7),
+        entry("a", "y", "Two quite different words.", experience_id=7),
+        entry("a", "z", "Three, unlike both of them.", experience_id=8),
+    ]
+    assert dedupe(entries, rule) == {1: "tells the same as x in a"}
+
+
 def test_one_field_may_be_compared_with_the_values_of_another() -> None:
     rule = Dedupe(same=("file|files_changed",))
     entries = [

@@ -208,6 +208,10 @@ def test_a_profile_without_a_name_is_refused() -> None:
     assert "name: missing" in check_profile("inherits = 'general'", "mine.toml")[0]
 
 
+def test_a_table_by_name_without_what_it_needs_says_what_is_missing() -> None:
+    assert problems("[adapt.quiet]\naspect = 'tone'") == ['adapt.quiet.preset: missing. Add preset = "...".']
+
+
 @settings(deadline=None)
 @given(st.text(max_size=60))
 def test_checking_any_text_never_raises(text: str) -> None:

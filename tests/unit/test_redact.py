@@ -50,6 +50,12 @@ def test_a_private_key_that_was_cut_off_goes_as_far_as_it_reaches() -> None:
         ("export API_KEY=correcthorse", "export API_KEY=[redacted: secret]"),
         ('password = "tr0ub4dor&3"', 'password = "[redacted: secret]"'),
         ('{"client_secret": "aB3dE6gH9", "id": 4}', '{"client_secret": "[redacted: secret]", "id": 4}'),
+        (
+            'db = connect(user="ada", password="s3cr3t99", port=5)',
+            'db = connect(user="ada", password="[redacted: secret]", port=5)',
+        ),
+        ("mysql --password hunter2x --host db", "mysql --password [redacted: secret] --host db"),
+        ("X-Api-Key: 7f3a9c2e1b", "X-Api-Key: [redacted: secret]"),
         ("token: 7f3a9c2e1b", "token: [redacted: secret]"),
         ("Authorization: Bearer abc123def456ghi7", "Authorization: Bearer [redacted: authorization]"),
         ("postgres://ada:s3cr3t@db/x", "postgres://ada:[redacted: Basic Auth Credentials]@db/x"),
@@ -75,6 +81,12 @@ def test_a_value_given_to_something_named_like_a_secret_is_replaced(line: str, k
 def test_words_variables_hashes_and_templates_stay(line: str) -> None:
     assert redact(line) == redact(redact(line).text)
     assert redact(line).text == line
+
+
+def test_a_very_long_line_hides_no_secret() -> None:
+    line = '{"note": "' + "so it goes " * 400 + '", "password": "tr0ub4dor", "more": "' + "on and on " * 400 + '"}'
+    assert "tr0ub4dor" not in redact(line).text
+    assert redact(line).found == ("secret",)
 
 
 def test_overlapping_finds_become_one_mark() -> None:

@@ -11,10 +11,11 @@ from weft.evaluation.judged import Document, Judged
 from weft.model import DEFAULT_TENANT, Filter, Node
 from weft.ports import Unit
 from weft.sources.files import Naming
+from weft.sources.following import following
 from weft.sources.record_schema import Understood, understand
 
 _BLOCK: Final = 1_000
-_VERSION: Final = 1
+_VERSION: Final = 2
 
 
 class CorpusSource:
@@ -51,7 +52,7 @@ class CorpusSource:
         for document in self._units[unit]:
             self._understand(document, into)
         nodes = tuple(found.node for found in into.nodes)
-        edges = (*(edge for found in into.nodes for edge in found.edges), *into.edges)
+        edges = (*(edge for found in into.nodes for edge in found.edges), *into.edges, *following(nodes))
         return Unit(unit, self._stamp(self._units[unit]), nodes, edges, tuple(into.problems))
 
     def key(self, document: str) -> str:

@@ -6,13 +6,12 @@ if TYPE_CHECKING:
     from weft.facades.learning import (
         ContextAssembler,
         ContextAssemblyError,
-        ContextItem,
-        FormattedContext,
         InvalidContextTypeError,
         Searcher,
         assemble_context,
         get_premortem_context,
     )
+    from weft.facades.learning_types import ContextItem, FormattedContext
     from weft.facades.narrative import SmartContextFormatter, smart_formatter
     from weft.facades.narrative_entities import Chunk, EntityContext, EntityContextBuilder
     from weft.facades.narrative_priority import (
@@ -32,12 +31,12 @@ _HOMES: Final = {
     "Chunk": "weft.facades.narrative_entities",
     "ContextAssembler": "weft.facades.learning",
     "ContextAssemblyError": "weft.facades.learning",
-    "ContextItem": "weft.facades.learning",
+    "ContextItem": "weft.facades.learning_types",
     "ContextSource": "weft.facades.workspace",
     "Entity": "weft.facades.results",
     "EntityContext": "weft.facades.narrative_entities",
     "EntityContextBuilder": "weft.facades.narrative_entities",
-    "FormattedContext": "weft.facades.learning",
+    "FormattedContext": "weft.facades.learning_types",
     "ImportancePriority": "weft.facades.narrative_priority",
     "InvalidContextTypeError": "weft.facades.learning",
     "NarrativePriority": "weft.facades.narrative_priority",

@@ -1,34 +1,29 @@
 """What an agent has learned, gathered for its next step: `assemble_context` and `get_premortem_context`."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, Protocol, runtime_checkable
 
-from weft.assemble import assemble
 from weft.errors import InvalidInput, UnknownName, WeftError
-from weft.facades.learning_cut import Scissors
-from weft.facades.learning_results import CODE, COMMIT, EXPERIENCE, MEMORY, VALUE, candidates_of, metadata_of
+from weft.facades.learning_page import PageMaker
+from weft.facades.learning_results import CODE, COMMIT, EXPERIENCE, MEMORY, VALUE
+from weft.facades.learning_types import ContextItem, FormattedContext
 from weft.facades.logging import warn
-from weft.facades.searching import Answer, Search, search_all
-from weft.gather import Desk
+from weft.facades.searching import Search, search_all
 from weft.learning import DOMAINS, STRATEGIES
 from weft.loading import fill, load_profile
-from weft.model import Candidate, Context, Json, Node, Request
-from weft.ports import TokenCounter
+from weft.model import Json, Request
 from weft.profile import Profile, Section
-from weft.store.handed import HandedIndex, HandedSnapshot
-from weft.tokens import DEFAULT_ENCODING, counter_for
+from weft.tokens import DEFAULT_ENCODING
 
 SOURCES: Final = {"memories": MEMORY, "code": CODE, "experiences": EXPERIENCE, "values": VALUE, "commits": COMMIT}
 """The context types that can be asked for, and what their items are called."""
 
 DEADLINE_SECONDS: Final = 2.0
 _MOST_VALUES: Final = 5
-_ITEM_SHARE: Final = 0.25
 
 
 class ContextAssemblyError(WeftError):
@@ -37,29 +32,6 @@ class ContextAssemblyError(WeftError):
 
 class InvalidContextTypeError(ContextAssemblyError, UnknownName):
     """A context type, domain or strategy that does not exist; the message lists those that do."""
-
-
-@dataclass(frozen=True, slots=True)
-class ContextItem:
-    """One piece of context: what it is, how it is printed, how relevant it is (0..1), and the facts about it."""
-
-    source: str
-    content: str
-    relevance: float
-    metadata: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class FormattedContext:
-    """A page within its budget, and its items by relevance; `notes` name the sources that are missing."""
-
-    markdown: str = ""
-    items: list[ContextItem] = field(default_factory=list)
-    token_count: int = 0
-    sources_used: dict[str, int] = field(default_factory=dict)
-    budget_exceeded: bool = False
-    """Always False: the budget is hard."""
-    notes: tuple[str, ...] = ()
 
 
 class Searcher(Protocol):
@@ -114,7 +86,7 @@ class ContextAssembler:
         profile = self.learning or load_profile("learning")
         sections = tuple(_limited(each, limit) for each in profile.sections if each.name in types)
         searches = [Search(each.name, self._search(each.name, query, limit)) for each in sections]
-        request = Request(question=query, profile=profile.name, max_tokens=max_tokens)
+        request = Request(profile=profile.name, max_tokens=max_tokens)
         return await self._assembled(replace(profile, sections=sections), request, searches, SOURCES)
 
     async def get_premortem_context(
@@ -159,7 +131,7 @@ class ContextAssembler:
             if answer.failure:
                 warn("search_failed", source=answer.name, reason=answer.failure)
         now = self.clock()
-        work = _Work(profile, replace(request, token_model=self.token_model), sources, now)
+        work = PageMaker(profile, replace(request, token_model=self.token_model), sources, now)
         context = await asyncio.to_thread(work.formatted, answers)
         if isinstance(self.searcher, Counting) and context.items:
             await asyncio.to_thread(self.searcher.handed_out, context.items, now)
@@ -178,71 +150,6 @@ async def get_premortem_context(
 ) -> FormattedContext:
     """A page of at most `max_tokens` on what went wrong before, as `ContextAssembler` makes it."""
     return await ContextAssembler(searcher).get_premortem_context(domain, strategy, limit, max_tokens)
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """What is done with the answers: read, cut, fitted, printed and told."""
-
-    profile: Profile
-    request: Request
-    sources: dict[str, str]
-    now: datetime
-
-    def formatted(self, answers: Sequence[Answer]) -> FormattedContext:
-        """The page and its items."""
-        count, _ = counter_for(self.request.token_model)
-        notes = tuple(f"{answer.name}: {answer.failure}." for answer in answers if answer.failure)
-        found = {answer.name: self._found(answer) for answer in answers}
-        candidates = [each for name, mine in found.items() for each in self._cut(name, mine, count)]
-        if not candidates:
-            return FormattedContext(notes=notes)
-        desk = Desk(HandedSnapshot(tuple(each.node for each in candidates)), HandedIndex(), None)
-        request = replace(self.request, candidates=tuple(candidates))
-        context = assemble(request, self.profile, desk, count, self.now)
-        whole = {(each.probe, each.node.key): each.node for mine in found.values() for each in mine}
-        items = sorted(self._items(context, whole, count), key=lambda each: -each.relevance)
-        return FormattedContext(
-            markdown=context.text,
-            items=items,
-            token_count=context.tokens,
-            sources_used=dict(Counter(item.source for item in items)),
-            notes=(*notes, *(note for note in context.notes if "budget" in note)),
-        )
-
-    def _found(self, answer: Answer) -> tuple[Candidate, ...]:
-        source, limit = self.sources[answer.name], self._section(answer.name).limit
-        return candidates_of(source, answer.found, answer.name)[:limit]
-
-    def _cut(self, name: str, found: Sequence[Candidate], count: TokenCounter) -> list[Candidate]:
-        """The candidates of a search, none costing more than its source allows."""
-        section = self._section(name)
-        cap, scissors = self._cap(section), Scissors(self.sources[name], section, count)
-        return [fitting for each in found if (fitting := scissors.cut(each, cap)) is not None]
-
-    def _section(self, probe: str) -> Section:
-        return next(each for each in self.profile.sections if probe in each.probes)
-
-    def _cap(self, section: Section) -> int:
-        """What one item may cost: a quarter of what its source gets before anything is redistributed."""
-        budget = self.request.max_tokens
-        shares = {self.sources[each.probes[0]]: each.share for each in self.profile.sections}
-        return int(_ITEM_SHARE * section.share / sum(shares.values()) * budget) if isinstance(budget, int) else 0
-
-    def _items(
-        self, context: Context, whole: Mapping[tuple[str, str], Node], count: TokenCounter
-    ) -> list[ContextItem]:
-        """What is printed, each item with the facts about it before it was cut."""
-        items = []
-        for placed in context.page.sections:
-            section = next(each for each in self.profile.sections if each.name == placed.name)
-            source = self.sources[section.probes[0]]
-            scissors = Scissors(source, section, count)
-            for item in placed.items:
-                node = whole[item.candidate.probe, item.candidate.node.key]
-                relevance = round(min(item.candidate.score, 1.0), 6)
-                items.append(ContextItem(source, scissors.shown(item), relevance, metadata_of(source, node)))
-        return items
 
 
 def _limited(section: Section, limit: int) -> Section:

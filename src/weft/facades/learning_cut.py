@@ -1,15 +1,15 @@
 """Items cut to their cap: the longest of what they print gives way first, and a note says where the rest is."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Self
 
 from weft.facades.learning_results import CODE, EXPERIENCE
 from weft.model import Candidate, Detail, Item, Json, Node
 from weft.ports import TokenCounter
 from weft.profile import Block, Section
 from weft.render import ItemStyle, open_format, text_of
-from weft.render.values import PLACEHOLDER, value_of, words_of
+from weft.render.values import PLACEHOLDER, words_of
 from weft.sketch import sketch
 from weft.terms import term_hash
 from weft.text import analyze
@@ -22,6 +22,10 @@ LEAST: Final = 40
 
 _READ_CHARACTERS: Final = 40
 """Characters of a value that are looked at for each token it may cost."""
+_CHARACTERS_A_TOKEN: Final = 3
+_FRAME: Final = 12
+"""About what the labels of an item cost."""
+_OWN: Final = ("text", "summary", "title")
 _SHORTEST: Final = 8
 """A value is not cut below so many tokens: then whole values go, the last one first."""
 _COMPARED: Final = 20_000
@@ -30,16 +34,26 @@ _ROUNDS: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Scissors:
-    """How the items of one section are printed and counted."""
+    """How the items of one section are printed and counted; `names` are the values they print."""
 
     source: str
     section: Section
     count: TokenCounter
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, source: str, section: Section, count: TokenCounter) -> Self:
+        """The scissors for a section."""
+        return cls(source, section, count, tuple(dict.fromkeys(_named(section.blocks))))
 
     def shown(self, item: Item) -> str:
         """The item as the page prints it."""
         style = ItemStyle(self.section.blocks, True, (), 3)
         return text_of(open_format("markdown").item(item, style)).strip("\n")
+
+    def estimate(self, candidate: Candidate) -> int:
+        """About what an item costs, rather too much than too little: prose has more than three letters a token."""
+        return sum(map(len, self._values(candidate.node).values())) // _CHARACTERS_A_TOKEN + _FRAME
 
     def cut(self, candidate: Candidate, cap: int) -> Candidate | None:
         """The candidate costing at most its cap with its note, or None where not even that shows anything."""
@@ -50,43 +64,70 @@ class Scissors:
         return None
 
     def _within(self, candidate: Candidate, limit: int) -> Candidate | None:
-        brief = self._brief(candidate, limit)
-        if brief is candidate and self._tokens(candidate) <= limit:
+        whole = self._values(candidate.node)
+        values = {name: _beginning(words, limit) for name, words in whole.items()}
+        tokens = dict(zip(values, self.count.count_many(list(values.values())), strict=True))
+        if values == whole and sum(tokens.values()) <= limit and self._tokens(candidate) <= limit:
             return candidate
-        note = {**brief.node.fields, TRUNCATED: _note(self.source, candidate.node)}
-        # What repeats what is judged by the whole text: long items may well begin alike.
-        fingerprint = candidate.sketch or _sketch(candidate.node)
-        told = replace(brief, node=replace(brief.node, fields=note), text_tokens=None, sketch=fingerprint)
+        note = _note(self.source, candidate.node)
+        over = sum(tokens.values()) + self.count.count(note) + _FRAME - limit
         for _ in range(_ROUNDS):
+            while over > 0:
+                saved = self._shorten(values, tokens, over)
+                if not saved:
+                    return None
+                over -= saved
+            told = _told(candidate, whole, values, note)
             over = self._tokens(told) - limit
             if over <= 0:
                 return told
-            shorter = self._shorter(told.node, over)
-            if shorter is None:
-                return None
-            told = replace(told, node=shorter)
         return None
+
+    def _values(self, node: Node) -> dict[str, str]:
+        """What the node has of what is printed, as words."""
+        found = {}
+        for name in self.names:
+            value = getattr(node, name) if name in _OWN else _inner(node.fields, name)
+            if value and isinstance(value, str | list | tuple):
+                found[name] = value if isinstance(value, str) else words_of(value)
+        if "text" in found and self.source == CODE and len(found.keys() & {"signature", "summary"}):
+            del found["text"]
+        return found
 
     def _tokens(self, candidate: Candidate) -> int:
         return self.count.count(self.shown(Item(candidate, Detail.WHOLE)))
 
-    def _brief(self, candidate: Candidate, limit: int) -> Candidate:
-        """The candidate without what is certainly too long, so that a huge text is never counted whole."""
-        most, node = _READ_CHARACTERS * limit, candidate.node
-        for name, words in list(_printed(node, self.section.blocks)):
-            if len(words) > most:
-                node = _with(node, name, f"{words[:most].rstrip()}...")
-        return candidate if node is candidate.node else replace(candidate, node=node, text_tokens=None)
+    def _shorten(self, values: dict[str, str], tokens: dict[str, int], over: int) -> int:
+        """Cut the longest value, or drop the last when all are short; how many tokens that saves."""
+        name = max(tokens, key=lambda each: (tokens[each], each), default="")
+        if name and tokens[name] > _SHORTEST:
+            before, kept = tokens[name], max(tokens[name] - over - 1, _SHORTEST - 1)
+            values[name] = f"{self.count.cut(values[name].removesuffix('...'), kept).rstrip()}..."
+            tokens[name] = self.count.count(values[name])
+            if tokens[name] < before:
+                return before - tokens[name]
+        if len(tokens) < 2:
+            return 0
+        last = list(tokens)[-1]
+        values[last] = ""
+        return max(tokens.pop(last), 1)
 
-    def _shorter(self, node: Node, over: int) -> Node | None:
-        """The node with its longest value shorter by so many tokens, or without its last when all are short."""
-        printed = list(_printed(node, self.section.blocks))
-        costs = [(self.count.count(words), name, words) for name, words in printed]
-        tokens, name, words = max(costs, default=(0, "", ""), key=lambda each: (each[0], each[1]))
-        if tokens > _SHORTEST:
-            kept = self.count.cut(words.removesuffix("..."), max(tokens - over - 1, _SHORTEST - 1)).rstrip()
-            return _with(node, name, f"{kept}...")
-        return _with(node, printed[-1][0], "") if len(printed) > 1 else None
+
+def _beginning(words: str, limit: int) -> str:
+    """As much of a value as is looked at, so that a huge one is never counted whole."""
+    most = _READ_CHARACTERS * limit
+    return words if len(words) <= most else f"{words[:most].rstrip()}..."
+
+
+def _told(candidate: Candidate, whole: Mapping[str, str], values: Mapping[str, str], note: str) -> Candidate:
+    node = candidate.node
+    for name, words in values.items():
+        if words != whole[name]:
+            node = _with(node, name, words)
+    # What repeats what is judged by the whole text: long items may well begin alike.
+    fingerprint = candidate.sketch or _sketch(candidate.node)
+    noted = replace(node, fields={**node.fields, TRUNCATED: note})
+    return replace(candidate, node=noted, text_tokens=None, sketch=fingerprint)
 
 
 def _sketch(node: Node) -> bytes:
@@ -104,25 +145,23 @@ def _note(source: str, node: Node) -> str:
     return "truncated"
 
 
-def _printed(node: Node, blocks: tuple[Block, ...]) -> Iterator[tuple[str, str]]:
-    """The values that the blocks print and that may be long, by name."""
-    for name in dict.fromkeys(name for block in blocks for name in _named(node, block)):
-        value = value_of(node, name)
-        if isinstance(value, str | list | tuple) and value and name != TRUNCATED:
-            yield name, value if isinstance(value, str) else words_of(value)
+def _named(blocks: Sequence[Block]) -> Iterator[str]:
+    """The names of what blocks print: their fields, the placeholders of their forms, the text."""
+    for block in blocks:
+        yield from (name.partition("=")[0] for name in block.fields)
+        yield from (match[1] for match in PLACEHOLDER.finditer(block.form) if match[1] != TRUNCATED)
+        if block.block in ("text", "code"):
+            yield "text"
 
 
-def _named(node: Node, block: Block) -> Iterator[str]:
-    """The names of what a block prints: its fields, the placeholders of its form, or the text."""
-    own = [name.partition("=")[0] for name in block.fields]
-    yield from own
-    yield from (match[1] for match in PLACEHOLDER.finditer(block.form))
-    if block.block in ("text", "code") and not any(value_of(node, name) for name in own):
-        yield "text"
+def _inner(fields: Mapping[str, Json], name: str) -> Json:
+    head, _, rest = name.partition(".")
+    found = fields.get(head)
+    return found.get(rest) if rest and isinstance(found, Mapping) else found
 
 
 def _with(node: Node, name: str, words: str) -> Node:
-    if name in ("text", "summary", "title"):
+    if name in _OWN:
         own = {"text": node.text, "summary": node.summary, "title": node.title, name: words}
         return replace(node, text=own["text"], summary=own["summary"], title=own["title"])
     head, _, rest = name.partition(".")

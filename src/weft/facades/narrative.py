@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -9,6 +10,7 @@ from uuid import UUID
 import structlog
 
 from weft.facades.narrative_cache import TimedCache
+from weft.facades.narrative_compression import Summarize, compressed
 from weft.facades.narrative_entities import EntityContext, EntityContextBuilder, default_store
 from weft.facades.narrative_given import GivenEntity, document_of, entity_of
 from weft.facades.narrative_page import MAX_ENTITIES, MAX_TOTAL_TOKENS, Asking, found_page, given_page
@@ -35,10 +37,12 @@ class SmartContextFormatter:
         *,
         priority_strategy: PriorityStrategy | None = None,
         cache: TimedCache | None = None,
+        summarize: Summarize | None = None,
     ) -> None:
         self._session = session
         self._strategy = priority_strategy or UsageBasedPriority()
         self._cache = cache or TimedCache()
+        self._summarize = summarize
 
     async def format_context(  # noqa: PLR0917  (as documented)
         self,
@@ -107,7 +111,21 @@ class SmartContextFormatter:
             return await asyncio.to_thread(found_page, weft, asking)
         built = [await self._told(each, asking, weft) for each in asking.used]
         told = [each for each in built if each is not None]
-        return await asyncio.to_thread(given_page, weft, asking, told)
+        brief = replace(asking, documents=await self._brief(asking))
+        return await asyncio.to_thread(given_page, weft, brief, told)
+
+    async def _brief(self, asking: Asking) -> tuple[Candidate, ...]:
+        """The documents, long ones by their summaries where somebody makes them, all at once."""
+        if self._summarize is None:
+            return asking.documents
+        made = [asyncio.to_thread(compressed, each, asking.query, self._summarize) for each in asking.documents]
+        results = await asyncio.gather(*made, return_exceptions=True)
+        brief = []
+        for document, result in zip(asking.documents, results, strict=True):
+            if isinstance(result, BaseException):
+                _logger.warning("document_compression_failed", document=document.node.title, error=str(result))
+            brief.append(document if isinstance(result, BaseException) else result)
+        return tuple(brief)
 
     async def _told(self, entity: GivenEntity, asking: Asking, weft: "Weft") -> EntityContext | Node | None:
         """What the story tells of an entity; else what its description says; else nothing."""

@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from weft.errors import StoreError
-from weft.facades.learning import ContextAssembler, ContextItem
+from weft.facades.learning import ContextAssembler
+from weft.facades.learning_types import ContextItem
 from weft.facades.logging import warn
 from weft.learning import EXPERIENCE, MEMORY, VALUE, UsageBook
 from weft.model import DEFAULT_TENANT, Candidate, Filter, View
@@ -70,7 +71,7 @@ class StoreSearcher:
         with self.weft.desk(View(self.tenants)) as desk:
             asked = understand(query, desk.snapshot, desk.embed)
             probe = Probe("search", limit=limit)
-            return search(asked, probe, wanted, Fusion(), desk.snapshot, desk.index).candidates
+            return search(asked, probe, wanted, Fusion(pool=limit), desk.snapshot, desk.index).candidates
 
 
 def assembler_over(weft: "Weft", tenants: tuple[str, ...] = (DEFAULT_TENANT,)) -> ContextAssembler:

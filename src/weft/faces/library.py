@@ -389,6 +389,10 @@ class Weft:
         """Counts and versions."""
         return self.store.status(None if tenants is None else View(tuple(tenants)))
 
+    def engine(self) -> Mapping[str, str | int]:
+        """What holds the store, with its versions."""
+        return self.store.engine()
+
     def index_status(self) -> Mapping[str, str | int]:
         """How far the derived search has come, and its size."""
         return self._index.status()

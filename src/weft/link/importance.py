@@ -1,8 +1,9 @@
-"""How much each node matters in its tenant's graph: PageRank, the same to the last digit every time."""
+"""How much each node matters in its tenant's graph, the same to the last digit every time."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from weft.link.betweenness import betweenness
 from weft.model import View
 from weft.ports import Store
 
@@ -21,7 +22,8 @@ _BATCH: Final = 5000
 def importance(store: Store, tenant: str) -> Mapping[tuple[str, str], float]:
     """Importance by (tenant, key), the highest being 1; nodes that were given one are left out.
 
-    Nothing is returned for a tenant without edges, where no node matters more than another.
+    Half of it is PageRank, what is much linked to; half is betweenness, what others are linked over. Nothing is
+    returned for a tenant without edges, where no node matters more than another.
     """
     import numpy as np
 
@@ -35,7 +37,8 @@ def importance(store: Store, tenant: str) -> Mapping[tuple[str, str], float]:
     if not len(source):
         return {}
     rank = pagerank(len(keys), source, target, weight)
-    values = np.round(rank / rank.max(), _DIGITS).tolist()
+    weighed = rank / rank.max() + betweenness(len(keys), source, target)
+    values = np.round(weighed / weighed.max(), _DIGITS).tolist()
     return {(tenant, keys[place]): value for place, value in zip(order, values, strict=True) if not given[place]}
 
 

@@ -74,8 +74,8 @@ def _references(profile: Profile) -> Iterator[str]:
     parameters = [parameter.name for parameter in profile.parameters]
     yield from _known("lens", [profile.lens], lenses, "lens")
     for probe in profile.probes:
-        if probe.edges and probe.match != "rank":
-            yield f'probes.{probe.name}.edges: only a probe with match = "rank" follows links. Leave it out.'
+        if (probe.edges or probe.without_tags) and probe.match != "rank":
+            yield f'probes.{probe.name}: edges and without_tags go with match = "rank" only. Leave them out.'
         yield from _known(f"probes.{probe.name}.when", _optional(probe.when), parameters, "parameter")
     for section in profile.sections:
         path = f"sections.{section.name}"

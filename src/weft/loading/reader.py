@@ -146,7 +146,10 @@ def _amend_named(kind: Any, tables: Mapping[str, object], place: Place, base: Se
             table = _expect(given, dict, "a table")
             if "name" in table:
                 raise ProfileError(f"its header already names it {name!r}. Remove the key name.")
-            items[name] = amend(items[name] if name in items else kind(name), table, place.at(name))
+            if name in items:
+                items[name] = amend(items[name], table, place.at(name))
+            elif (made := read(kind, {"name": name, **table}, place.at(name))) is not None:
+                items[name] = made
         except ProfileError as refused:
             place.at(name).refuse(refused)
     return tuple(items.values())

@@ -45,11 +45,14 @@ class Body:
 def body_of(item: Item, code: bool = False, limit: int | None = None, titled: bool = False) -> Body | None:
     """What the item's detail shows of its node, at most `limit` characters, or None when there is nothing.
 
-    Where the name stands above already (`titled`), a text that begins with it is shown from the next line on.
+    Where the name stands above already (`titled`), a text that begins with it is shown from the next line on,
+    and one that says no more not at all.
     """
     node = item.candidate.node
     if item.detail is Detail.SUMMARY and not item.spans:
         return _summary(node, code)
+    if titled and node.text.strip() == node.title.strip():
+        return None
     if item.detail is Detail.WHOLE:
         first = below_title(node.text, node.title) if titled else 0
         bounds = (first, len(node.text))

@@ -40,12 +40,17 @@ def name_of(node: Node) -> str:
     return one_line(node.title) or one_line(node.key)
 
 
+_SHORT_HASH: Final = 10
+
+
 def place_of(node: Node) -> str:
-    """The file and line, or the address, that the node came from; empty when it has neither."""
+    """The file and line, the address or the commit that the node came from; empty when it has none of them."""
     origin = node.origin
     if origin.file:
         file = one_line(origin.file)
         return f"{file}:{origin.first_line}" if origin.first_line is not None else file
+    if origin.commit and not origin.url:
+        return f"commit {one_line(origin.commit)[:_SHORT_HASH]}"
     return one_line(origin.url or "")
 
 

@@ -68,7 +68,11 @@ class Conversations:
         if file.path.suffix.lower() in _LINE_SUFFIXES:
             sessions = sessions_of_lines(_lines(file, problems))
         else:
-            sessions = sessions_of_json(_parsed(file, problems))
+            export = _parsed(file, problems)
+            if export is None:
+                # What was stored of it stays until it can be read again.
+                return Unit(unit, "", problems=tuple(problems))
+            sessions = sessions_of_json(export)
         told = [_told(session, file, self.naming, problems) for session in sessions]
         nodes = {node.key: node for nodes, _ in told for node in nodes}
         edges = tuple(edge for _, drawn in told for edge in drawn)

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 import xxhash
 
-from weft.ports import Problem, Remarking, Unit
+from weft.ports import Problem, Remarking, Tell, Telling, Unit
 from weft.sources.walking import File, walk
 
 __all__ = [
@@ -114,6 +114,12 @@ class FileSource:
                 self._remarks.update(reader.remarks())
         for unit in self._broken:
             yield unit, "unreadable"
+
+    def tell_to(self, tell: Tell) -> None:
+        """Let the formats whose units take long to list say how far they have come."""
+        for _, reader in self.formats:
+            if isinstance(reader, Telling):
+                reader.tell_to(tell)
 
     def remarks(self) -> Mapping[str, int]:
         """How much was passed over when the units were last listed, by reason."""

@@ -16,7 +16,6 @@ _BLOCKS: Final = frozenset(
     | {"figcaption", "figure", "footer", "form", "header", "hr", "html", "li", "main", "ol", "p", "pre", "section"}
     | {"summary", "table", "tbody", "thead", "tr", "ul", "h1", "h2", "h3", "h4", "h5", "h6"}
 )
-_VOID: Final = frozenset({"br", "hr", "img", "input", "link", "meta", "area", "base", "col", "source", "wbr"})
 _CELLS: Final = frozenset({"td", "th"})
 _HEADING: Final = re.compile(r"h([1-6])")
 _SPACE: Final = re.compile(r"\s+")
@@ -114,7 +113,7 @@ class _Page(HTMLParser):
         elif tag in self._hidden:
             # What was opened inside and never closed ends with it.
             del self._hidden[self._hidden.index(tag) :]
-        elif tag == "body" or (tag in _BLOCKS and tag not in _VOID):
+        elif tag in _BLOCKS:
             self._flush()
             self._quoted -= tag == "pre" and self._quoted > 0
             self._level = 0

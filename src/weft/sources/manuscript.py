@@ -12,7 +12,8 @@ from weft.model import Edge, Node, Origin
 from weft.ports import Problem, Unit
 from weft.sources.ebooks import ebook_text
 from weft.sources.files import MAX_TEXT, NOTES, STORY, File, Naming, clean, decode, read_bytes, stamp_of
-from weft.text.chapters import Chapter, chapters, has_chapters, is_told, number_in, scenes
+from weft.text.chapters import Chapter, chapters, has_chapters, is_told, scenes
+from weft.text.numerals import number_in
 
 _MOST_BYTES: Final = 64_000_000
 _EPUB: Final = ".epub"

@@ -27,6 +27,7 @@ _PLAIN: Final = (
     *("known_from", "created", "modified", "importance", "parent", "links"),
 )
 _KNOWN: Final = frozenset((*_KEY, *_KIND, *_TITLE, *_TEXT, *_TENANT, *_EXTRA, *_PLAIN))
+_PLACES: Final = ("chapter", "section")
 _NO_WORDS: Final[tuple[str, ...]] = ()
 
 
@@ -171,12 +172,18 @@ def _node(reading: Reading, naming: Naming, key: str, text: str, fields: dict[st
         tags=take(("tags",), words_of, _NO_WORDS),
         aliases=tuple(Alias(alias, naming.maker) for alias in aliases),
         origin=_origin(reading, naming),
-        sequence=take(("sequence",), integer_of, None),
+        sequence=take(("sequence",), integer_of, _place(fields)),
         known_from=take(("known_from",), integer_of, None),
         created=take(("created",), time_of, None),
         modified=take(("modified",), time_of, None),
         importance=importance,
     )
+
+
+def _place(fields: Mapping[str, Json]) -> int | None:
+    """The place in a sequence that a numbered chapter or section has."""
+    numbers = (fields.get(name) for name in _PLACES)
+    return next((each for each in numbers if isinstance(each, int) and not isinstance(each, bool)), None)
 
 
 def _question(fields: Mapping[str, Json]) -> str:

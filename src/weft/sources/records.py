@@ -13,6 +13,7 @@ import xxhash
 from weft.ports import Problem, Unit
 from weft.sources.files import MAX_TEXT, File, Naming, binary_problem, clean, decode, looks_binary, read_bytes
 from weft.sources.files import stamp_of as _file_stamp
+from weft.sources.following import following
 from weft.sources.record_schema import Found, Understood, understand
 
 BLOCK_LINES: Final = 2000
@@ -66,6 +67,7 @@ class Records:
         stamp = reader(block, self.naming, into)
         found = self._last_of_each(unit, into)
         edges = [edge for one in found for edge in one.edges] + into.edges
+        edges += following(one.node for one in found)
         return Unit(unit, stamp, tuple(one.node for one in found), tuple(edges), tuple(into.problems))
 
     def _last_of_each(self, unit: str, into: Understood) -> list[Found]:

@@ -8,7 +8,8 @@ from typing import Final
 
 from weft.model import Edge, Node
 from weft.sources.files import NOTES, STORY
-from weft.text.chapters import STRETCH, number_in, scenes
+from weft.text.chapters import STRETCH, scenes
+from weft.text.numerals import number_in
 
 _FOLDERS: Final = {
     **dict.fromkeys(("characters", "character", "people", "cast"), "character"),

@@ -72,6 +72,9 @@ def walk(root: Path) -> Walk:
     if root.is_file():
         return Walk([File(root.name, root, explicit=True)])
     rules, above = rules_above(root)
+    if above and is_ignored(above, rules):
+        # Who names an ignored folder wants to read it.
+        rules = ()
     found = Walk(_above=above)
     found.enter(root, "", rules)
     found.files.sort(key=lambda file: file.name)

@@ -47,7 +47,9 @@ class HandedSnapshot:
         return np.zeros((len(passage_ids), 0), dtype=np.float32)
 
     def statistics(self, term_hashes: Sequence[int]) -> TermStatistics:
-        """The statistics of the nodes handed in, each counting as one passage."""
+        """The statistics of the nodes handed in, each counting as one passage; nobody asks: nothing is counted."""
+        if not term_hashes:
+            return TermStatistics(len(self.handed), 0.0, {})
         known = self._counted = self._counted or _statistics(self.handed)
         frequency = {term: known.frequency[term] for term in term_hashes if term in known.frequency}
         return TermStatistics(known.passages, known.mean_length, frequency)

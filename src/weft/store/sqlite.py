@@ -338,6 +338,10 @@ class SqliteStore:
         rows = lambda query: connection.execute(query).fetchall()  # noqa: E731
         return Shelf(rows, tenants, kinds, "importance", vectors)
 
+    def engine(self) -> dict[str, str | int]:
+        """What holds the store, with its version."""
+        return {"engine": "SQLite", "version": sqlite3.sqlite_version}
+
     def verify(self) -> tuple[str, ...]:
         """What is inconsistent in the store, in words; nothing when it is sound."""
         with self._reading() as connection:

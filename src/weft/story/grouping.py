@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from weft.story.forms import parted
 from weft.story.kinds import is_place, kind_of, named_kind
-from weft.story.merging import merge, parted
+from weft.story.merging import merge
 from weft.story.model import Correction, Form, Known
 from weft.story.naming import best_name, folded, form_of, usual_name, written
 from weft.story.tally import Tally, summed

@@ -4,7 +4,7 @@ from typing import Final
 
 from weft.story.model import Form
 from weft.story.tally import Tally
-from weft.story.vocabulary import EVENT_NOUNS, FACTION_NOUNS, GIVEN_NAMES, OBJECT_NOUNS, PLACE_NOUNS
+from weft.story.vocabulary import EVENT_NOUNS, FACTION_NOUNS, GIVEN_NAMES, KINDREDS, OBJECT_NOUNS, PLACE_NOUNS
 
 _PLACE_SHARE: Final = 0.3
 _AWAY_WEIGHT: Final = 0.6
@@ -35,14 +35,16 @@ def _by_nouns(words: list[str]) -> str:
     ):
         if head in nouns:
             return kind
-    return "faction" if words[0] == "house" else ""
+    return "faction" if words[0] in KINDREDS else ""
 
 
 def is_place(tally: Tally) -> bool:
     """Whether a name is mostly something one is in, comes to or leaves."""
     persons = tally.speaks + tally.owns + _DOUBT * tally.titled
     places = tally.inside + _AWAY_WEIGHT * tally.away
-    return places >= _PLACE_SHARE * tally.count and places > _DOUBT * persons and tally.inside > 0
+    return (
+        places >= _PLACE_SHARE * tally.count and places > _DOUBT * persons and tally.inside + tally.away // 2 > 0
+    )
 
 
 def kind_of(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:

@@ -1,10 +1,11 @@
 """Which forms of a name mean the same person: Elizabeth, Lizzy, Miss Eliza Bennet."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from weft.story.forms import head_of, is_beginning, parted, same_given
 from weft.story.model import Form
 from weft.story.tally import Tally, gender_of
 from weft.story.vocabulary import (
@@ -14,7 +15,6 @@ from weft.story.vocabulary import (
     MALE,
     NICKNAMES,
     NOBLE_TITLES,
-    PARTICLES,
     PLAIN_TITLES,
     STYLED_BY_GIVEN_NAME,
     TITLES,
@@ -22,6 +22,9 @@ from weft.story.vocabulary import (
 
 _MEETINGS: Final = 0.2
 """Two names that meet in a larger share of the rarer one's sentences are two people."""
+_BY_CHANCE: Final = 1.5
+_MET: Final = 5
+"""One person is seldom called by two names in one sentence; two who belong together meet more than by chance."""
 _TOLD_APART: Final = 0.2
 """Whoever is so often called by title and given name is not meant by the title and surname alone."""
 _DOMINANT: Final = 3
@@ -73,7 +76,15 @@ class _Cast:
     formal: Counter[str] = field(default_factory=Counter)
     """How often a word stands after a title that goes with surnames."""
 
+    length: int = 1
+    """Sentences in which anybody is named, or between such."""
+
     def __post_init__(self) -> None:
+        ends: dict[int, int] = {}
+        for tally in self.counted.values():
+            for prose, sentence in tally.sentences:
+                ends[prose] = max(ends.get(prose, 0), sentence + 1)
+        self.length = sum(ends.values()) or 1
         for (title, names), tally in self.counted.items():
             if title and title not in STYLED_BY_GIVEN_NAME and len(names) == 1:
                 self.formal[names[0].lower()] += tally.count
@@ -101,16 +112,18 @@ class _Cast:
 
     def _meet(self, figure: Figure, form: Form) -> bool:
         """Whether a form stands too often beside this person to mean the same; parts of a name prove nothing."""
-        tally = self.counted[form]
         words = {word.lower() for word in form[1]}
         for each in figure.forms:
             theirs = {word.lower() for word in each[1]}
-            if words <= theirs or theirs <= words:
-                continue
-            fewer = min(len(tally.sentences), len(self.counted[each].sentences))
-            if tally.meets(self.counted[each]) > max(2.0, _MEETINGS * fewer):
+            if not (words <= theirs or theirs <= words) and self._apart(self.counted[form], self.counted[each]):
                 return True
         return False
+
+    def _apart(self, one: Tally, other: Tally) -> bool:
+        """Whether two forms meet as two people do: often for the rarer one, or more often than by chance."""
+        meetings, fewer = one.meets(other), min(len(one.sentences), len(other.sentences))
+        by_chance = len(one.sentences) * len(other.sentences) / self.length
+        return meetings > max(2.0, _MEETINGS * fewer) or (meetings > _MET and meetings > _BY_CHANCE * by_chance)
 
     def _best(self, figures: Iterable[Figure]) -> Figure | None:
         """The most mentioned of some people."""
@@ -147,7 +160,7 @@ class _Cast:
         given, surname = parted(names)
         if len(given) < 2 or not surname:
             return False
-        head = next((figure for figure in self.figures if ("", _head(names)) in figure.forms), None)
+        head = next((figure for figure in self.figures if ("", head_of(names)) in figure.forms), None)
         if head is not None and self._agree(head, form):
             return self._found(form, head)
         if title == "mrs" and self._given_gender(given) != FEMALE:
@@ -181,14 +194,20 @@ class _Cast:
         plain = names[0].lower()
         if plain in NICKNAMES and not any(figure.given == plain for figure in self.figures):
             return False
-        if self._is_given(form):
-            called = [figure for figure in self._called(plain) if self._agree(figure, form)]
-            untitled = [figure for figure in called if not self._titles(figure) - PLAIN_TITLES.keys()]
-            return self._found(form, self._best(untitled or called))
+        mine = self._best(self._intimates(form)) if self._is_given(form) else None
+        if mine is not None:
+            return self._found(form, mine)
         if self._family(plain) or self.formal[plain] or plain in TITLES:
             return False
         self.figures.append(Figure(plain, "", [form]))
         return True
+
+    def _intimates(self, form: Form) -> list[Figure]:
+        """Those who may be called by a given name alone, the untitled first; not a lady who is hardly there."""
+        called = [figure for figure in self._called(form[1][0].lower()) if self._agree(figure, form)]
+        untitled = [figure for figure in called if not self._titles(figure) - PLAIN_TITLES.keys()]
+        least = _RARELY * self.counted[form].count
+        return untitled or [figure for figure in called if self._count(figure) >= least]
 
     def take_nickname(self, form: Form) -> bool:
         """A short name whose long one is somebody's: Lizzy, Ned."""
@@ -197,15 +216,25 @@ class _Cast:
             return False
         plain = names[0].lower()
         called = [figure for figure in self._called(plain) if self._may_be_short(figure, form)]
+        called = called or [
+            figure
+            for figure in self.figures
+            if figure.surname and is_beginning(plain, figure.given) and self._may_be_short(figure, form)
+        ]
         if called or plain in TITLES or self._family(plain) or self.formal[plain]:
             return self._found(form, self._best(called))
         self.figures.append(Figure(plain, "", [form]))
         return True
 
     def _may_be_short(self, figure: Figure, form: Form) -> bool:
-        """Whether a nickname may be this person's; without a surname the long name must be the usual one."""
+        """Whether a nickname may be this person's; without a surname the long name must be the usual one.
+
+        Nobody calls Lady Catherine Kitty where her full name never stands without the title.
+        """
         usual = bool(figure.surname) or self._count(figure) >= self.counted[form].count
-        return usual and self._agree(figure, form) and not self._titles(figure) & NOBLE_TITLES
+        noble = bool(self._titles(figure) & NOBLE_TITLES)
+        distant = noble and all(title or len(names) == 1 for title, names in figure.forms)
+        return usual and not distant and self._agree(figure, form)
 
     def take_titled_given(self, form: Form) -> bool:
         """A title and a given name: Sir William, Miss Elizabeth, Aunt Jane."""
@@ -305,40 +334,3 @@ class _Cast:
         given, surname = parted(form[1])
         self.figures.append(Figure(given, surname, [form]))
         return True
-
-
-def _head(names: Sequence[str]) -> tuple[str, ...]:
-    """What stands before `of` in a name, if anything does: the Black Bull of Norroway."""
-    return tuple(names[: names.index("of")]) if "of" in names else ()
-
-
-def parted(names: Sequence[str]) -> tuple[str, str]:
-    """Given name and surname in lower case; a single word, or one after a particle, is a surname only."""
-    words = [name.lower() for name in names]
-    if len(words) == 1 or names[0] in PARTICLES:
-        return "", " ".join(words)
-    if "of" in words or "the" in words:
-        return " ".join(words[: words.index("of") if "of" in words else words.index("the")]), " ".join(words)
-    first = next((place for place in range(1, len(words)) if names[place] in PARTICLES), len(words) - 1)
-    return words[0], " ".join(words[first:])
-
-
-def same_given(left: str, right: str) -> bool:
-    """Whether two given names may be one person's: equal, or one short for the other."""
-    if left == right:
-        return True
-    return bool(_long_names(left) & _long_names(right))
-
-
-def _long_names(name: str) -> set[str]:
-    return {name, *NICKNAMES.get(name, ()), *_undiminished(name)}
-
-
-def _undiminished(name: str) -> Iterator[str]:
-    """Jonny is Jon; Annie is Ann."""
-    for ending in ("ie", "y"):
-        if name.endswith(ending) and len(name) > len(ending) + 2:
-            stem = name.removesuffix(ending)
-            yield stem
-            if stem[-1] == stem[-2]:
-                yield stem[:-1]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from weft.story.merging import parted
+from weft.story.forms import parted
 from weft.story.model import Form
 from weft.story.tally import Tally
 from weft.story.vocabulary import ABBREVIATED, PARTICLES, PLAIN_TITLES, TITLES

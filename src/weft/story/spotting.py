@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from weft.story.model import Prose, Sighting
-from weft.story.vocabulary import ASKED, CALENDAR, JOINING, NEVER, PARTICLES, SPEECH, TITLES
+from weft.story.vocabulary import ASKED, CALENDAR, JOINING, KINDREDS, NEVER, PARTICLES, SPEECH, TITLES
 from weft.story.words import Word, words_of
 from weft.text.terms import STOP_WORDS
 
@@ -134,7 +134,7 @@ class _Reader:
         if word.plain in self.named:
             return self._may_begin(place) if begins else True
         leads = (len(word.text) == 1 and word.plain not in NEVER) or (word.plain in CALENDAR and not word.opens)
-        if word.shouted or not (leads or word.plain in TITLES):
+        if word.shouted or not (leads or word.plain in TITLES or word.plain in KINDREDS):
             return False
         return self._leads(place)
 

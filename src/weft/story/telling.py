@@ -20,6 +20,8 @@ _SURE: Final = 0.3
 _SURER: Final = 0.4
 """How sure an entity must be that is mentioned twice, or only once."""
 _UNSPACED: Final = re.compile(f"[{UNSPACED}]")
+_OPENING: Final = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
+"""What a name can begin with: a word, or one character where words are not parted."""
 
 
 def tell(proses: Sequence[Prose], known: Sequence[Known] = (), corrections: Sequence[Correction] = ()) -> Story:
@@ -42,20 +44,34 @@ def tell(proses: Sequence[Prose], known: Sequence[Known] = (), corrections: Sequ
 def _noted(proses: Sequence[Prose], known: Sequence[Known]) -> Iterator[Sighting]:
     """Every place where the prose writes a name that a note gives, whatever its capitals say."""
     names = sorted({name for note in known for name in note.names if name}, key=lambda name: (-len(name), name))
-    if not names:
-        return
-    pattern = re.compile("|".join(_bounded(name) for name in names))
-    for number, prose in enumerate(proses):
-        for match in pattern.finditer(prose.text):
-            title, words = form_of(" ".join(match.group().split()))
-            owns = prose.text[match.end() : match.end() + 2] in ("'s", "’s")
-            yield Sighting(number, match.start(), match.end(), title, words, owns=owns)
+    by_opening: dict[str, list[re.Pattern[str]]] = {}
+    for name in names:
+        if (opening := _OPENING.match(name)) is not None:
+            by_opening.setdefault(opening.group(), []).append(_pattern(name))
+    for number, prose in enumerate(proses) if by_opening else ():
+        for start, end in _found(prose.text, by_opening):
+            title, words = form_of(" ".join(prose.text[start:end].split()))
+            owns = prose.text[end : end + 2] in ("'s", "’s")
+            yield Sighting(number, start, end, title, words, owns=owns)
 
 
-def _bounded(name: str) -> str:
-    """A pattern for a name as whole words, over the ends of lines; scripts without spaces have no boundaries."""
+def _found(text: str, by_opening: Mapping[str, Sequence[re.Pattern[str]]]) -> Iterator[tuple[int, int]]:
+    """Where names stand, the longest first; only words with which some name begins are looked at twice."""
+    reached = 0
+    for opening in _OPENING.finditer(text):
+        if opening.start() < reached:
+            continue
+        matches = (pattern.match(text, opening.start()) for pattern in by_opening.get(opening.group(), ()))
+        match = next((each for each in matches if each is not None), None)
+        if match is not None:
+            reached = match.end()
+            yield match.span()
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    """A name as whole words, also over the end of a line; scripts without spaces have no whole words."""
     inside = r"\s+".join(re.escape(word) for word in name.split())
-    return inside if _UNSPACED.search(name) else rf"(?<!\w){inside}(?!\w)"
+    return re.compile(inside if _UNSPACED.search(name) else rf"{inside}(?!\w)")
 
 
 def _with_noted(spotted: Sequence[Sighting], noted: Sequence[Sighting]) -> list[Sighting]:

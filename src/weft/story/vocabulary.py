@@ -72,6 +72,8 @@ ABBREVIATED: Final = _words(
 PARTICLES: Final = _words("""
     de du des la le von van der den di da del della bin ibn al el ap ben zu af av
 """)
+CAPITAL_PARTICLES: Final = _words("van von de du der di del della la le")
+"""Those that are no given names, so that a capital changes nothing."""
 JOINING: Final = _words("of the")
 """Lower-case words that may stand inside a name when another capital follows: Battle of the Bells."""
 
@@ -129,6 +131,8 @@ FACTION_NOUNS: Final = _words(
     """
 )
 """A name that ends or begins so is a group: House Stark, Tide Office."""
+KINDREDS: Final = _words("house clan tribe")
+"""Words that make a faction of the name behind them: House Stark."""
 OBJECT_NOUNS: Final = _words(
     """
         ring sword blade dagger crown stone book scroll lamp lantern amulet necklace jewel gem key mirror cup

@@ -1,7 +1,7 @@
 """The passages that tell of a subject: where its texts name it, alone or together with others."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from weft.model import Candidate, Node
@@ -20,6 +20,15 @@ _MENTIONS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
+class _Naming:
+    """A passage that names a subject: how often, and whether it names others too (1) or not (0)."""
+
+    passage: Candidate
+    count: int
+    others: int
+
+
+@dataclass(frozen=True, slots=True)
 class Tellings:
     """The opened texts around some subjects, in passages, and the names of all who may stand in them."""
 
@@ -29,6 +38,7 @@ class Tellings:
     linked: Mapping[int, Sequence[int]]
     names: Mapping[int, tuple[str, ...]]
     relevance: Mapping[int, float]
+    found: dict[tuple[object, ...], list[tuple["_Naming", int]]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -80,16 +90,33 @@ class Tellings:
 
     def passages(self, subject: Candidate, part: Part) -> tuple[Candidate, ...]:
         """The passages that a part takes, each with how often it names the subject as a share of the most."""
-        told: list[tuple[Candidate, int]] = []
-        for text, at in self.texts(subject, part).items():
-            for each in self.divided.get(text, ()):
-                span = each.window or (0, len(each.node.text))
-                places = named_in(each.node.text, self.names.get(subject.node.id, ()), span)
-                if places and fits(part, 1 + self._others(subject, each.node, span, places)):
-                    quoted = replace(each, spans=tuple(places[:_MENTIONS]))
-                    told.append((self.near.reached(subject, quoted, at), len(places)))
-        most = max((count for _, count in told), default=1)
-        return tuple(replace(each, parts={**each.parts, "usage": round(count / most, 9)}) for each, count in told)
+        told = [(each, at) for each, at in self._naming(subject, part) if fits(part, 1 + each.others)]
+        most = max((each.count for each, _ in told), default=1)
+        return tuple(self._reached(subject, each, at, most) for each, at in told)
+
+    def _naming(self, subject: Candidate, part: Part) -> list[tuple["_Naming", int]]:
+        """The passages of its texts that name a subject, looked for once for all parts with the same links."""
+        slot = (subject.node.id, part.via, part.direction)
+        if slot not in self.found:
+            self.found[slot] = [
+                (naming, at)
+                for text, at in self.texts(subject, part).items()
+                for each in self.divided.get(text, ())
+                if (naming := self._named(subject, each)) is not None
+            ]
+        return self.found[slot]
+
+    def _named(self, subject: Candidate, passage: Candidate) -> "_Naming | None":
+        text, span = passage.node.text, passage.window or (0, len(passage.node.text))
+        places = named_in(text, self.names.get(subject.node.id, ()), span)
+        if not places:
+            return None
+        quoted = replace(passage, spans=tuple(places[:_MENTIONS]), window=span)
+        return _Naming(quoted, len(places), self._others(subject, passage.node, span, places))
+
+    def _reached(self, subject: Candidate, naming: "_Naming", at: int, most: int) -> Candidate:
+        reached = self.near.reached(subject, naming.passage, at)
+        return replace(reached, parts={**reached.parts, "usage": round(naming.count / most, 9)})
 
     def _others(self, subject: Candidate, text: Node, span: Span, own: Sequence[Span]) -> int:
         """1 if the passage is about or names somebody else, outside where it names the subject; otherwise 0."""

@@ -7,8 +7,9 @@ parted like the whole one.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
+
+from weft.text.numerals import value_of
 
 Span = tuple[int, int]
 
@@ -22,22 +23,6 @@ _LISTED: Final = 3
 """So many headings in a row with nothing between them are a table of contents."""
 _LONGEST: Final = 90
 
-_COUNTED: Final = """
-    one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen twenty
-"""
-_ORDERED: Final = """
-    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
-    fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
-"""
-_TENS: Final = {
-    word: 10 * number
-    for number, word in enumerate(("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty"), start=2)
-}
-_WORDED: Final = {
-    word: number for row in (_COUNTED, _ORDERED) for number, word in enumerate(row.split(), start=1)
-} | _TENS
-_ROMAN: Final = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 _NUMBER: Final = r"(?:\d{1,4}|[ivxlc]{1,9}|(?:the\s+)?[a-z]+(?:-[a-z]+)?)"
 
 _EXPLICIT: Final = re.compile(
@@ -107,15 +92,6 @@ def is_told(text: str) -> bool:
     if len(text) >= _LONG and spoken * _SPEECH_EVERY >= len(text):
         return True
     return spoken >= _FEW_SPEECHES and has_chapters(text)
-
-
-def number_in(name: str) -> int | None:
-    """The number in the name of a chapter's file: `07 The Ferry`, `chapter-seven`."""
-    for word in re.findall(r"\d+|[^\W\d_]+", name):
-        number = int(word) if word.isdigit() else _WORDED.get(word.lower())
-        if number is not None:
-            return number
-    return None
 
 
 def scenes(text: str, start: int, end: int) -> tuple[Span, ...]:
@@ -198,13 +174,13 @@ def _is_division(line: str) -> bool:
 def _explicit(text: str, line: Span) -> _Heading | None:
     written = text[line[0] : line[1]].lstrip("# ")
     if match := _EXPLICIT.fullmatch(written):
-        number = _value(match.group(1))
+        number = value_of(match.group(1))
         if number is None or match.group(2)[-1:] in (",", ";"):
             return None
         return _Heading(line[0], line[1], _title(written), number)
     if (match := _NAMED.fullmatch(written)) and written[0].isupper() and match.group(2)[-1:] not in (".", ","):
         return _Heading(line[0], line[1], _title(written), None, match.group(1).lower() == "interlude")
-    if (match := _DIVISION.fullmatch(written)) and _value(match.group(1)) is not None:
+    if (match := _DIVISION.fullmatch(written)) and value_of(match.group(1)) is not None:
         return _Heading(line[0], line[1], _title(written), None)
     return None
 
@@ -214,30 +190,14 @@ def _matched(pattern: re.Pattern[str], text: str, line: Span) -> _Heading:
     match = pattern.fullmatch(written)
     first = match.group(1) if match else written
     return _Heading(
-        line[0], line[1], _title(written.lstrip("# ")), _value(first) if pattern is not _MARKED else None
+        line[0], line[1], _title(written.lstrip("# ")), value_of(first) if pattern is not _MARKED else None
     )
 
 
 def _title(written: str) -> str:
     plain = " ".join(written.split()).rstrip(".:—–- ")
     first, _, rest = plain.partition(" ")
-    return f"{first.capitalize()} {rest}".strip() if first.isupper() and _value(first) is None else plain
-
-
-def _value(written: str) -> int | None:
-    """The number that digits, Roman numerals or words tell."""
-    plain = written.lower().removeprefix("the ").strip()
-    if plain.isdigit():
-        return int(plain)
-    if plain in _WORDED:
-        return _WORDED[plain]
-    tens, _, unit = plain.partition("-")
-    if tens in _TENS and unit in _WORDED:
-        return _TENS[tens] + _WORDED[unit]
-    if plain and all(letter in _ROMAN for letter in plain):
-        values = [_ROMAN[letter] for letter in plain]
-        return sum(-here if here < after else here for here, after in pairwise([*values, 0]))
-    return None
+    return f"{first.capitalize()} {rest}".strip() if first.isupper() and value_of(first) is None else plain
 
 
 def _with_bodies(

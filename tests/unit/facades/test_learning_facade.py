@@ -109,7 +109,7 @@ def test_stored_code_carries_its_file_for_comparing() -> None:
 
 def scissors(source: str, section: str) -> Scissors:
     profile = load_profile("learning")
-    return Scissors(source, next(each for each in profile.sections if each.name == section), COUNT)
+    return Scissors.of(source, next(each for each in profile.sections if each.name == section), COUNT)
 
 
 LONG = " ".join(f"word{number}" for number in range(2000))

@@ -284,3 +284,11 @@ def test_edges_say_on_which_line_they_stand(shop: Path) -> None:
     edges: list[Edge] = [edge for unit in read(shop)[2] for edge in unit.edges]
     call = next(edge for edge in edges if edge.type == "calls" and edge.target == "s:shop/clock.py#now")
     assert call.evidence == "line 15"
+
+
+def test_listing_tells_how_many_files_are_parsed(shop: Path) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    source = open_source(str(shop), name="s")
+    source.tell_to(lambda *each: told.append(each))
+    list(source.units())
+    assert told == [("parsing s", done, len(SHOP)) for done in range(1, len(SHOP) + 1)]

@@ -8,6 +8,7 @@ from document_files import pdf, word
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from weft import Weft
 from weft.model import Node
 from weft.ports import Unit
 from weft.sources import open_source
@@ -290,3 +291,27 @@ def test_any_markup_can_be_read_and_every_section_says_where_it_stands(text: str
         assert starts == sorted(starts)
         assert all(heading.start <= heading.body <= len(document.text) for heading in document.headings)
         assert all(heading.title in document.text for heading in document.headings)
+
+
+@pytest.mark.parametrize("name", ["a b.txt", 'o\'clock "x".rst', "Schleuse-水門.html", "#hash%20.txt"])
+def test_any_file_name_will_do(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("Lock\n====\n\nOpen it.", encoding="utf-8")
+    source = open_source(str(tmp_path), name="d")
+    ((unit, _),) = source.units()
+    nodes = source.read(unit).nodes
+    assert {node.origin.file for node in nodes} == {name}
+    assert nodes[0].key == f"d:{name}"
+
+
+def test_a_document_that_did_not_change_is_not_written_again(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "lock.rst").write_text(RST, encoding="utf-8")
+    with Weft.open(tmp_path / ".weft", embedder=None) as weft:
+        assert weft.index(folder).written == 4
+        assert weft.index(folder).units_changed == 0
+        (folder / "lock.rst").write_text(RST.replace("Call the keeper.", "Ring the bell."), encoding="utf-8")
+        changed = weft.index(folder)
+        page = weft.context("What must close by itself?", profile="workspace", max_tokens=500)
+    assert changed.written + changed.unchanged == 4
+    assert "### REQ-7 The gate shall close by itself\n*lock.rst:" in page.text

@@ -42,3 +42,12 @@ def test_ignored_files_and_folders_are_counted(tmp_path: Path) -> None:
     source = open_source(str(tmp_path), name="s")
     list(source.units())
     assert source.remarks() == {"ignored by .gitignore or .weftignore": 2}
+
+
+def test_an_ignored_folder_is_read_when_it_is_the_one_asked_for(tmp_path: Path) -> None:
+    lay(tmp_path, "worlds/one/a.md", "worlds/b.md")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text("worlds/\n", encoding="utf-8")
+    assert listed(tmp_path) == set()
+    assert listed(tmp_path / "worlds") == {"one/a.md", "b.md"}
+    assert listed(tmp_path / "worlds" / "one") == {"a.md"}

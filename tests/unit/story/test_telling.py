@@ -96,6 +96,22 @@ def test_mr_mrs_and_miss_of_one_family_are_three() -> None:
     assert ties(story, "spouse") == {("Mr. Harker", "Mrs. Harker")}
 
 
+def test_a_nickname_a_title_and_a_full_name_are_one_and_the_house_is_another() -> None:
+    text = (
+        'Lord Eddard Vane rode out. "He died well," Ned said. Robb Vane nodded. Eddard Vane lifted his head. Then '
+        'Lord Vane dismounted, and Robb held the horse. "Ned," she said. So Ned went home. House Vane was old.'
+    )
+    story = tell(proses(text))
+    assert {"Ned", "Lord Vane", "Eddard Vane"} <= {named(story, "Ned").name, *named(story, "Ned").aliases}
+    assert named(story, "House Vane").kind == "faction"
+    assert named(story, "Robb Vane") != named(story, "Ned")
+
+
+def test_a_surname_with_a_particle_is_one_name() -> None:
+    text = '"Sit," said Van Doren. Then Professor Van Doren slept. He was Pieter Van Doren. Pieter Van Doren woke.'
+    assert names(text) == {"Pieter Van Doren"}
+
+
 def test_two_people_with_one_given_name_stay_two() -> None:
     text = (
         "John Thornton met John Brandt at the gate. John Thornton bowed. John Brandt did not. "

@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "doctor": "doctor",
     "remove": "indexing",
     "copy": "moving",
+    "jobs": "jobs",
     "remember": "memories",
     "memories": "memories",
     "forget": "memories",
@@ -39,7 +40,7 @@ COMMANDS: Final = {
     "version": "version",
 }
 """The module of each command; those that hold a group of commands have `make_app` instead of a function."""
-_GROUPS: Final = ("profile", "lens", "keys", "experience", "entities")
+_GROUPS: Final = ("jobs", "profile", "lens", "keys", "experience", "entities")
 _NAMED: Final = {"eval": "evaluate"}
 """Functions that cannot be called like their command."""
 

@@ -174,6 +174,10 @@ def _told(correction: "Correction") -> str:
     return {
         "merge": f"{first} is also {', '.join(others)}",
         "rename": f"{first} is called {correction.value}",
-        "type": f"{first} is a {correction.value}",
+        "type": f"{first} is {_article(correction.value)} {correction.value}",
         "hide": f"{first} is nobody",
     }[correction.action]
+
+
+def _article(noun: str) -> str:
+    return "an" if noun[:1] in "aeiou" else "a"

@@ -77,10 +77,12 @@ def status(tenants: Tenants = None, store: StoreFolder = None, as_json: AsJson =
     with wiring.open_weft(store, embedder="none") as weft, watched("counting"):
         counted = weft.status(tenants_of(tenants) if tenants else None)
         derived = weft.index_status()
+        engine = weft.engine()
     if as_json:
-        output.write_json({**output.shape(counted), "index": derived})
+        output.write_json({**output.shape(counted), "engine": engine, "index": derived})
         return
     output.write(f"{counted.location} (schema {counted.schema_version}, write {counted.sequence})")
+    output.write(_engine(engine, derived, counted.sequence))
     output.write(
         f"{output.counted(counted.nodes, 'node')}, {output.counted(counted.passages, 'passage')}, "
         f"{output.counted(counted.edges, 'link')}, {output.counted(counted.vectors, 'vector')} by "
@@ -93,6 +95,17 @@ def status(tenants: Tenants = None, store: StoreFolder = None, as_json: AsJson =
         ("links", counted.by_edge_type),
     ):
         output.write(f"{heading}: {_listed(counts)}")
+
+
+def _engine(engine: Mapping[str, str | int], derived: Mapping[str, str | int], sequence: int) -> str:
+    """What holds the store and what searches it, with versions and how far each is behind."""
+    versions = [f"{engine['engine']} {engine['version']}"]
+    versions += [f"{name} {engine[name]}" for name in ("vector", "pg_textsearch") if name in engine]
+    behind = sequence - min(int(derived["lexical_sequence"]), int(derived["vector_sequence"]))
+    searched = f"searched by {derived.get('engine', 'files')}"
+    lag = f"{output.counted(behind, 'write')} behind" if behind else "up to date"
+    replica = f"; replica {engine['replica_lag']} behind" if "replica_lag" in engine else ""
+    return f"{', '.join(versions)}; {searched}, {lag}{replica}"
 
 
 def _megabytes(derived: Mapping[str, str | int]) -> str:

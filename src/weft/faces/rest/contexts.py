@@ -86,8 +86,8 @@ def _answered(
         return _shape(lists, notes), True
     page = _page(given, weft, name, tenants, clock)
     service.metrics.tokens.inc(page.tokens)
-    with weft.store.snapshot(View(tenants)) as snapshot:
-        lists = lists_of(page, snapshot)
+    with weft.desk(View(tenants, given.as_of)) as desk:
+        lists = lists_of(page, desk.snapshot)
     return {**_shape(lists, notes), **_printed(page)}, _timeless(weft.profile(name))
 
 

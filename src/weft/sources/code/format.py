@@ -8,9 +8,8 @@ from typing import Final
 import orjson
 import xxhash
 
-from weft.errors import MissingExtra
-from weft.ports import Problem, Unit
-from weft.sources.code.languages import SUFFIXES, Language, grammar_of, language_of
+from weft.ports import Problem, Tell, Unit, untold
+from weft.sources.code.languages import SUFFIXES, Language, language_of
 from weft.sources.code.outline import Outline, packed, unpacked
 from weft.sources.code.parsing import outline_of
 from weft.sources.code.resolving import Repository
@@ -52,11 +51,16 @@ class Code:
         self._stamps: dict[str, str] = {}
         self._repository: Repository | None = None
         self._digest = ""
+        self._tell: Tell = untold
         self._remarks: Counter[str] = Counter()
 
     def takes(self, file: File) -> bool:
         """Every file of its suffixes."""
         return True
+
+    def tell_to(self, tell: Tell) -> None:
+        """Say from now on how many of the changed files are parsed."""
+        self._tell = tell
 
     def remarks(self) -> Mapping[str, int]:
         """How many files were passed over, or read in part, by reason."""
@@ -66,7 +70,7 @@ class Code:
         """The (name, stamp) of every file that holds code which somebody wrote."""
         self._remarks.clear()
         self._repository = None
-        self._files = {file.name: file for file in files if self._understood(file)}
+        self._files = {file.name: file for file in files}
         self._stamps = {name: f"{stamp_of(file.path)}-{_OUTLINING}" for name, file in self._files.items()}
         try:
             self._renew()
@@ -107,15 +111,6 @@ class Code:
         """For each file the full names of its definitions by their last part, where only one ends so."""
         return {path: _by_last_part(outline) for path, outline in self._resolved().outlines.items()}
 
-    def _understood(self, file: File) -> bool:
-        """Whether the grammar for a file is installed."""
-        try:
-            grammar_of(_language(file.name))
-        except MissingExtra as error:
-            self._remarks[str(error)] += 1
-            return False
-        return True
-
     def _renew(self) -> None:
         """Outline the files that changed, and mark again whoever may refer to them differently now."""
         before = self._memory.known()
@@ -124,13 +119,19 @@ class Code:
             name for name, stamp in self._stamps.items() if name not in before or before[name].stamp != stamp
         ]
         self._memory.forget(gone)
-        faces = {name: self._outline(name) for name in changed}
+        faces = dict(self._outlined(changed))
         unmarked = [name for name, each in before.items() if not each.mark and name not in gone]
         if not (changed or gone or unmarked):
             return
         alike = not gone and all(name in before and before[name].face == face for name, face in faces.items())
         again = dict.fromkeys([*changed, *unmarked] if alike else self._stamps)
         self._memory.mark([(name, self._mark(name)) for name in again])
+
+    def _outlined(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Each file with its face, once its outline is remembered."""
+        for done, name in enumerate(names, 1):
+            yield name, self._outline(name)
+            self._tell(f"parsing {self.naming.source}", done, len(names))
 
     def _outline(self, name: str) -> str:
         """Remember a file's outline and return its face; one that vanished or cannot be read is forgotten."""

@@ -6,8 +6,6 @@ from importlib import import_module, resources
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from weft.errors import MissingExtra
-
 if TYPE_CHECKING:
     from tree_sitter import Node as Branch
     from tree_sitter import Parser, Query
@@ -83,15 +81,11 @@ def language_of(path: str) -> Language | None:
 
 @cache
 def grammar_of(language: Language) -> Grammar:
-    """The grammar of a language, loaded once; the rarer ones come with an extra."""
+    """The grammar of a language, loaded once."""
     from tree_sitter import Language as Loaded
     from tree_sitter import Parser, Query
 
-    try:
-        wheel = import_module(language.wheel)
-    except ImportError as error:
-        raise MissingExtra(f"Reading {language.name}", "code") from error
-    loaded = Loaded(getattr(wheel, language.entry)())
+    loaded = Loaded(getattr(import_module(language.wheel), language.entry)())
     folder = resources.files("weft.sources.code") / "queries"
     told = [(folder / f"{name}.scm").read_text("utf-8") for name in language.queries or (language.name,)]
     return Grammar(Parser(loaded), Query(loaded, "\n".join(told)))

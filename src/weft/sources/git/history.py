@@ -9,7 +9,7 @@ import xxhash
 
 from weft.errors import SourceError
 from weft.model import Edge, Json, Node, Origin
-from weft.ports import Unit
+from weft.ports import Tell, Unit, untold
 from weft.sources.files import File, Naming
 from weft.sources.git.command import commits, cut_off, log
 from weft.sources.git.log import Change, Commit, packed, read_log, unpacked
@@ -51,11 +51,16 @@ class History:
         self._memory = Memory(naming.remembering("git"))
         self._hashes: list[str] = []
         self._followed: dict[str, _Followed] | None = None
+        self._tell: Tell = untold
         self._remarks: dict[str, int] = {}
 
     def takes(self, file: File) -> bool:
         """No file: what it reads is in none of them."""
         return False
+
+    def tell_to(self, tell: Tell) -> None:
+        """Say from now on how many of the new commits are read."""
+        self._tell = tell
 
     def remarks(self) -> Mapping[str, int]:
         """Why the history could not be read, or not whole."""
@@ -107,10 +112,11 @@ class History:
     def _read(self, fresh: Sequence[str]) -> None:
         if fresh:
             ends = cut_off(self._root)
-            for commit in read_log(log(self._root, fresh)):
+            for done, commit in enumerate(read_log(log(self._root, fresh)), 1):
                 if commit.hash in ends:
                     commit.changes.clear()
                 self._memory.keep(commit.hash, _READING, packed(commit))
+                self._tell(f"history of {self.naming.source}", done, len(fresh))
 
     def _present(self) -> "dict[str, _Followed]":
         """Every commit that is told, followed to what it touched as that is called now."""

@@ -22,10 +22,9 @@ T = TypeVar("T")
 EVERYTHING: Final = "*"
 _LOCKS: Final = 0x57454654  # "WEFT": the class of our advisory locks
 _PATIENCE: Final = 0.05
-# The graph is searched wide enough for nine in ten of the nearest ten, and on until enough pass the filter.
+# The graph is searched wide enough to find nineteen in twenty of the nearest ten.
 _SETTINGS: Final = (
-    "SET jit = off; SET hnsw.ef_search = 200; SET hnsw.iterative_scan = strict_order;"
-    " SET hnsw.max_scan_tuples = 200000; SET client_min_messages = warning"
+    "SET jit = off; SET hnsw.ef_search = 200; SET hnsw.max_scan_tuples = 200000; SET client_min_messages = warning"
 )
 
 

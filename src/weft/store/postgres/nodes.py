@@ -46,7 +46,7 @@ _PASSAGES: Final = Columns(
 _WORDS: Final = Columns(
     "words", passage_id="int8", node_id="int8", tenant_id="int4", position="int8", words="text"
 )
-_VECTORS: Final = Columns(
+VECTORS: Final = Columns(
     "vectors",
     space="int2",
     passage_id="int8",
@@ -241,7 +241,7 @@ class NodeWriter:
                     vectors.append((self._space, *of, len(prepared.vector), vector))
         copy_rows(self._link, _PASSAGES, rows)
         copy_rows(self._link, _WORDS, words)
-        copy_rows(self._link, _VECTORS, vectors)
+        copy_rows(self._link, VECTORS, vectors)
 
 
 def _facets(place: Placed) -> tuple[str, ...]:

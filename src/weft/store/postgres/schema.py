@@ -12,7 +12,8 @@ CREATE TABLE state (
     sequence bigint NOT NULL DEFAULT 0,
     last_node bigint NOT NULL DEFAULT 0, last_passage bigint NOT NULL DEFAULT 0,
     last_key bigint NOT NULL DEFAULT 0,
-    embedder text, dimensions integer, space smallint NOT NULL DEFAULT 1
+    embedder text, dimensions integer, space smallint NOT NULL DEFAULT 1,
+    next_embedder text, next_dimensions integer
 );
 INSERT INTO state DEFAULT VALUES;
 CREATE TABLE tenants (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL);

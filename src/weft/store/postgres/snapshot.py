@@ -63,6 +63,7 @@ class PostgresSnapshot:
         self._frequency: dict[int, int] = {}
         self._totals: tuple[int, int] | None = None
         self._passages: dict[int, PassageRow] = {}
+        self._vectors: dict[int, bytes] = {}
 
     @property
     def identity(self) -> str:
@@ -128,13 +129,7 @@ class PostgresSnapshot:
         asked = [int(each) for each in ids]
         missing = [each for each in dict.fromkeys(asked) if each not in self._passages]
         if missing:
-            found = passage_rows(
-                self.rows(
-                    f"SELECT {PASSAGE_COLUMNS} FROM passages p WHERE p.id = ANY(%(ids)s) AND {self.seen.of('p')}",
-                    ids=missing,
-                )
-            )
-            self._passages.update((row.id, row) for row in found)
+            self._passages.update((row.id, row) for row in self._with_vectors("p.id", missing))
         return [self._passages[each] for each in asked if each in self._passages]
 
     def passages_of(self, node_ids: Sequence[int]) -> list[PassageRow]:
@@ -142,13 +137,21 @@ class PostgresSnapshot:
         place = {number: order for order, number in enumerate(_unique(node_ids))}
         if not place:
             return []
-        found = passage_rows(
-            self.rows(
-                f"SELECT {PASSAGE_COLUMNS} FROM passages p WHERE p.node_id = ANY(%(ids)s) AND {self.seen.of('p')}",
-                ids=list(place),
-            )
-        )
+        found = self._with_vectors("p.node_id", list(place))
         return sorted(found, key=lambda row: (place[row.node_id], row.passage.ordinal))
+
+    def _with_vectors(self, column: str, ids: Sequence[int]) -> list[PassageRow]:
+        """Passages by a column; their vectors come along, because whoever ranks passages asks for them next."""
+        rows = self.rows(
+            f"SELECT {PASSAGE_COLUMNS}, halfvec_send(v.vector) FROM passages p LEFT JOIN vectors v"
+            " ON v.space = %(space)s AND v.passage_id = p.id AND v.dimensions = %(width)s"
+            f" WHERE {column} = ANY(%(ids)s) AND {self.seen.of('p')}",
+            ids=ids,
+            space=self.space,
+            width=self.state.dimensions or 0,
+        )
+        self._vectors.update((row[0], from_half_precision(row[-1]) if row[-1] else b"") for row in rows)
+        return passage_rows(row[:-1] for row in rows)
 
     def vectors(self, passage_ids: Sequence[int]) -> "Vectors":
         """Unit vectors by passage, zero rows where there is none."""
@@ -162,16 +165,11 @@ class PostgresSnapshot:
 
     def stored_vectors(self, passage_ids: Sequence[int]) -> dict[int, bytes]:
         """The int8 vectors of those passages that have one of the right width."""
-        if not len(passage_ids) or not self.state.dimensions:
+        if not self.state.dimensions:
             return {}
-        rows = self.rows(
-            "SELECT v.passage_id, halfvec_send(v.vector) FROM vectors v WHERE v.space = %(space)s"
-            f" AND v.passage_id = ANY(%(ids)s) AND v.dimensions = %(width)s AND {self.seen.of('v')}",
-            ids=_unique(passage_ids),
-            space=self.space,
-            width=self.state.dimensions,
-        )
-        return {number: from_half_precision(sent) for number, sent in rows}
+        asked = _unique(passage_ids)
+        self.passages([each for each in asked if each not in self._vectors])
+        return {each: self._vectors[each] for each in asked if self._vectors.get(each)}
 
     def statistics(self, term_hashes: Sequence[int]) -> TermStatistics:
         """Term statistics of exactly this view."""

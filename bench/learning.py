@@ -1,0 +1,171 @@
+"""The learning memory at size: contexts of five sources, premortems, repetitions, and what a write costs.
+
+python -m bench.learning [--memories N --experiences N --commits N --code N] [--questions N] [--again]
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import shutil
+import time
+import tracemalloc
+from collections.abc import Callable, Coroutine, Sequence
+from datetime import timedelta
+from typing import Any
+
+from bench.learning_world import NOW, SEED, LearningWorld, Sizes
+from bench.measures import percentile
+from bench.world import WORLDS, kept_sentences
+from weft import Weft
+from weft.dedupe import Entry, dedupe
+from weft.facades import FormattedContext
+from weft.facades.store_searcher import assembler_over
+from weft.learning import DOMAINS, STRATEGIES
+from weft.model import Candidate, Node
+from weft.prepare import prepare
+from weft.profile import Dedupe
+from weft.remembering import remember
+from weft.tokens import DEFAULT_ENCODING, counter_for
+
+TYPES = ("memories", "code", "experiences", "values", "commits")
+WARM = 10
+TRACED = 3
+
+
+def main() -> None:
+    """Make the world if it is not there, measure, and print a table."""
+    given = _arguments()
+    sizes = Sizes(given.memories, given.experiences, given.commits, given.code)
+    words = kept_sentences(None)
+    store = WORLDS / f"learning-{sizes}" / ".weft"
+    if given.again:
+        shutil.rmtree(store, ignore_errors=True)
+    with Weft.open(store) as weft:
+        _make(weft, LearningWorld(sizes, words))
+        figures = {"nodes": weft.status().nodes, **measure(weft, words, given.questions)}
+    print(json.dumps(figures, indent=2))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name, number in (("memories", 50_000), ("experiences", 20_000), ("commits", 50_000), ("code", 50_000)):
+        parser.add_argument(f"--{name}", type=int, default=number)
+    parser.add_argument("--questions", type=int, default=100)
+    parser.add_argument("--again", action="store_true")
+    return parser.parse_args()
+
+
+def _make(weft: Weft, world: LearningWorld) -> None:
+    if weft.store.units("default", world.name):
+        return
+    started = time.perf_counter()
+    weft.ingest([world])
+    print(f"made in {time.perf_counter() - started:,.0f} s")
+
+
+def measure(weft: Weft, words: Sequence[str], questions: int) -> dict[str, Any]:
+    """Every figure by name."""
+    pick = random.Random(SEED)
+    made = assembler_over(weft)
+    asked = [" ".join(pick.choice(words).split()[:10]) for _ in range(questions + WARM)]
+    domains = [(pick.choice(DOMAINS), pick.choice([None, *STRATEGIES])) for _ in range(questions + WARM)]
+    contexts = [lambda question=question: made.assemble_context(question, TYPES) for question in asked]
+    premortems = [lambda given=given: made.get_premortem_context(*given) for given in domains]
+    return {
+        "assemble_context": _timed(contexts),
+        "premortem": _timed(premortems),
+        "dedupe": _dedupe(words),
+        "remember": _remember(weft, words),
+    }
+
+
+def _timed(calls: Sequence[Callable[[], Coroutine[Any, Any, FormattedContext]]]) -> dict[str, float]:
+    """Milliseconds of wall and processor time in one loop, as a server has it; megabytes one call asks for."""
+
+    async def run() -> tuple[list[float], list[float], list[FormattedContext]]:
+        wall, worked, made = [], [], []
+        for call in calls:
+            before, started = time.process_time(), time.perf_counter()
+            made.append(await call())
+            wall.append(1000 * (time.perf_counter() - started))
+            worked.append(1000 * (time.process_time() - before))
+        return wall[WARM:], worked[WARM:], made[WARM:]
+
+    wall, worked, made = asyncio.run(run())
+    return {
+        "wall_p50_ms": round(percentile(wall, 0.5), 1),
+        "wall_p95_ms": round(percentile(wall, 0.95), 1),
+        "wall_best_ms": round(min(wall), 1),
+        "processor_p50_ms": round(percentile(worked, 0.5), 1),
+        "memory_mb": round(_traced(calls[:TRACED]), 1),
+        "tokens_p50": percentile([each.token_count for each in made], 0.5),
+        "items_p50": percentile([len(each.items) for each in made], 0.5),
+        "failed_sources": sum(len(each.notes) for each in made),
+    }
+
+
+def _traced(calls: Sequence[Callable[[], Coroutine[Any, Any, FormattedContext]]]) -> float:
+    peaks = []
+    for call in calls:
+        tracemalloc.start()
+        asyncio.run(call())
+        peaks.append(tracemalloc.get_traced_memory()[1] / 1e6)
+        tracemalloc.stop()
+    return max(peaks)
+
+
+def _dedupe(words: Sequence[str]) -> dict[str, float]:
+    """What 500 items take, how many of 200 planted repetitions among 1000 are caught, what is merged falsely."""
+    pick = random.Random(SEED)
+    texts = pick.sample(list(dict.fromkeys(words)), 1000)
+    planted = [_again(pick, text) for text in texts[:200]]
+    entries = _entries(texts + planted)
+    repeated = dedupe(entries, Dedupe())
+    timed = []
+    for _ in range(9):
+        started = time.process_time()
+        dedupe(entries[:500], Dedupe())
+        timed.append(1000 * (time.process_time() - started))
+    return {
+        "of_500_items_ms": round(min(timed), 1),
+        "caught_share": round(sum(place >= 1000 for place in repeated) / len(planted), 3),
+        "false_merges": sum(place < 1000 for place in repeated),
+    }
+
+
+def _again(pick: random.Random, text: str) -> str:
+    """The text as someone would say it again: other case, another mark, a word more, a typing error."""
+    place = pick.randrange(1, len(text) - 2)
+    return pick.choice(
+        [
+            text.upper(),
+            text.rstrip(".") + "!",
+            f"{text} Indeed.",
+            text.replace(",", "").replace("the ", "this ", 1),
+            text[:place] + text[place + 1] + text[place] + text[place + 2 :],
+        ]
+    )
+
+
+def _entries(texts: Sequence[str]) -> list[Entry]:
+    """Candidates as a search returns them, with their stored sketches."""
+    nodes = [(Node(f"memory:{place}", "memory", text=text), "") for place, text in enumerate(texts)]
+    made = prepare(nodes, None, counter_for(DEFAULT_ENCODING)[0])
+    return [Entry("memories", Candidate(each.node, sketch=each.sketch)) for each in made]
+
+
+def _remember(weft: Weft, words: Sequence[str]) -> dict[str, float]:
+    """What storing one memory takes, its nearest compared and the search index caught up."""
+    pick, shop, worked, wall = random.Random(SEED + 1), weft.workshop(), [], []
+    for number in range(5):
+        text = f"{pick.choice(words)} {pick.choice(words)}"
+        before, started = time.process_time(), time.perf_counter()
+        remember(shop, text, now=NOW + timedelta(seconds=number))
+        wall.append(1000 * (time.perf_counter() - started))
+        worked.append(1000 * (time.process_time() - before))
+    return {"wall_p50_ms": round(percentile(wall, 0.5), 1), "processor_p50_ms": round(percentile(worked, 0.5), 1)}
+
+
+if __name__ == "__main__":
+    main()

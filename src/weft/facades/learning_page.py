@@ -1,0 +1,149 @@
+"""What searchers found becomes one page: the best of it considered, cut to its cap, fitted and told."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import accumulate
+from typing import Final
+
+from weft.assemble import assemble
+from weft.candidates import told
+from weft.facades.learning_cut import LEAST, Scissors
+from weft.facades.learning_results import candidates_of, metadata_of
+from weft.facades.learning_types import ContextItem, FormattedContext
+from weft.facades.searching import Answer
+from weft.gather import Desk
+from weft.model import Candidate, Context, Request
+from weft.ports import TokenCounter
+from weft.profile import Profile, Section
+from weft.score import score
+from weft.store.handed import HandedIndex, HandedSnapshot
+from weft.tokens import counter_for
+
+_ITEM_SHARE: Final = 0.25
+_MARGIN: Final = 1.5
+"""How much more than has room is looked at: some of it will repeat what is told already."""
+
+Found = Mapping[str, Sequence[Candidate]]
+"""What was found, by the probe of the section it goes to."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageMaker:
+    """One page to be made: its profile, budget and clock, and what the items of each probe are called."""
+
+    profile: Profile
+    request: Request
+    sources: Mapping[str, str]
+    now: datetime
+
+    def formatted(self, answers: Sequence[Answer]) -> FormattedContext:
+        """The page and its items; of a source that failed, a note."""
+        count, _ = counter_for(self.request.token_model)
+        notes = tuple(f"{answer.name}: {answer.failure}." for answer in answers if answer.failure)
+        found = {answer.name: self._found(answer) for answer in answers}
+        considered = self._considered(found, count)
+        # Counting every item takes longer than the page itself: only those that look long are counted before it is
+        # made, and in the rare case that another one turns out to cost more than its cap, all of them.
+        for every in (False, True):
+            candidates = [
+                each for name, mine in considered.items() for each in self._cut(name, mine, count, every)
+            ]
+            if not candidates:
+                return FormattedContext(notes=notes)
+            context = self._page(candidates, count)
+            if every or not self._exceeds(context, count):
+                break
+        items = sorted(self._items(context, found, count), key=lambda each: -each.relevance)
+        return FormattedContext(
+            markdown=context.text,
+            items=items,
+            token_count=context.tokens,
+            sources_used=dict(Counter(item.source for item in items)),
+            notes=(*notes, *(note for note in context.notes if "budget" in note)),
+        )
+
+    def _found(self, answer: Answer) -> tuple[Candidate, ...]:
+        source, limit = self.sources[answer.name], self._section(answer.name).limit
+        return candidates_of(source, answer.found, answer.name)[:limit]
+
+    def _section(self, probe: str) -> Section:
+        return next(each for each in self.profile.sections if probe in each.probes)
+
+    def _scissors(self, probe: str, count: TokenCounter) -> Scissors:
+        return Scissors.of(self.sources[probe], self._section(probe), count)
+
+    @property
+    def _budget(self) -> int:
+        return self.request.max_tokens if isinstance(self.request.max_tokens, int) else 0
+
+    def _cap(self, probe: str) -> int:
+        """What one item may cost: a quarter of what its source gets before anything is redistributed."""
+        shares = {self.sources[each.probes[0]]: each.share for each in self.profile.sections}
+        return int(_ITEM_SHARE * self._section(probe).share / sum(shares.values()) * self._budget)
+
+    def _considered(self, found: Found, count: TokenCounter) -> dict[str, list[tuple[Candidate, int]]]:
+        """The best of each search with about what they cost, as many as may find room.
+
+        That is the share of their section, and what the other sections leave of theirs.
+        """
+        ranked = {name: self._ranked(name, mine) for name, mine in found.items() if mine}
+        costs = {name: self._estimates(name, mine, count) for name, mine in ranked.items()}
+        parts = {name: self._section(name).share for name in ranked}
+        shares = {name: self._budget * part / sum(parts.values()) for name, part in parts.items()}
+        spare = sum(max(share - sum(costs[name]), 0.0) for name, share in shares.items())
+        return {
+            name: [
+                (each, cost)
+                for each, cost, before in zip(mine, costs[name], accumulate(costs[name], initial=0), strict=False)
+                if before < _MARGIN * (shares[name] + spare)
+            ]
+            for name, mine in ranked.items()
+        }
+
+    def _ranked(self, probe: str, found: Sequence[Candidate]) -> list[Candidate]:
+        """The candidates in the order in which the page will place them."""
+        rule = self._section(probe).score or self.profile.score
+        known = {each.node.key: each for each in reversed(found)}
+        relevant = [told(each, {"relevance": each.score, **each.parts}) for each in known.values()]
+        return [known[each.node.key] for each in score(relevant, rule, self.profile.lenses[0], self.now, ())]
+
+    def _estimates(self, probe: str, found: Sequence[Candidate], count: TokenCounter) -> list[int]:
+        most, scissors = max(self._cap(probe), LEAST) + 1, self._scissors(probe, count)
+        return [min(scissors.estimate(each), most) for each in found]
+
+    def _cut(
+        self, probe: str, considered: Sequence[tuple[Candidate, int]], count: TokenCounter, every: bool
+    ) -> Iterator[Candidate]:
+        """The candidates cut to what their source allows: every one, or those that look too long."""
+        cap, scissors = self._cap(probe), self._scissors(probe, count)
+        for each, cost in considered:
+            fitting = scissors.cut(each, cap) if every or cost > cap else each
+            if fitting is not None:
+                yield fitting
+
+    def _page(self, candidates: Sequence[Candidate], count: TokenCounter) -> Context:
+        desk = Desk(HandedSnapshot(tuple(each.node for each in candidates)), HandedIndex(), None)
+        request = replace(self.request, candidates=tuple(candidates))
+        return assemble(request, self.profile, desk, count, self.now)
+
+    def _exceeds(self, context: Context, count: TokenCounter) -> bool:
+        """Whether an item costs more than its cap; what the page counted is a token or two too much at most."""
+        caps = {each.name: max(self._cap(each.probes[0]), LEAST) for each in self.profile.sections}
+        return any(
+            item.tokens > caps[placed.name]
+            and count.count(self._scissors(item.candidate.probe, count).shown(item)) > caps[placed.name]
+            for placed in context.page.sections
+            for item in placed.items
+        )
+
+    def _items(self, context: Context, found: Found, count: TokenCounter) -> Iterator[ContextItem]:
+        """What is printed, with the facts about each item from before it was cut."""
+        whole = {(each.probe, each.node.key): each.node for mine in found.values() for each in mine}
+        for placed in context.page.sections:
+            for item in placed.items:
+                probe, source = item.candidate.probe, self.sources[item.candidate.probe]
+                content = self._scissors(probe, count).shown(item)
+                facts = metadata_of(source, whole[probe, item.candidate.node.key])
+                yield ContextItem(source, content, round(min(item.candidate.score, 1.0), 6), facts)

@@ -1,0 +1,52 @@
+"""The parts of a name: given name, surname, and what is short for what."""
+
+from collections.abc import Iterator, Sequence
+
+from weft.story.vocabulary import CAPITAL_PARTICLES, NICKNAMES, PARTICLES
+
+
+def head_of(names: Sequence[str]) -> tuple[str, ...]:
+    """What stands before `of` in a name, if anything does: the Black Bull of Norroway."""
+    return tuple(names[: names.index("of")]) if "of" in names else ()
+
+
+def parted(names: Sequence[str]) -> tuple[str, str]:
+    """Given name and surname in lower case; a single word, or one after a particle, is a surname only."""
+    words = [name.lower() for name in names]
+    if len(words) == 1 or _is_particle(names[0]):
+        return "", " ".join(words)
+    if "of" in words or "the" in words:
+        return " ".join(words[: words.index("of") if "of" in words else words.index("the")]), " ".join(words)
+    first = next((place for place in range(1, len(words) - 1) if _is_particle(names[place])), len(words) - 1)
+    return words[0], " ".join(words[first:])
+
+
+def _is_particle(word: str) -> bool:
+    """Whether a word belongs to the surname after it: de Bourgh, Van Helsing."""
+    return word in PARTICLES or word.lower() in CAPITAL_PARTICLES
+
+
+def same_given(left: str, right: str) -> bool:
+    """Whether two given names may be one person's: equal, or one short for the other."""
+    if left == right:
+        return True
+    return bool(_long_names(left) & _long_names(right))
+
+
+def _long_names(name: str) -> set[str]:
+    return {name, *NICKNAMES.get(name, ()), *_undiminished(name)}
+
+
+def _undiminished(name: str) -> Iterator[str]:
+    """Jonny is Jon; Annie is Ann."""
+    for ending in ("ie", "y"):
+        if name.endswith(ending) and len(name) > len(ending) + 2:
+            stem = name.removesuffix(ending)
+            yield stem
+            if stem[-1] == stem[-2]:
+                yield stem[:-1]
+
+
+def is_beginning(short: str, long: str) -> bool:
+    """Whether a name may be the beginning of a longer one: Huck of Huckleberry."""
+    return len(short) > 2 and len(long) >= len(short) + 3 and long.startswith(short)

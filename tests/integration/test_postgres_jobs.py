@@ -1,0 +1,133 @@
+"""Work that waits in a store on a server: who does it, what happens when it fails, and embedding while in use."""
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import psycopg
+import pytest
+from command_line import Cli
+
+from postgres_server import drop_schema
+from weft import Node, Weft
+from weft.embed import open_embedder
+from weft.errors import InvalidInput, UnknownName
+from weft.faces.jobs import add_job, queue_of, run_job
+from weft.model import Filter
+from weft.reembedding import reembed
+from weft.store.addresses import read_address
+
+NAMES = (f"jobs{number}" for number in count())
+
+
+class Other:
+    """An embedder of another width that knows only how long a text is."""
+
+    name, dimensions = "other@1", 8
+
+    def embed(self, texts: list[str]) -> np.ndarray:
+        return np.array([[1.0 + len(text) % (n + 2) for n in range(8)] for text in texts], np.float32)
+
+
+@pytest.fixture
+def url(postgres_url: str) -> Iterator[str]:
+    name = next(NAMES)
+    yield f"{postgres_url}&schema={name}"
+    drop_schema(postgres_url, name)
+
+
+@pytest.fixture
+def weft(url: str, tmp_path: Path) -> Iterator[Weft]:
+    opened = Weft.open(url, folder=tmp_path)
+    opened.put([Node(f"s:{n}", "note", title=f"note {n}", text=f"red fox {n}", tags=("x",)) for n in range(30)])
+    yield opened
+    opened.close()
+
+
+def test_a_job_is_done_once_and_seen_afterwards(weft: Weft) -> None:
+    weft.link(similar=None)
+    first, again = add_job(weft, "link", "default", ""), add_job(weft, "link", "default", "")
+    assert first.id == again.id
+    assert run_job(weft) is not None
+    assert run_job(weft) is None
+    (seen,) = queue_of(weft).listed()
+    assert (seen.state, seen.attempts, seen.error) == ("done", 1, "")
+
+
+def test_a_job_that_one_worker_holds_is_not_given_to_another_until_it_dies(weft: Weft, url: str) -> None:
+    add_job(weft, "search", "default", "")
+    queue = queue_of(weft)
+    with queue.taken() as mine, queue.taken() as theirs:
+        assert mine is not None
+        assert theirs is None
+    # The worker let go of its lock without a word, as one that was killed does.
+    with queue.taken() as taken:
+        assert taken is not None
+        assert taken.job.attempts == 2
+
+
+def test_a_job_that_fails_waits_and_is_given_up_in_the_end(weft: Weft, url: str) -> None:
+    add_job(weft, "embed", "default", "onnx:/nowhere")
+    address = read_address(url)
+    for _ in range(5):
+        assert run_job(weft) is not None
+        assert run_job(weft) is None, "it is not due again at once"
+        with psycopg.connect(address.server, autocommit=True) as link:
+            link.execute(f"UPDATE {address.schema}.jobs SET due = now()")
+    assert run_job(weft) is None
+    (seen,) = queue_of(weft).listed()
+    assert (seen.state, seen.attempts) == ("failed", 5)
+    assert "nowhere" in seen.error
+    assert queue_of(weft).retry(seen.id).state == "waiting"
+    with pytest.raises(InvalidInput, match="No failed job"):
+        queue_of(weft).retry(seen.id)
+
+
+def test_embedding_anew_switches_in_one_step_and_takes_what_was_written_meanwhile(weft: Weft) -> None:
+    before = weft.search("red fox 7").candidates[0].node.key
+    told = []
+
+    def tell(done: int, last: int) -> None:
+        told.append(done)
+        if len(told) == 1:
+            assert weft.search("red fox 7").candidates[0].node.key == before
+            weft.put([Node("s:late", "note", text="a late red fox")])
+
+    sequence = reembed(weft.store, Other(), tell)
+    with weft.store.everything() as snapshot:
+        assert snapshot.embedder() == ("other@1", 8)
+        assert snapshot.sequence == sequence
+        rows = snapshot.passages_of(snapshot.matching(Filter()).tolist())
+        assert (np.abs(snapshot.vectors([row.id for row in rows])).sum(axis=1) > 0).all()
+    assert weft.status().vectors == 31
+    with pytest.raises(InvalidInput, match="already"):
+        reembed(weft.store, Other(), tell)
+
+
+def test_an_interrupted_embedding_goes_on_with_what_is_left(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.reembedding._BATCH", 10)
+
+    def stopping(done: int, last: int) -> None:
+        if done == 20:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        reembed(weft.store, Other(), stopping)
+    assert weft.status().embedder == open_embedder("static").name
+    told: list[int] = []
+    reembed(weft.store, Other(), lambda done, last: told.append(done))
+    assert told == [10]
+
+
+def test_jobs_on_the_command_line(weft: Weft, url: str, cli: Cli) -> None:
+    assert "waits" in cli("jobs", "add", "search", "--store", url).out
+    assert "1 job worked on" in cli("jobs", "run", "--store", url).out
+    assert "done" in cli("jobs", "list", "--store", url).out
+    with pytest.raises(UnknownName, match="kind of job"):
+        add_job(weft, "cook", "default", "")
+
+
+def test_an_embedded_store_has_no_queue(tmp_path: Path) -> None:
+    with Weft.open(tmp_path / ".weft") as weft, pytest.raises(InvalidInput, match="has no queue"):
+        queue_of(weft)

@@ -1,0 +1,89 @@
+"""A novel on the command line: indexed, listed, corrected, and asked as of a chapter."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Cli
+from rest_service import make_service
+
+from manuscripts import manuscript
+
+
+@pytest.fixture
+def novel(tmp_path: Path, cli: Cli) -> list[str]:
+    """The options that name a store with the novel in it."""
+    file = tmp_path / "novel.txt"
+    file.write_text(manuscript(), encoding="utf-8")
+    store = ["--store", str(tmp_path / "story")]
+    done = cli("index", str(file), *store)
+    assert done.code == 0
+    assert "entities found in the story." in done.out
+    return store
+
+
+def listed(cli: Cli, *options: str) -> dict[str, dict[str, object]]:
+    return {each["title"]: each for each in json.loads(cli("entities", "list", "--json", *options).out)}
+
+
+def test_entities_are_listed_most_mentioned_first(cli: Cli, novel: list[str]) -> None:
+    found = listed(cli, *novel)
+    texts = [int(str(each["texts"])) for each in found.values()]
+    assert texts == sorted(texts, reverse=True)
+    assert found["Thornby"]["kind"] == "location"
+    assert "Margaret Vane" in cli("entities", "list", *novel).out
+
+
+def test_as_of_a_chapter_later_names_are_unknown(cli: Cli, novel: list[str]) -> None:
+    assert "Tom Sallow" in listed(cli, *novel)
+    assert "Tom Sallow" not in listed(cli, "--as-of", "2", *novel)
+    page = cli("context", "Who is Will Vane?", "--profile", "narrative", "--as-of", "2", *novel)
+    assert page.code == 0
+    assert "Sallow" not in page.out and "Will Vane" in page.out
+
+
+def test_the_service_knows_no_more_than_the_chapter(cli: Cli, novel: list[str]) -> None:
+    service = make_service(Path(novel[1]))
+    asked = {"profile": "narrative", "format": "markdown", "as_of": 2}
+    answer = service.ask("Who is Will Vane?", "default", **asked)
+    assert "Will Vane" in json.dumps(answer)
+    assert "Sallow" not in json.dumps(answer)
+
+
+def test_a_correction_is_made_listed_and_taken_back(cli: Cli, novel: list[str]) -> None:
+    assert cli("entities", "merge", "Will Vane", "Tom Sallow", *novel).out == (
+        "From chapter 3 on: Will Vane is also Tom Sallow.\n"
+    )
+    assert cli("entities", "type", "Edgar", "object", *novel).code == 0
+    assert cli("entities", "rename", "Dr. Ashe", "Lavinia Ashe", "--chapter", "2", *novel).code == 0
+    assert cli("entities", "hide", "Aldersea", *novel).code == 0
+    found = listed(cli, *novel)
+    assert {"Tom Sallow", "Dr. Ashe", "Aldersea"}.isdisjoint(found)
+    assert found["Edgar"]["kind"] == "object"
+    assert "Edgar is an object" in cli("entities", "corrections", *novel).out
+    assert cli("entities", "undo", "4", *novel).out == "Taken back: Aldersea is nobody.\n"
+    assert "Aldersea" in listed(cli, *novel)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("hide", "Nobody At All"), "No entity of default is called"),
+        (("type", "Edgar", "skeleton"), "Unknown type of entity 'skeleton'"),
+        (("undo", "7"), "There is no correction 7"),
+        (("list", "--type", "person"), "Valid: character, event"),
+    ],
+)
+def test_what_cannot_be_done_is_said(cli: Cli, novel: list[str], arguments: tuple[str, ...], told: str) -> None:
+    done = cli("entities", *arguments, *novel)
+    assert done.code == 2
+    assert told in done.err
+
+
+def test_a_store_without_a_story_says_how_to_get_one(cli: Cli, world: Path) -> None:
+    assert "weft index BOOK --as story" in cli("entities", "list", "--type", "event").err
+
+
+def test_files_cannot_be_read_as_anything_else(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Text.", encoding="utf-8")
+    assert "Allowed: story, notes, auto" in cli("index", str(tmp_path / "a.txt"), "--as", "novel").err
