@@ -58,6 +58,14 @@ def ask(prompt: str, session: str, store: Path, options: Sequence[str]) -> Asked
     return Asked(prompt, session, text, took, used.ru_utime + used.ru_stime)
 
 
+def bare() -> float:
+    """Seconds of processor time of a process that only loads numpy: a yardstick for how busy the machine is."""
+    with subprocess.Popen([sys.executable, "-c", "import numpy"]) as process:
+        used = os.wait4(process.pid, 0)[2]
+        process.returncode = 0
+    return used.ru_utime + used.ru_stime
+
+
 def with_material(prompts: Sequence[str], store: Path) -> set[str]:
     """The prompts that some text of the store shares a word with."""
     with Weft.open(store, create=False) as weft:
@@ -75,14 +83,14 @@ def repeated(asked: Sequence[Asked]) -> int:
     return again
 
 
-def report(asked: Sequence[Asked], material: set[str]) -> None:
+def report(asked: Sequence[Asked], material: set[str], beside: Sequence[float]) -> None:
     """Print what was measured."""
     took, worked = [each.took for each in asked], [each.worked for each in asked]
     wanted = [each for each in asked if each.prompt in material]
     count = counter_for("cl100k_base")[0].count
     print(f"prompts {len(asked)}, of them with material {len(wanted)}")
     print(f"answered {sum(bool(each.text) for each in wanted) / max(len(wanted), 1):.1%} of those")
-    for name, values in (("from spawn to exit", took), ("processor time", worked)):
+    for name, values in (("from spawn to exit", took), ("processor time", worked), ("  of numpy alone", beside)):
         shares = "   ".join(f"p{share} {1000 * percentile(values, share / 100):4.0f} ms" for share in (50, 95, 99))
         print(f"{name:20} best {1000 * min(values):4.0f} ms   {shares}")
     print(f"within {1000 * LIMIT:.0f} ms {sum(each <= LIMIT for each in took) / len(took):.1%}")
@@ -102,8 +110,12 @@ def main() -> None:
         store = Path(shutil.copytree(given.store, Path(folder) / ".weft"))
         material = with_material(prompts, store)
         ask(prompts[0], "first", store, options)  # fills the disk cache
-        asked = [ask(prompt, f"s{at // given.each_session}", store, options) for at, prompt in enumerate(prompts)]
-    report(asked, material)
+        asked, beside = [], []
+        for at, prompt in enumerate(prompts):
+            asked.append(ask(prompt, f"s{at // given.each_session}", store, options))
+            if at % given.each_session == 0:
+                beside.append(bare())
+    report(asked, material, beside)
 
 
 if __name__ == "__main__":
