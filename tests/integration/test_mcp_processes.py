@@ -32,7 +32,7 @@ def test_nothing_is_opened_or_made_before_the_first_call(tmp_path: Path) -> None
     async def work(client: Any) -> int:
         return len((await client.list_tools()).tools)
 
-    assert within(started("--write", folder=folder), work) == 6
+    assert within(started("--write", folder=folder), work) == 12
     assert list(folder.iterdir()) == []
 
 
@@ -154,7 +154,7 @@ def test_the_inspectors_command_line_lists_and_calls_the_tools(world: Path, cli:
         return answer
 
     tools = inspect("--method", "tools/list")["tools"]
-    assert [tool["name"] for tool in tools] == ["context", "search", "fetch", "explain", "lenses"]
+    assert [tool["name"] for tool in tools] == ["context", "search", "fetch", "explain", "lenses", "premortem"]
     given = ["--tool-arg", "topic=Why were the boots dry?", "--tool-arg", f"now={NOW}"]
     result = inspect("--method", "tools/call", "--tool-name", "context", *given)
     assert result["content"][0]["text"] + "\n" == cli("context", "Why were the boots dry?", "--now", NOW).out

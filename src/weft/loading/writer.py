@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Final
 
 from weft.loading.reader import NONE, named
@@ -119,7 +119,16 @@ def _named_changes(old: Sequence[Any], new: Sequence[Any], path: str) -> Iterato
     if list(before) != [item.name for item in new]:
         yield f"{path}: {_inline(list(before))} -> {_inline([item.name for item in new])}"
     for item in new:
-        yield from _changes(before.get(item.name, type(item)(item.name)), item, f"{path}.{_key(item.name)}")
+        known = before.get(item.name) or _bare(type(item), item.name)
+        yield from _changes(known, item, f"{path}.{_key(item.name)}")
+
+
+def _bare(kind: Any, name: str) -> Any:
+    """An item of which only the name is said; what has no default is empty."""
+    needed = [
+        field.name for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING
+    ]
+    return kind(**{**dict.fromkeys(needed, ""), "name": name})
 
 
 def _by_name(content: Any) -> bool:
