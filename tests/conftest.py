@@ -28,6 +28,8 @@ def postgres_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """The URL of a real PostgreSQL server; tests that want it run with --backends."""
     if not request.config.getoption("--backends"):
         pytest.skip("needs a PostgreSQL server: run with --backends")
+    # The wheel with the server is not made for every machine.
+    pytest.importorskip("pgserver")
     from postgres_server import running_server
 
     # Not below pytest's own folder, which it closes to the user that the server runs as when we are root.

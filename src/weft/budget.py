@@ -345,10 +345,10 @@ def _shows_most(item: Item) -> bool:
 
 
 def _has_whole(leaf: Leaf, candidate: Candidate) -> bool:
-    """Whether a candidate can be shown whole: a passage is an excerpt, and a heading needs more than a name."""
+    """Whether a candidate can be shown whole: a passage is an excerpt, and where texts are quoted there is one."""
     if candidate.window is not None:
         return False
-    return bool(candidate.node.text) or not (leaf.own and leaf.quotes)
+    return bool(candidate.node.text) or not (leaf.quotes and (leaf.own or leaf.again))
 
 
 def _slot(candidate: Candidate) -> _Slot:

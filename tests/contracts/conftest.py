@@ -32,6 +32,8 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]
     if not request.param.startswith("postgres"):
         yield Backend(request.param, tmp_path)
         return
+    if request.param == "postgres-milvus":
+        pytest.importorskip("milvus_lite")
     from postgres_server import new_database
 
     # A database of its own for each worker's tests is emptied, not dropped: that is quicker.

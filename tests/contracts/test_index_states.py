@@ -19,6 +19,9 @@ from index_world import (
 from weft.errors import StoreReadOnly
 from weft.model import Filter
 
+# How the server's own engines propose is tried in test_index_conformance; states are those of what is derived.
+pytestmark = pytest.mark.backends("sqlite", "postgres", "postgres-files", "postgres-milvus")
+
 # --- behind, ahead, changed, deleted ---------------------------------------------------------------------
 
 
@@ -223,6 +226,7 @@ def test_a_reader_far_behind_catches_up_for_others_when_it_may(world, open_index
 # --- upkeep ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.backends("sqlite", "postgres-files", "postgres-milvus")
 def test_rewriting_and_deleting_keeps_rows_few_and_answers_right(world, open_index):
     index = open_index()
     for turn in range(6):

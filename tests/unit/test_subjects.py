@@ -104,3 +104,16 @@ def test_relations_are_named_from_either_end_in_the_order_of_the_profile(weft: W
     ada, bo = (each.node.fields["relationships"] for each in told)
     assert ada == [{"type": "friend", "title": "Boris"}, {"type": "parent", "title": "Boris"}]
     assert bo == [{"type": "friend", "title": "Ada"}, {"type": "child", "title": "Ada"}]
+
+
+def test_a_text_that_holds_nothing_is_not_printed_as_a_heading(tmp_path: Path) -> None:
+    with Weft.open(tmp_path / ".weft", embedder=None) as opened:
+        opened.put(
+            [
+                Node("s:empty", "chapter", title="Ada comes home"),
+                Node("s:full", "chapter", title="Ada leaves", text="She took the boat."),
+            ]
+        )
+        page = opened.context("Ada", profile="narrative").text
+    assert "**[chapter] Ada leaves**\nShe took the boat." in page
+    assert "**[chapter] Ada comes home**" not in page
