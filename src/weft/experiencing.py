@@ -24,7 +24,7 @@ from weft.learning import (
 from weft.model import DEFAULT_TENANT, Edge, Filter, View
 from weft.ports import Snapshot
 from weft.redact import redact_node
-from weft.remembering import newest, node_with_key
+from weft.remembering import is_small, newest, node_with_key
 from weft.writing import put
 
 TOUCHES: Final = "touches"
@@ -130,7 +130,7 @@ def list_experiences(
 
 def _stored(shop: Workshop, experience: Experience) -> Experience:
     nodes = [redact_node(node)[0] for node in experience_nodes(experience)]
-    put(shop, nodes, _links(shop, experience))
+    put(shop, nodes, _links(shop, experience), mentions=is_small(shop, experience.tenant))
     return experience_of(nodes[0])
 
 

@@ -29,6 +29,7 @@ from weft.writing import delete, put
 
 CONTRADICTS: Final = "contradicts"
 _COMPARED: Final = 12
+_SMALL: Final = 10_000
 _ASKED_CHARACTERS: Final = 2_000
 
 
@@ -71,7 +72,7 @@ def remember(
         same = next((old for old, judgement in judged if judgement.verdict is Verdict.SAME), None)
         if same is not None:
             kept = merged(same, memory, category, importance)
-            put(shop, [memory_node(kept)])
+            put(shop, [memory_node(kept)], mentions=is_small(shop, tenant))
             return Remembered(kept, merged=True, redacted=safe.found)
         against = tuple(
             Contradiction(memory.key, old.key, old.text, judgement.why)
@@ -79,7 +80,7 @@ def remember(
             if judgement.verdict is Verdict.CONTRADICTS
         )
         edges = [Edge(each.key, each.other, CONTRADICTS, evidence=each.why, tenant=tenant) for each in against]
-        put(shop, [memory_node(memory)], edges)
+        put(shop, [memory_node(memory)], edges, mentions=is_small(shop, tenant))
         return Remembered(memory, contradictions=against, redacted=safe.found)
 
 
@@ -104,7 +105,7 @@ def update_memory(
             importance=importance,
             tags=tags,
         )
-        put(shop, [memory_node(memory)])
+        put(shop, [memory_node(memory)], mentions=is_small(shop, tenant))
         return memory
 
 
@@ -145,6 +146,12 @@ def search_memories(
         probe = Probe("memories", limit=limit)
         found = search(query, probe, _wanted(category), Fusion(), snapshot, shop.index)
     return tuple(memory_of(each.node) for each in found.candidates)
+
+
+def is_small(shop: Workshop, tenant: str) -> bool:
+    """Whether names in a new text can be looked for at once: in a large tenant an agent would wait for seconds."""
+    with shop.store.snapshot(View((tenant,))) as snapshot:
+        return snapshot.statistics(()).passages <= _SMALL
 
 
 def node_with_key(snapshot: Snapshot, key: str) -> Node | None:

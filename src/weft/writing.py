@@ -30,8 +30,11 @@ class Written:
     sequence: int = 0
 
 
-def put(shop: Workshop, nodes: Sequence[Node], edges: Sequence[Edge] = ()) -> Written:
-    """Store the nodes, new or changed, and add or strengthen the edges, in one write."""
+def put(shop: Workshop, nodes: Sequence[Node], edges: Sequence[Edge] = (), *, mentions: bool = True) -> Written:
+    """Store the nodes, new or changed, and add or strengthen the edges, in one write.
+
+    Without `mentions`, names in their texts are not looked for, which takes seconds in a large tenant.
+    """
     for node in nodes:
         check_node(node)
     named = tuple(_sourced(node) for node in nodes)
@@ -41,7 +44,8 @@ def put(shop: Workshop, nodes: Sequence[Node], edges: Sequence[Edge] = ()) -> Wr
             shop.store.remember_embedder(shop.embed.name, shop.embed.dimensions)
         declare_shared(shop.store, edges)
         fresh, known = parted([(node, "") for node in named], shop)
-        relinking.writing([node for node, _ in fresh], ())
+        if mentions:
+            relinking.writing([node for node, _ in fresh], ())
         relating.changing((node.tenant, node.key, node.tags) for node, _ in fresh)
         # What is stored as it is stays with the source that brought it.
         upserts = prepare(fresh, shop.embed, shop.count)
