@@ -1,6 +1,7 @@
 """`weft index` and `weft remove`: what goes into the store, and out of it."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -71,8 +72,10 @@ def _follow(weft: "Weft", paths: list[str], run: "Callable[[Weft], Report]") -> 
     next(told, None)
     report = run(weft)
     output.note("Watching for changes; stop with Ctrl-C.")
-    for _ in told:
-        report = run(weft)
+    # Being interrupted is how watching ends; what was being indexed then is whole, and goes on next time.
+    with suppress(KeyboardInterrupt):
+        for _ in told:
+            report = run(weft)
     return report
 
 
