@@ -1,6 +1,7 @@
 """The file of kept contexts: a SQLite file of its own, so that nobody waits for the store's lock."""
 
 import sqlite3
+import time
 import threading
 import zlib
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,8 @@ from weft.model import Received, Shown
 FILE_NAME: Final = "contexts.sqlite"
 KEPT_CONTEXTS: Final = 1000
 KEPT_SESSIONS: Final = 200
-_WAIT_SECONDS: Final = 2.0
+_WAIT_SECONDS: Final = 5.0
+_TURN_SECONDS: Final = 0.02
 _VERSION: Final = 2
 _SHORTEST_PREFIX: Final = 4
 _TABLES: Final = """
@@ -145,7 +147,7 @@ def explained(file: Path) -> Iterator[None]:
 def _open(file: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(file, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > _VERSION:
@@ -156,6 +158,19 @@ def _open(file: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Let readers and a writer go on beside each other; of those who open a new file at once, one sets it."""
+    last = time.monotonic() + _WAIT_SECONDS
+    while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError:
+            # This statement does not wait for its turn as others do.
+            if time.monotonic() > last:
+                raise
+            time.sleep(_TURN_SECONDS)
 
 
 def _put_context(connection: sqlite3.Connection, record: Record) -> None:
