@@ -1,8 +1,8 @@
 """The file of kept contexts: a SQLite file of its own, so that nobody waits for the store's lock."""
 
 import sqlite3
-import time
 import threading
+import time
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
