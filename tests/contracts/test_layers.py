@@ -28,6 +28,7 @@ TOOLS = {
     "sampling",
     "candidates",
     "differing",
+    "beside",
 }
 STAGES = {"asides", "retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history", "story"}
