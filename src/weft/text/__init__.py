@@ -3,7 +3,7 @@
 from weft.text.fold import fold, name_words, normalise_name
 from weft.text.naming import named_in, spellings
 from weft.text.passages import split_passages
-from weft.text.sentences import sentences
+from weft.text.sentences import is_blank, sentences
 from weft.text.terms import analyze
 from weft.text.titles import below_title
 
@@ -11,6 +11,7 @@ __all__ = [
     "analyze",
     "below_title",
     "fold",
+    "is_blank",
     "name_words",
     "named_in",
     "normalise_name",
