@@ -8,7 +8,8 @@ from weft.excerpt import Measured, declaration, excerpt, indented, measure
 from weft.model import Candidate, Detail, Item
 from weft.ports import TokenCounter
 from weft.quoting import Asked, Quotable, quotable, quotation
-from weft.render import Format, ItemStyle, Line, printed_as_code, text_of
+from weft.render import Format, ItemStyle, Line, text_of
+from weft.text import is_code
 
 _JOIN = 1
 """Tokens by which joined parts may exceed the sum of their counts, for each part."""
@@ -77,7 +78,7 @@ class Printer:
         if candidate.window is not None:
             return self._quoted(candidate, candidate.window, room)
         spans = excerpt(self._measured(candidate), room, self.count)
-        if printed_as_code(node):
+        if is_code(node.language):
             return tuple((indented(node.text, start), end) for start, end in spans)
         return spans
 
@@ -87,7 +88,7 @@ class Printer:
         if key not in self.measured:
             signature = node.fields.get("signature")
             stated = signature if isinstance(signature, str) else ""
-            head = declaration(node.text, stated) if printed_as_code(node) else (0, 0)
+            head = declaration(node.text, stated) if is_code(node.language) else (0, 0)
             self.measured[key] = measure(node.text, candidate.spans, self.asked.weights, self.count, head)
         return self.measured[key]
 

@@ -10,17 +10,9 @@ from weft.render.clean import clean
 from weft.render.lines import Line
 from weft.text import below_title, is_blank
 
-PROSE: Final = frozenset({"", "markdown", "md", "mdx", "text", "plain", "plaintext", "txt", "rst"})
-"""Languages whose text is printed as it reads; any other is printed as code."""
-
 _BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
 
 Span = tuple[int, int]
-
-
-def printed_as_code(node: Node) -> bool:
-    """Whether the node's text is in a language that is printed as code."""
-    return (node.language or "").lower() not in PROSE
 
 
 @dataclass(frozen=True, slots=True)

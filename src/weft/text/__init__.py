@@ -1,6 +1,7 @@
 """Text analysis shared by index and query: terms, names, sentences, passages."""
 
 from weft.text.fold import fold, name_words, normalise_name
+from weft.text.languages import is_code, looks_like_code
 from weft.text.naming import named_in, spellings
 from weft.text.passages import split_passages
 from weft.text.sentences import is_blank, sentences
@@ -12,6 +13,8 @@ __all__ = [
     "below_title",
     "fold",
     "is_blank",
+    "is_code",
+    "looks_like_code",
     "name_words",
     "named_in",
     "normalise_name",
