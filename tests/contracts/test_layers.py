@@ -25,6 +25,7 @@ TOOLS = {
     "excerpt",
     "quoting",
     "redact",
+    "recent",
     "sampling",
     "candidates",
     "differing",
