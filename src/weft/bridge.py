@@ -2,45 +2,31 @@
 them tell."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from weft.candidates import told
 from weft.model import Candidate
-from weft.ports import PassageRow, Snapshot
+from weft.ports import Snapshot
 from weft.terms import inverse_frequency
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
+    Hashes = NDArray[np.uint32]
 
 _FIRST: Final = 4
 """From so many of the best candidates a bridge may lead."""
+_TELLS: Final = 0.1
+"""What tells less of the question than this share of it completes nothing."""
 _RARE: Final = 0.01
 """A word in more than this share of all passages ties nothing together."""
 _WORDS: Final = 12
 """How many of a text's rare words may be shared; the rarest."""
 _CERTAIN: Final = 1.3
 """Two texts surely speak of the same when they share this many times what the rarest word tells."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """Which words stand in which candidates: parallel places of candidates and places in the sorted words."""
-
-    words: "Integers"
-    owner: "Integers"
-    word: "Integers"
-
-    def held(self, candidates: int) -> "NDArray[np.bool_]":
-        """For every candidate, whether it holds each word."""
-        table = np.zeros((candidates, len(self.words)), dtype=bool)
-        table[self.owner, self.word] = True
-        return table
 
 
 def bridge(
@@ -52,27 +38,27 @@ def bridge(
     words that both hold tie them together, times how relevant the other is. `question` says how much each of
     its terms tells.
     """
-    whole = sum(question.values())
-    first = _first(candidates, question)
-    if not first or whole <= 0:
+    first = _first(candidates)
+    added = _added(candidates, first, question)
+    further = [
+        place for place in np.flatnonzero((added >= _TELLS).any(axis=0)).tolist() if candidates[place].node.id
+    ]
+    if not further:
         return tuple(candidates)
-    tied = _ties(candidates, first, question, snapshot)
-    if tied is None:
-        return tuple(candidates)
-    worth = np.round((tied * _added(candidates, first, question)).max(axis=0) / whole, 6).tolist()
+    worth = np.zeros(len(candidates))
+    tied = _ties([candidates[at] for at in first], [candidates[at] for at in further], question, snapshot)
+    worth[further] = np.round((tied * added[:, further]).max(axis=0), 6)
     return tuple(
-        told(each, {**each.parts, "bridge": gain}) if gain > 0 else each
-        for each, gain in zip(candidates, worth, strict=True)
+        [
+            told(each, {**each.parts, "bridge": gain}) if gain > 0 else each
+            for each, gain in zip(candidates, worth.tolist(), strict=True)
+        ]
     )
 
 
-def _first(candidates: Sequence[Candidate], question: Mapping[int, float]) -> list[int]:
-    """The places of the most relevant candidates that leave something open."""
-    places = [
-        place
-        for place, each in enumerate(candidates)
-        if each.node.id and each.parts.get("relevance", 0.0) > 0 and not each.covers.keys() >= question.keys()
-    ]
+def _first(candidates: Sequence[Candidate]) -> list[int]:
+    """The places of the most relevant candidates."""
+    places = [at for at, each in enumerate(candidates) if each.node.id and each.parts.get("relevance", 0.0) > 0]
     return sorted(places, key=lambda place: _by_relevance(candidates[place]))[:_FIRST]
 
 
@@ -81,53 +67,69 @@ def _by_relevance(candidate: Candidate) -> tuple[float, str, str]:
 
 
 def _added(candidates: Sequence[Candidate], first: Sequence[int], question: Mapping[int, float]) -> "Floats":
-    """For each of the first, what every candidate tells of the question beyond it, times its relevance."""
+    """For each of the first, the share of the question that each candidate tells beyond it, by its relevance."""
     terms = sorted(question)
     tells = np.array([[term in each.covers for term in terms] for each in candidates], dtype=np.float64)
     weight = np.array([question[term] for term in terms])
+    if not first or not weight.sum() > 0:
+        return np.zeros((len(first), len(candidates)))
     relevance = np.array([candidates[place].parts["relevance"] for place in first])
-    added: Floats = relevance[:, None] * (((1.0 - tells[first]) * weight) @ tells.T)
+    added: Floats = relevance[:, None] * (((1.0 - tells[first]) * (weight / weight.sum())) @ tells.T)
     return added
 
 
 def _ties(
-    candidates: Sequence[Candidate], first: Sequence[int], question: Mapping[int, float], snapshot: Snapshot
-) -> "Floats | None":
-    """For each of the first, how surely every candidate speaks of something that it speaks of too, from 0 to 1."""
-    shared = _shared_words(candidates, first, question, snapshot)
-    if not len(shared.words):
-        return None
-    statistics = snapshot.statistics(tuple(shared.words.tolist()))
-    rarity = inverse_frequency(statistics, shared.words.tolist())
-    frequency = np.array([statistics.frequency.get(word, 0) for word in shared.words.tolist()])
-    rarity[frequency > max(_RARE * statistics.passages, 2)] = 0.0
-    held = shared.held(len(candidates))
-    own = held[first] * rarity
-    if own.shape[1] > _WORDS:
-        least = np.sort(own, axis=1)[:, -_WORDS]
-        own[own < least[:, None]] = 0.0
-    sure = np.minimum(own @ held.T / (_CERTAIN * np.log1p(statistics.passages)), 1.0)
-    sure[np.arange(len(first)), first] = 0.0
-    return sure if sure.any() else None
+    first: Sequence[Candidate], further: Sequence[Candidate], question: Mapping[int, float], snapshot: Snapshot
+) -> "Floats":
+    """For each of the first, how surely each of the further speaks of something that it speaks of too: 0 to 1."""
+    words = _words([*first, *further], snapshot)
+    known = _but(np.unique(np.concatenate([words[each.node.id] for each in first])), question)
+    own, held = (_held(known, [words[each.node.id] for each in group]) for group in (first, further))
+    shared = held.any(axis=0)
+    rarity = np.zeros(len(known))
+    rarity[shared], passages = _rarity(known[shared].tolist(), snapshot)
+    told_by = own * rarity
+    if len(known) > _WORDS:
+        told_by[told_by < np.sort(told_by, axis=1)[:, -_WORDS, None]] = 0.0
+    sure: Floats = np.minimum(told_by @ held.T / (_CERTAIN * np.log1p(passages)), 1.0)
+    return sure
 
 
-def _shared_words(
-    candidates: Sequence[Candidate], first: Sequence[int], question: Mapping[int, float], snapshot: Snapshot
-) -> _Words:
-    """The words that one of the first and another candidate hold, and the question does not."""
-    place = {each.node.id: at for at, each in enumerate(candidates) if each.node.id}
-    rows = [row for row in snapshot.passages_of(list(place)) if _matched(candidates[place[row.node_id]], row)]
-    hashes = np.frombuffer(b"".join([row.term_hashes for row in rows]), dtype="<u4").astype(np.int64)
-    owner = np.repeat([place[row.node_id] for row in rows], [len(row.term_counts) for row in rows])
-    words, word, times = np.unique(hashes, return_inverse=True, return_counts=True)
-    wanted = np.zeros(len(words), dtype=bool)
-    wanted[word[np.isin(owner, first)]] = True
-    wanted &= (times > 1) & ~np.isin(words, list(question))
-    number = np.cumsum(wanted) - 1
-    kept = wanted[word]
-    return _Words(words[wanted], owner[kept], number[word[kept]])
+def _words(candidates: Sequence[Candidate], snapshot: Snapshot) -> "dict[int, Hashes]":
+    """The words of each candidate's best passages, by node; of all passages where none is known as the best."""
+    by_id = {each.node.id: each for each in candidates}
+    hashes: dict[int, list[bytes]] = {node: [] for node in by_id}
+    for row in snapshot.passages_of(list(by_id)):
+        spans = by_id[row.node_id].spans
+        if not spans or (row.passage.start, row.passage.end) in spans:
+            hashes[row.node_id].append(row.term_hashes)
+    return {node: np.frombuffer(b"".join(packed), dtype="<u4") for node, packed in hashes.items()}
 
 
-def _matched(candidate: Candidate, row: PassageRow) -> bool:
-    """Whether a passage is among those for which its node was taken; all are, where none is known."""
-    return not candidate.spans or (row.passage.start, row.passage.end) in candidate.spans
+def _but(known: "Hashes", question: Mapping[int, float]) -> "Hashes":
+    """The words, in order, without those of the question."""
+    asked = np.array(sorted(question), dtype=np.uint32)
+    place = np.minimum(np.searchsorted(known, asked), max(len(known) - 1, 0))
+    return np.delete(known, place[known[place] == asked]) if len(known) else known
+
+
+def _held(known: "Hashes", words: "Sequence[Hashes]") -> "Floats":
+    """For each text, by its words, 1 for every known word that it holds."""
+    table = np.zeros((len(words), len(known)))
+    if not len(known):
+        return table
+    said = np.concatenate(words)
+    owner = np.repeat(np.arange(len(words)), [len(each) for each in words])
+    place = np.minimum(np.searchsorted(known, said), len(known) - 1)
+    hit = known[place] == said
+    table[owner[hit], place[hit]] = 1.0
+    return table
+
+
+def _rarity(words: Sequence[int], snapshot: Snapshot) -> "tuple[Floats, int]":
+    """How telling each word is, nothing for those that many passages hold; and how many passages there are."""
+    statistics = snapshot.statistics(words)
+    rarity = inverse_frequency(statistics, words)
+    most = max(_RARE * statistics.passages, 2)
+    rarity[[statistics.frequency.get(word, 0) > most for word in words]] = 0.0
+    return rarity, statistics.passages
