@@ -154,8 +154,10 @@ class VectorGeneration:
 
     def _promising(self, rows: "Rows | None", query: "NDArray[np.int8]", wanted: int) -> "Rows":
         """The rows whose signs agree most with the query's, with all that tie, in row order."""
-        distances = sign_distances(self.columns["signs"], signs_of(query[None, :])[0])
-        distances = distances if rows is None else distances[rows]
+        signs = self.columns["signs"]
+        distances = sign_distances(
+            signs if rows is None else np.take(signs, rows, axis=0), signs_of(query[None, :])[0]
+        )
         last = min(wanted, len(distances)) - 1
         near = np.flatnonzero(distances <= np.partition(distances, last)[last])
         return near if rows is None else rows[near]
