@@ -149,7 +149,7 @@ class VectorGeneration:
             return rows, cosines(values, lengths, query)[rows]
         # Copies that fit the processor's cache cost a third of one large copy.
         parts = [rows[start : start + _GATHERED] for start in range(0, len(rows), _GATHERED)]
-        scores = [cosines(values[part], lengths[part], query) for part in parts]
+        scores = [cosines(np.take(values, part, axis=0), lengths[part], query) for part in parts]
         return rows, np.concatenate(scores) if scores else np.zeros(0)
 
     def _promising(self, rows: "Rows | None", query: "NDArray[np.int8]", wanted: int) -> "Rows":
