@@ -1,8 +1,7 @@
 """Exact term statistics per tenant: kept up to date by every write, and counted afresh where asked."""
 
 import sqlite3
-import threading
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from weft.model import View
 from weft.ports import TermStatistics
+from weft.recent import Recent
 
 Hashes: TypeAlias = NDArray[np.uint32]
 Counts: TypeAlias = NDArray[np.int64]
@@ -165,19 +165,8 @@ class RememberedScans:
     """Counted statistics of the views last asked for, each good until the store changes; for any thread."""
 
     def __init__(self) -> None:
-        self._scans: OrderedDict[tuple[View, int], ScannedStatistics] = OrderedDict()
-        self._guard = threading.Lock()
+        self._scans: Recent[tuple[View, int], ScannedStatistics] = Recent(_REMEMBERED)
 
     def get(self, view: View, sequence: int, scan: Callable[[], ScannedStatistics]) -> ScannedStatistics:
         """The statistics of a view at a sequence number, counted now if they are not remembered."""
-        place = (view, sequence)
-        with self._guard:
-            if place in self._scans:
-                self._scans.move_to_end(place)
-                return self._scans[place]
-        scanned = scan()
-        with self._guard:
-            self._scans[place] = scanned
-            while len(self._scans) > _REMEMBERED:
-                self._scans.popitem(last=False)
-        return scanned
+        return self._scans.get_or_make((view, sequence), scan)

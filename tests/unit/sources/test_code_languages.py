@@ -7,7 +7,7 @@ import pytest
 from weft.sources.code.languages import LANGUAGES, language_of
 from weft.sources.code.outline import Outline, packed, unpacked
 from weft.sources.code.parsing import outline_of
-from weft.text.languages import is_code
+from weft.text import is_code
 
 
 @dataclass(frozen=True)
