@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import pickle
 import resource
 import shutil
 import sys
@@ -10,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import weft.beside
 import weft.preparing
 import weft.relink
 from bench.clock import Clock, Watched
@@ -32,7 +32,8 @@ def index_world(records: Path, store_folder: Path, embedder: str) -> dict[str, A
     preparing: Any = weft.preparing
     linking: Any = weft.relink
     preparing.prepare = clock.timed("prepare", preparing.prepare)
-    preparing.pickle = Watched(pickle, load=clock.timed("wait", pickle.load))
+    other: Any = weft.beside._Other
+    other.answer = clock.timed("wait", other.answer)
     linking.each_mentions = clock.timed_steps("link", linking.each_mentions)
     started, worked = time.perf_counter(), time.process_time()
     report = ingest(sources, shop, progress=_told)

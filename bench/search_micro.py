@@ -20,9 +20,9 @@ from weft.store.index import EmbeddedIndex
 from weft.store.lexical import engine
 from weft.store.scope import Scope
 from weft.store.sqlite import SqliteStore
-from weft.store.vectors import VectorGeneration, open_generation, sign_distances, signs_of
+from weft.store.vectors import VectorGeneration, open_generation
 from weft.store.vectors_writer import VectorWriter, started
-from weft.vectors import cosines, dots_by_numpy, norms, quantise, stacked
+from weft.vectors import cosines, dots_by_numpy, norms, quantise, sign_distances, signs_of, stacked
 
 WIDTH, WORDS, VOCABULARY = 256, 100, 50_000
 NOBODY = np.zeros(0, dtype=np.int64)

@@ -3,19 +3,29 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 from weft.text.terms import STOP_WORDS
 
-_WORD: Final = re.compile(r"\w+")
+NEGATION: Final = re.compile(
+    r"\b(?:not|no|never|neither|nor|none|nothing|without|avoid|stop|cannot|\w+n['’]t)\b", re.IGNORECASE
+)
+_NEGATED: Final = "not"
+_WORD: Final = re.compile(r"\w+|[<>=!]=|[<>]")
+_MARK: Final = re.compile(r"[.,;:!?](?=\s|$)|[()\n]")
 _DIGIT: Final = re.compile(r"\d")
-_OPPOSING: Final = ("un", "dis", "non", "in", "im", "de")
-_TYPING_ERROR: Final = 80.0
+_OPPOSING: Final = ("a", "un", "dis", "non", "in", "im", "de")
 _SHORTEST_MISTYPED: Final = 4
+_SHORTEST_REPLACED: Final = 6
+"""In a shorter word another letter makes another word more often than a typing error: code, node, mode."""
+_SHORTEST_TWICE: Final = 10
+"""In so long a word two typing errors are forgiven."""
 _READ: Final = 4_000
-_NUMBER_WEIGHT: Final = 3
-_TELLING: Final = 1 / 16
-"""The share of words, exchanged for others, above which two texts tell two things; a number counts for three."""
+_SALIENT: Final = 3
+_TELLING: Final = 1 / 32
+"""The share of words above which what only one text has makes two things of them; numbers and negations count
+for three."""
 
 
 def apart(left: Sequence[str], right: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -29,18 +39,48 @@ def apart(left: Sequence[str], right: Sequence[str]) -> tuple[list[str], list[st
 
 
 def tell_apart(left: str, right: str) -> bool:
-    """Whether two texts that read almost the same exchange a telling word or number for another."""
-    words, others = _words(left), _words(right)
-    first, second = apart(words, others)
-    if not first or not second:
+    """Whether two texts that read almost the same differ in a telling word, number, comparison or negation.
+
+    Plain words that only follow the same text, or stand before it as a clause, make no other thing of it.
+    """
+    clauses, others = _clauses(left), _clauses(right)
+    words, other_words = list(chain(*clauses)), list(chain(*others))
+    if "".join(words) == "".join(other_words):
         return False
-    weight = max(sum(_NUMBER_WEIGHT if _DIGIT.search(word) else 1 for word in side) for side in (first, second))
-    return weight > _TELLING * max(len(words), len(others))
+    # Fillers go last, because a mistyped one looks like a word that tells something.
+    first, second = map(_telling, apart(words, other_words))
+    if not first or not second:
+        first, second = _inside(first, clauses), _inside(second, others)
+    weight = max(sum(map(_weight, first)), sum(map(_weight, second)))
+    return weight > _TELLING * max(len(_telling(words)), len(_telling(other_words)))
 
 
-def _words(text: str) -> list[str]:
-    """The words of a text that are no fillers."""
-    return [word for word in _WORD.findall(text[:_READ].casefold()) if word not in STOP_WORDS]
+def _clauses(text: str) -> list[list[str]]:
+    """The words and comparisons of a text by the marks between them, every negation as the same word."""
+    plain = NEGATION.sub(f" {_NEGATED} ", text[:_READ].casefold())
+    return [words for part in _MARK.split(plain) if (words := _WORD.findall(part))]
+
+
+def _telling(words: Sequence[str]) -> list[str]:
+    """The words that are no fillers."""
+    return [word for word in words if word == _NEGATED or word not in STOP_WORDS]
+
+
+def _weight(word: str) -> int:
+    return _SALIENT if word == _NEGATED or _DIGIT.search(word) else 1
+
+
+def _inside(added: Sequence[str], clauses: Sequence[Sequence[str]]) -> list[str]:
+    """What a text has more than another, without plain words after what both say and plain clauses before it."""
+    rest = Counter(added)
+    words = [[word] for word in _telling(list(chain(*clauses)))]
+    for parts in (words[::-1], clauses):
+        for part in parts:
+            said = Counter(_telling(part))
+            if not said <= rest or any(_weight(word) > 1 for word in said):
+                break
+            rest -= said
+    return list(rest.elements())
 
 
 def _beyond(words: Sequence[str], common: Counter[str]) -> list[str]:
@@ -57,20 +97,28 @@ def _beyond(words: Sequence[str], common: Counter[str]) -> list[str]:
 
 def _mistyped(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
     """Pairs of words of which one is the other with a typing error; opposites are none."""
-    from rapidfuzz import fuzz
-
     free = list(second)
     pairs = []
     for mine in first:
         for other in free:
-            if _may_be_mistyped(mine, other) and fuzz.ratio(mine, other) >= _TYPING_ERROR:
+            if _is_mistyped(mine, other):
                 pairs.append((mine, other))
                 free.remove(other)
                 break
     return pairs
 
 
-def _may_be_mistyped(mine: str, other: str) -> bool:
+def _is_mistyped(mine: str, other: str) -> bool:
+    """Whether letters are swapped, one is missing or, in a long word, another."""
+    from rapidfuzz.distance import OSA
+
     shorter, longer = sorted((mine, other), key=len)
+    most = 2 if len(shorter) >= _SHORTEST_TWICE else 1
+    if _DIGIT.search(mine + other) or OSA.distance(mine, other, score_cutoff=most) > most:
+        return False
+    if sorted(mine) == sorted(other):
+        return len(mine) >= _SHORTEST_MISTYPED or bool({mine, other} & STOP_WORDS)
+    if len(shorter) == len(longer):
+        return len(mine) >= _SHORTEST_REPLACED
     opposed = any(longer == f"{prefix}{shorter}" for prefix in _OPPOSING)
-    return len(shorter) >= _SHORTEST_MISTYPED and not opposed and not _DIGIT.search(mine + other)
+    return len(shorter) >= _SHORTEST_MISTYPED and not opposed

@@ -183,7 +183,7 @@ def _tell_stories(sources: Sequence[str], job: _Job, preparing: Preparing) -> No
         fresh, known = parted([(node, retold.unit) for node in retold.nodes], job.shop)
         job.relinking.writing([node for node, _ in fresh], ())
         job.relating.changing((node.tenant, node.key, node.tags) for node, _ in fresh)
-        upserts = preparing.submit(fresh)() + known
+        upserts = preparing.prepared(fresh)() + known
         _remove(retold.gone, (), job)
         job.shop.store.write(Changes(upserts=upserts, edges=(retold.edges,)))
         job.tally.entities += len(retold.nodes)
@@ -262,7 +262,7 @@ def _prepared(source: Source, changed: Sequence[str], job: _Job, preparing: Prep
             yield from waiting
             waiting.clear()
         fresh, known = parted(list(nodes.values()), job.shop)
-        waiting.append(_Batch(readable, nodes.keys(), fresh, known, preparing.submit(fresh)))
+        waiting.append(_Batch(readable, nodes.keys(), fresh, known, preparing.prepared(fresh)))
         if len(waiting) > preparing.ahead:
             yield waiting.popleft()
     yield from waiting

@@ -24,7 +24,7 @@ def foremost(probe: Probe, filter: Filter, snapshot: Snapshot) -> Found:
     Their relevance falls evenly from 1 on: ranks themselves fall so fast that only the first would count.
     """
     place = (snapshot.identity, snapshot.view, snapshot.sequence, filter, _told(probe))
-    ranked = _RANKED.get(place, lambda: _ranked(probe, filter, snapshot))
+    ranked = _RANKED.get_or_make(place, lambda: _ranked(probe, filter, snapshot))
     if ranked.nodes > _MOST:
         return Found(
             notes=(f"{ranked.nodes:,} nodes are too many to rank by their links; at most {_MOST:,} are.",)

@@ -75,10 +75,15 @@ class Relinking:
                 self.store.write(Changes(importance=importance(self.store, tenant)))
 
     def _names(self, nodes: Sequence[Node]) -> dict[tuple[str, str], tuple[str, ...]]:
-        """What the nodes are called in the store now."""
-        tenants = tuple(dict.fromkeys(node.tenant for node in nodes))
-        with self.store.snapshot(View(tenants)) as snapshot:
-            stored = snapshot.nodes(_ids(snapshot, [node.key for node in nodes]))
+        """What those of the nodes that are stored are called there now."""
+        keys: Names = {}
+        for node in nodes:
+            keys.setdefault(node.tenant, {})[node.key] = None
+        stored_keys = [key for tenant, each in keys.items() for key in self.store.hashes(tenant, list(each))]
+        if not stored_keys:
+            return {}
+        with self.store.snapshot(View(tuple(keys))) as snapshot:
+            stored = snapshot.nodes(_ids(snapshot, stored_keys))
         return {(row.node.tenant, row.node.key): _names(row.node) for row in stored.values()}
 
     def _containing(self, tenant: str) -> Callable[[Sequence[int]], Sequence[int]]:

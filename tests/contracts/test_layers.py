@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "weft"
 
-FOUNDATION = {"__init__", "model", "errors"}
+FOUNDATION = {"__init__", "model", "errors", "frozen"}
 TOOLS = {
     "ports",
     "profile",
@@ -29,6 +29,7 @@ TOOLS = {
     "sampling",
     "candidates",
     "differing",
+    "beside",
 }
 STAGES = {"asides", "retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history", "story"}

@@ -1,7 +1,9 @@
 """The knowledge service over HTTP: its contract, its tenants, its keys, and what it does with bad input."""
 
 import shutil
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -329,6 +331,27 @@ def test_answers_are_remembered_until_a_tenant_they_read_changes(service: Servic
     service.http.post("/api/nodes", json=FAQ)
     assert service.ask("zebra", "support")["entry_points"][0]["title"] == FAQ["title"]
     assert _hits(service) == 2
+
+
+def test_only_two_answers_are_computed_at_once(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    computing, most, waiting = 0, 0, threading.Barrier(2)
+    knowledge = Weft.knowledge
+
+    def watched(*given: Any, **more: Any) -> Any:
+        nonlocal computing, most
+        computing += 1
+        most = max(most, computing)
+        waiting.wait(10)
+        try:
+            return knowledge(*given, **more)
+        finally:
+            computing -= 1
+
+    monkeypatch.setattr(Weft, "knowledge", watched)
+    with service.http, ThreadPoolExecutor(6) as asking:
+        answers = list(asking.map(lambda number: service.ask(f"zebra {number}", "support"), range(6)))
+    assert len(answers) == 6
+    assert most == 2
 
 
 def test_a_budget_that_was_not_given_is_not_taken_for_none(service: Service) -> None:

@@ -1,4 +1,4 @@
-"""Preparing in another process gives what preparing here gives, whatever happens to that process."""
+"""Preparing beside the writing gives what preparing alone gives."""
 
 import os
 import threading
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from weft import preparing
+from weft import beside
 from weft.embed.static import static_embedder
 from weft.model import Node, Origin
 from weft.ports import Embedder
@@ -26,12 +26,6 @@ BATCHES = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def start_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preparing, "_ALONE", 0)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
-
-
 class _Locked:
     """An embedder that cannot be handed to another process."""
 
@@ -45,31 +39,11 @@ class _Locked:
 
 
 @pytest.mark.parametrize("embed", [None, static_embedder(), _Locked()], ids=["none", "static", "unpicklable"])
-def test_batches_come_back_in_order_as_prepared_here(embed: Embedder | None) -> None:
-    with Preparing(embed, COUNT) as elsewhere:
-        waiting = [elsewhere.submit(batch) for batch in BATCHES]
+def test_batches_come_back_in_order_as_prepared_alone(
+    embed: Embedder | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beside, "_ALONE", 0)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    with Preparing(embed, COUNT) as preparing:
+        waiting = [preparing.prepared(batch) for batch in BATCHES]
         assert [each() for each in waiting] == [prepare(batch, embed, COUNT) for batch in BATCHES]
-
-
-def test_another_process_is_used_where_one_can_be() -> None:
-    with Preparing(static_embedder(), COUNT) as elsewhere:
-        assert elsewhere.ahead == 0
-        elsewhere.submit(BATCHES[0])
-        assert elsewhere.ahead > 0
-
-
-def test_a_process_that_dies_costs_nothing_but_time() -> None:
-    with Preparing(None, COUNT) as elsewhere:
-        waiting = [elsewhere.submit(BATCHES[0])]
-        assert elsewhere._process is not None
-        elsewhere._process.kill()
-        elsewhere._process.wait()
-        waiting += [elsewhere.submit(batch) for batch in BATCHES[1:]]
-        assert [each() for each in waiting] == [prepare(batch, None, COUNT) for batch in BATCHES]
-
-
-def test_one_core_prepares_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
-    with Preparing(None, COUNT) as here:
-        assert here.submit(BATCHES[0])() == prepare(BATCHES[0], None, COUNT)
-        assert here.ahead == 0

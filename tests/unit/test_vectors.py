@@ -6,7 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from weft.vectors import cosines, dequantise, dots, dots_by_numpy, norms, quantise, stacked
+from weft.vectors import (
+    cosines,
+    dequantise,
+    dots,
+    dots_by_numpy,
+    norms,
+    quantise,
+    sign_distances,
+    sign_distances_by_numpy,
+    signs_of,
+    stacked,
+)
 
 MATRICES = arrays(
     np.float32,
@@ -70,10 +81,20 @@ def test_inner_products_are_exact_integers_with_and_without_the_kernel(matrix):
     assert np.array_equal(dots_by_numpy(matrix, query), exact)
 
 
+@given(INTEGERS)
+def test_signs_differ_in_as_many_bits_as_values_do_with_and_without_the_kernel(matrix):
+    signs = signs_of(matrix)
+    differing = ((matrix > 0) != (matrix[-1] > 0)).sum(axis=1)
+    assert np.array_equal(sign_distances(signs, signs[-1]), differing)
+    assert np.array_equal(sign_distances_by_numpy(signs, signs[-1]), differing)
+
+
 def test_long_vectors_are_exact_too():
     matrix = np.full((3, 4096), 127, dtype=np.int8)
     assert dots_by_numpy(matrix, matrix[0])[2] == dots(matrix, matrix[0])[2] == 4096 * 127 * 127
 
 
-def test_no_rows_give_no_products():
-    assert len(dots(stacked([], 4), np.zeros(4, np.int8))) == 0
+def test_no_rows_give_no_products_and_no_distances():
+    none = stacked([], 4)
+    assert len(dots(none, np.zeros(4, np.int8))) == 0
+    assert len(sign_distances(signs_of(none), signs_of(np.zeros((1, 4), np.int8))[0])) == 0

@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from weft.differing import apart
+from weft.differing import NEGATION, apart
 from weft.text import analyze
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
-_NEGATION: Final = re.compile(
-    r"\b(?:not|no|never|neither|nor|none|nothing|without|avoid|stop|cannot|\w+n['’]t)\b", re.IGNORECASE
-)
 _FILLERS: Final = frozenset(
     term for word in ("please", "remember", "note", "always", "really", "sure", "make") for term in analyze(word)
 )
@@ -52,9 +49,9 @@ class _Said:
     @classmethod
     def of(cls, text: str) -> "_Said":
         said = text[:_COMPARED]
-        terms = (term for term in analyze(_NEGATION.sub(" ", said)) if not _NUMBER.fullmatch(term))
+        terms = (term for term in analyze(NEGATION.sub(" ", said)) if not _NUMBER.fullmatch(term))
         words = tuple(term for term in terms if term not in _FILLERS)
-        return cls(words, Counter(_NUMBER.findall(said)), len(_NEGATION.findall(said)) % 2 == 1)
+        return cls(words, Counter(_NUMBER.findall(said)), len(NEGATION.findall(said)) % 2 == 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final
 
+from weft.beside import Beside, Trade
 from weft.link.folding import fold_text
 from weft.link.matching import Match, Matcher
-from weft.link.names import Lexicon, content_words, names_of, openings
+from weft.link.names import Lexicon, Owner, content_words, names_of, openings
 from weft.model import Edge, EdgeSet, Node, View
 from weft.ports import Snapshot, Store
 from weft.terms import term_hash
@@ -25,6 +26,10 @@ _ALL_EDGES: Final = 1_000_000
 
 Containing = Callable[[Sequence[int]], Sequence[int]]
 Progress = Callable[[int], None]
+
+_Read = tuple[str, str, str]
+"""What is read for names: a node's tenant, its key and all its text."""
+_RECORDS: Final = (Owner, Edge)
 
 
 def link_mentions(
@@ -60,12 +65,12 @@ def each_mentions(
     if scope == _Scope():
         return
     texts, words = _with_words(_texts(store, tenant, scope))
-    matcher = Matcher(_lexicon(store, tenant, words).usable())
-    for nodes in _batches(texts):
-        edges = tuple(edge for node in nodes for edge in _edges(node, matcher))
-        yield EdgeSet(MAKER, tenant, edges, tuple(node.key for node in nodes))
-        if progress:
-            progress(len(nodes))
+    names = _lexicon(store, tenant, words).usable()
+    with Beside(Trade(_reader, (names,), _RECORDS)) as beside:
+        for read, edges in beside.each(_batches(texts)):
+            yield EdgeSet(MAKER, tenant, edges, tuple(key for _, key, _ in read))
+            if progress:
+                progress(len(read))
 
 
 def affected(
@@ -173,10 +178,10 @@ def _all_texts(store: Store, tenant: str, scope: _Scope) -> Iterator[Node]:
         yield from (rows[each].node for each in sorted(rows))
 
 
-def _batches(nodes: Iterable[Node]) -> Iterator[list[Node]]:
-    batch: list[Node] = []
+def _batches(nodes: Iterable[Node]) -> Iterator[list[_Read]]:
+    batch: list[_Read] = []
     for node in nodes:
-        batch.append(node)
+        batch.append((node.tenant, node.key, _text(node)))
         if len(batch) == _BATCH:
             yield batch
             batch = []
@@ -189,10 +194,17 @@ def _text(node: Node) -> str:
     return "\n".join(part for part in (node.text, node.summary, node.title) if part)
 
 
-def _edges(node: Node, matcher: Matcher) -> Iterator[Edge]:
+def _reader(names: Mapping[str, Sequence[Owner]]) -> Callable[[Sequence[_Read]], tuple[Edge, ...]]:
+    """What finds the names in texts and draws the edges."""
+    matcher = Matcher(names)
+    return lambda texts: tuple([edge for each in texts for edge in _edges(each, matcher)])
+
+
+def _edges(read: _Read, matcher: Matcher) -> Iterator[Edge]:
     """One edge to each node that the text names, strongest match first seen, in the order of the text."""
+    here, source, text = read
     best: dict[tuple[str, str], tuple[float, Match]] = {}
-    for match in matcher.find(_text(node), (node.tenant, node.key)):
+    for match in matcher.find(text, (here, source)):
         for owner, sure in match.owners:
             target = (owner.tenant, owner.key)
             weight = sure / match.sharers
@@ -201,6 +213,6 @@ def _edges(node: Node, matcher: Matcher) -> Iterator[Edge]:
         if len(best) >= MOST_TARGETS:
             break
     for (tenant, key), (weight, match) in list(best.items())[:MOST_TARGETS]:
-        elsewhere = tenant if tenant != node.tenant else None
+        elsewhere = tenant if tenant != here else None
         evidence = f"{match.surface} @{match.start}"
-        yield Edge(node.key, key, EDGE_TYPE, round(weight, 6), 1.0, evidence, node.tenant, elsewhere)
+        yield Edge(source, key, EDGE_TYPE, round(weight, 6), 1.0, evidence, here, elsewhere)

@@ -57,7 +57,11 @@ class Reading:
 
     def raw(self, names: tuple[str, ...]) -> object:
         """The first value that is there, None and empty text not counting."""
-        return next((self.record[name] for name in names if self.record.get(name) not in (None, "")), None)
+        for name in names:
+            value = self.record.get(name)
+            if value is not None and value != "":
+                return value
+        return None
 
     def take(self, names: tuple[str, ...], convert: Callable[[object], Value], default: Value) -> Value:
         """The converted value; an unusable one is reported and the default stands in."""

@@ -10,7 +10,10 @@ from weft.store.records import names_of
 
 def write_own_aliases(connection: sqlite3.Connection, numbers: Numbers, nodes: Sequence[tuple[int, Node]]) -> None:
     """Replace the aliases that came with the nodes themselves; what linkers gave stays."""
-    connection.executemany("DELETE FROM aliases WHERE node_id = ? AND own", [(node_id,) for node_id, _ in nodes])
+    connection.execute(
+        "DELETE FROM aliases WHERE node_id IN (SELECT value FROM json_each(?)) AND own",
+        (str([node_id for node_id, _ in nodes]),),
+    )
     connection.executemany(
         "INSERT OR REPLACE INTO aliases VALUES (?, ?, ?, ?, 1)",
         [
@@ -54,7 +57,7 @@ def write_names(connection: sqlite3.Connection, node_ids: Iterable[int]) -> None
         for node_id, tenant_id, key, title in nodes
         for name in names_of(key, title, aliases.get(node_id, ()))
     ]
-    connection.executemany("DELETE FROM names WHERE node_id = ?", [(node_id,) for node_id in ids])
+    connection.execute("DELETE FROM names WHERE node_id IN (SELECT value FROM json_each(?))", listed)
     connection.executemany("INSERT INTO names VALUES (?, ?, ?)", rows)
 
 

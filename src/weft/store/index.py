@@ -6,7 +6,6 @@ the start. So readers need no lock, and a write is found as soon as the store ha
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -18,6 +17,7 @@ import numpy as np
 from weft.errors import StoreBusy, StoreReadOnly
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store
+from weft.recent import Recent
 from weft.store import lexical, vectors
 from weft.store.catching_up import DAMAGED, LEXICAL, catch_up
 from weft.store.digests import Intact
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from weft.ports import Ids, Scores, Vectors
 
 _OVERLAYS: Final = 8
+_JUDGED: Final = 64
+_LARGEST_JUDGED: Final = 65_536
+"""Filters that so many nodes pass, at most, are remembered: a few megabytes."""
 _CHANGED_MEANWHILE: Final = (
     "The store was changed in bulk while it was being read: passages written meanwhile were left out. Ask again."
 )
@@ -49,8 +52,8 @@ class EmbeddedIndex:
         self._vectors = Generations(
             vectors.state_path(folder), partial(vectors.open_generation, folder, self._intact)
         )
-        self._overlays: OrderedDict[Any, Overlay] = OrderedDict()
-        self._overlay_lock = threading.Lock()
+        self._overlays = Recent[Any, Overlay](_OVERLAYS)
+        self._judged = Recent[Any, "Ids"](_JUDGED)
         self._writer_lock = threading.Lock()
 
     # --- reading ---
@@ -84,7 +87,7 @@ class EmbeddedIndex:
         generation, overlay, notes = self._pinned(self._vectors, snapshot)
         found = []
         if generation and generation.state.dimensions == len(query):
-            scope = Scope(snapshot.view, filter, overlay.masked, _judged_for_rows(snapshot, filter))
+            scope = Scope(snapshot.view, filter, overlay.masked, self._judged_for_rows(snapshot, filter))
             found.append(generation.search(query, scope, limit))
         if len(overlay.ids):
             found.append(overlay.semantic(query, _passing(snapshot, filter), limit))
@@ -107,21 +110,28 @@ class EmbeddedIndex:
             first = snapshot.tail(since, PAGE)
             if may_write and not first.complete and self._caught_up_for_others():
                 return self._pinned(generations, snapshot, may_write=False)
-            overlay = self._remember(key, changes_after(snapshot, since, first))
+            overlay = self._overlays.put(key, changes_after(snapshot, since, first))
         return generation, overlay, _scanned(overlay)
 
     def _ahead(self, generation: G, snapshot: Snapshot) -> tuple[G, Overlay, tuple[str, ...]]:
         key = (generation.progress.sequence, snapshot.identity, snapshot.sequence, snapshot.view)
         changed = generation.progress.changed_since(snapshot.sequence)
-        overlay = self._overlays.get(key) or self._remember(key, earlier_state(snapshot, changed or ()))
+        overlay = self._overlays.get(key) or self._overlays.put(key, earlier_state(snapshot, changed or ()))
         return generation, overlay, () if changed is not None else (_CHANGED_MEANWHILE,)
 
-    def _remember(self, key: Any, overlay: Overlay) -> Overlay:
-        with self._overlay_lock:
-            self._overlays[key] = overlay
-            while len(self._overlays) > _OVERLAYS:
-                self._overlays.popitem(last=False)
-        return overlay
+    def _judged_for_rows(self, snapshot: Snapshot, filter: Filter) -> "Ids | None":
+        """Nodes that pass the parts of a filter for which the vector rows have no column; None is all.
+
+        Those who ask on one axis of what is stored ask so again, and between two writes the answer is the same.
+        """
+        if not filter.tags and not filter.where:
+            return None
+        key = (snapshot.identity, snapshot.sequence, snapshot.view, filter.tags, filter.where)
+        known = self._judged.get(key)
+        if known is not None:
+            return known
+        passing = snapshot.matching(Filter(tags=filter.tags, where=filter.where))
+        return self._judged.put(key, passing) if len(passing) <= _LARGEST_JUDGED else passing
 
     # --- writing ---
 
@@ -217,6 +227,7 @@ class EmbeddedIndex:
         self._lexical.let_go()
         self._vectors.let_go()
         self._overlays.clear()
+        self._judged.clear()
 
 
 def _passing(snapshot: Snapshot, filter: Filter) -> "Ids | None":
@@ -228,11 +239,6 @@ def _judged_for_terms(snapshot: Snapshot, filter: Filter) -> "Ids | None":
     """Nodes that hold the field values that are too long to be facets, or None when none is asked for."""
     long = tuple(pair for pair in filter.where if len(pair[1]) > LONGEST_FACET_VALUE)
     return snapshot.matching(Filter(where=long)) if long else None
-
-
-def _judged_for_rows(snapshot: Snapshot, filter: Filter) -> "Ids | None":
-    """Nodes that pass the parts of a filter for which the vector rows have no column."""
-    return snapshot.matching(Filter(tags=filter.tags, where=filter.where)) if filter.tags or filter.where else None
 
 
 def _existing(snapshot: Snapshot, found: "Sequence[tuple[Ids, Scores]]", overlay: Overlay) -> "tuple[Ids, Scores]":

@@ -169,4 +169,4 @@ class RememberedScans:
 
     def get(self, view: View, sequence: int, scan: Callable[[], ScannedStatistics]) -> ScannedStatistics:
         """The statistics of a view at a sequence number, counted now if they are not remembered."""
-        return self._scans.get((view, sequence), scan)
+        return self._scans.get_or_make((view, sequence), scan)

@@ -20,7 +20,7 @@ import xxhash
 from weft.store.digests import Intact
 from weft.store.progress import Damaged, Progress, packed, unpacked
 from weft.store.scope import Scope, cut_at_tie, microseconds
-from weft.vectors import cosines
+from weft.vectors import cosines, sign_distances, signs_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +38,6 @@ _PROMISING: Final = 4096
 _PROMISING_SHARE: Final = 24
 _GATHERED: Final = 16_384
 _MASKS: Final = 64
-_BLOCK: Final = 32_768
 DIGESTED: Final = 16_384
 COLUMNS: Final = {
     "passage": "<i8",
@@ -150,13 +149,15 @@ class VectorGeneration:
             return rows, cosines(values, lengths, query)[rows]
         # Copies that fit the processor's cache cost a third of one large copy.
         parts = [rows[start : start + _GATHERED] for start in range(0, len(rows), _GATHERED)]
-        scores = [cosines(values[part], lengths[part], query) for part in parts]
+        scores = [cosines(np.take(values, part, axis=0), lengths[part], query) for part in parts]
         return rows, np.concatenate(scores) if scores else np.zeros(0)
 
     def _promising(self, rows: "Rows | None", query: "NDArray[np.int8]", wanted: int) -> "Rows":
         """The rows whose signs agree most with the query's, with all that tie, in row order."""
-        distances = sign_distances(self.columns["signs"], signs_of(query[None, :])[0])
-        distances = distances if rows is None else distances[rows]
+        signs = self.columns["signs"]
+        distances = sign_distances(
+            signs if rows is None else np.take(signs, rows, axis=0), signs_of(query[None, :])[0]
+        )
         last = min(wanted, len(distances)) - 1
         near = np.flatnonzero(distances <= np.partition(distances, last)[last])
         return near if rows is None else rows[near]
@@ -204,28 +205,6 @@ class VectorGeneration:
 
 def _chosen(mask: "Mask | None") -> "Rows | None":
     return None if mask is None else np.flatnonzero(mask)
-
-
-def signs_of(matrix: "NDArray[np.int8]") -> "NDArray[np.uint64]":
-    """One bit a value, set where it is positive, packed into whole 64-bit words by row."""
-    packed_bits = np.packbits(matrix > 0, axis=1, bitorder="little")
-    padding = -packed_bits.shape[1] % 8
-    words: NDArray[np.uint64] = np.pad(packed_bits, ((0, 0), (0, padding))).view("<u8")
-    return words
-
-
-def sign_distances(signs: "NDArray[np.uint64]", query: "NDArray[np.uint64]") -> "NDArray[np.uint16]":
-    """In how many bits each row differs from the query."""
-    distances = np.zeros(len(signs), dtype=np.uint16)
-    for start in range(0, len(signs), _BLOCK):
-        block = signs[start : start + _BLOCK]
-        # Bytes are quick to add and hold the bits of three words.
-        for first in range(0, block.shape[1], 3):
-            count = np.bitwise_count(block[:, first] ^ query[first])
-            for word in range(first + 1, min(first + 3, block.shape[1])):
-                count += np.bitwise_count(block[:, word] ^ query[word])
-            distances[start : start + _BLOCK] += count
-    return distances
 
 
 def digests_of(columns: "Mapping[str, NDArray[Any]]", from_row: int = 0) -> tuple[str, ...]:

@@ -22,10 +22,9 @@ from weft.store.vectors import (
     mapped,
     open_columns,
     packed_state,
-    signs_of,
     state_path,
 )
-from weft.vectors import norms, stacked
+from weft.vectors import norms, signs_of, stacked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -49,11 +49,11 @@ def _surely_within(text: str, limit: int, markdown: bool) -> bool:
     """Whether a text makes one passage however its sentences fall, which most short ones show at a glance."""
     if len(text) > limit * _CHARACTERS_A_WORD or not text.isascii() or (markdown and "#" in text):
         return False
-    lengths = [len(word) for word in text.split()]
+    words = text.split()
+    letters = sum(map(len, words))
     # No way to cut a text makes its parts larger together than its single words, each with the blank behind it.
-    largest = len(lengths) + sum(length // _CHARACTERS_A_WORD for length in lengths)
-    blanks = max(len(text) - sum(lengths) - len(lengths), 0)
-    return 0 < largest + blanks <= limit and bool(lengths)
+    blanks = max(len(text) - letters - len(words), 0)
+    return bool(words) and len(words) + letters // _CHARACTERS_A_WORD + blanks <= limit
 
 
 def _chunks(text: str, target: int, limit: int, markdown: bool) -> Iterator[_Chunk]:

@@ -8,7 +8,7 @@ from weft.ports import TailPassage
 from weft.store import vectors
 from weft.store.progress import Progress
 from weft.store.scope import Scope
-from weft.store.vectors import open_generation, sign_distances, signs_of
+from weft.store.vectors import open_generation
 from weft.store.vectors_writer import VectorWriter, started
 from weft.vectors import cosines, norms, quantise
 
@@ -108,11 +108,6 @@ def test_rows_are_compacted_and_the_older_folder_goes(tmp_path):
         "an open state stays readable"
     )
     assert 1200 not in after.search(query_of(matrix[1200]), EVERYTHING, 500)[0]
-
-
-def test_signs_differ_in_as_many_bits_as_values_do():
-    values = np.array([[1, -1, 5], [-1, -2, -3], [1, 1, 1]], dtype=np.int8)
-    assert sign_distances(signs_of(values), signs_of(values[:1])[0]).tolist() == [0, 2, 1]
 
 
 def test_progress_remembers_recent_changes_up_to_a_bound():

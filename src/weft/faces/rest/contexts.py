@@ -47,8 +47,9 @@ def context(given: ContextRequest, service: Service, who: Who) -> Response:
     service.metrics.cache.labels("miss" if known is None else "hit").inc()
     if known is None:
         notes = tenant_notes(given.tenant_ids, {tenant for tenant, _ in versions})
-        body, lasting = _answered(given, service, weft, tenants, notes)
-        known = encoded(body)
+        with service.turns:
+            body, lasting = _answered(given, service, weft, tenants, notes)
+            known = encoded(body)
         if lasting:
             service.answers.keep(key, known)
     return Response(known, media_type="application/json")
@@ -67,8 +68,7 @@ def tenant_notes(asked: Sequence[str], held: set[str]) -> list[str]:
 
 def _check_names(given: ContextRequest, weft: Weft) -> None:
     """Refuse names that would be paths on the server."""
-    names = available_profiles(weft.folders)
-    if given.profile is not None and given.profile not in names:
+    if given.profile is not None and given.profile not in (names := available_profiles(weft.folders)):
         raise Problem(422, str(UnknownName("profile", given.profile, names)), "profile")
     if given.token_model.strip().endswith(".json"):
         raise Problem(422, "token_model is the name of a model or encoding here, not a path.", "token_model")
@@ -180,7 +180,8 @@ def search(given: SearchRequest, service: Service, who: Who) -> Response:
     weft, tenants = service.weft(), who.readable(given.tenant_ids)
     held = {tenant for tenant, _ in weft.store.versions(View(tenants))}
     wanted = Filter(kinds=tuple(given.node_types), tags=tuple(given.tags))
-    found = weft.search(given.query, limit=given.limit, match=given.match, filter=wanted, tenants=tenants)
+    with service.turns:
+        found = weft.search(given.query, limit=given.limit, match=given.match, filter=wanted, tenants=tenants)
     results = [
         {**node_shape(each.node), "score": each.parts.get("relevance", 0.0), "match_source": each.match_source}
         for each in found.candidates

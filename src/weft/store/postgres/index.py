@@ -5,8 +5,6 @@ them once the store is large enough. A view or a filter that leaves few passages
 exactly, which gives the same answers as every other engine; it is remembered until a tenant of the view changes.
 """
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -15,6 +13,7 @@ import numpy as np
 from weft.errors import StoreError
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store
+from weft.recent import Recent
 from weft.store.overlay import Known, Overlay, overlay_of
 from weft.store.postgres import searching
 from weft.store.postgres.snapshot import PostgresSnapshot
@@ -37,8 +36,7 @@ class PostgresIndex:
 
     def __init__(self, store: PostgresStore, exact_below: int = EXACT_BELOW) -> None:
         self._store, self._exact_below = store, exact_below
-        self._overlays: OrderedDict[object, Overlay] = OrderedDict()
-        self._guard = threading.Lock()
+        self._overlays = Recent[tuple[object, ...], Overlay](_OVERLAYS)
         self._has_bm25 = False
 
     # --- reading ---
@@ -87,15 +85,8 @@ class PostgresIndex:
         if len(nodes) <= self._exact_below:
             overlay = _read(snapshot, nodes, self._exact_below)
             if overlay is not None:
-                return self._remember(key, overlay), None
+                return self._overlays.put(key, overlay), None
         return None, None if filter.empty else nodes
-
-    def _remember(self, key: object, overlay: Overlay) -> Overlay:
-        with self._guard:
-            self._overlays[key] = overlay
-            while len(self._overlays) > _OVERLAYS:
-                self._overlays.popitem(last=False)
-        return overlay
 
     # --- writing ---
 
