@@ -21,7 +21,8 @@ _KEPT: Final = 16
 def foremost(probe: Probe, filter: Filter, snapshot: Snapshot) -> Found:
     """At most `probe.limit` nodes by PageRank over the probe's links, then by key.
 
-    Their relevance falls evenly from 1 on: ranks themselves fall so fast that only the first would count.
+    Their relevance falls evenly from 1 to a half: ranks themselves fall so fast that only the first would count,
+    and what merely shares a word with a question about the whole shall not come before most of them.
     """
     place = (snapshot.identity, snapshot.view, snapshot.sequence, filter, _told(probe))
     ranked = _RANKED.get_or_make(place, lambda: _ranked(probe, filter, snapshot))
@@ -32,7 +33,7 @@ def foremost(probe: Probe, filter: Filter, snapshot: Snapshot) -> Found:
     stored = snapshot.nodes(sorted(ranked.best))
     ordered = sorted(stored.values(), key=lambda row: (-ranked.best[row.node.id], row.node.tenant, row.node.key))
     candidates = [
-        _candidate(row, 1 - place / probe.limit, probe) for place, row in enumerate(ordered[: probe.limit])
+        _candidate(row, 1 - place / (2 * probe.limit), probe) for place, row in enumerate(ordered[: probe.limit])
     ]
     return Found(tuple(candidates), searched=ranked.nodes)
 
