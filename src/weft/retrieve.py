@@ -46,6 +46,10 @@ class Query:
         terms = sorted(self.terms)
         return dict(zip(terms, inverse_frequency(self.statistics, terms).tolist(), strict=True))
 
+    def mass(self) -> dict[int, float]:
+        """How much of the question each of its terms is: how telling it is, by how often it is asked."""
+        return {term: weight * self.terms[term] for term, weight in self.weights().items()}
+
 
 @dataclass(frozen=True, slots=True)
 class Scale:
