@@ -2,9 +2,9 @@
 
 python -m bench.code [--packages django,sqlalchemy,numpy,flask,requests,pytest] [--again]
 
-The sources come from the package index as sdists, numpy's Python part as a wheel, and stay in bench/worlds/code/. Wall
-time is what a reader waits for; processor time, children included, is what the work costs and what a busy machine
-leaves comparable.
+The sources come from the package index as sdists, numpy's Python part as a wheel, and stay in bench/worlds/code/.
+Wall time is what a reader waits for; processor time, children included, is what the work costs and what a busy
+machine leaves comparable.
 """
 
 import argparse
