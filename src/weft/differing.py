@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import chain
 from typing import Final
 
@@ -21,6 +22,7 @@ _SHORTEST_REPLACED: Final = 6
 """In a shorter word another letter makes another word more often than a typing error: code, node, mode."""
 _SHORTEST_TWICE: Final = 10
 """In so long a word two typing errors are forgiven."""
+_MOST_ERRORS: Final = 2
 _READ: Final = 4_000
 _SALIENT: Final = 3
 _TELLING: Final = 1 / 32
@@ -96,12 +98,15 @@ def _beyond(words: Sequence[str], common: Counter[str]) -> list[str]:
 
 
 def _mistyped(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of words of which one is the other with a typing error; opposites are none."""
-    free = list(second)
+    """Pairs of words of which one is the other with a typing error; opposites are none, and no number is."""
+    free = [word for word in second if not _DIGIT.search(word)]
     pairs = []
-    for mine in first:
+    for mine in first if free else ():
+        if _DIGIT.search(mine):
+            continue
+        length = len(mine)
         for other in free:
-            if _is_mistyped(mine, other):
+            if -_MOST_ERRORS <= length - len(other) <= _MOST_ERRORS and _is_mistyped(mine, other):
                 pairs.append((mine, other))
                 free.remove(other)
                 break
@@ -110,11 +115,9 @@ def _mistyped(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, st
 
 def _is_mistyped(mine: str, other: str) -> bool:
     """Whether letters are swapped, one is missing or, in a long word, another."""
-    from rapidfuzz.distance import OSA
-
-    shorter, longer = sorted((mine, other), key=len)
-    most = 2 if len(shorter) >= _SHORTEST_TWICE else 1
-    if _DIGIT.search(mine + other) or OSA.distance(mine, other, score_cutoff=most) > most:
+    shorter, longer = (mine, other) if len(mine) <= len(other) else (other, mine)
+    most = _MOST_ERRORS if len(shorter) >= _SHORTEST_TWICE else 1
+    if _distance()(mine, other, score_cutoff=most) > most:
         return False
     if sorted(mine) == sorted(other):
         return len(mine) >= _SHORTEST_MISTYPED or bool({mine, other} & STOP_WORDS)
@@ -122,3 +125,11 @@ def _is_mistyped(mine: str, other: str) -> bool:
         return len(mine) >= _SHORTEST_REPLACED
     opposed = any(longer == f"{prefix}{shorter}" for prefix in _OPPOSING)
     return len(shorter) >= _SHORTEST_MISTYPED and not opposed
+
+
+@cache
+def _distance() -> Callable[..., int]:
+    """How many typing errors lie between two words; loaded when texts are first compared."""
+    from rapidfuzz.distance import OSA
+
+    return OSA.distance
