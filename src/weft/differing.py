@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import Final
 
@@ -24,6 +24,8 @@ _SHORTEST_TWICE: Final = 10
 """In so long a word two typing errors are forgiven."""
 _MOST_ERRORS: Final = 2
 _READ: Final = 4_000
+_REMEMBERED: Final = 512
+"""Texts whose words are kept: one is compared with several, and comes back with the next question."""
 _SALIENT: Final = 3
 _TELLING: Final = 1 / 32
 """The share of words above which what only one text has makes two things of them; numbers and negations count
@@ -45,7 +47,7 @@ def tell_apart(left: str, right: str) -> bool:
 
     Plain words that only follow the same text, or stand before it as a clause, make no other thing of it.
     """
-    clauses, others = _clauses(left), _clauses(right)
+    clauses, others = _clauses(left[:_READ]), _clauses(right[:_READ])
     words, other_words = list(chain(*clauses)), list(chain(*others))
     if "".join(words) == "".join(other_words):
         return False
@@ -57,10 +59,11 @@ def tell_apart(left: str, right: str) -> bool:
     return weight > _TELLING * max(len(_telling(words)), len(_telling(other_words)))
 
 
-def _clauses(text: str) -> list[list[str]]:
+@lru_cache(maxsize=_REMEMBERED)
+def _clauses(text: str) -> tuple[tuple[str, ...], ...]:
     """The words and comparisons of a text by the marks between them, every negation as the same word."""
-    plain = NEGATION.sub(f" {_NEGATED} ", text[:_READ].casefold())
-    return [words for part in _MARK.split(plain) if (words := _WORD.findall(part))]
+    plain = NEGATION.sub(f" {_NEGATED} ", text.casefold())
+    return tuple(tuple(words) for part in _MARK.split(plain) if (words := _WORD.findall(part)))
 
 
 def _telling(words: Sequence[str]) -> list[str]:
