@@ -54,13 +54,13 @@ def contained(path: str, nodes: Sequence[Node], outline: Outline, naming: Naming
 
 
 def drawn(links: Iterable[Link], naming: Naming) -> Iterator[Edge]:
-    """Resolved references as edges."""
+    """Resolved references as edges; a guess weighs as much less as it is less sure."""
     for link in links:
         yield Edge(
             source=key_of(naming, link.source),
             target=key_of(naming, link.target),
             type=link.type,
-            weight=_WEIGHTS.get(link.type, 1.0),
+            weight=round(_WEIGHTS.get(link.type, 1.0) * link.confidence, 3),
             confidence=round(link.confidence, 3),
             evidence=f"line {link.line}",
             tenant=naming.tenant,
