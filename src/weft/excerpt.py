@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from weft.ports import TokenCounter
@@ -10,6 +11,7 @@ from weft.text import analyze, is_blank, sentences, split_passages
 
 Span = tuple[int, int]
 
+_REMEMBERED: Final = 8192
 _READ: Final = 12_000
 _MARGIN: Final = 1_500
 _LINE: Final = 500
@@ -41,7 +43,7 @@ def measure(
     focus = focus or (focus_of(text, weights) if len(text) > _READ else ())
     units = [unit for region in _regions(text, focus, head) for unit in _sentences(text, region)]
     costs = count.count_many([text[start:end] for start, end in units])
-    told = [gain(text[start:end], weights) for start, end in units]
+    told = [gain(terms_of(text[start:end]), weights) for start, end in units]
     return Measured(text, units, costs, told, worth_of(told, units, focus), head)
 
 
@@ -75,7 +77,8 @@ def focus_of(text: str, weights: Mapping[int, float]) -> tuple[Span, ...]:
     """The passages that speak most to what was asked, best first, of a text that no search looked at."""
     if not weights:
         return ()
-    gains = [(gain(text[each.start : each.end], weights), each) for each in split_passages(text)]
+    divided = [(term_hashes(analyze(text[each.start : each.end])), each) for each in split_passages(text)]
+    gains = [(gain(frozenset(terms), weights), each) for terms, each in divided]
     best = sorted((each for each in gains if each[0] > 0), key=lambda each: (-each[0], each[1].start))
     return tuple((each.start, each.end) for _, each in best[:_FOCUSED])
 
@@ -154,10 +157,15 @@ def worth_of(own: Sequence[float], units: Sequence[Span], focus: Sequence[Span])
     return worth
 
 
-def gain(sentence: str, weights: Mapping[int, float]) -> float:
-    """How much a sentence tells of what was asked: the weights of the terms that it has."""
-    found = set(term_hashes(analyze(sentence)))
-    return sum(weight for term, weight in weights.items() if term in found)
+def gain(terms: frozenset[int], weights: Mapping[int, float]) -> float:
+    """How much a text with these terms tells of what was asked: the weights of those it has."""
+    return sum(weight for term, weight in weights.items() if term in terms)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def terms_of(sentence: str) -> frozenset[int]:
+    """The hashed terms of a sentence; questions return to the same ones."""
+    return frozenset(term_hashes(analyze(sentence)))
 
 
 def _choose(costs: Sequence[int], worth: Sequence[float], room: int, kept: set[int]) -> set[int]:
