@@ -54,21 +54,21 @@ def _refusal(refused: Refused) -> LedgerEntry:
 def _entry(candidate: Candidate, section: str, detail: Detail, tokens: int, reason: str) -> LedgerEntry:
     node = candidate.node
     return LedgerEntry(
-        key=node.key,
-        id=node.id,
-        kind=node.kind,
-        title=node.title,
-        tenant=node.tenant,
-        section=section,
-        score=candidate.score,
-        parts=candidate.parts,
-        match_source=candidate.match_source,
-        distance=candidate.distance,
-        path=candidate.path,
-        detail=detail,
-        tokens=tokens,
-        reason=reason,
-        handle=node.handle,
+        node.key,
+        node.id,
+        node.kind,
+        node.title,
+        node.tenant,
+        section,
+        candidate.score,
+        candidate.parts,
+        candidate.match_source,
+        candidate.distance,
+        candidate.path,
+        detail,
+        tokens,
+        reason,
+        node.handle,
     )
 
 

@@ -1,9 +1,10 @@
 """Where the budget is enforced: shares and levels of detail decide what is printed, and how much of each item."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from weft.frozen import quickly_made
 from weft.model import Candidate, Detail, Item
 from weft.profile import Select
 
@@ -46,6 +47,7 @@ class Leaf:
     again: bool = False
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of one candidate of a leaf: its item, or none, and why."""
@@ -77,6 +79,7 @@ class _Room:
         return self.budget - self.spent
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class _Turn:
     """One attempt at placing: how much this leaf may spend now, and how much one item may cost."""
@@ -110,11 +113,7 @@ def fit(
     while _leftovers(present, work, relaxed=False):
         pass
     _leftovers([leaf for leaf in present if leaf.relax], work, relaxed=True)
-    return tuple(
-        Outcome(leaf.name, candidate, room.placed.get((leaf.name, place)), work.reason(leaf, place))
-        for leaf in leaves
-        for place, candidate in enumerate(leaf.candidates)
-    )
+    return tuple([outcome for leaf in leaves for outcome in work.outcomes(leaf)])
 
 
 def _by_share(leaves: Sequence[Leaf], work: "_Work") -> None:
@@ -169,6 +168,8 @@ class _Work:
         slot = (leaf.name, place)
         current = self.room.placed.get(slot)
         if (current is not None and _complete(leaf, current)) or not self._admitted(leaf, place, current):
+            return
+        if current is None and self.room.left < SMALLEST_ITEM:
             return
         turn = self._turn(leaf, room, current, relaxed=relaxed)
         if current is not None and turn.cap <= self.offered.get(slot, -1.0):
@@ -310,12 +311,16 @@ class _Work:
             reason = f"reduced to fit: {max(int(turn.room), 0)} tokens were left{turn.bound}"
         self.room.reasons[leaf.name, place] = reason
 
-    def reason(self, leaf: Leaf, place: int) -> str:
-        """Why a candidate got what it got; for one without room, what is left when all is placed."""
-        known = self.room.reasons.get((leaf.name, place))
-        return known or self._why_not(leaf, self._turn(leaf, self.room.left, None, relaxed=leaf.relax))
+    def outcomes(self, leaf: Leaf) -> Iterator[Outcome]:
+        """What became of each candidate of a leaf, when all is placed."""
+        left = self._why_not(leaf) if leaf.candidates else ""
+        for place, candidate in enumerate(leaf.candidates):
+            slot = (leaf.name, place)
+            yield Outcome(leaf.name, candidate, self.room.placed.get(slot), self.room.reasons.get(slot, left))
 
-    def _why_not(self, leaf: Leaf, turn: _Turn) -> str:
+    def _why_not(self, leaf: Leaf) -> str:
+        """Why a candidate that was not refused outright is not shown: what is left."""
+        turn = self._turn(leaf, self.room.left, None, relaxed=leaf.relax)
         if turn.cap == float("inf"):
             return f"has nothing to print as {' or '.join(leaf.ladder)}"
         left = f"{max(int(turn.room), 0)} tokens left{turn.bound}"

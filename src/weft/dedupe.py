@@ -67,7 +67,9 @@ def _same_fields(members: Sequence[tuple[int, Entry]], same: Sequence[str], *, a
     """Places whose identifying field value was already told, in another section or anywhere."""
     told: dict[tuple[str, str], tuple[str, str]] = {}
     repeated: dict[int, str] = {}
-    for place, entry in members:
+    for place, entry in members if same else ():
+        if not entry.candidate.node.fields:
+            continue
         values = [(rule, value) for rule in same for value in _values(entry.candidate.node, rule)]
         known = [told[each] for each in values if each in told and not (across and told[each][0] == entry.section)]
         if known:

@@ -1,14 +1,17 @@
 """The part of a text that speaks to what was asked, in whole sentences or lines, within a number of tokens."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from weft.ports import TokenCounter
-from weft.terms import term_hash
-from weft.text import analyze, sentences, split_passages
+from weft.terms import term_hashes
+from weft.text import analyze, is_blank, sentences, split_passages
 
 Span = tuple[int, int]
 
+_REMEMBERED: Final = 8192
 _READ: Final = 12_000
 _MARGIN: Final = 1_500
 _FOCUSED: Final = 4
@@ -19,45 +22,61 @@ _ALONE_TOKENS: Final = 10
 """A shorter sentence says too little to stand between two gaps."""
 
 
-def excerpt(
-    text: str,
-    focus: Sequence[Span],
-    weights: Mapping[int, float],
-    max_tokens: int,
-    count: TokenCounter,
-    head: Span = (0, 0),
-) -> tuple[Span, ...]:
-    """Spans of the text in order, costing at most `max_tokens` with their gap marks; empty when none fits.
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A text in sentences, as far as it is read: what each costs, tells of what was asked, and is worth."""
 
-    What stands in `head`, as the declaration of a function does, is always shown; an excerpt in which it would
-    take more than half is none.
-    """
+    text: str
+    units: Sequence[Span]
+    costs: Sequence[int]
+    told: Sequence[float]
+    worth: Sequence[float]
+    head: Span
+
+
+def measure(
+    text: str, focus: Sequence[Span], weights: Mapping[int, float], count: TokenCounter, head: Span = (0, 0)
+) -> Measured:
+    """The text read for excerpts of any length; what stands in `head`, as a declaration does, is always shown."""
     focus = focus or (focus_of(text, weights) if len(text) > _READ else ())
     units = [unit for region in _regions(text, focus, head) for unit in _sentences(text, region)]
-    if not units or max_tokens <= _GAP_TOKENS:
-        return ()
     costs = count.count_many([text[start:end] for start, end in units])
-    own = [gain(text[start:end], weights) for start, end in units]
-    worth = worth_of(own, units, focus)
-    kept = _kept(units, costs, head, max_tokens // 2)
+    told = [gain(terms_of(text[start:end]), weights) for start, end in units]
+    return Measured(text, units, costs, told, worth_of(told, units, focus), head)
+
+
+def excerpt(read: Measured, max_tokens: int, count: TokenCounter) -> tuple[Span, ...]:
+    """Spans of the text in order, costing at most `max_tokens` with their gap marks; empty when none fits.
+
+    An excerpt in which the head would take more than half is none.
+    """
+    if not read.units or max_tokens <= _GAP_TOKENS:
+        return ()
+    kept = _kept(read, max_tokens // 2)
     if kept is None:
         return ()
-    chosen = _choose(costs, worth, max_tokens - _GAP_TOKENS, kept)
+    chosen = _choose(read.costs, read.worth, max_tokens - _GAP_TOKENS, kept)
     # Sentences that only fit because they are short do not stand for the one that speaks to the question.
-    if not chosen - kept or max(own[at] for at in chosen) < max(own) / 2:
-        spare = max_tokens - 2 * _GAP_TOKENS - sum(costs[at] + 1 for at in kept)
-        others = [at for at in range(len(units)) if at not in kept]
-        best = max(others, key=lambda at: (worth[at], -at), default=None)
-        opening = beginning(text, units[best], spare, count) if best is not None else ()
-        return tuple(sorted([*_joined(text, [units[at] for at in sorted(kept)]), *opening]))
-    return _joined(text, [units[place] for place in sorted(chosen)])
+    if not chosen - kept or max(read.told[at] for at in chosen) < max(read.told) / 2:
+        return _begun(read, kept, max_tokens, count)
+    return _joined(read.text, [read.units[place] for place in sorted(chosen)])
+
+
+def _begun(read: Measured, kept: Collection[int], max_tokens: int, count: TokenCounter) -> tuple[Span, ...]:
+    """What is kept, and as much of the worthiest other sentence as there is room for."""
+    spare = max_tokens - 2 * _GAP_TOKENS - sum(read.costs[at] + 1 for at in kept)
+    others = [at for at in range(len(read.units)) if at not in kept]
+    best = max(others, key=lambda at: (read.worth[at], -at), default=None)
+    opening = beginning(read.text, read.units[best], spare, count) if best is not None else ()
+    return tuple(sorted([*_joined(read.text, [read.units[at] for at in sorted(kept)]), *opening]))
 
 
 def focus_of(text: str, weights: Mapping[int, float]) -> tuple[Span, ...]:
     """The passages that speak most to what was asked, best first, of a text that no search looked at."""
     if not weights:
         return ()
-    gains = [(gain(text[each.start : each.end], weights), each) for each in split_passages(text)]
+    divided = [(term_hashes(analyze(text[each.start : each.end])), each) for each in split_passages(text)]
+    gains = [(gain(frozenset(terms), weights), each) for terms, each in divided]
     best = sorted((each for each in gains if each[0] > 0), key=lambda each: (-each[0], each[1].start))
     return tuple((each.start, each.end) for _, each in best[:_FOCUSED])
 
@@ -81,13 +100,14 @@ def declaration(text: str, signature: str) -> Span:
 def indented(text: str, start: int) -> int:
     """Where the line begins, if only blanks stand before this place: indentation means something in code."""
     line = text.rfind("\n", 0, start) + 1
-    return line if not text[line:start].strip() else start
+    return line if is_blank(text, line, start) else start
 
 
-def _kept(units: Sequence[Span], costs: Sequence[int], head: Span, room: int) -> set[int] | None:
+def _kept(read: Measured, room: int) -> set[int] | None:
     """The places of the units in the head, or None when they would take more than the room."""
-    inside = {place for place, (start, end) in enumerate(units) if start < head[1] and end > head[0]}
-    return inside if sum(costs[place] + 1 for place in inside) <= room else None
+    first, last = read.head
+    inside = {place for place, (start, end) in enumerate(read.units) if start < last and end > first}
+    return inside if sum(read.costs[place] + 1 for place in inside) <= room else None
 
 
 def _regions(text: str, focus: Sequence[Span], head: Span) -> list[Span]:
@@ -120,8 +140,15 @@ def worth_of(own: Sequence[float], units: Sequence[Span], focus: Sequence[Span])
     return worth
 
 
-def gain(sentence: str, weights: Mapping[int, float]) -> float:
-    return sum(weights.get(term, 0.0) for term in {term_hash(each) for each in analyze(sentence)})
+def gain(terms: frozenset[int], weights: Mapping[int, float]) -> float:
+    """How much a text with these terms tells of what was asked: the weights of those it has."""
+    return sum(weight for term, weight in weights.items() if term in terms)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def terms_of(sentence: str) -> frozenset[int]:
+    """The hashed terms of a sentence; questions return to the same ones."""
+    return frozenset(term_hashes(analyze(sentence)))
 
 
 def _choose(costs: Sequence[int], worth: Sequence[float], room: int, kept: set[int]) -> set[int]:
@@ -160,7 +187,7 @@ def _joined(text: str, units: Sequence[Span]) -> tuple[Span, ...]:
     """Neighbouring sentences as one span."""
     spans: list[Span] = []
     for start, end in units:
-        if spans and not text[spans[-1][1] : start].strip():
+        if spans and is_blank(text, spans[-1][1], start):
             spans[-1] = (spans[-1][0], end)
         else:
             spans.append((start, end))

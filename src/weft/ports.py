@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from weft.frozen import quickly_made
 from weft.model import Alias, AliasSet, Edge, EdgeSet, Filter, Node, Passage, View
 
 if TYPE_CHECKING:
@@ -31,7 +32,12 @@ class Embedder(Protocol):
 
 
 class TokenCounter(Protocol):
-    """Counts and cuts text as one tokenizer sees it; `name` is its identity."""
+    """Counts and cuts text as one tokenizer sees it; `name` is its identity.
+
+    What it counted may be remembered by it, so that it must be hashable.
+    """
+
+    def __hash__(self) -> int: ...
 
     @property
     def name(self) -> str: ...
@@ -130,6 +136,7 @@ class Remarking(Protocol):
 # --- the truth -------------------------------------------------------------------------------------------
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class PreparedPassage:
     """A passage with what is derived from it: hashed terms with counts, its length in terms and its vector.
@@ -146,6 +153,7 @@ class PreparedPassage:
     vector: bytes = b""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class PreparedNode:
     """A node ready to be stored: hash of its content, passages, token count and near-duplicate sketch."""
@@ -171,6 +179,7 @@ class Changes:
     importance: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class PassageRow:
     """What ordering needs to know about one passage; hashes and counts as in PreparedPassage."""
@@ -192,6 +201,7 @@ class TermStatistics:
     frequency: Mapping[int, int]
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class NodeRow:
     """A stored node with what was derived from it."""

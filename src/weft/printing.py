@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from weft.budget import Leaf
-from weft.excerpt import declaration, excerpt, indented
+from weft.excerpt import Measured, declaration, excerpt, indented, measure
 from weft.model import Candidate, Detail, Item
 from weft.ports import TokenCounter
 from weft.quoting import Asked, Quotable, quotable, quotation
-from weft.render import Format, ItemStyle, Line, printed_as_code, text_of
+from weft.render import Format, ItemStyle, Line, text_of
+from weft.text import is_code
 
 _JOIN = 1
 """Tokens by which joined parts may exceed the sum of their counts, for each part."""
@@ -26,6 +27,7 @@ class Printer:
     headings: dict[tuple[str, str], int] = field(default_factory=dict)
     printed: dict[tuple[object, ...], tuple[Line, ...]] = field(default_factory=dict)
     quotable: dict[tuple[object, ...], Quotable] = field(default_factory=dict)
+    measured: dict[tuple[object, ...], Measured] = field(default_factory=dict)
 
     def style(self, leaf: str) -> ItemStyle:
         """How the items of a leaf are printed."""
@@ -75,12 +77,20 @@ class Printer:
         node = candidate.node
         if candidate.window is not None:
             return self._quoted(candidate, candidate.window, room)
-        if not printed_as_code(node):
-            return excerpt(node.text, candidate.spans, self.asked.weights, room, self.count)
-        signature = node.fields.get("signature")
-        head = declaration(node.text, signature if isinstance(signature, str) else "")
-        spans = excerpt(node.text, candidate.spans, self.asked.weights, room, self.count, head)
-        return tuple((indented(node.text, start), end) for start, end in spans)
+        spans = excerpt(self._measured(candidate), room, self.count)
+        if is_code(node.language):
+            return tuple((indented(node.text, start), end) for start, end in spans)
+        return spans
+
+    def _measured(self, candidate: Candidate) -> Measured:
+        """The candidate's text read for excerpts, once however many lengths are tried."""
+        node, key = candidate.node, (candidate.node.tenant, candidate.node.key, candidate.spans)
+        if key not in self.measured:
+            signature = node.fields.get("signature")
+            stated = signature if isinstance(signature, str) else ""
+            head = declaration(node.text, stated) if is_code(node.language) else (0, 0)
+            self.measured[key] = measure(node.text, candidate.spans, self.asked.weights, self.count, head)
+        return self.measured[key]
 
     def _quoted(self, candidate: Candidate, window: tuple[int, int], room: int) -> tuple[tuple[int, int], ...]:
         """A passage whole, or as much of it as fits in one piece."""

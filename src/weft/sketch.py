@@ -49,14 +49,15 @@ def likely_pairs(sketches: Sequence[bytes]) -> Iterator[tuple[int, int]]:
 
 def _sharing_a_band(values: "NDArray[np.uint32]") -> "NDArray[np.int64]":
     """Pairs of rows with an equal band, by the later row, then the earlier."""
-    found: set[tuple[int, int]] = set()
-    for band in np.ascontiguousarray(values).view("<u8").T:
-        order = np.argsort(band, kind="stable")
-        repeats = np.flatnonzero(band[order[1:]] == band[order[:-1]])
-        runs: dict[int, list[int]] = {}
-        for first, second in zip(order[repeats].tolist(), order[repeats + 1].tolist(), strict=True):
-            runs.setdefault(int(band[first]), [first]).append(second)
-        found.update(pair for run in runs.values() for pair in combinations(run, 2))
+    bands = np.ascontiguousarray(values).view("<u8")
+    order = bands.argsort(axis=0, kind="stable")
+    ranked = np.take_along_axis(bands, order, axis=0)
+    at, band = np.nonzero(ranked[1:] == ranked[:-1])
+    runs: dict[tuple[int, int], list[int]] = {}
+    equal = (band, ranked[at, band], order[at, band], order[at + 1, band])
+    for place, value, first, second in zip(*(column.tolist() for column in equal), strict=True):
+        runs.setdefault((place, value), [first]).append(second)
+    found = {pair for run in runs.values() for pair in combinations(run, 2)}
     ordered = sorted(found, key=lambda pair: (pair[1], pair[0]))
     return np.array(ordered, dtype=np.int64).reshape(-1, 2)
 

@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "weft"
 
-FOUNDATION = {"__init__", "model", "errors"}
+FOUNDATION = {"__init__", "model", "errors", "frozen"}
 TOOLS = {
     "ports",
     "profile",
@@ -25,6 +25,7 @@ TOOLS = {
     "excerpt",
     "quoting",
     "redact",
+    "recent",
     "sampling",
     "candidates",
     "differing",

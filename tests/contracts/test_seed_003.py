@@ -151,6 +151,23 @@ def test_code_is_left_out_when_it_is_not_wanted_and_prose_is_not() -> None:
     assert not page.truncated
 
 
+def test_code_of_another_kind_is_left_out_with_the_rest_of_the_code() -> None:
+    snippet = SearchResult(
+        "s1", Entity("Loading", "example", summary="How to.", content=LOAD, language="python"), 1
+    )
+    page = assembled([snippet], include_code_content=False)
+    assert "How to." in page.context
+    assert "def load" not in page.context
+
+
+def test_a_result_without_a_type_is_code_where_its_file_is() -> None:
+    told = {"src/a.py": LOAD, "docs/a.md": "How settings are read."}
+    found = [{"id": name, "page_content": text, "metadata": {"source": name}} for name, text in told.items()]
+    code, documentation = assembled(found).context.split("## Related Documentation")
+    assert f"*src/a.py*\n\n```python\n{LOAD}\n```" in code
+    assert "*docs/a.md*" in documentation
+
+
 def test_results_come_in_many_shapes() -> None:
     entity = asdict(RESULTS[2].entity)
     node = Node(

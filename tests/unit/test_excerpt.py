@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.excerpt import declaration, excerpt, indented
+from weft.excerpt import Span, declaration, excerpt, indented, measure
 from weft.terms import term_hash
 from weft.text import analyze
 from weft.tokens import counter_for
@@ -18,9 +18,16 @@ def weights(question: str) -> dict[int, float]:
     return {term_hash(term): 1.0 for term in analyze(question)}
 
 
+def cut(
+    text: str, question: str, room: int, focus: tuple[Span, ...] = (), head: Span = (0, 0)
+) -> tuple[Span, ...]:
+    """The spans of the excerpt."""
+    return excerpt(measure(text, focus, weights(question), COUNT, head), room, COUNT)
+
+
 def shown(text: str, question: str, room: int) -> list[str]:
     """The excerpt's pieces."""
-    return [text[start:end] for start, end in excerpt(text, (), weights(question), room, COUNT)]
+    return [text[start:end] for start, end in cut(text, question, room)]
 
 
 def test_the_sentence_that_speaks_of_what_was_asked_is_shown() -> None:
@@ -43,13 +50,13 @@ def test_short_sentences_do_not_stand_alone_between_gaps() -> None:
 def test_a_long_text_is_read_around_its_matching_passages() -> None:
     text = FILLER * 1000 + ASKED + FILLER * 1000
     start = text.index(ASKED)
-    (span, *_) = excerpt(text, [(start, start + len(ASKED))], weights("beacon"), 40, COUNT)
+    (span, *_) = cut(text, "beacon", 40, ((start, start + len(ASKED)),))
     assert span[0] <= start < span[1]
 
 
 def test_nothing_is_shown_where_nothing_fits() -> None:
-    assert excerpt(FILLER, (), {}, 3, COUNT) == ()
-    assert excerpt("", (), {}, 100, COUNT) == ()
+    assert cut(FILLER, "", 3) == ()
+    assert cut("", "", 100) == ()
 
 
 @given(
@@ -60,7 +67,7 @@ def test_nothing_is_shown_where_nothing_fits() -> None:
 )
 def test_spans_are_in_order_within_the_text_and_within_their_tokens(sentences: list[str], room: int) -> None:
     text = "".join(sentences)
-    spans = excerpt(text, (), weights("beacon"), room, COUNT)
+    spans = cut(text, "beacon", room)
     flat = [place for span in spans for place in span]
     assert flat == sorted(flat)
     assert all(0 <= start < end <= len(text) for start, end in spans)
@@ -71,7 +78,7 @@ def test_a_long_function_keeps_its_declaration_and_shows_the_lines_that_were_ask
     body = "\n".join(f"    value_{n} = step_{n}(value_{n - 1})" for n in range(1, 3000))
     text = f"def run(\n    seed: int,\n) -> int:\n{body}\n    raise QuotaExceeded(seed)\n{body}"
     head = declaration(text, "def run(seed: int,) -> int")
-    spans = excerpt(text, (), weights("quota"), 120, COUNT, head)
+    spans = cut(text, "quota", 120, head=head)
     shown = [text[start:end] for start, end in spans]
     assert shown[0].startswith("def run(\n    seed: int,\n) -> int:")
     assert "QuotaExceeded" in "".join(shown)

@@ -113,3 +113,24 @@ def test_the_order_of_writing_changes_nothing(weft: Weft, tmp_path_factory: pyte
             filled(other, seed=7).context("What is this project?", profile="workspace", max_tokens=800).text
             == page.text
         )
+
+
+def test_what_a_much_used_symbol_uses_itself_is_on_the_map(tmp_path_factory: pytest.TempPathFactory) -> None:
+    callers = [Node(f"r:c{n}", "function", title=f"c{n}", text=f"def c{n}(): ...") for n in range(1100)]
+    calls = [Edge(node.key, "r:store.py#store", "calls") for node in callers]
+    with Weft.open(tmp_path_factory.mktemp("hub") / ".weft", embedder=None) as opened:
+        opened.put(
+            [*symbols(), *callers], [*calls, Edge("r:store.py#store", "r:base.py#base", "calls", weight=0.5)]
+        )
+        page = opened.context("What is this project?", profile="workspace", max_tokens=800)
+    assert mapped(page.text) == ["store", "base"]
+
+
+def test_a_map_follows_what_is_written_after_it_was_drawn(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with Weft.open(tmp_path_factory.mktemp("later") / ".weft", embedder=None) as opened:
+        filled(opened)
+        before = opened.context("What is this project?", profile="workspace", max_tokens=800)
+        opened.put([], [*edges(), Edge("r:main.py#main", "r:alone.py#alone", "calls")])
+        after = opened.context("What is this project?", profile="workspace", max_tokens=800)
+    assert "alone" not in mapped(before.text)
+    assert "alone" in mapped(after.text)

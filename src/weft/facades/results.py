@@ -83,7 +83,7 @@ def _read(given: object, score: float) -> SearchResult:
     file, line = _text(found["file_path"]), _line(found["start_line"])
     entity = Entity(
         name=name or _text(found["entity_id"]) or file,
-        type=kind or "document",
+        type=kind or ("file" if known_language(file) else "document"),
         file_path=file or None,
         start_line=line,
         end_line=_line(found["end_line"]),

@@ -8,13 +8,14 @@ from typing import Final
 
 from weft.assemble import assemble as assemble_page
 from weft.errors import UnknownName
-from weft.facades.results import SearchResult, node_of, read_results
+from weft.facades.results import Entity, SearchResult, node_of, read_results
 from weft.gather import Desk
 from weft.loading import apply_preset, load_profile
 from weft.model import Candidate, Context, Detail, Request
 from weft.profile import Profile
 from weft.render import FORMATS
 from weft.store.handed import HandedIndex, HandedSnapshot
+from weft.text import is_code
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 _CODE: Final = "code"
@@ -76,11 +77,13 @@ async def assemble(
 def _brought(results: Sequence[SearchResult]) -> Mapping[str, SearchResult]:
     """The results by a key of their own: several parts of one entity stay apart, the same part twice does not."""
     brought: dict[str, SearchResult] = {}
+    parts: dict[str, set[Entity]] = {}
     for result in sorted(results, key=lambda each: (-each.score, each.entity_id)):
-        if any(each.entity_id == result.entity_id and each.entity == result.entity for each in brought.values()):
-            continue
-        same = sum(each.entity_id == result.entity_id for each in brought.values())
-        brought[f"{result.entity_id}#{same + 1}" if same else result.entity_id] = result
+        known = parts.setdefault(result.entity_id, set())
+        if result.entity not in known:
+            known.add(result.entity)
+            key = f"{result.entity_id}#{len(known)}" if len(known) > 1 else result.entity_id
+            brought[key] = result
     return brought
 
 
@@ -128,7 +131,8 @@ def _candidates(brought: Mapping[str, SearchResult], options: AssemblyOptions) -
     made = []
     for key, result in brought.items():
         code = result.entity.type.strip().lower() in kinds
-        node = node_of(result, key, code=code, with_content=options.include_code_content or not code)
+        shown = options.include_code_content or not (code or is_code(result.entity.language))
+        node = node_of(result, key, code=code, with_content=shown)
         made.append(Candidate(node, score=round((result.score - low) / (high - low), 9)))
     return tuple(made)
 

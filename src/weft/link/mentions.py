@@ -12,8 +12,7 @@ from weft.link.names import Lexicon, Owner, content_words, names_of, openings
 from weft.model import Edge, EdgeSet, Node, View
 from weft.ports import Snapshot, Store
 from weft.terms import term_hash
-from weft.text import analyze
-from weft.text.languages import is_code
+from weft.text import analyze, is_code
 
 MAKER: Final = "link:mentions@1"
 EDGE_TYPE: Final = "mentions"

@@ -10,7 +10,7 @@ from unicodedata import normalize
 from weft.link.folding import fold_name
 from weft.model import FOUND_ENTITY, Node
 from weft.ports import NameRow
-from weft.text.languages import is_code, looks_like_code
+from weft.text import is_code, looks_like_code
 from weft.text.scripts import UNSPACED
 from weft.text.terms import STOP_WORDS
 

@@ -1,6 +1,5 @@
 """Pages in four formats: what is printed, line by line, and where each line came from."""
 
-from weft.render.body import printed_as_code
 from weft.render.formats import FORMATS, open_format
 from weft.render.lines import Line, manifest_of, text_of
 from weft.render.page import Format, lines_of, render
@@ -14,7 +13,6 @@ __all__ = [
     "lines_of",
     "manifest_of",
     "open_format",
-    "printed_as_code",
     "render",
     "text_of",
 ]

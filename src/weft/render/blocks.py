@@ -6,7 +6,7 @@ from typing import Final
 
 from weft.model import Detail, Item, Json, Node
 from weft.profile import Block
-from weft.render.body import Body, body_of, printed_as_code, text_run
+from weft.render.body import Body, body_of, text_run
 from weft.render.clean import one_line
 from weft.render.pieces import Entries, Entry, ItemStyle, Piece, Prose, Title, Words
 from weft.render.values import (
@@ -20,6 +20,7 @@ from weft.render.values import (
     value_of,
     words_of,
 )
+from weft.text import is_code
 
 _LEFT_OUT_OF_SUMMARIES: Final = frozenset({"fields", "tags", "links", "tree", "images"})
 _SHOWN_ELSEWHERE: Final = frozenset({"relationships", "images", "signature"})
@@ -92,7 +93,7 @@ def _told_below(item: Item, style: ItemStyle) -> bool:
 
 
 def _text(item: Item, block: Block, style: ItemStyle) -> Piece | None:
-    return _body(item, block, style, code=printed_as_code(item.candidate.node))
+    return _body(item, block, style, code=is_code(item.candidate.node.language))
 
 
 def _code(item: Item, block: Block, style: ItemStyle) -> Piece | None:

@@ -8,19 +8,11 @@ from typing import Final
 from weft.model import Detail, Item, Node
 from weft.render.clean import clean
 from weft.render.lines import Line
-from weft.text import below_title
-
-PROSE: Final = frozenset({"", "markdown", "md", "mdx", "text", "plain", "plaintext", "txt", "rst"})
-"""Languages whose text is printed as it reads; any other is printed as code."""
+from weft.text import below_title, is_blank
 
 _BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
 
 Span = tuple[int, int]
-
-
-def printed_as_code(node: Node) -> bool:
-    """Whether the node's text is in a language that is printed as code."""
-    return (node.language or "").lower() not in PROSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +98,8 @@ def _quoted(node: Node, spans: Sequence[Span], manner: tuple[Span, bool, int | N
     runs = [run for run in runs if run.text]
     if not runs:
         return None
-    return Body(
-        tuple(runs), bool(text[first : shown[0][0]].strip()), bool(text[shown[-1][1] : last].strip()), code
-    )
+    goes_before, goes_on = not is_blank(text, first, shown[0][0]), not is_blank(text, shown[-1][1], last)
+    return Body(tuple(runs), goes_before, goes_on, code)
 
 
 def _run(raw: str, line: int) -> Run:
@@ -126,7 +117,7 @@ def _joined(spans: Iterable[Span], text: str, first: int) -> list[Span]:
     """The spans from `first` on, in order, without blank lines around them; those that touch become one."""
     joined: list[Span] = []
     for start, end in sorted((max(first, start), min(end, len(text))) for start, end in spans):
-        if joined and (start <= joined[-1][1] or not text[joined[-1][1] : start].strip()):
+        if joined and (start <= joined[-1][1] or is_blank(text, joined[-1][1], start)):
             joined[-1] = (joined[-1][0], max(joined[-1][1], end))
         elif start < end:
             joined.append((start, end))
@@ -135,7 +126,7 @@ def _joined(spans: Iterable[Span], text: str, first: int) -> list[Span]:
 
 
 def _trimmed(start: int, end: int, text: str) -> Span:
-    if text[start:end].isspace():
+    if is_blank(text, start, end):
         return start, start
     blank = _BLANK_LINES.match(text, start, end)
     start = blank.end() if blank else start

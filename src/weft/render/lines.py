@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from weft.frozen import quickly_made
 from weft.model import ManifestEntry, Node, Origin
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Line:
     """One printed line without its newline; `key` is None for the frame.

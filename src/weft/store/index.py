@@ -17,13 +17,13 @@ import numpy as np
 from weft.errors import StoreBusy, StoreReadOnly
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store
+from weft.recent import Recent
 from weft.store import lexical, vectors
 from weft.store.catching_up import DAMAGED, LEXICAL, catch_up
 from weft.store.digests import Intact
 from weft.store.generations import G, Generations
 from weft.store.overlay import NOTHING, PAGE, Overlay, changes_after, earlier_state
 from weft.store.progress import Damaged
-from weft.store.recent import Recent
 from weft.store.records import LONGEST_FACET_VALUE
 from weft.store.scope import Scope, cut_at_tie
 from weft.store.weights import nothing, term_weights, wrong_width

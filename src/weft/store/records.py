@@ -11,7 +11,6 @@ import xxhash
 from weft.errors import InvalidInput
 from weft.model import Alias, Edge, Json, Node, Origin, Passage
 from weft.ports import NodeRow, PassageRow, PreparedNode
-from weft.store.construct import constructor
 from weft.text.fold import fold
 
 Row = tuple[Any, ...]
@@ -35,10 +34,6 @@ WRITTEN_COLUMNS: Final = (
     *("file", "first_line", "last_line", "url", "revision", "tags", "fields", "sketch"),
     *("title", "summary", "text"),
 )
-
-
-_node, _origin, _node_row = constructor(Node), constructor(Origin), constructor(NodeRow)
-_passage, _passage_row = constructor(Passage), constructor(PassageRow)
 
 
 def folded_name(name: str) -> str:
@@ -161,7 +156,7 @@ def node_rows(
     for row in rows:
         number, tenant, kind, sequence, known_from, created, modified, tokens, key, source, language = row[:11]
         file, first, last, url, revision, tags, fields, sketch, title, summary, text, importance = row[11:]
-        node = _node(
+        node = Node(
             key,
             kinds[kind],
             tenants[tenant],
@@ -172,7 +167,7 @@ def node_rows(
             orjson.loads(fields) if fields else {},
             _texts(tags) if tags else (),
             aliases.get(number, ()),
-            _origin(source, file, first, last, url, revision),
+            Origin(source, file, first, last, url, revision),
             sequence,
             known_from,
             None if created is None else _EPOCH + timedelta(0, 0, created),
@@ -180,17 +175,17 @@ def node_rows(
             importance,
             number,
         )
-        found[number] = _node_row(node, tokens, sketch)
+        found[number] = NodeRow(node, tokens, sketch)
     return found
 
 
 def passage_rows(rows: Iterable[Row]) -> list[PassageRow]:
     """Passages from PASSAGE_COLUMNS."""
     return [
-        _passage_row(
+        PassageRow(
             number,
             node_id,
-            _passage(ordinal, start, stop, first, last, _texts(headings) if headings else ()),
+            Passage(ordinal, start, stop, first, last, _texts(headings) if headings else ()),
             length,
             hashes,
             counts,

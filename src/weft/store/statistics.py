@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from weft.model import View
 from weft.ports import TermStatistics
-from weft.store.recent import Recent
+from weft.recent import Recent
 
 Hashes: TypeAlias = NDArray[np.uint32]
 Counts: TypeAlias = NDArray[np.int64]
@@ -165,9 +165,8 @@ class RememberedScans:
     """Counted statistics of the views last asked for, each good until the store changes; for any thread."""
 
     def __init__(self) -> None:
-        self._scans = Recent[tuple[View, int], ScannedStatistics](_REMEMBERED)
+        self._scans: Recent[tuple[View, int], ScannedStatistics] = Recent(_REMEMBERED)
 
     def get(self, view: View, sequence: int, scan: Callable[[], ScannedStatistics]) -> ScannedStatistics:
         """The statistics of a view at a sequence number, counted now if they are not remembered."""
-        place = (view, sequence)
-        return self._scans.get(place) or self._scans.put(place, scan())
+        return self._scans.get_or_make((view, sequence), scan)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 Span = tuple[int, int]
 
+_SOMETHING = re.compile(r"\S")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
@@ -38,6 +39,11 @@ class Block:
 def sentences(text: str) -> list[Span]:
     """The spans of the sentences, in order, that together hold all of the text that is not blank."""
     return [span for block in blocks(text) for span in block.units]
+
+
+def is_blank(text: str, start: int, end: int) -> bool:
+    """Whether only blanks stand between two places, without a copy of what may be most of a long text."""
+    return _SOMETHING.search(text, start, end) is None
 
 
 def blocks(text: str) -> Iterator[Block]:

@@ -204,6 +204,12 @@ def test_text_of_a_programming_language_is_printed_as_code() -> None:
     assert shown == f"\n### add\n*src/add.py:10*\n\n{code}"
 
 
+@pytest.mark.parametrize("language", [None, "en", "de-AT", "markdown", "rst"])
+def test_text_that_people_read_is_printed_as_it_reads(language: str | None) -> None:
+    node = Node("k", "note", text="The dam is old.", language=language)
+    assert printed("markdown", item(node), Block("text")) == "\nThe dam is old."
+
+
 def test_a_fence_is_longer_than_any_run_of_backticks_inside() -> None:
     node = Node("k", "doc", text="````\nx\n````")
     assert printed("markdown", item(node), Block("code")) == "\n`````\n````\nx\n````\n`````"

@@ -79,11 +79,13 @@ class _Writer:
 
     def file(self, outline: Outline, head: Run) -> Node:
         name = PurePosixPath(self.path).name
-        aliases = (Alias(name, self.naming.maker, _BASENAME),) if name != self.path else ()
+        names = dict.fromkeys((name, _module(self.path)))
+        aliases = tuple(Alias(each, self.naming.maker, _BASENAME) for each in names if each != self.path)
         return self._node("", "file", self.path, head, outline.summary, aliases=aliases)
 
     def symbol(self, symbol: Symbol, own: Run) -> Node:
-        fields: dict[str, Json] = {"module": PurePosixPath(self.path).with_suffix("").as_posix()}
+        # The file's name is searched with all that it holds: who asks about `budget.py` asks about what is in it.
+        fields: dict[str, Json] = {"module": self.path}
         if symbol.signature:
             fields["signature"] = symbol.signature
         title = symbol.name.partition("~")[0]

@@ -13,11 +13,11 @@ import numpy as np
 from weft.errors import StoreError
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store
+from weft.recent import Recent
 from weft.store.overlay import Known, Overlay, overlay_of
 from weft.store.postgres import searching
 from weft.store.postgres.snapshot import PostgresSnapshot
 from weft.store.postgres.store import PostgresStore
-from weft.store.recent import Recent
 from weft.store.scope import cut_at_tie
 from weft.store.weights import nothing, term_weights, wrong_width
 from weft.vectors import quantise

@@ -1,26 +1,9 @@
-"""What is remembered of what was asked last."""
+"""A filter is judged anew after every write."""
 
 from pathlib import Path
 
 from weft import Weft
 from weft.model import Filter, Node
-from weft.store.recent import Recent
-
-
-def test_what_was_used_longest_ago_is_forgotten_first() -> None:
-    kept = Recent[str, int](2)
-    kept.put("one", 1)
-    kept.put("two", 2)
-    assert kept.get("one") == 1
-    kept.put("three", 3)
-    assert (kept.get("one"), kept.get("two"), kept.get("three")) == (1, None, 3)
-
-
-def test_everything_can_be_forgotten() -> None:
-    kept = Recent[str, int](2)
-    assert kept.put("one", 1) == 1
-    kept.clear()
-    assert kept.get("one") is None
 
 
 def test_a_filter_asked_for_again_sees_what_was_written_meanwhile(tmp_path: Path) -> None:

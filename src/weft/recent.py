@@ -1,8 +1,8 @@
-"""What was asked for last, remembered for whoever asks again, from any thread."""
+"""What was worked out last, remembered for whoever asks again, from any thread."""
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -33,6 +33,11 @@ class Recent(Generic[Key, Value]):
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
         return value
+
+    def get_or_make(self, key: Key, make: Callable[[], Value]) -> Value:
+        """The value of a key, made now if it is not remembered; two who ask at once may both make it."""
+        known = self.get(key)
+        return self.put(key, make()) if known is None else known
 
     def clear(self) -> None:
         """Forget everything."""
