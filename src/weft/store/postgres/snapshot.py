@@ -106,13 +106,17 @@ class PostgresSnapshot:
     def page_of_names(self, after_id: int, limit: int) -> list[tuple[int, NameRow]]:
         """The next nodes of the view by id, each with what it is called."""
         rows = self.rows(
-            "SELECT n.id, n.tenant_id, n.key, n.title, i.aliases FROM nodes n JOIN marks i ON i.node_id = n.id"
+            "SELECT n.id, n.tenant_id, n.key, n.title, i.aliases, n.language FROM nodes n"
+            " JOIN marks i ON i.node_id = n.id"
             f" WHERE {self.seen.of('n')} AND n.id > %(after)s ORDER BY n.id LIMIT %(limit)s",
             after=after_id,
             limit=limit,
         )
         tenants = self.seen.tenants
-        return [(row[0], NameRow(tenants[row[1]], row[2], row[3], _aliases(row[4]))) for row in rows]
+        return [
+            (number, NameRow(tenants[tenant], key, title, _aliases(aliases), language))
+            for number, tenant, key, title, aliases, language in rows
+        ]
 
     def find(self, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
         """Ids for each name: the node with that key; else all with that bare key, title or alias; else that id."""
