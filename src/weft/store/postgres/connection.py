@@ -13,6 +13,7 @@ from psycopg_pool import ConnectionPool
 
 from weft.errors import StoreBusy, StoreError
 from weft.store.addresses import Address
+from weft.store.postgres.arrays import know_arrays
 from weft.store.postgres.failures import is_lost, is_passing
 from weft.store.postgres.texts import digest, know_texts
 
@@ -40,6 +41,7 @@ def connect(address: Address, server: str = "", seconds: float = 10.0) -> Link:
 def configure(link: Link, address: Address) -> None:
     """Make a new connection speak of our schema and our texts."""
     know_texts(link)
+    know_arrays(link)
     link.prepare_threshold = 0
     rows = link.execute(
         "SELECT DISTINCT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"

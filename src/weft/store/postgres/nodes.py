@@ -6,6 +6,7 @@ from typing import Final
 from weft.ports import Changes, PreparedNode
 from weft.store.lexical import weighted_counts
 from weft.store.nodes import Placed, Stored
+from weft.store.postgres.arrays import bigints
 from weft.store.postgres.connection import Link, rows_of
 from weft.store.postgres.copying import Columns, copy_rows, half_precision, words_of
 from weft.store.postgres.links import Touched
@@ -130,13 +131,13 @@ class NodeWriter:
         rows = rows_of(
             self._link,
             "DELETE FROM passages WHERE node_id = ANY(%s) RETURNING tenant_id, length, term_hashes",
-            (list(node_ids),),
+            (bigints(node_ids),),
         )
         for row in rows:
             self._statistics.remove_passage(*row)
         for table in ("words", "vectors", "facets", *also):
             column = "id" if table == "nodes" else "node_id"
-            self._link.execute(f"DELETE FROM {table} WHERE {column} = ANY(%s)", (list(node_ids),))
+            self._link.execute(f"DELETE FROM {table} WHERE {column} = ANY(%s)", (bigints(node_ids),))
 
     # --- writing -----------------------------------------------------------------------------------------
 
