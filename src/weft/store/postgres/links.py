@@ -71,13 +71,13 @@ class Touched:
             self.stale.update(node_id for (node_id,) in rows)
         self.stale.update(node_ids)
 
-    def appear(self, key_ids: Sequence[int]) -> None:
+    def appear(self, key_ids: "Ids") -> None:
         """Edges that named these keys before there was a node lead somewhere now."""
         rows = rows_of(
             self._link,
             "SELECT source_key, maker_id, type_id, target_key FROM edges WHERE source_key = ANY(%(keys)s)"
             " UNION SELECT source_key, maker_id, type_id, target_key FROM edges WHERE target_key = ANY(%(keys)s)",
-            {"keys": bigints(key_ids)},
+            {"keys": key_ids},
         )
         self.fresh.update(rows)
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from weft.errors import InvalidInput
 from weft.ports import PassageRow
+from weft.store.postgres.arrays import bigints
 from weft.store.postgres.connection import Link, rows_of
 from weft.store.postgres.copying import copy_rows, half_precision
 from weft.store.postgres.nodes import VECTORS
@@ -41,8 +42,9 @@ def waiting_passages(link: Link, space: int, after: int, limit: int) -> list[Pas
 def add_vectors(link: Link, space: int, vectors: Sequence[tuple[int, bytes]]) -> None:
     """Add (passage, vector) to a set, for the passages that are still there."""
     held = {number: vector for number, vector in vectors if vector}
-    rows = rows_of(link, "SELECT id, node_id, tenant_id, position FROM passages WHERE id = ANY(%s)", (list(held),))
-    link.execute("DELETE FROM vectors WHERE space = %s AND passage_id = ANY(%s)", (space, list(held)))
+    ids = bigints(held)
+    rows = rows_of(link, "SELECT id, node_id, tenant_id, position FROM passages WHERE id = ANY(%s)", (ids,))
+    link.execute("DELETE FROM vectors WHERE space = %s AND passage_id = ANY(%s)", (space, ids))
     copy_rows(link, VECTORS, [(space, *row, len(held[row[0]]), half_precision(held[row[0]])) for row in rows])
 
 
