@@ -8,6 +8,7 @@ import numpy as np
 from weft.ports import PassageRow
 from weft.store.overlay import Known, overlay_of
 from weft.store.postgres.arrays import bigints
+from weft.store.postgres.connection import Link, rows_of
 from weft.store.postgres.copying import word_of
 from weft.store.postgres.snapshot import PostgresSnapshot
 from weft.store.scope import EQUAL, TIES, cut_at_tie
@@ -147,6 +148,8 @@ def missing(snapshot: PostgresSnapshot, words: str, exact_below: int) -> list[st
     space, width = snapshot.space, snapshot.state.dimensions or 0
     graph = graph_name(space, width)
     if graph not in made and 0 < width <= _MOST_DIMENSIONS and _more(snapshot, "vectors", exact_below):
+        if is_broken(snapshot.link, graph):
+            statements.append(f"DROP INDEX {graph}")
         statements.append(graph_statement(space, width))
     return [*statements, "ANALYZE words, vectors"] if statements else []
 
@@ -163,6 +166,12 @@ def graph_statement(space: int, width: int, how: str = "") -> str:
         f" ((vector::halfvec({width})) halfvec_cosine_ops) WITH ({_GRAPH})"
         f" WHERE space = {space} AND dimensions = {width}"
     )
+
+
+def is_broken(link: Link, name: str) -> bool:
+    """Whether an index was left unfinished by someone who was interrupted; it is never used, and in the way."""
+    query = "SELECT 1 FROM pg_index i WHERE i.indexrelid = to_regclass(%s) AND NOT i.indisvalid"
+    return bool(rows_of(link, query, (name,)))
 
 
 def present(snapshot: PostgresSnapshot) -> dict[str, int]:
