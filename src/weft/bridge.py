@@ -9,7 +9,7 @@ import numpy as np
 
 from weft.candidates import told
 from weft.model import Candidate
-from weft.ports import PassageRow, Snapshot
+from weft.ports import Snapshot
 from weft.terms import inverse_frequency
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _CERTAIN: Final = 1.3
 class _Words:
     """Which words stand in which candidates: parallel places of candidates and places in the sorted words."""
 
-    words: "Integers"
+    words: "NDArray[np.uint32]"
     owner: "Integers"
     word: "Integers"
 
@@ -94,7 +94,7 @@ def _ties(
     candidates: Sequence[Candidate], first: Sequence[int], question: Mapping[int, float], snapshot: Snapshot
 ) -> "Floats | None":
     """For each of the first, how surely every candidate speaks of something that it speaks of too, from 0 to 1."""
-    shared = _shared_words(candidates, first, question, snapshot)
+    shared = _shared_words(candidates, first, question)
     if not len(shared.words):
         return None
     statistics = snapshot.statistics(tuple(shared.words.tolist()))
@@ -111,23 +111,17 @@ def _ties(
     return sure if sure.any() else None
 
 
-def _shared_words(
-    candidates: Sequence[Candidate], first: Sequence[int], question: Mapping[int, float], snapshot: Snapshot
-) -> _Words:
+def _shared_words(candidates: Sequence[Candidate], first: Sequence[int], question: Mapping[int, float]) -> _Words:
     """The words that one of the first and another candidate hold, and the question does not."""
-    place = {each.node.id: at for at, each in enumerate(candidates) if each.node.id}
-    rows = [row for row in snapshot.passages_of(list(place)) if _matched(candidates[place[row.node_id]], row)]
-    hashes = np.frombuffer(b"".join([row.term_hashes for row in rows]), dtype="<u4").astype(np.int64)
-    owner = np.repeat([place[row.node_id] for row in rows], [len(row.term_counts) for row in rows])
-    words, word, times = np.unique(hashes, return_inverse=True, return_counts=True)
-    wanted = np.zeros(len(words), dtype=bool)
-    wanted[word[np.isin(owner, first)]] = True
-    wanted &= (times > 1) & ~np.isin(words, list(question))
-    number = np.cumsum(wanted) - 1
-    kept = wanted[word]
-    return _Words(words[wanted], owner[kept], number[word[kept]])
-
-
-def _matched(candidate: Candidate, row: PassageRow) -> bool:
-    """Whether a passage is among those for which its node was taken; all are, where none is known."""
-    return not candidate.spans or (row.passage.start, row.passage.end) in candidate.spans
+    theirs = np.frombuffer(b"".join([candidates[place].words for place in first]), dtype="<u4")
+    own = np.setdiff1d(theirs, np.array(list(question), dtype=np.uint32))
+    if not len(own):
+        return _Words(own, *np.zeros((2, 0), dtype=np.int64))
+    every = np.frombuffer(b"".join([each.words for each in candidates]), dtype="<u4")
+    owner = np.repeat(np.arange(len(candidates)), [len(each.words) // 4 for each in candidates])
+    word = np.minimum(np.searchsorted(own, every), len(own) - 1)
+    holds = own[word] == every
+    owner, word = owner[holds], word[holds]
+    shared = np.bincount(word, minlength=len(own)) > 1
+    kept = shared[word]
+    return _Words(own[shared], owner[kept], (np.cumsum(shared) - 1)[word[kept]])

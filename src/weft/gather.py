@@ -204,6 +204,7 @@ def _merge(candidates: Sequence[Candidate], plan: Plan) -> tuple[Candidate, ...]
                 known,
                 parts=parts,
                 spans=known.spans or each.spans,
+                words=known.words or each.words,
                 match_source=known.match_source or each.match_source,
             )
     return tuple(merged.values())
