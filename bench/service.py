@@ -154,8 +154,14 @@ def under_load(port: int, pid: int, bodies: list[dict[str, object]], connections
         print(f"{told}:\n{measured}")
         print(f"memory {before / 1e6:.0f} MB, then {after / 1e6:.0f} MB ({(after - before) / before:+.1%})")
         print(
-            f"processors busy with it {busy / seconds:.2f}; load average of the machine {os.getloadavg()[0]:.1f}"
+            f"{busy * 1000 / answered(measured):.1f} ms of processor time a request, {busy / seconds:.2f} "
+            f"processors busy; load average of the machine {os.getloadavg()[0]:.1f}"
         )
+
+
+def answered(measured: str) -> int:
+    """How many requests a measurement speaks of."""
+    return max(int(measured.partition(" requests in ")[0].split()[-1]), 1)
 
 
 def often(bodies: list[str]) -> list[str]:
@@ -203,7 +209,7 @@ def threads(port: int, bodies: list[str], connections: int, seconds: int) -> str
         each.start()
     for each in running:
         each.join()
-    return f"{len(taken) / seconds:.0f} requests a second, p50 {statistics.median(taken):.1f} ms"
+    return f"{len(taken)} requests in {seconds} s, p50 {statistics.median(taken):.1f} ms"
 
 
 def memory(pid: int) -> int:

@@ -82,9 +82,8 @@ def _ties(
     first: Sequence[Candidate], further: Sequence[Candidate], question: Mapping[int, float], snapshot: Snapshot
 ) -> "Floats":
     """For each of the first, how surely each of the further speaks of something that it speaks of too: 0 to 1."""
-    words = _words([*first, *further], snapshot)
-    known = _but(np.unique(np.concatenate([words[each.node.id] for each in first])), question)
-    own, held = (_held(known, [words[each.node.id] for each in group]) for group in (first, further))
+    known = np.setdiff1d(_words(first), np.array(list(question), dtype=np.uint32))
+    own, held = (_held(known, group) for group in (first, further))
     shared = held.any(axis=0)
     rarity = np.zeros(len(known))
     rarity[shared], passages = _rarity(known[shared].tolist(), snapshot)
@@ -95,34 +94,21 @@ def _ties(
     return sure
 
 
-def _words(candidates: Sequence[Candidate], snapshot: Snapshot) -> "dict[int, Hashes]":
-    """The words of each candidate's best passages, by node; of all passages where none is known as the best."""
-    by_id = {each.node.id: each for each in candidates}
-    hashes: dict[int, list[bytes]] = {node: [] for node in by_id}
-    for row in snapshot.passages_of(list(by_id)):
-        spans = by_id[row.node_id].spans
-        if not spans or (row.passage.start, row.passage.end) in spans:
-            hashes[row.node_id].append(row.term_hashes)
-    return {node: np.frombuffer(b"".join(packed), dtype="<u4") for node, packed in hashes.items()}
+def _words(candidates: Sequence[Candidate]) -> "Hashes":
+    """The words of some candidates, one after the other."""
+    return np.frombuffer(b"".join([each.words for each in candidates]), dtype="<u4")
 
 
-def _but(known: "Hashes", question: Mapping[int, float]) -> "Hashes":
-    """The words, in order, without those of the question."""
-    asked = np.array(sorted(question), dtype=np.uint32)
-    place = np.minimum(np.searchsorted(known, asked), max(len(known) - 1, 0))
-    return np.delete(known, place[known[place] == asked]) if len(known) else known
-
-
-def _held(known: "Hashes", words: "Sequence[Hashes]") -> "Floats":
-    """For each text, by its words, 1 for every known word that it holds."""
-    table = np.zeros((len(words), len(known)))
+def _held(known: "Hashes", candidates: Sequence[Candidate]) -> "Floats":
+    """For each candidate, 1 for every known word that it holds."""
+    table = np.zeros((len(candidates), len(known)))
     if not len(known):
         return table
-    said = np.concatenate(words)
-    owner = np.repeat(np.arange(len(words)), [len(each) for each in words])
+    said = _words(candidates)
+    owner = np.repeat(np.arange(len(candidates)), [len(each.words) // said.itemsize for each in candidates])
     place = np.minimum(np.searchsorted(known, said), len(known) - 1)
-    hit = known[place] == said
-    table[owner[hit], place[hit]] = 1.0
+    holds = known[place] == said
+    table[owner[holds], place[holds]] = 1.0
     return table
 
 

@@ -262,7 +262,9 @@ class Section:
 @dataclass(frozen=True, slots=True)
 class Frame:
     """What stands around the items. `title` and `footer` may use parameters; the footer also {items},
-    {sections}, {sources}. `sources` is how many citations are printed at the end, 0 for none."""
+    {sections}, {sources} and {counted}: how many different things the items are about, by the fields of `counted`
+    (named with | between them) or else by their nodes. `sources` is how many citations are printed at the end, 0
+    for none."""
 
     title: str = "Context: {question}"
     footer: str = ""
@@ -270,6 +272,7 @@ class Frame:
     separator: bool = False
     notes: bool = True
     empty: str = "No matching nodes found."
+    counted: str = ""
 
 
 @dataclass(frozen=True, slots=True)

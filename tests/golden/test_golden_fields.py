@@ -37,6 +37,7 @@ TYPES = (Profile, Frame, Fusion, Score, Dedupe, Parameter, Probe, Lens, Section,
 DESCRIPTIVE = {("Profile", "description"), ("Parameter", "description"), ("Lens", "description")}
 """What `weft profile list` and the help texts print, and no page does."""
 
+DEBUGGING = Request(parameters={"domain": "debugging"})
 LOCKED = Request("Why did the worker say database is locked?", max_tokens=700)
 BOOTS = Request("Why were Odo Farrant's boots dry?", max_tokens=1500)
 PELLWICK = Request(start=("Pellwick",), max_tokens=1500)
@@ -189,6 +190,7 @@ def cases() -> dict[tuple[str, str], Case]:
     framed = {
         "title": frame(title="Other"),
         "footer": frame(footer="{sources} sources"),
+        "counted": inside("repo", "premortem", DEBUGGING, "frame", counted="domain"),
         "sources": frame(sources=3),
         "separator": frame(separator=True),
         "notes": inside("repo", "notes", replace(LOCKED, max_tokens=300), "frame", notes=False),

@@ -42,10 +42,12 @@ def test_any_process_finds_what_another_wrote_and_tells_the_figures_of_all(addre
     assert f"{line} {float(ASKED)}" in told
 
 
-def test_a_store_that_cannot_be_opened_is_told_before_any_process_starts(cli: Cli, tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_store_that_cannot_be_opened_is_told_and_no_address(cli: Cli, tmp_path: Path, workers: int) -> None:
     store = tmp_path / "broken"
     store.mkdir()
     (store / "weft.sqlite").write_bytes(b"no database at all, and long enough to be told from one" * 9)
-    done = cli("serve", "--store", store, "--port", "0", "--workers", "2")
+    done = cli("serve", "--store", store, "--port", "0", "--workers", workers)
     assert done.code != 0
     assert "weft.sqlite" in done.err
+    assert "http://" not in done.err

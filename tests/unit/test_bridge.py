@@ -44,11 +44,13 @@ def candidates(store: SqliteStore, relevance: dict[str, float]) -> list[Candidat
     with store.snapshot(View()) as snapshot:
         ids = {name: snapshot.find([f"world:{name}"])[f"world:{name}"][0] for name in relevance}
         rows = snapshot.nodes(list(ids.values()))
+        words = {row.node_id: row.term_hashes for row in snapshot.passages_of(list(ids.values()))}
     return [
         Candidate(
             rows[ids[name]].node,
             parts={"relevance": value},
             covers=dict.fromkeys(asked & {term_hash(term) for term in analyze(TEXTS[name])}, 0.1),
+            words=words[ids[name]],
         )
         for name, value in relevance.items()
     ]

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, fields, is_dataclass
+from functools import cache
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -16,9 +17,13 @@ _SORTED: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 def context_id(text_hash: str, request: Request) -> str:
     """The id of a context: the same text for the same request has the same id, whenever it is made."""
     # Only what differs from the defaults counts, so that a new kind of request leaves the ids of the others alone.
-    usual = plain_request(Request())
-    asked = {name: value for name, value in plain_request(request).items() if value != usual.get(name)}
+    asked = {name: value for name, value in plain_request(request).items() if value != _usual().get(name)}
     return blake2b(f"{text_hash} {_digest(asked)}".encode(), digest_size=8).hexdigest()
+
+
+@cache
+def _usual() -> dict[str, Any]:
+    return plain_request(Request())
 
 
 def fingerprint(node: Node) -> str:

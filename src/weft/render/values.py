@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Final
 
 from weft.candidates import beside, is_aside
@@ -14,6 +15,7 @@ from weft.render.clean import one_line
 
 PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_][\w.-]*)(?::(\d+))?\}")
 _OPTIONAL: Final = re.compile(r"\[\[(.*?)\]\]")
+_OWN: Final = frozenset({"title", "kind", "key", "summary", "text"})
 _LINE_START: Final = re.compile(r"[ \t>*+\-\d.)]*")
 _MARKS: Final = re.compile(r"[*`]")
 
@@ -56,9 +58,8 @@ def place_of(node: Node) -> str:
 
 def value_of(node: Node, name: str) -> Json:
     """The value behind a name: title, kind, key, summary, text, a field (dots lead inside), then the origin."""
-    if name in ("title", "kind", "key", "summary", "text"):
-        value = getattr(node, name)
-        return str(value) or None
+    if name in _OWN:
+        return str(getattr(node, name)) or None
     found = _field(node.fields, name)
     return found if found is not None else _attribute(node, name)
 
@@ -93,20 +94,51 @@ def label_of(name: str) -> tuple[str, str]:
 
 def filled(form: str, node: Node, dialect: Dialect) -> Filled:
     """The form with the node's values for its placeholders; a part in [[ ]] only if all it names is there."""
-    form = _OPTIONAL.sub(lambda part: part[1] if _all_there(part[1], node) else "", form)
-    asked = found = place = 0
+    asked = found = 0
     printed = ""
-    for match in PLACEHOLDER.finditer(form):
-        literal, place = form[place : match.start()], match.end()
-        value = words_of(value_of(node, match[1]))[: int(match[2]) if match[2] else None]
-        asked, found = asked + 1, found + bool(value)
-        printed += _literal(literal, dialect)
-        printed += _value(value, printed, dialect)
-    return Filled(printed + _literal(form[place:], dialect), asked, found)
+    for part in _parsed(form):
+        if part.optional and not all(words_of(value_of(node, hole.name)) for hole in part.holes):
+            continue
+        for hole in part.holes:
+            value = words_of(value_of(node, hole.name))[: hole.most]
+            asked, found = asked + 1, found + bool(value)
+            printed += _literal(hole.before, dialect)
+            printed += _value(value, printed, dialect)
+        printed += _literal(part.after, dialect)
+    return Filled(printed, asked, found)
 
 
-def _all_there(part: str, node: Node) -> bool:
-    return all(words_of(value_of(node, match[1])) for match in PLACEHOLDER.finditer(part))
+@dataclass(frozen=True, slots=True)
+class _Hole:
+    """A placeholder with the words before it: whose value, and at most how many of its characters."""
+
+    before: str
+    name: str
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a form: its placeholders, the words after them, and whether it stands only if all have values."""
+
+    holes: tuple[_Hole, ...]
+    after: str
+    optional: bool
+
+
+@lru_cache(256)
+def _parsed(form: str) -> tuple[_Part, ...]:
+    """The parts of a form; profiles have few forms, and each is filled in for every item."""
+    # A pattern with one group splits a text into what is outside and inside of it by turns.
+    return tuple(_part(words, bool(at % 2)) for at, words in enumerate(_OPTIONAL.split(form)) if words)
+
+
+def _part(words: str, optional: bool) -> _Part:
+    holes, place = [], 0
+    for match in PLACEHOLDER.finditer(words):
+        holes.append(_Hole(words[place : match.start()], match[1], int(match[2]) if match[2] else None))
+        place = match.end()
+    return _Part(tuple(holes), words[place:], optional)
 
 
 def score_words(candidate: Candidate, only: Sequence[str] = ()) -> str:
@@ -154,22 +186,23 @@ def _field(fields: Mapping[str, Json], name: str) -> Json:
     return _field(inner, rest) if isinstance(inner, Mapping) else None
 
 
+_ATTRIBUTES: Final[Mapping[str, Callable[[Node], "Json | datetime"]]] = {
+    "file": lambda node: node.origin.file,
+    "line": lambda node: node.origin.first_line,
+    "url": lambda node: node.origin.url,
+    "commit": lambda node: node.origin.commit,
+    "source": lambda node: node.origin.source or None,
+    "language": lambda node: node.language,
+    "importance": lambda node: node.importance or None,
+    "sequence": lambda node: node.sequence,
+    "created": lambda node: node.created,
+    "modified": lambda node: node.modified,
+    "tags": lambda node: node.tags or None,
+}
+
+
 def _attribute(node: Node, name: str) -> Json:
-    origin = node.origin
-    known: dict[str, Json | datetime] = {
-        "file": origin.file,
-        "line": origin.first_line,
-        "url": origin.url,
-        "commit": origin.commit,
-        "source": origin.source or None,
-        "language": node.language,
-        "importance": node.importance or None,
-        "sequence": node.sequence,
-        "created": node.created,
-        "modified": node.modified,
-        "tags": node.tags or None,
-    }
-    value = known.get(name)
+    value = _ATTRIBUTES[name](node) if name in _ATTRIBUTES else None
     return value.isoformat() if isinstance(value, datetime) else value
 
 

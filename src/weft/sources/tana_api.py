@@ -67,8 +67,8 @@ class TanaApi:
         return str(self._mapping(f"/tags/{_part(tag)}/schema").get("markdown", ""))
 
     def read(self, node: str) -> Mapping[str, Any]:
-        """A node as Markdown, with its name and description."""
-        return self._mapping(f"/nodes/{_part(node)}", {"maxDepth": 1})
+        """A node as Markdown, with its name and description, and deep enough to show what its fields hold."""
+        return self._mapping(f"/nodes/{_part(node)}", {"maxDepth": 2})
 
     def children(self, node: str) -> Iterator[Mapping[str, Any]]:
         """All children of a node, page by page."""

@@ -1,6 +1,5 @@
 """What a running Tana tells about its notes, read node by node, as units of nodes and edges."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,17 +13,12 @@ from weft.ports import Problem, Unit
 from weft.sources.files import Naming
 from weft.sources.tana_api import TanaApi, Unreachable, is_missing
 from weft.sources.tana_docs import MACHINERY
-from weft.sources.tana_graph import TAG_WEIGHT, field_key, link_to, titled, word
-from weft.sources.tana_names import plain_name
+from weft.sources.tana_graph import TAG_WEIGHT, link_to, titled, word
+from weft.sources.tana_markdown import named, read_markdown
 from weft.sources.values import Unusable, time_of
 
 _ENTRIES: Final = ("_CAPTURE_INBOX", "_STASH")
 _MAX_NODES: Final = 500_000
-_COMMENT: Final = re.compile(r"\s*<!--.*?-->", re.DOTALL)
-_FIELD: Final = re.compile(
-    r"^\s*[-*]\s+(?:\*\*(.{1,200}?)(?::\*\*|\*\*\s*:)|([^:\n]{1,200})::)[ \t]*(\S.*)$", re.M
-)
-_LINK: Final = re.compile(r"\[([^\[\]]*)\]\((?:tana:|https?://app\.tana\.inc/?\?nodeid=)([\w-]+)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,30 +61,31 @@ class Crawl:
         """Read the supertags that are not known yet."""
         known = set(self.known)
         for tag in tags:
-            seen = Seen(str(tag["id"]), _plain(str(tag.get("name", ""))), is_tag=True)
+            seen = Seen(str(tag["id"]), named(str(tag.get("name", ""))).text, is_tag=True)
             if seen.id not in known:
                 self._keep(self._node(seen, self._asked(seen, self.api.schema) or "", {}), ())
 
     def _take(self, seen: Seen) -> list[Seen]:
-        """Keep one node; its children are returned."""
-        answer = self._asked(seen, self.api.read) if seen.parent else {"markdown": ""}
+        """Keep one node; its children are returned, and the values of its fields that have notes below them."""
+        # A line with nothing below it and no tag has no fields either: its list told all there is.
+        answer = self._asked(seen, self.api.read) if seen.parent or seen.tags else {}
         listed = self._asked(seen, lambda name: list(self.api.children(name))) if seen.parent else []
         if answer is None or listed is None:
             return []
         children = [seen_as(each) for each in listed if _is_note(each)]
-        fields, links, references = _fields(str(answer.get("markdown") or ""))
+        printed = read_markdown(str(answer.get("markdown") or ""))
         here = Edge(self._key(seen.id), "", "references", tenant=self.naming.tenant)
-        name = plain_name(_linked(seen.name), lambda _: "")
+        name = named(seen.name)
         edges = [
             *(replace(here, target=self._key(each.id), type="parent") for each in children),
-            *(replace(here, target=self._key(each), type="field", evidence=said) for said, each in links),
-            *(replace(here, target=self._key(each)) for each in (*name.references, *references)),
+            *(replace(here, target=self._key(each), type="field", evidence=said) for said, each in printed.links),
+            *(replace(here, target=self._key(each)) for each in (*name.references, *printed.references)),
             *(replace(here, target=self._key(tag), type="tagged", weight=TAG_WEIGHT) for tag, _ in seen.tags),
         ]
         told = str(answer.get("description") or seen.description or "")
-        node = self._node(replace(seen, name=name.text), _plain(told), fields)
+        node = self._node(replace(seen, name=name.text), named(told).text, printed.fields)
         self._keep(node, tuple(dict.fromkeys(edge for edge in edges if edge.target != edge.source)))
-        return children
+        return [*children, *(Seen(owned, said) for owned, said in printed.owned)]
 
     def _asked(self, seen: Seen, ask: Any) -> Any:
         """What the API says; a node that it cannot give is told and left out, the rest goes on."""
@@ -139,7 +134,7 @@ def seen_as(raw: Mapping[str, Any]) -> Seen:
     tags = [tag for tag in raw.get("tags") or () if isinstance(tag, dict)]
     return Seen(
         id=str(raw["id"]),
-        name=_COMMENT.sub("", str(raw.get("name") or "")),
+        name=str(raw.get("name") or ""),
         tags=tuple((str(tag.get("id", "")), str(tag.get("name", ""))) for tag in tags),
         description=str(raw.get("description") or ""),
         created=moment_of(raw.get("created")),
@@ -150,29 +145,6 @@ def seen_as(raw: Mapping[str, Any]) -> Seen:
 
 def _is_note(raw: Mapping[str, Any]) -> bool:
     return isinstance(raw.get("id"), str) and not raw.get("inTrash") and raw.get("docType") not in MACHINERY
-
-
-def _fields(markdown: str) -> tuple[dict[str, Json], list[tuple[str, str]], list[str]]:
-    """The fields in a node's Markdown, (field, id) for nodes among their values, and what its first line names."""
-    said: dict[str, list[str]] = {}
-    links: list[tuple[str, str]] = []
-    text = _COMMENT.sub("", markdown)
-    for match in _FIELD.finditer(text):
-        name, value = _plain(match[1] or match[2]), plain_name(_linked(match[3]), lambda _: "")
-        said.setdefault(field_key(name), []).append(value.text)
-        links += [(name, target) for target in value.references]
-    fields: dict[str, Json] = {key: one[0] if len(one) == 1 else one for key, one in said.items()}
-    first = plain_name(_linked(text.partition("\n")[0]), lambda _: "").references
-    return fields, links, list(first)
-
-
-def _linked(text: str) -> str:
-    """Markdown links to nodes as Tana writes references elsewhere."""
-    return _LINK.sub(lambda match: f"[[{match[1] or match[2]}^{match[2]}]]", text)
-
-
-def _plain(text: str) -> str:
-    return plain_name(_linked(_COMMENT.sub("", text)), lambda _: "").text
 
 
 def moment_of(value: object) -> datetime | None:

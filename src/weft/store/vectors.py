@@ -149,13 +149,15 @@ class VectorGeneration:
             return rows, cosines(values, lengths, query)[rows]
         # Copies that fit the processor's cache cost a third of one large copy.
         parts = [rows[start : start + _GATHERED] for start in range(0, len(rows), _GATHERED)]
-        scores = [cosines(values[part], lengths[part], query) for part in parts]
+        scores = [cosines(np.take(values, part, axis=0), lengths[part], query) for part in parts]
         return rows, np.concatenate(scores) if scores else np.zeros(0)
 
     def _promising(self, rows: "Rows | None", query: "NDArray[np.int8]", wanted: int) -> "Rows":
         """The rows whose signs agree most with the query's, with all that tie, in row order."""
-        distances = sign_distances(self.columns["signs"], signs_of(query[None, :])[0])
-        distances = distances if rows is None else distances[rows]
+        signs = self.columns["signs"]
+        distances = sign_distances(
+            signs if rows is None else np.take(signs, rows, axis=0), signs_of(query[None, :])[0]
+        )
         last = min(wanted, len(distances)) - 1
         near = np.flatnonzero(distances <= np.partition(distances, last)[last])
         return near if rows is None else rows[near]

@@ -209,9 +209,62 @@ def test_without_git_the_files_are_read_and_a_remark_says_why_not_the_history(
     monkeypatch.setenv("PATH", "")
     source = open_source(str(repository.root), name="s")
     assert [name for name, _ in source.units()] == ["clock.py"]
-    assert list(source.remarks()) == [
-        "history (git is not installed, so the history of the repository cannot be read.)"
-    ]
+    assert list(source.remarks()) == ["history (git is not installed)"]
+
+
+def test_a_repository_that_git_refuses_is_not_taken_for_one_without_commits(repository: Repository) -> None:
+    repository.commit("first", {"clock.py": CLOCK})
+    (repository.root / ".git" / "config").write_text("[core\n", encoding="utf-8")
+    source = open_source(str(repository.root), name="s")
+    assert [name for name, _ in source.units()] == ["clock.py"]
+    (remark,) = source.remarks()
+    assert remark.startswith("history (git cannot list the commits: bad config line 1")
+
+
+def test_damaged_objects_cost_only_what_they_held(repository: Repository, tmp_path: Path) -> None:
+    for number in range(4):
+        repository.commit(f"commit {number}", {"clock.py": CLOCK + f"# {number}\n" * 20 * number})
+    gone = repository.git("rev-parse", "HEAD~2:clock.py")
+    (repository.root / ".git" / "objects" / gone[:2] / gone[2:]).unlink()
+    told = history(repository.root, tmp_path / "memory")
+    assert [unit.nodes[0].title for unit in told] == [f"commit {number}" for number in (3, 2, 1, 0)]
+
+
+def test_a_huge_file_is_not_read_line_by_line(repository: Repository) -> None:
+    repository.commit("huge", {"huge.csv": "1,2,3,4\n" * 700_000, "clock.py": CLOCK})
+    node = commits(repository.root)["huge"]
+    assert node.fields["files_changed"] == ["clock.py", "huge.csv"]
+    assert node.fields["insertions"] == 6
+
+
+def test_dates_that_there_are_not_are_left_out(repository: Repository) -> None:
+    commit = "author A <a@b> {date}\ncommitter A <a@b> 1300000000 +0000\n\n{date}\n"
+    parent = ""
+    for date in ("1300000000 +051800", "99999999999999 +0000", "1300000000 +0100"):
+        tree = repository.git("hash-object", "-t", "tree", "-w", "/dev/null")
+        written = f"tree {tree}\n{parent}{commit.format(date=date)}"
+        (repository.root / "commit").write_text(written, encoding="utf-8")
+        made = repository.git("hash-object", "-t", "commit", "-w", "--literally", "commit")
+        parent = f"parent {made}\n"
+    repository.git("reset", "--quiet", made)
+    told = {node.title: node.created for node in commits(repository.root).values()}
+    assert {title: when is not None for title, when in told.items()} == {
+        "1300000000 +0100": True,
+        "99999999999999 +0000": False,
+        "1300000000 +051800": False,
+    }
+
+
+def test_binary_files_and_files_that_become_links_do_not_shift_what_others_touched(repository: Repository) -> None:
+    names = ("a.py", "b.py", "c.py")
+    repository.commit("first", dict.fromkeys(names, CLOCK))
+    (repository.root / "b.py").unlink()
+    (repository.root / "b.py").symlink_to("c.py")
+    (repository.root / "b.bin").write_bytes(b"\x00\x01" * 50)
+    repository.commit("second", {"c.py": CLOCK.replace("return 2", "return 3")})
+    assert "c.py#later" in touched(repository.root)["second"]
+    fields = commits(repository.root)["second"].fields
+    assert (fields["insertions"], fields["deletions"]) == (2, 7)
 
 
 def test_a_log_that_breaks_off_gives_what_it_told() -> None:

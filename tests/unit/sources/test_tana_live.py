@@ -63,6 +63,25 @@ def test_the_notes_are_read_with_tags_fields_and_links(weft: Weft, stub: Stub) -
     assert ("tana:ada", "tagged", "tana:person") in links(weft, "ada")
 
 
+def test_fields_with_several_values_and_values_with_notes_below_them_are_read(weft: Weft, stub: Stub) -> None:
+    stub.add("said", "What was said", children=["price"])
+    stub.add("price", "The glass costs forty")
+    stub.nodes["order"]["markdown"] = (
+        "- [x] Order putty #small_task <!-- node-id: order -->\n"
+        "  - **Needs**:\n    - [Ada Quill #person](tana:ada)\n    - A ladder <!-- node-id: ladder -->\n"
+        "  - **Report**:\n    - What was said <!-- node-id: said -->\n"
+        "      - The glass costs forty <!-- node-id: price -->\n"
+    )
+    assert index(weft, stub).problems == ()
+    assert node(weft, "order").fields == {
+        "done": True,
+        "needs": ["Ada Quill", "A ladder"],
+        "report": "What was said",
+    }
+    assert {("tana:order", "field", "tana:ada"), ("tana:order", "field", "tana:said")} <= links(weft, "order")
+    assert ("tana:said", "parent", "tana:price") in links(weft, "said")
+
+
 def test_trash_and_machinery_are_left_out(weft: Weft, stub: Stub) -> None:
     index(weft, stub)
     assert weft.show("tana:thrown") == ()

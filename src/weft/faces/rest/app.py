@@ -21,8 +21,8 @@ from weft.faces.rest.served import Served
 from weft.faces.rest.shapes import answer
 
 LARGEST_BODY: Final = 8 << 20
-# Answers are mostly computing: more threads than this only take turns.
-THREADS: Final = 4
+# More than compute at once (`Served.turns`): some write, or wait for a server.
+THREADS: Final = 8
 _SAID: Final = (400, 401, 403, 404, 405, 409, 413, 422, 503)
 
 health = APIRouter(tags=["service"])

@@ -23,21 +23,26 @@ _WORKER: Final = "weft.faces.rest.serving:handed_down"
 def serve(
     settings: wiring.ServeSettings, host: str, port: int, workers: int, announce: Callable[[str], None]
 ) -> None:
-    """Serve until interrupted; `announce` gets the address that is listened on."""
+    """Serve until interrupted; `announce` gets the address once the store could be opened."""
     check_host(settings, host)
     listening = _listening(host, port)
     shown = f"[{host}]" if ":" in host else host
-    announce(f"http://{shown}:{listening.getsockname()[1]}")
+    address = f"http://{shown}:{listening.getsockname()[1]}"
     if workers == 1:
-        _serve_here(settings, listening)
+        app = app_of(settings)
+        announce(address)
+        _serve_here(app, listening)
     else:
+        # A store that cannot be opened is told here: a worker that fails over it would only be started again.
+        open_served(settings).close()
+        announce(address)
         _serve_with(settings, listening, workers)
 
 
-def _serve_here(settings: wiring.ServeSettings, listening: socket.socket) -> None:
+def _serve_here(app: FastAPI, listening: socket.socket) -> None:
     import uvicorn
 
-    config = uvicorn.Config(app_of(settings), log_level="warning", access_log=False)
+    config = uvicorn.Config(app, log_level="warning", access_log=False)
     uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -45,8 +50,6 @@ def _serve_with(settings: wiring.ServeSettings, listening: socket.socket, worker
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
-    # A store that cannot be opened is told here: a worker that fails over it would only be started again.
-    open_served(settings).close()
     with TemporaryDirectory(prefix="weft-figures-") as figures:
         wiring.hand_down(replace(settings, figures=figures))
         config = uvicorn.Config(_WORKER, factory=True, workers=workers, log_level="warning", access_log=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -11,16 +12,17 @@ from weft.errors import SourceError
 from weft.model import Edge, Json, Node, Origin
 from weft.ports import Tell, Unit, untold
 from weft.sources.files import File, Naming
-from weft.sources.git.command import commits, cut_off, log
-from weft.sources.git.log import Change, Commit, packed, read_log, unpacked
+from weft.sources.git.command import commits, cut_off
+from weft.sources.git.log import Change, Commit, packed, read_commits, unpacked
 from weft.sources.memory import Memory
 
 MOST_COMMITS: Final = 50_000
 TOUCHES: Final = "touches"
 
-_READING: Final = "1"
+_READING: Final = "2"
 """Changes whenever the same commit would be read differently."""
 
+_UNREAD: Final = "commits that git could not show (see `git fsck`)"
 _STATE: Final = "state"
 """The name under which the state of repository and code is remembered to which all marks belong."""
 _LISTED_FILES: Final = 100
@@ -81,6 +83,9 @@ class History:
             known = self._memory.known()
         finally:
             self._memory.settle()
+        unread = len(self._hashes) - len(known.keys() & set(self._hashes))
+        if unread:
+            self._remarks[_UNREAD] = unread
         for hash in self._hashes:
             if hash in known and known[hash].mark:
                 yield _unit(hash), f"{_READING}-{known[hash].mark}"
@@ -104,19 +109,23 @@ class History:
             return
         read = {hash for hash, each in known.items() if each.stamp == _READING}
         self._memory.forget(known.keys() - read.intersection(self._hashes))
-        self._read([hash for hash in self._hashes if hash not in read])
+        whole = self._read([hash for hash in self._hashes if hash not in read])
         marks = {unit: _mark(targets) for unit, (_, targets) in self._present().items()}
         self._memory.mark((hash, marks.get(_unit(hash), "")) for hash in self._hashes)
-        self._memory.keep(_STATE, state, b"")
+        if whole:
+            self._memory.keep(_STATE, state, b"")
 
-    def _read(self, fresh: Sequence[str]) -> None:
-        if fresh:
-            ends = cut_off(self._root)
-            for done, commit in enumerate(read_log(log(self._root, fresh)), 1):
-                if commit.hash in ends:
-                    commit.changes.clear()
-                self._memory.keep(commit.hash, _READING, packed(commit))
-                self._tell(f"history of {self.naming.source}", done, len(fresh))
+    def _read(self, fresh: Sequence[str]) -> bool:
+        """Remember the commits, and say whether git could show them all."""
+        ends = cut_off(self._root) if fresh else frozenset()
+        inner, outer = ([hash for hash in fresh if (hash in ends) == end] for end in (False, True))
+        # Where a shallow clone ends, everything would seem to be new.
+        told = chain(read_commits(self._root, inner), read_commits(self._root, outer, changes=False))
+        done = 0
+        for done, commit in enumerate(told, 1):
+            self._memory.keep(commit.hash, _READING, packed(commit))
+            self._tell(f"history of {self.naming.source}", done, len(fresh))
+        return done == len(fresh)
 
     def _present(self) -> "dict[str, _Followed]":
         """Every commit that is told, followed to what it touched as that is called now."""
@@ -162,16 +171,17 @@ def _touched(
 
 
 def _node(unit: str, commit: Commit, naming: Naming) -> Node:
-    moment = datetime.fromisoformat(commit.time)
+    moment = _moment(commit.time)
     files: list[Json] = [change.path for change in commit.changes[:_LISTED_FILES]]
     fields: dict[str, Json] = {
         "author": commit.author,
-        "deletions": sum(change.deletions for change in commit.changes),
+        "deletions": commit.deletions,
         "files_changed": files,
-        "insertions": sum(change.insertions for change in commit.changes),
+        "insertions": commit.insertions,
         "sha": commit.hash,
-        "timestamp": commit.time,
     }
+    if moment is not None:
+        fields["timestamp"] = commit.time
     return Node(
         key=f"{naming.source}:{unit}",
         kind="commit",
@@ -183,3 +193,11 @@ def _node(unit: str, commit: Commit, naming: Naming) -> Node:
         created=moment,
         modified=moment,
     )
+
+
+def _moment(time: str) -> datetime | None:
+    """When a commit was written; clocks and scripts write dates and zones that there are not."""
+    try:
+        return datetime.fromisoformat(time)
+    except ValueError:
+        return None

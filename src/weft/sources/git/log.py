@@ -1,17 +1,19 @@
 """The log of a repository, read as it streams by: commits, the files they changed, and the names in the hunks."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import orjson
 
 from weft.sources.files import clean
-from weft.sources.git.command import END, MARK
+from weft.sources.git.command import END, MARK, log
 
 _RAW: Final = re.compile(rb":\d+ \d+ [0-9a-f]+\.* [0-9a-f]+\.* ([A-Z])\d*\t([^\t\n]+)(?:\t([^\t\n]+))?")
-_COUNTS: Final = re.compile(rb"(\d+|-)\t(\d+|-)\t")
+_COUNTS: Final = re.compile(rb"(\d+)\t(\d+)\t")
 _HUNK: Final = re.compile(rb"@@ -\S+ \+\S+ @@ ?(.*)")
 _DEFINITION: Final = re.compile(
     rb"\s*(?:[\w@()]+\s+){0,4}?(?:def|class|func|fn|function|fun|interface|struct|enum|trait|type|module|protocol)"
@@ -21,28 +23,30 @@ _CALLED: Final = re.compile(rb"([A-Za-z_$~][\w$]*)\s*\(")
 _ESCAPE: Final = re.compile(rb'\\([0-7]{3}|[abfnrtv"\\])')
 _ESCAPED: Final = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 _MOST_NAMES: Final = 400
+_MOST_STOPS: Final = 20
+"""So often git is asked again; a repository with more damage is not worth the time."""
 
 
 @dataclass(slots=True)
 class Change:
-    """A file that a commit changed: where it was before, lines added and removed, definitions its hunks name."""
+    """A file that a commit changed: where it was before, and the definitions that its hunks name."""
 
     path: str
     before: str = ""
-    insertions: int = 0
-    deletions: int = 0
     names: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Commit:
-    """One commit as the log tells it."""
+    """One commit as the log tells it; lines added and removed are those of all its files."""
 
     hash: str
     author: str
     time: str
     message: str
     merges: bool = False
+    insertions: int = 0
+    deletions: int = 0
     changes: list[Change] = field(default_factory=list)
 
 
@@ -58,27 +62,41 @@ def unpacked(content: bytes) -> Commit:
     return Commit(**told)
 
 
+def read_commits(root: Path, hashes: Sequence[str], *, changes: bool = True) -> Iterator[Commit]:
+    """The commits as git shows them, with `changes`; where it stops at a damaged one, it is asked for the rest."""
+    ahead = list(hashes)
+    for _ in range(_MOST_STOPS):
+        if not ahead:
+            return
+        read = set()
+        for commit in read_log(log(root, ahead, changes=changes)):
+            read.add(commit.hash)
+            yield commit
+        ahead = [hash for hash in ahead if hash not in read][0 if read else 1 :]
+
+
 def read_log(lines: Iterable[bytes]) -> Iterator[Commit]:
-    """The commits of a log, one at a time."""
-    commit: Commit | None = None
-    reader = _Diff([])
+    """The commits of a log, one at a time; one that breaks off before its message ends is not told."""
+    diff: _Diff | None = None
     rows = iter(lines)
     for line in rows:
         if line.startswith(MARK):
-            if commit is not None:
-                yield commit
+            if diff is not None:
+                yield diff.commit
             commit = _heading(line, rows)
-            reader = _Diff(commit.changes)
-        elif commit is not None:
-            reader.take(line)
-    if commit is not None:
-        yield commit
+            diff = _Diff(commit) if commit is not None else None
+        elif diff is not None:
+            diff.take(line)
+    if diff is not None:
+        yield diff.commit
 
 
-def _heading(line: bytes, rows: Iterator[bytes]) -> Commit:
+def _heading(line: bytes, rows: Iterator[bytes]) -> Commit | None:
     parts = [line]
     while not parts[-1].endswith(END):
-        more = next(rows, END)
+        more = next(rows, None)
+        if more is None:
+            return None
         parts.append(more)
     fields = b"".join(parts)[len(MARK) : -len(END)].split(b"\x00", 4)
     hash, parents, author, time, message = (clean(each.decode("utf-8", "replace")) for each in fields)
@@ -86,46 +104,47 @@ def _heading(line: bytes, rows: Iterator[bytes]) -> Commit:
 
 
 class _Diff:
-    """What follows a commit's message: its files, their counts in the same order, then their hunks."""
+    """What follows a commit's message: its files, their counts, then their hunks in the order of the files."""
 
-    def __init__(self, changes: list[Change]) -> None:
-        self._changes = changes
-        self._counted = 0
-        self._shown = -1
+    def __init__(self, commit: Commit) -> None:
+        self.commit = commit
+        self._ahead: deque[Change] = deque()
+        self._shown: Change | None = None
 
     def take(self, line: bytes) -> None:
-        if line.startswith(b":"):
-            self._take_file(line)
-        elif line.startswith(b"diff --git "):
-            self._shown += 1
+        """Add what one line tells to the commit."""
+        if line.startswith(b"diff --git "):
+            self._shown = self._ahead.popleft() if self._ahead else None
         elif line.startswith(b"@@"):
             self._take_names(_HUNK.match(line), header=True)
+        elif line.startswith(b":"):
+            self._take_file(line)
+        elif self._shown is None:
+            self._take_counts(line)
         elif line.startswith((b"+", b"-")):
             self._take_names(_DEFINITION.match(line, 1), header=False)
-        elif counts := _COUNTS.match(line):
-            self._take_counts(counts)
 
     def _take_file(self, line: bytes) -> None:
         found = _RAW.match(line)
         if found is None:
             return
         status, first, second = found.groups()
-        if second is None:
-            self._changes.append(Change(_path(first)))
-        else:
-            # A copy leaves the other file where it is.
-            self._changes.append(Change(_path(second), _path(first) if status == b"R" else ""))
+        # A copy leaves the other file where it is.
+        change = Change(_path(second or first), _path(first) if status == b"R" else "")
+        self.commit.changes.append(change)
+        # A file that becomes a link, or a link a file, is shown twice: as it goes and as it comes.
+        self._ahead.extend([change] * (2 if status == b"T" else 1))
 
-    def _take_counts(self, counts: "re.Match[bytes]") -> None:
-        if self._counted < len(self._changes):
-            change = self._changes[self._counted]
-            change.insertions, change.deletions = (0 if each == b"-" else int(each) for each in counts.groups())
-        self._counted += 1
+    def _take_counts(self, line: bytes) -> None:
+        """Add the lines of one file; of a binary one git counts none."""
+        if counts := _COUNTS.match(line):
+            self.commit.insertions += int(counts[1])
+            self.commit.deletions += int(counts[2])
 
     def _take_names(self, found: "re.Match[bytes] | None", header: bool) -> None:
-        if found is None or not 0 <= self._shown < len(self._changes):
+        if found is None or self._shown is None:
             return
-        names = self._changes[self._shown].names
+        names = self._shown.names
         if header:
             context = found.group(1)
             found = _DEFINITION.match(context) or _CALLED.search(context)
