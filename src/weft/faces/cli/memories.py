@@ -90,8 +90,8 @@ def _tell(done: "Remembered", *, updated: bool) -> None:
         output.note(f"Secrets were taken out before it was stored: {', '.join(done.redacted)}.")
     for each in done.contradictions:
         output.note(
-            f"{each.key} may contradict {each.other} ({each.why}): {output.one_line(each.other_text, 80)} "
-            f"Forget one of them with `weft forget KEY` if so."
+            f"{each.key} may contradict {each.other} ({each.why}), which says: "
+            f"“{output.one_line(each.other_text, 80)}”. If so, forget one of them with `weft forget KEY`."
         )
 
 

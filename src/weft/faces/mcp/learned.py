@@ -31,7 +31,7 @@ def remember(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     lines = [f"{'Merged into' if done.merged else 'Remembered as'} {done.memory.key}."]
     lines += [f"Secrets were taken out: {', '.join(done.redacted)}."] if done.redacted else []
     lines += [
-        f"{each.key} may contradict {each.other} ({each.why}): {one_line(each.other_text, 200)} "
+        f"{each.key} may contradict {each.other} ({each.why}), which says: “{one_line(each.other_text, 200)}”. "
         "If it does, forget one of them."
         for each in done.contradictions
     ]
