@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from weft.bridge import bridge
 from weft.expand import expand
 from weft.loading import fill
 from weft.model import Candidate, Filter, Node
@@ -78,6 +79,8 @@ def _gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
     observe("expand")
     scale = next((one.scale for one in found if one.scale != Scale()), Scale())
     related = relate(reached, query, scale, plan.profile.fusion, desk.snapshot)
+    if _weighs_bridges(plan):
+        related = bridge(related, query.mass(), desk.snapshot)
     observe("relate")
     filter = plan.request.filter
     if not filter.empty:
@@ -92,6 +95,11 @@ def _gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
         scale=scale,
         brought=_brought_for_parts(plan),
     )
+
+
+def _weighs_bridges(plan: Plan) -> bool:
+    rules = [plan.profile.score, *(section.score for section in plan.sections() if section.score)]
+    return any("bridge" in rule.weights or "bridge" in rule.boosts for rule in rules)
 
 
 def _asked(plan: Plan, started: Sequence[Candidate]) -> str:
@@ -196,6 +204,7 @@ def _merge(candidates: Sequence[Candidate], plan: Plan) -> tuple[Candidate, ...]
                 known,
                 parts=parts,
                 spans=known.spans or each.spans,
+                words=known.words or each.words,
                 match_source=known.match_source or each.match_source,
             )
     return tuple(merged.values())

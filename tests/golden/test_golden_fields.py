@@ -306,7 +306,7 @@ def cases() -> dict[tuple[str, str], Case]:
     }
     walked = {
         "name": lens(name="other"),
-        "walk": lens(walk="pagerank"),
+        "walk": inside("novel", "general", BOOTS, "lenses", walk="breadth"),
         "depth": lens(depth=0),
         "direction": lens(direction="out"),
         "edges": lens(edges=("nothing",)),
@@ -324,7 +324,9 @@ def cases() -> dict[tuple[str, str], Case]:
         "fan_out": lens({"walk": "pagerank"}, fan_out=1),
         "sample": lens({"fan_out": 2}, sample="relevance"),
         "limit": lens({"seeds": 1}, limit=1),
-        "restart": lens({"walk": "pagerank"}, restart=0.05),
+        "restart": inside("novel", "general", BOOTS, "lenses", restart=0.9),
+        "focus": inside("novel", "general", BOOTS, "lenses", focus=0.0),
+        "specificity": lens({"walk": "pagerank"}, specificity=3.0),
     }
     placed = {
         "name": inside(
