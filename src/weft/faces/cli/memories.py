@@ -159,14 +159,12 @@ def forget(
     as_json: AsJson = False,
 ) -> None:
     """Remove memories; when one of the keys names none, nothing is removed."""
-    from weft.learning import UsageBook
-    from weft.remembering import forget as forgetting
+    from weft.faces.forgetting import forget_memories
 
     if not all(clean(key) for key in keys):
         raise InvalidInput("An empty key names no memory. `weft memories` lists them with their keys.")
     with wiring.open_weft(store, embedder="none") as weft:
-        gone = forgetting(weft.workshop(), [clean(key) for key in keys], tenant=clean(tenant))
-        UsageBook(weft.folder).forget([(memory.tenant, memory.key) for memory in gone])
+        gone = forget_memories(weft, [clean(key) for key in keys], clean(tenant))
     if as_json:
         output.write_json({"forgotten": [output.shape(memory) for memory in gone]})
     else:

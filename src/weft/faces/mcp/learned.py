@@ -41,12 +41,12 @@ def remember(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
 
 def forget(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     """Memories removed."""
-    from weft.remembering import forget
+    from weft.faces.forgetting import forget_memories
 
     keys = given.get("key", ())
     if not keys:
         raise InvalidInput("No key is given. Give the key of a memory, as `search` prints it.")
-    gone = forget(_shop(shelf), keys, tenant=own_tenant(shelf))
+    gone = forget_memories(shelf.weft(create=True), keys, own_tenant(shelf))
     lines = [f"Forgot {memory.key}: {one_line(memory.text, 200)}" for memory in gone]
     return Answer(("\n".join(lines),), {"forgotten": [memory.key for memory in gone]})
 
