@@ -14,6 +14,8 @@ Span = tuple[int, int]
 _REMEMBERED: Final = 8192
 _READ: Final = 12_000
 _MARGIN: Final = 1_500
+_LINE: Final = 500
+"""How far from a passage is read, and how much farther for the end of a line."""
 _FOCUSED: Final = 4
 """How many passages of a long text are looked at."""
 _GAP_TOKENS: Final = 4
@@ -116,12 +118,27 @@ def _regions(text: str, focus: Sequence[Span], head: Span) -> list[Span]:
         return [(0, len(text))]
     regions: list[Span] = [head] if head[1] > head[0] else []
     for start, end in sorted(focus or [(0, _READ - _MARGIN)]):
-        low, high = max(head[1], start - _MARGIN), min(len(text), end + _MARGIN)
+        low, high = max(head[1], _before(text, start)), _behind(text, end)
         if regions and low <= regions[-1][1]:
             regions[-1] = (regions[-1][0], max(high, regions[-1][1]))
         else:
             regions.append((low, high))
     return regions
+
+
+def _before(text: str, place: int) -> int:
+    """Some way before a place where a line begins, or else a word."""
+    near = max(place - _MARGIN, 0)
+    line = text.rfind("\n", max(near - _LINE, 0), near) + 1
+    return line or (text.find(" ", near, place) + 1 if near else 0) or near
+
+
+def _behind(text: str, place: int) -> int:
+    """Some way behind a place where a line ends, or else a word."""
+    far = min(place + _MARGIN, len(text))
+    line = text.find("\n", far, far + _LINE)
+    word = text.rfind(" ", place, far) if far < len(text) else -1
+    return next((end for end in (line, word) if end > place), far)
 
 
 def _sentences(text: str, region: Span) -> list[Span]:

@@ -17,6 +17,7 @@ from weft.faces.jobs import add_job, queue_of, run_job
 from weft.model import Filter
 from weft.reembedding import reembed
 from weft.store.addresses import read_address
+from weft.store.postgres.searching import graph_statement
 
 NAMES = (f"jobs{number}" for number in count())
 
@@ -118,6 +119,16 @@ def test_an_interrupted_embedding_goes_on_with_what_is_left(weft: Weft, monkeypa
     told: list[int] = []
     reembed(weft.store, Other(), lambda done, last: told.append(done))
     assert told == [10]
+
+
+def test_a_graph_left_unfinished_by_an_interrupted_embedding_is_made_anew(weft: Weft, url: str) -> None:
+    address = read_address(url)
+    with psycopg.connect(address.server, autocommit=True) as link:
+        link.execute(f"SET search_path = {address.schema}, public")
+        link.execute(graph_statement(2, Other.dimensions), prepare=False)
+        link.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'search_vectors_2_8'::regclass")
+    reembed(weft.store, Other(), lambda done, last: None)
+    assert "search_vectors_2_8" in weft.index_status()["indexes"]
 
 
 def test_jobs_on_the_command_line(weft: Weft, url: str, cli: Cli) -> None:

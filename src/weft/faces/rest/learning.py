@@ -23,9 +23,9 @@ from weft.faces.background import renew_values
 from weft.faces.library import Weft
 from weft.faces.rest import learning_schema as schema
 from weft.faces.rest.access import Caller, Service, Who
+from weft.faces.rest.fields import Name
 from weft.faces.rest.problems import Problem
 from weft.faces.rest.reading import StrictRoute
-from weft.faces.rest.requests import Name
 from weft.faces.rest.shapes import answer
 from weft.learning import Experience, Memory, UsageBook, Used, Value
 from weft.remembering import find_memory, forget, list_memories, remember, search_memories, update_memory
