@@ -74,3 +74,15 @@ def test_a_filter_is_looked_up_once_until_the_next_write(weft: Weft, sent: Sent)
     assert not any("facet_names" in statement for statement in sent(ask))
     weft.put([Node("s:new", "note", text="a new red fox", tags=("even",))])
     assert any("facet_names" in statement for statement in sent(ask))
+
+
+def test_statements_are_prepared_once_in_the_life_of_a_connection(weft: Weft) -> None:
+    for number in range(3):
+        weft.context(f"red fox {number}")
+    with weft.store.readers.best().reading("SELECT 1") as (link, _):  # type: ignore[union-attr]
+        before = link.execute("SELECT name FROM pg_prepared_statements", prepare=False).fetchall()
+    weft.context("red fox 7")
+    with weft.store.readers.best().reading("SELECT 1") as (link, _):  # type: ignore[union-attr]
+        after = link.execute("SELECT name FROM pg_prepared_statements", prepare=False).fetchall()
+    assert before
+    assert after == before
