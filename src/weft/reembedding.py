@@ -23,22 +23,26 @@ def reembed(store: "PostgresStore", embed: Embedder, tell: Tell) -> int:
     Interrupted, it goes on with the passages that have none yet. Others may write meanwhile: what they add is
     embedded before the switch, the last of it while they wait.
     """
-    space = store.begin_space(embed.name, embed.dimensions)
+    from weft.store.postgres import spaces
+
+    space = spaces.begin_space(store, embed.name, embed.dimensions)
     last = _fill(store, space, embed, 0, tell)
-    store.make_graph(space, embed.dimensions)
+    spaces.make_graph(store, space, embed.dimensions)
     with store.writing():
         _fill(store, space, embed, last, tell)
-        sequence = store.switch_space(space)
-    store.clear_space(space - 1)
+        sequence = spaces.switch_space(store, space)
+    spaces.clear_space(store, space - 1)
     return sequence
 
 
 def _fill(store: "PostgresStore", space: int, embed: Embedder, after: int, tell: Tell) -> int:
     """Embed the passages after an id that lack a vector, and return the last id."""
+    from weft.store.postgres import spaces
+
     done = 0
-    while rows := store.waiting_passages(space, after, _BATCH):
+    while rows := spaces.waiting_passages(store, space, after, _BATCH):
         vectors = quantise(embed.embed(_texts(store, rows)))
-        store.add_vectors(space, [(row.id, vector) for row, vector in zip(rows, vectors, strict=True)])
+        spaces.add_vectors(store, space, [(row.id, vector) for row, vector in zip(rows, vectors, strict=True)])
         after, done = rows[-1].id, done + len(rows)
         tell(done, after)
     return after

@@ -8,7 +8,7 @@ from store_worlds import id_of, passage, prepared, write_nodes
 
 from weft.errors import InvalidInput
 from weft.model import Alias, AliasSet, EdgeSet, Node, Origin, View
-from weft.ports import Changes, Store
+from weft.ports import Changes, NameRow, Store
 
 # --- nodes ---------------------------------------------------------------------------------------------
 
@@ -38,6 +38,13 @@ def test_a_node_comes_back_as_it_was_written(store: Store) -> None:
         row = snapshot.nodes([node_id])[node_id]
     assert row.node == Node(**{name: getattr(node, name) for name in Node.__slots__ if name != "id"}, id=node_id)
     assert (row.text_tokens, row.sketch) == (12, b"\x00\xff")
+
+
+def test_names_come_with_all_that_linking_asks_of_them(store: Store) -> None:
+    given = Alias("Other", "notes@1", 0.5)
+    write_nodes(store, prepared("code:a", title="parse", language="python", aliases=(given,)), prepared("code:b"))
+    rows = list(store.names("default"))
+    assert rows == [NameRow("default", "code:a", "parse", (given,), "python"), NameRow("default", "code:b", "")]
 
 
 def test_times_are_kept_as_the_same_moment_in_utc(store: Store) -> None:

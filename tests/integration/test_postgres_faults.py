@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote
@@ -15,7 +16,8 @@ from weft import Node, Weft
 from weft.errors import InvalidInput, StoreBusy, StoreError, StoreGone, StoreReadOnly, StoreTooNew
 from weft.model import View
 from weft.store.addresses import read_address
-from weft.store.postgres import PostgresStore, opening, schema
+from weft.store.postgres import PostgresStore, lending, opening, schema
+from weft.store.postgres.connection import connect
 
 NAMES = (f"faults{number}" for number in count())
 Open = Callable[..., Weft]
@@ -284,9 +286,32 @@ def test_a_replica_is_read_while_it_has_every_write_and_the_primary_otherwise(op
         link.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres'")
         link.execute("CREATE DATABASE replica TEMPLATE postgres")
     weft = opened(f"{place}&replica={quote(copied, safe='')}")
-    assert weft.store._lender() is weft.store._replica  # type: ignore[union-attr]
+    assert weft.store.readers.best() is weft.store.readers._replica  # type: ignore[union-attr]
     assert weft.search("fox").candidates
     weft.put([note("two")])
-    assert weft.store._lender() is weft.store._primary  # type: ignore[union-attr]
-    assert weft.store.lag() == 1  # type: ignore[union-attr]
+    assert weft.store.readers.best() is weft.store.readers._primary  # type: ignore[union-attr]
+    assert weft.store.readers.lag() == 1  # type: ignore[union-attr]
     assert len(weft.search("fox").candidates) == 2
+
+
+def test_while_the_primary_is_away_the_replica_answers_and_the_other_way_round(
+    opened: Open, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened().put([note("one")])
+    address = read_address(place)
+    nowhere, tried = address.server.replace("host=", "host=/nowhere"), []
+
+    def trying(*given: object) -> object:
+        tried.append(given)
+        return connect(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(lending, "connect", trying)
+    for primary, replica in ((nowhere, address.server), (address.server, nowhere)):
+        readers = lending.Readers(replace(address, server=primary, replica=replica), 60.0)
+        tried.clear()
+        for _ in range(3):
+            with readers.best().reading("SELECT sequence FROM state") as (_, (sequence,)):
+                assert sequence > 0
+        assert readers.lag() is None
+        assert len(tried) == 1, "a server that is away is let be for a while"
+        readers.close()

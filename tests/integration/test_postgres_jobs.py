@@ -17,6 +17,7 @@ from weft.faces.jobs import add_job, queue_of, run_job
 from weft.model import Filter
 from weft.reembedding import reembed
 from weft.store.addresses import read_address
+from weft.store.postgres.searching import graph_statement
 
 NAMES = (f"jobs{number}" for number in count())
 
@@ -84,6 +85,18 @@ def test_a_job_that_fails_waits_and_is_given_up_in_the_end(weft: Weft, url: str)
         queue_of(weft).retry(seen.id)
 
 
+def test_a_job_that_every_worker_dies_of_is_given_up_too(weft: Weft) -> None:
+    add_job(weft, "search", "default", "")
+    for _ in range(5):
+        with queue_of(weft).taken() as taken:
+            assert taken is not None
+    with queue_of(weft).taken() as taken:
+        assert taken is None
+    (seen,) = queue_of(weft).listed()
+    assert seen.state == "failed"
+    assert "5 times" in seen.error
+
+
 def test_embedding_anew_switches_in_one_step_and_takes_what_was_written_meanwhile(weft: Weft) -> None:
     before = weft.search("red fox 7").candidates[0].node.key
     told = []
@@ -118,6 +131,16 @@ def test_an_interrupted_embedding_goes_on_with_what_is_left(weft: Weft, monkeypa
     told: list[int] = []
     reembed(weft.store, Other(), lambda done, last: told.append(done))
     assert told == [10]
+
+
+def test_a_graph_left_unfinished_by_an_interrupted_embedding_is_made_anew(weft: Weft, url: str) -> None:
+    address = read_address(url)
+    with psycopg.connect(address.server, autocommit=True) as link:
+        link.execute(f"SET search_path = {address.schema}, public")
+        link.execute(graph_statement(2, Other.dimensions), prepare=False)
+        link.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'search_vectors_2_8'::regclass")
+    reembed(weft.store, Other(), lambda done, last: None)
+    assert "search_vectors_2_8" in weft.index_status()["indexes"]
 
 
 def test_jobs_on_the_command_line(weft: Weft, url: str, cli: Cli) -> None:

@@ -1,6 +1,7 @@
 """What writes to a store: sources, nodes and edges by hand, links, copies and repairs."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -105,9 +106,15 @@ class ChangingStore(OpenStore):
     ) -> "Report":
         """Bring the store up to what the sources hold, whatever they are."""
         # Reading and linking are loaded by those who index, so that those who only ask start sooner.
+        from weft.experiencing import link_experiences
         from weft.ingest import ingest
 
-        return ingest(sources, self.workshop(), tenant, progress)
+        shop = self.workshop()
+        report = ingest(sources, shop, tenant, progress)
+        linked = link_experiences(shop, tenant=tenant) if report.written else None
+        if linked is None:
+            return report
+        return replace(report, links=report.links + linked.links, sequence=linked.sequence)
 
     def workshop(self) -> "Workshop":
         """What writing works with: the store, its index, the embedder and the tokens' counter."""

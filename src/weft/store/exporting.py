@@ -3,7 +3,9 @@
 The queries bind nothing but whole numbers and use what every SQL engine has, so that all our stores share them.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -26,6 +28,7 @@ _EDGE: Final = (
 class Shelf:
     """A store as exporting reads it: its rows, its names by number, and where importance and vectors are."""
 
+    snapshot: Snapshot
     rows: Callable[[str], Sequence[Row]]
     tenants: Mapping[int, str]
     kinds: Mapping[int, str]
@@ -34,24 +37,56 @@ class Shelf:
     """Vectors by passage of the nodes after the first and up to the second number."""
 
 
-def books_of(shelf: Shelf, snapshot: Snapshot) -> Books:
-    """What a store remembers beside nodes and edges."""
+class HandingOut(ABC):
+    """A store that hands itself out, to be copied into another, once it says how its shelf is opened."""
+
+    @abstractmethod
+    def shelf(self) -> AbstractContextManager[Shelf]:
+        """The whole store as exporting reads it, at one moment, for the block."""
+
+    def books(self) -> Books:
+        """What the store remembers beside nodes and edges."""
+        with self.shelf() as shelf:
+            return _books(shelf)
+
+    def left(self, after_id: int) -> int:
+        """How many nodes come after an id."""
+        with self.shelf() as shelf:
+            return int(shelf.rows(f"SELECT count(*) FROM nodes WHERE id > {after_id}")[0][0])
+
+    def portion(self, after_id: int, limit: int) -> Portion | None:
+        """The next nodes by id with all that starts at them, or None when there are no more."""
+        with self.shelf() as shelf:
+            return _portion(shelf, after_id, limit)
+
+    def strays(self) -> Changes:
+        """The edges that start at keys without a node, which no portion holds."""
+        with self.shelf() as shelf:
+            rows = shelf.rows(f"SELECT {_EDGE.format(start='keys a', where='a.node_id IS NULL')}")
+            return Changes(edges=_edge_sets(shelf, rows))
+
+    def fingerprint(self) -> Fingerprint:
+        """Counts and a digest of all nodes and edges."""
+        with self.shelf() as shelf:
+            return _fingerprint(shelf)
+
+
+def _books(shelf: Shelf) -> Books:
     units = shelf.rows("SELECT tenant_id, source, unit, stamp FROM units")
     shared: dict[str, list[str]] = {}
     for tenant_id, other_id in shelf.rows("SELECT tenant_id, shared_id FROM shared"):
         shared.setdefault(shelf.tenants[tenant_id], []).append(shelf.tenants[other_id])
     return Books(
-        snapshot.identity,
-        snapshot.sequence,
+        shelf.snapshot.identity,
+        shelf.snapshot.sequence,
         int(shelf.rows("SELECT count(*) FROM nodes")[0][0]),
-        snapshot.embedder(),
+        shelf.snapshot.embedder(),
         tuple(sorted((shelf.tenants[tenant_id], *rest) for tenant_id, *rest in units)),
         {tenant: tuple(sorted(others)) for tenant, others in sorted(shared.items())},
     )
 
 
-def portion_of(shelf: Shelf, after: int, limit: int) -> Portion | None:
-    """The next nodes by id with all that starts at them, or None when there are no more."""
+def _portion(shelf: Shelf, after: int, limit: int) -> Portion | None:
     ids = shelf.rows(f"SELECT n.id FROM nodes n WHERE n.id > {after} ORDER BY n.id LIMIT {limit}")
     if not ids:
         return None
@@ -62,12 +97,6 @@ def portion_of(shelf: Shelf, after: int, limit: int) -> Portion | None:
     )
     changes = Changes(upserts=prepared, edges=_edge_sets(shelf, edges), aliases=_alias_sets(given))
     return Portion(span[1], changes)
-
-
-def strays_of(shelf: Shelf) -> Changes:
-    """The edges that start at keys without a node, which no portion holds."""
-    rows = shelf.rows(f"SELECT {_EDGE.format(start='keys a', where='a.node_id IS NULL')}")
-    return Changes(edges=_edge_sets(shelf, rows))
 
 
 def _within(column: str, span: tuple[int, int]) -> str:
@@ -152,7 +181,7 @@ def _alias_sets(given: _Given) -> tuple[AliasSet, ...]:
 # --- comparing -------------------------------------------------------------------------------------------
 
 
-def fingerprint_of(shelf: Shelf) -> Fingerprint:
+def _fingerprint(shelf: Shelf) -> Fingerprint:
     """Counts and sums of hashes over all nodes and edges, the same in whatever order they are stored."""
     nodes = digest = 0
     for tenant_id, key, content_hash in _node_rows(shelf):

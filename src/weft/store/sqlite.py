@@ -10,7 +10,7 @@ import orjson
 
 from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreReadOnly
 from weft.model import Edge, View
-from weft.ports import Books, Changes, Fingerprint, NameRow, NodeRow, Portion, StoreStatus
+from weft.ports import Changes, NameRow, NodeRow, StoreStatus
 from weft.store import listing, repair
 from weft.store.connection import (
     ReaderPool,
@@ -20,11 +20,12 @@ from weft.store.connection import (
     read_only_message,
     writable,
 )
-from weft.store.exporting import Shelf, books_of, fingerprint_of, portion_of, strays_of
+from weft.store.exporting import HandingOut, Shelf
 from weft.store.listing import ListedEdge, Place
 from weft.store.lock import WriteLock
 from weft.store.nodes import stored_keys
 from weft.store.numbers import names_by_number
+from weft.store.paging import names_in_pages, nodes_in_pages
 from weft.store.schema import SCHEMA_VERSION, migrate, version_of
 from weft.store.snapshot import SqliteSnapshot, embedder_of
 from weft.store.statistics import RememberedScans
@@ -33,12 +34,10 @@ from weft.store.visibility import visibility_of
 from weft.store.write import apply_changes, declare_shared, next_sequence, sequence_of
 
 FILE_NAME: Final = "weft.sqlite"
-_PAGE: Final = 500
 _LAST_CHARACTER: Final = "\U0010ffff"
-_PAGE_OF_NAMES: Final = 10_000
 
 
-class SqliteStore:
+class SqliteStore(HandingOut):
     """The truth in one folder; keep it open as long as you like and use it from any thread."""
 
     def __init__(self, path: Path, busy_seconds: float, read_only: bool) -> None:
@@ -192,24 +191,11 @@ class SqliteStore:
 
     def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
         """All nodes of a tenant in id order, a page at a time, so that no transaction stays open in between."""
-        while True:
-            with self.snapshot(View((tenant,))) as snapshot:
-                page = snapshot.page_of_nodes(after_id, _PAGE)
-            yield from page
-            if len(page) < _PAGE:
-                return
-            after_id = page[-1].node.id
+        return nodes_in_pages(lambda: self.snapshot(View((tenant,))), after_id)
 
     def names(self, tenant: str) -> Iterator[NameRow]:
         """What every node of a tenant is called, a page at a time."""
-        after_id = 0
-        while True:
-            with self.snapshot(View((tenant,))) as snapshot:
-                page = snapshot.page_of_names(after_id, _PAGE_OF_NAMES)
-            yield from (row for _, row in page)
-            if len(page) < _PAGE_OF_NAMES:
-                return
-            after_id = page[-1][0]
+        return names_in_pages(lambda: self.snapshot(View((tenant,))))
 
     def hashes(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
         """Content hash by key for the nodes that exist."""
@@ -299,44 +285,24 @@ class SqliteStore:
 
     # --- handing out -------------------------------------------------------------------------------------
 
-    def books(self) -> Books:
-        """What the store remembers beside nodes and edges."""
-        with self.everything() as snapshot:
-            return books_of(self._shelf(snapshot.connection), snapshot)
+    @contextmanager
+    def shelf(self) -> Iterator[Shelf]:
+        """The whole store as exporting reads it."""
 
-    def left(self, after_id: int) -> int:
-        """How many nodes come after an id."""
-        with self._reading() as connection:
-            return int(connection.execute("SELECT count(*) FROM nodes WHERE id > ?", (after_id,)).fetchone()[0])
+        def rows(query: str) -> list[Any]:
+            return snapshot.connection.execute(query).fetchall()
 
-    def portion(self, after_id: int, limit: int) -> Portion | None:
-        """The next nodes by id with all that starts at them, or None when there are no more."""
-        with self._reading() as connection:
-            return portion_of(self._shelf(connection), after_id, limit)
-
-    def strays(self) -> Changes:
-        """The edges that start at keys without a node."""
-        with self._reading() as connection:
-            return strays_of(self._shelf(connection))
-
-    def fingerprint(self) -> Fingerprint:
-        """Counts and a digest of all nodes and edges."""
-        with self._reading() as connection:
-            return fingerprint_of(self._shelf(connection))
-
-    def _shelf(self, connection: sqlite3.Connection) -> Shelf:
         def vectors(after: int, last: int) -> dict[int, bytes]:
             return dict(
-                connection.execute(
+                rows(
                     "SELECT p.id, v.vector FROM passages p JOIN vectors v ON v.passage_id = p.id"
-                    " WHERE p.node_id > ? AND p.node_id <= ?",
-                    (after, last),
+                    f" WHERE p.node_id > {after} AND p.node_id <= {last}"
                 )
             )
 
-        tenants, kinds = (names_by_number(connection, table) for table in ("tenants", "kinds"))
-        rows = lambda query: connection.execute(query).fetchall()  # noqa: E731
-        return Shelf(rows, tenants, kinds, "importance", vectors)
+        with self.everything() as snapshot:
+            kinds = names_by_number(snapshot.connection, "kinds")
+            yield Shelf(snapshot, rows, snapshot.visible.tenants, kinds, "importance", vectors)
 
     def engine(self) -> dict[str, str | int]:
         """What holds the store, with its version."""

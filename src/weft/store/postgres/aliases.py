@@ -6,6 +6,7 @@ from typing import Final
 import orjson
 
 from weft.model import AliasSet, Node
+from weft.store.postgres.arrays import bigints
 from weft.store.postgres.connection import Link, rows_of
 from weft.store.postgres.copying import Columns, copy_rows
 from weft.store.postgres.nodes import stored_keys
@@ -21,7 +22,7 @@ _NAMES: Final = Columns("names", node_id="int8", tenant_id="int4", digest="int8"
 
 def write_own_aliases(link: Link, numbers: Numbers, nodes: Sequence[tuple[int, Node]]) -> None:
     """Replace the aliases that came with the nodes themselves; what linkers gave stays."""
-    ids = [node_id for node_id, _ in nodes]
+    ids = bigints(node_id for node_id, _ in nodes)
     link.execute("DELETE FROM aliases WHERE node_id = ANY(%s) AND own", (ids,))
     numbers.learn("makers", (alias.maker for _, node in nodes for alias in node.aliases))
     rows = {
@@ -43,11 +44,11 @@ def write_alias_set(link: Link, numbers: Numbers, given: AliasSet) -> set[int]:
     for node_id, alias, confidence in rows_of(
         link,
         "SELECT node_id, alias, confidence FROM aliases WHERE node_id = ANY(%s) AND maker_id = %s",
-        (list(wanted), maker_id),
+        (bigints(wanted), maker_id),
     ):
         present[node_id][alias] = confidence
     changed = {node_id for node_id in wanted if present[node_id] != wanted[node_id]}
-    link.execute("DELETE FROM aliases WHERE node_id = ANY(%s) AND maker_id = %s", (list(changed), maker_id))
+    link.execute("DELETE FROM aliases WHERE node_id = ANY(%s) AND maker_id = %s", (bigints(changed), maker_id))
     rows = [
         (node_id, tenant_id, maker_id, confidence, False, text)
         for node_id in sorted(changed)
@@ -59,8 +60,8 @@ def write_alias_set(link: Link, numbers: Numbers, given: AliasSet) -> set[int]:
 
 def write_names(link: Link, node_ids: Iterable[int]) -> None:
     """Derive anew under which names the nodes are found, and the list of aliases that they are read with."""
-    ids = sorted(node_ids)
-    if not ids:
+    ids = bigints(sorted(node_ids))
+    if not len(ids):
         return
     aliases: dict[int, list[tuple[str, str, float]]] = {}
     for node_id, *alias in rows_of(
@@ -84,7 +85,7 @@ def write_names(link: Link, node_ids: Iterable[int]) -> None:
     link.execute(
         "UPDATE marks m SET aliases = o.aliases FROM unnest(%s::bigint[], %s::text[]) o(node_id, aliases)"
         " WHERE m.node_id = o.node_id AND m.aliases IS DISTINCT FROM o.aliases",
-        (ids, [_packed(aliases.get(node_id)) for node_id in ids]),
+        (ids, [_packed(aliases.get(node_id)) for node_id in ids.tolist()]),
     )
 
 

@@ -1,4 +1,4 @@
-"""Connections to one server: how they are opened, lent out, replaced when they break, and who may write."""
+"""Connections to one server: how they are opened, and who may write."""
 
 import threading
 import time
@@ -9,10 +9,10 @@ from typing import Any, Final, TypeVar
 import psycopg
 from psycopg import Connection
 from psycopg.rows import TupleRow
-from psycopg_pool import ConnectionPool
 
 from weft.errors import StoreBusy, StoreError
 from weft.store.addresses import Address
+from weft.store.postgres.arrays import know_arrays
 from weft.store.postgres.failures import is_lost, is_passing
 from weft.store.postgres.texts import digest, know_texts
 
@@ -40,6 +40,7 @@ def connect(address: Address, server: str = "", seconds: float = 10.0) -> Link:
 def configure(link: Link, address: Address) -> None:
     """Make a new connection speak of our schema and our texts."""
     know_texts(link)
+    know_arrays(link)
     link.prepare_threshold = 0
     rows = link.execute(
         "SELECT DISTINCT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
@@ -48,69 +49,6 @@ def configure(link: Link, address: Address) -> None:
     ).fetchall()
     path = ", ".join(f'"{name}"' for name in dict.fromkeys([address.schema, *(row[0] for row in rows), "public"]))
     link.execute(f"SET search_path = {path}; {_SETTINGS}", prepare=False)
-
-
-class Lending:
-    """A pool of reading connections to one server; a broken one is replaced without the borrower's noticing."""
-
-    def __init__(self, address: Address, server: str, seconds: float) -> None:
-        self.address, self.server, self._seconds = address, server, seconds
-        self._pool: ConnectionPool[Link] = ConnectionPool(
-            server,
-            min_size=0,
-            max_size=address.connections,
-            kwargs={"autocommit": True},
-            configure=lambda link: configure(link, address),
-            open=False,
-            timeout=seconds,
-            reconnect_timeout=seconds,
-        )
-        self._guard = threading.Lock()
-        self._closed = False
-
-    @contextmanager
-    def reading(self, opening: str) -> Iterator[tuple[Link, TupleRow]]:
-        """A connection inside one read transaction, and the row that the statements that open it end with."""
-        link, row = self._begun(opening)
-        try:
-            yield link, row
-        finally:
-            self._give_back(link)
-
-    def close(self) -> None:
-        """Close what is idle now and the rest when it comes back."""
-        with self._guard:
-            self._closed = True
-        self._pool.close()
-
-    def _begun(self, opening: str) -> tuple[Link, TupleRow]:
-        """A fresh transaction; connections that the server has dropped meanwhile are let go one after another."""
-        deadline = time.monotonic() + self._seconds
-        while True:
-            link = self._borrow(deadline)
-            try:
-                cursor = link.execute(f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {opening}", prepare=False)
-                while cursor.nextset():
-                    pass
-                return link, cursor.fetchone() or ()
-            except psycopg.Error as error:
-                self._give_back(link)
-                if not is_lost(error) or time.monotonic() > deadline:
-                    raise
-
-    def _borrow(self, deadline: float) -> Link:
-        with self._guard:
-            if self._closed:
-                raise StoreError(f"The store at {self.address.shown} is closed. Open it again.")
-            if self._pool.closed:
-                self._pool.open()
-        return self._pool.getconn(timeout=max(0.1, deadline - time.monotonic()))
-
-    def _give_back(self, link: Link) -> None:
-        with suppress(psycopg.Error):
-            if not link.closed:
-                link.execute("ROLLBACK", prepare=False)
-        self._pool.putconn(link)
 
 
 class Writing:
@@ -220,6 +158,6 @@ def _is_refusal(error: psycopg.Error) -> bool:
     return "authentication failed" in message or "does not exist" in message or "no password" in message
 
 
-def rows_of(link: Link, query: str, values: Any = None) -> list[Any]:
-    """All rows of a query, fetched in the binary form."""
-    return link.cursor(binary=True).execute(query, values).fetchall()
+def rows_of(link: Link, query: str, values: Any = None, *, planned_once: bool = True) -> list[Any]:
+    """All rows of a query, fetched in the binary form; `planned_once` unless the best plan hangs on the values."""
+    return link.cursor(binary=True).execute(query, values, prepare=planned_once).fetchall()

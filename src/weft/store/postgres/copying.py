@@ -1,6 +1,7 @@
 """Rows by the thousand: binary COPY, and vectors in the form that the server keeps."""
 
 from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import Any, Final
 
 import numpy as np
@@ -38,6 +39,13 @@ def half_precision(vector: bytes) -> bytes:
 def from_half_precision(sent: bytes) -> bytes:
     """The int8 vector that `half_precision` was given."""
     return np.frombuffer(sent, ">f2", offset=_HEADER).astype(np.int8).tobytes()
+
+
+def received(sent: Sequence[bytes | None], width: int) -> list[bytes]:
+    """The int8 vectors of one width that the server sent, empty where it sent none."""
+    rows = np.frombuffer(b"".join(filter(None, sent)), ">f2").reshape(-1, _HEADER // 2 + width)
+    packed, starts = rows[:, _HEADER // 2 :].astype(np.int8).tobytes(), count(0, width)
+    return [packed[(start := next(starts)) : start + width] if vector else b"" for vector in sent]
 
 
 class _Words(dict[int, str]):

@@ -23,11 +23,11 @@ from weft.store.weights import nothing, term_weights, wrong_width
 from weft.vectors import quantise
 
 if TYPE_CHECKING:
-    from weft.ports import Vectors
+    from weft.ports import Ids, Vectors
 
 EXACT_BELOW: Final = 4000
 """So many passages are searched one by one; beyond them the server's indexes propose."""
-_OVERLAYS: Final = 32
+_REMEMBERED: Final = 32
 _READ_AT_ONCE: Final = 2000
 
 
@@ -36,7 +36,7 @@ class PostgresIndex:
 
     def __init__(self, store: PostgresStore, exact_below: int = EXACT_BELOW) -> None:
         self._store, self._exact_below = store, exact_below
-        self._overlays = Recent[tuple[object, ...], Overlay](_OVERLAYS)
+        self._recent = Recent[tuple[object, ...], "tuple[Overlay | None, Ids | None]"](_REMEMBERED)
         self._has_bm25 = False
 
     # --- reading ---
@@ -73,20 +73,17 @@ class PostgresIndex:
             self._has_bm25 = searching.BM25_INDEX in searching.present(snapshot)
         return self._store.words if self._has_bm25 else "tsvector"
 
-    def _few(self, snapshot: PostgresSnapshot, filter: Filter) -> tuple[Overlay | None, list[int] | None]:
+    def _few(self, snapshot: PostgresSnapshot, filter: Filter) -> "tuple[Overlay | None, Ids | None]":
         """All that may be found, where that is little; else the nodes that pass the filter, or None for all."""
-        key = (snapshot.identity, snapshot.version, snapshot.space, snapshot.view, filter)
-        known = self._overlays.get(key)
-        if known is not None:
-            return known, None
         if filter.empty and snapshot.statistics(()).passages > self._exact_below:
             return None, None
-        nodes = snapshot.matching(filter).tolist()
-        if len(nodes) <= self._exact_below:
-            overlay = _read(snapshot, nodes, self._exact_below)
-            if overlay is not None:
-                return self._overlays.put(key, overlay), None
-        return None, None if filter.empty else nodes
+        key = (snapshot.identity, snapshot.version, snapshot.space, snapshot.view, filter)
+        return self._recent.get_or_make(key, lambda: self._looked_up(snapshot, filter))
+
+    def _looked_up(self, snapshot: PostgresSnapshot, filter: Filter) -> "tuple[Overlay | None, Ids | None]":
+        nodes = snapshot.matching(filter)
+        overlay = _read(snapshot, nodes.tolist(), self._exact_below) if len(nodes) <= self._exact_below else None
+        return overlay, None if overlay is not None or filter.empty else nodes
 
     # --- writing ---
 
@@ -137,7 +134,7 @@ class PostgresIndex:
 
     def close(self) -> None:
         """Forget what was remembered; the connections are the store's."""
-        self._overlays.clear()
+        self._recent.clear()
 
 
 def _read(snapshot: PostgresSnapshot, nodes: Sequence[int], most: int) -> Overlay | None:

@@ -1,7 +1,7 @@
 """Writing edges and keeping the neighbour lists that they touch."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -9,9 +9,13 @@ from weft.model import EdgeSet
 from weft.store import adjacency
 from weft.store.adjacency import ARC, Arcs
 from weft.store.links import Identity, Strength, edge_changes, wanted_edges
+from weft.store.postgres.arrays import bigints
 from weft.store.postgres.connection import Link, rows_of
 from weft.store.postgres.copying import Columns, copy_rows
 from weft.store.postgres.numbers import Numbers
+
+if TYPE_CHECKING:
+    from weft.ports import Ids
 
 _EDGES: Final = Columns(
     "edges",
@@ -62,18 +66,18 @@ class Touched:
                 self._link,
                 f"SELECT k.node_id FROM nodes n JOIN edges e ON e.{near}_key = n.key_id"
                 f" JOIN keys k ON k.id = e.{far}_key WHERE n.id = ANY(%s) AND k.node_id IS NOT NULL",
-                (list(node_ids),),
+                (bigints(node_ids),),
             )
             self.stale.update(node_id for (node_id,) in rows)
         self.stale.update(node_ids)
 
-    def appear(self, key_ids: Sequence[int]) -> None:
+    def appear(self, key_ids: "Ids") -> None:
         """Edges that named these keys before there was a node lead somewhere now."""
         rows = rows_of(
             self._link,
             "SELECT source_key, maker_id, type_id, target_key FROM edges WHERE source_key = ANY(%(keys)s)"
             " UNION SELECT source_key, maker_id, type_id, target_key FROM edges WHERE target_key = ANY(%(keys)s)",
-            {"keys": list(key_ids)},
+            {"keys": key_ids},
         )
         self.fresh.update(rows)
 
@@ -82,7 +86,7 @@ class Touched:
         ends = sorted({key_id for edge in edges for key_id in (edge[0], edge[3])})
         if ends:
             rows = rows_of(
-                self._link, "SELECT node_id FROM keys WHERE id = ANY(%s) AND node_id IS NOT NULL", (ends,)
+                self._link, "SELECT node_id FROM keys WHERE id = ANY(%s) AND node_id IS NOT NULL", (bigints(ends),)
             )
             self.stale.update(node_id for (node_id,) in rows)
 
@@ -106,7 +110,7 @@ class Touched:
         owners = np.unique(added["owner"]).tolist()
         kept, hidden = adjacency.listed_arcs(_lists(self._link, owners))
         rows = adjacency.packed_lists(np.concatenate([rebuilt, added, kept]), hidden, adjacency.type_ranks(types))
-        self._link.execute("DELETE FROM adjacency WHERE node_id = ANY(%s)", (stale + owners,))
+        self._link.execute("DELETE FROM adjacency WHERE node_id = ANY(%s)", (bigints(stale + owners),))
         copy_rows(self._link, _LISTS, rows)
 
     def _fresh_arcs(self) -> Arcs:
@@ -125,7 +129,7 @@ def arcs_of(
     link: Link, owners: Sequence[int], visible: str = "TRUE", values: Mapping[str, Any] | None = None
 ) -> Arcs:
     """Every edge end at the owners, a self-edge once; `visible` is a condition on the nodes a and b."""
-    asked = {**(values or {}), "owners": list(owners)}
+    asked = {**(values or {}), "owners": bigints(owners)}
     table = "unnest(%(owners)s::bigint[]) o(value)"
     outward = f"SELECT {adjacency.OUTWARD} FROM {table} {LINKS_OUT} WHERE {visible}"
     inward = f"SELECT {adjacency.INWARD} FROM {table} {LINKS_IN} WHERE a.id <> b.id AND {visible}"
@@ -164,21 +168,21 @@ def _present(
             (maker_id, numbers.tenant(given.tenant)),
         )
     else:
-        key_ids = sorted(scope | {edge[0] for edge in wanted})
+        key_ids = bigints(sorted(scope | {edge[0] for edge in wanted}))
         rows = rows_of(
             link, f"SELECT {columns} FROM edges WHERE maker_id = %s AND source_key = ANY(%s)", (maker_id, key_ids)
         )
     return {row[:4]: row[4:] for row in rows}
 
 
-def _columns(edges: Sequence[Identity]) -> dict[str, list[int]]:
-    source, maker, type_, target = map(list, zip(*edges, strict=True)) if edges else ([], [], [], [])
-    return {"source": source, "maker": maker, "type": type_, "target": target}
+def _columns(edges: Sequence[Identity]) -> dict[str, "Ids"]:
+    columns = np.array(edges, np.int64).reshape(-1, 4).T
+    return dict(zip(("source", "maker", "type", "target"), columns, strict=True))
 
 
 def _lists(link: Link, owners: Sequence[int]) -> list[Any]:
     return rows_of(
         link,
         "SELECT node_id, owner_tenant_id, tenant_id, degree, packed FROM adjacency WHERE node_id = ANY(%s)",
-        (list(owners),),
+        (bigints(owners),),
     )

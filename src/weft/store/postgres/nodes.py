@@ -6,10 +6,11 @@ from typing import Final
 from weft.ports import Changes, PreparedNode
 from weft.store.lexical import weighted_counts
 from weft.store.nodes import Placed, Stored
+from weft.store.postgres.arrays import bigints
 from weft.store.postgres.connection import Link, rows_of
 from weft.store.postgres.copying import Columns, copy_rows, half_precision, words_of
 from weft.store.postgres.links import Touched
-from weft.store.postgres.numbers import KEYS, Numbers
+from weft.store.postgres.numbers import KEYS, Numbers, key_columns
 from weft.store.postgres.texts import digest
 from weft.store.records import WRITTEN_COLUMNS, Row, facets_of, node_values, packed_texts, position_of
 from weft.store.statistics import StatisticsDelta
@@ -68,7 +69,7 @@ def stored_keys(link: Link, places: Sequence[tuple[int, str]]) -> dict[tuple[int
         " FROM unnest(%s::integer[], %s::bigint[], %s::text[]) o(tenant_id, digest, key)"
         " JOIN keys k ON k.digest = o.digest AND k.tenant_id = o.tenant_id AND k.key = o.key"
         " LEFT JOIN nodes n ON n.id = k.node_id",
-        ([tenant for tenant, _ in places], [digest(key) for _, key in places], [key for _, key in places]),
+        key_columns(places),
     )
     return {(row[0], row[1]): Stored(*row[2:]) for row in rows}
 
@@ -115,11 +116,12 @@ class NodeWriter:
         ids = [node_id for node_id, _, _ in gone]
         self._touched.disturb(ids)
         self._forget(ids, ("nodes", "marks", "aliases", "names"))
-        self._link.execute("UPDATE keys SET node_id = NULL WHERE id = ANY(%s)", ([key for _, _, key in gone],))
+        keys = bigints(key_id for _, _, key_id in gone)
+        self._link.execute("UPDATE keys SET node_id = NULL WHERE id = ANY(%s)", (keys,))
         self._link.execute(
             "INSERT INTO tombstones SELECT o.node_id, o.tenant_id, %s FROM unnest(%s::bigint[], %s::integer[])"
             " o(node_id, tenant_id)",
-            (self._sequence, ids, [tenant for _, tenant, _ in gone]),
+            (self._sequence, bigints(ids), bigints(tenant_id for _, tenant_id, _ in gone)),
         )
         return True
 
@@ -130,13 +132,13 @@ class NodeWriter:
         rows = rows_of(
             self._link,
             "DELETE FROM passages WHERE node_id = ANY(%s) RETURNING tenant_id, length, term_hashes",
-            (list(node_ids),),
+            (bigints(node_ids),),
         )
         for row in rows:
             self._statistics.remove_passage(*row)
         for table in ("words", "vectors", "facets", *also):
             column = "id" if table == "nodes" else "node_id"
-            self._link.execute(f"DELETE FROM {table} WHERE {column} = ANY(%s)", (list(node_ids),))
+            self._link.execute(f"DELETE FROM {table} WHERE {column} = ANY(%s)", (bigints(node_ids),))
 
     # --- writing -----------------------------------------------------------------------------------------
 
@@ -167,7 +169,7 @@ class NodeWriter:
             self._link.execute(
                 "UPDATE nodes n SET unit = o.unit FROM unnest(%s::bigint[], %s::text[]) o(id, unit)"
                 " WHERE n.id = o.id",
-                ([node_id for node_id, _ in moved], [unit for _, unit in moved]),
+                (bigints(node_id for node_id, _ in moved), [unit for _, unit in moved]),
             )
 
     def _place(self, prepared: PreparedNode, tenant_id: int, stored: Stored | None) -> Placed:
@@ -205,11 +207,11 @@ class NodeWriter:
                 named.append((place.key_id, place.node_id))
         copy_rows(self._link, KEYS, rows)
         if named:
-            keys = [key_id for key_id, _ in named]
+            keys = bigints(key_id for key_id, _ in named)
             self._link.execute(
                 "UPDATE keys k SET node_id = o.node_id FROM unnest(%s::bigint[], %s::bigint[]) o(id, node_id)"
                 " WHERE k.id = o.id",
-                (keys, [node_id for _, node_id in named]),
+                (keys, bigints(node_id for _, node_id in named)),
             )
             self._touched.appear(keys)
 

@@ -1,14 +1,24 @@
 """Numbers for names: tenants, kinds, edge types, makers, facets and keys, learned many at a time."""
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from weft.store.numbers import checked_number
+from weft.store.postgres.arrays import bigints
 from weft.store.postgres.connection import Link, rows_of
 from weft.store.postgres.copying import Columns, copy_rows
 from weft.store.postgres.texts import digest
 
+if TYPE_CHECKING:
+    from weft.ports import Ids
+
 KEYS: Final = Columns("keys", id="int8", tenant_id="int4", digest="int8", node_id="int8", key="text")
+
+
+def key_columns(places: Sequence[tuple[int, str]]) -> tuple["Ids", "Ids", list[str]]:
+    """(tenant number, key) by column, with the digest by which keys are indexed in the middle."""
+    keys = [key for _, key in places]
+    return bigints(tenant for tenant, _ in places), bigints(map(digest, keys)), keys
 
 
 class Numbers:
@@ -108,10 +118,6 @@ class Numbers:
             "SELECT k.tenant_id, k.key, k.id FROM unnest(%s::integer[], %s::bigint[], %s::text[])"
             " o(tenant_id, digest, key) JOIN keys k ON k.digest = o.digest AND k.tenant_id = o.tenant_id"
             " AND k.key = o.key",
-            (
-                [self.tenant(tenant) for tenant, _ in places],
-                [digest(key) for _, key in places],
-                [key for _, key in places],
-            ),
+            key_columns([(self.tenant(tenant), key) for tenant, key in places]),
         )
         self._keys.update(((names[tenant_id], key), number) for tenant_id, key, number in rows)

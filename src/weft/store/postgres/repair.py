@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from weft.store.postgres.aliases import write_names
+from weft.store.postgres.arrays import bigints
 from weft.store.postgres.connection import Link, rows_of
 from weft.store.postgres.copying import Columns, copy_rows
 from weft.store.postgres.links import Touched, arcs_of
@@ -66,7 +67,9 @@ def _rebuild_facets(link: Link, numbers: Numbers, kinds: dict[int, str], ids: li
     found = {
         (node_id, tenant_id): facets_of(kinds[kind_id], source, unpacked_texts(tags), unpacked_fields(fields))
         for node_id, tenant_id, kind_id, source, tags, fields in rows_of(
-            link, "SELECT id, tenant_id, kind_id, source, tags, fields FROM nodes WHERE id = ANY(%s)", (ids,)
+            link,
+            "SELECT id, tenant_id, kind_id, source, tags, fields FROM nodes WHERE id = ANY(%s)",
+            (bigints(ids),),
         )
     }
     numbers.learn("facet_names", (facet for facets in found.values() for facet in facets))
@@ -113,7 +116,9 @@ def _wrong_lists(link: Link) -> list[str]:
     wrong, after = 0, 0
     while ids := _next_ids(link, after):
         arcs = arcs_of(link, ids)
-        stored = rows_of(link, "SELECT node_id, tenant_id, degree FROM adjacency WHERE node_id = ANY(%s)", (ids,))
+        stored = rows_of(
+            link, "SELECT node_id, tenant_id, degree FROM adjacency WHERE node_id = ANY(%s)", (bigints(ids),)
+        )
         counted = Counter(zip(arcs["owner"].tolist(), arcs["tenant"].tolist(), strict=True))
         degrees = {(owner, tenant): degree for owner, tenant, degree in stored}
         wrong += len({place[0] for place in {*counted, *degrees} if counted[place] != degrees.get(place, 0)})

@@ -1,13 +1,15 @@
 """The statements that search words and vectors in the server, and those that make the indexes for it."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from weft.ports import PassageRow
 from weft.store.overlay import Known, overlay_of
-from weft.store.postgres.copying import from_half_precision, word_of
+from weft.store.postgres.arrays import bigints
+from weft.store.postgres.connection import Link, rows_of
+from weft.store.postgres.copying import word_of
 from weft.store.postgres.snapshot import PostgresSnapshot
 from weft.store.scope import EQUAL, TIES, cut_at_tie
 from weft.vectors import cosines, norms, stacked
@@ -26,19 +28,18 @@ _GRAPH: Final = "m = 32, ef_construction = 128"
 
 
 def by_words(
-    snapshot: PostgresSnapshot, words: str, weights: Mapping[int, float], nodes: Sequence[int] | None, limit: int
+    snapshot: PostgresSnapshot, words: str, weights: Mapping[int, float], nodes: "Ids | None", limit: int
 ) -> "tuple[Ids, Scores]":
     """The best passages by our own score among those the server proposes, and those that tie with the last."""
     propose = _bm25 if words == "bm25" else _tsvector
     asked = limit + _MARGIN
     while True:
-        ids = propose(snapshot, weights, nodes, asked)
-        rows = snapshot.passages(ids)
+        rows = propose(snapshot, weights, nodes, asked)
         found, scores = _scored(snapshot, rows, weights)
         order = np.lexsort((found, -scores))
         ranked = scores[order]
         enough = len(ranked) > limit and ranked[-1] < ranked[limit - 1] * (1 - EQUAL)
-        if len(ids) < asked or enough or asked > limit + TIES:
+        if len(rows) < asked or enough or asked > limit + TIES:
             return cut_at_tie(found, scores, limit)
         asked *= 4
 
@@ -51,34 +52,43 @@ def _scored(
     return overlay_of((), known).lexical(weights, mean, None, len(rows))
 
 
+def _proposed(snapshot: PostgresSnapshot, found: str, *, planned_once: bool, **values: Any) -> list[PassageRow]:
+    """The passages whose ids a query finds, in the same round trip."""
+    source = f"({found}) o(id) JOIN passages p ON p.id = o.id"
+    return snapshot.read_passages(source, planned_once=planned_once, **values)
+
+
 def _bm25(
-    snapshot: PostgresSnapshot, weights: Mapping[int, float], nodes: Sequence[int] | None, limit: int
-) -> list[int]:
-    rows = snapshot.rows(
+    snapshot: PostgresSnapshot, weights: Mapping[int, float], nodes: "Ids | None", limit: int
+) -> list[PassageRow]:
+    return _proposed(
+        snapshot,
         f"SELECT w.passage_id FROM words w WHERE {_scope(snapshot, 'w', nodes)}"
         f" ORDER BY w.words <@> to_bm25query(%(words)s, '{BM25_INDEX}') LIMIT {limit}",
+        # The extension sees the limit while it plans; from a plan that is kept it would rank a thousand.
+        planned_once=False,
         words=" ".join(map(word_of, weights)),
         nodes=nodes,
     )
-    return [number for (number,) in rows]
 
 
 def _tsvector(
-    snapshot: PostgresSnapshot, weights: Mapping[int, float], nodes: Sequence[int] | None, limit: int
-) -> list[int]:
+    snapshot: PostgresSnapshot, weights: Mapping[int, float], nodes: "Ids | None", limit: int
+) -> list[PassageRow]:
     """Passages by the summed weight of the words they hold; the rarest words propose, and only they."""
     terms = _rarest(snapshot, weights)
-    rows = snapshot.rows(
+    return _proposed(
+        snapshot,
         "SELECT w.passage_id FROM unnest(%(words)s::text[], %(weights)s::double precision[]) o(word, weight)"
         " JOIN words w ON to_tsvector('simple', w.words) @@ o.word::tsquery"
         f" WHERE {_scope(snapshot, 'w', nodes)} GROUP BY w.passage_id"
         " ORDER BY sum(o.weight) DESC, w.passage_id LIMIT %(limit)s",
+        planned_once=False,
         words=[word_of(term) for term in terms],
         weights=[weights[term] for term in terms],
         nodes=nodes,
         limit=limit,
     )
-    return [number for (number,) in rows]
 
 
 def _rarest(snapshot: PostgresSnapshot, weights: Mapping[int, float]) -> list[int]:
@@ -92,25 +102,24 @@ def _rarest(snapshot: PostgresSnapshot, weights: Mapping[int, float]) -> list[in
     return kept
 
 
-def by_vector(
-    snapshot: PostgresSnapshot, packed: bytes, nodes: Sequence[int] | None, limit: int
-) -> "tuple[Ids, Scores]":
+def by_vector(snapshot: PostgresSnapshot, packed: bytes, nodes: "Ids | None", limit: int) -> "tuple[Ids, Scores]":
     """The nearest passages that the graph finds with their exact cosines, and those that tie with the last."""
     query, width, asked = np.frombuffer(packed, np.int8), len(packed), limit + 1
-    statement = (
-        "SELECT v.passage_id, halfvec_send(v.vector) FROM vectors v"
-        f" WHERE v.space = {snapshot.space} AND v.dimensions = {width} AND {_scope(snapshot, 'v', nodes)}"
-        f" ORDER BY v.vector::halfvec({width}) <=> %(vector)s::halfvec({width}) LIMIT "
+    nearest = (
+        "SELECT n.passage_id FROM vectors n"
+        f" WHERE n.space = {snapshot.space} AND n.dimensions = {width} AND {_scope(snapshot, 'n', nodes)}"
+        f" ORDER BY n.vector::halfvec({width}) <=> %(vector)s::halfvec({width}) LIMIT "
     )
-    values = {"vector": _literal(packed), "nodes": nodes}
+    # A plan for any number of nodes would take them for a few, and leave the graph aside.
+    values: dict[str, Any] = {"vector": _literal(packed), "nodes": nodes, "planned_once": nodes is None}
     while True:
-        rows = snapshot.rows(f"{statement}{asked}", **values)
+        rows = _proposed(snapshot, f"{nearest}{asked}", **values)
         if len(rows) < asked:
             # What the view and the filter hide is looked past: the graph is walked on until enough is found.
             snapshot.link.execute("SET LOCAL hnsw.iterative_scan = strict_order", prepare=False)
-            rows = snapshot.rows(f"{statement}{asked}", **values)
-        ids = np.array([row[0] for row in rows], np.int64)
-        matrix = stacked([from_half_precision(row[1]) for row in rows], width)
+            rows = _proposed(snapshot, f"{nearest}{asked}", **values)
+        stored = snapshot.stored_vectors([row.id for row in rows])
+        ids, matrix = bigints(stored), stacked(list(stored.values()), width)
         scores = cosines(matrix, norms(matrix), query)
         ranked = np.sort(scores)[::-1]
         if len(rows) < asked or ranked[-1] < ranked[limit - 1] * (1 - EQUAL) or asked > limit + TIES:
@@ -122,7 +131,7 @@ def _literal(packed: bytes) -> str:
     return f"[{','.join(map(str, np.frombuffer(packed, np.int8).tolist()))}]"
 
 
-def _scope(snapshot: PostgresSnapshot, alias: str, nodes: Sequence[int] | None) -> str:
+def _scope(snapshot: PostgresSnapshot, alias: str, nodes: "Ids | None") -> str:
     passing = "" if nodes is None else f" AND {alias}.node_id = ANY(%(nodes)s::bigint[])"
     return snapshot.seen.of(alias) + passing
 
@@ -144,6 +153,8 @@ def missing(snapshot: PostgresSnapshot, words: str, exact_below: int) -> list[st
     space, width = snapshot.space, snapshot.state.dimensions or 0
     graph = graph_name(space, width)
     if graph not in made and 0 < width <= _MOST_DIMENSIONS and _more(snapshot, "vectors", exact_below):
+        if is_broken(snapshot.link, graph):
+            statements.append(f"DROP INDEX {graph}")
         statements.append(graph_statement(space, width))
     return [*statements, "ANALYZE words, vectors"] if statements else []
 
@@ -160,6 +171,12 @@ def graph_statement(space: int, width: int, how: str = "") -> str:
         f" ((vector::halfvec({width})) halfvec_cosine_ops) WITH ({_GRAPH})"
         f" WHERE space = {space} AND dimensions = {width}"
     )
+
+
+def is_broken(link: Link, name: str) -> bool:
+    """Whether an index was left unfinished by someone who was interrupted; it is never used, and in the way."""
+    query = "SELECT 1 FROM pg_index i WHERE i.indexrelid = to_regclass(%s) AND NOT i.indisvalid"
+    return bool(rows_of(link, query, (name,)))
 
 
 def present(snapshot: PostgresSnapshot) -> dict[str, int]:

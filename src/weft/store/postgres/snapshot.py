@@ -11,8 +11,9 @@ from weft.model import Alias, Edge, Filter, View
 from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, Tail, TermStatistics
 from weft.store import adjacency
 from weft.store.adjacency import ENTRY
+from weft.store.postgres.arrays import bigints
 from weft.store.postgres.connection import Link, rows_of
-from weft.store.postgres.copying import from_half_precision
+from weft.store.postgres.copying import received
 from weft.store.postgres.filters import matching_ids
 from weft.store.postgres.finding import find_names
 from weft.store.postgres.links import LINKS_IN, LINKS_OUT, arcs_of
@@ -70,9 +71,9 @@ class PostgresSnapshot:
         """What tells this store from every other; derived files carry it."""
         return self.state.identity
 
-    def rows(self, query: str, **values: Any) -> list[Any]:
+    def rows(self, query: str, *, planned_once: bool = True, **values: Any) -> list[Any]:
         """The rows of a query that may use the conditions of the view."""
-        return rows_of(self.link, query, {**self.seen.values, **values})
+        return rows_of(self.link, query, {**self.seen.values, **values}, planned_once=planned_once)
 
     # --- nodes -------------------------------------------------------------------------------------------
 
@@ -84,7 +85,7 @@ class PostgresSnapshot:
             f"SELECT {NODE_COLUMNS}, i.aliases FROM unnest(%(ids)s::bigint[]) WITH ORDINALITY o(id, place)"
             f" JOIN nodes n ON n.id = o.id JOIN marks i ON i.node_id = n.id WHERE {self.seen.of('n')}"
             " ORDER BY o.place",
-            ids=_unique(ids),
+            ids=bigints(_unique(ids)),
         )
         return self._nodes(rows)
 
@@ -106,13 +107,17 @@ class PostgresSnapshot:
     def page_of_names(self, after_id: int, limit: int) -> list[tuple[int, NameRow]]:
         """The next nodes of the view by id, each with what it is called."""
         rows = self.rows(
-            "SELECT n.id, n.tenant_id, n.key, n.title, i.aliases FROM nodes n JOIN marks i ON i.node_id = n.id"
+            "SELECT n.id, n.tenant_id, n.key, n.title, i.aliases, n.language FROM nodes n"
+            " JOIN marks i ON i.node_id = n.id"
             f" WHERE {self.seen.of('n')} AND n.id > %(after)s ORDER BY n.id LIMIT %(limit)s",
             after=after_id,
             limit=limit,
         )
         tenants = self.seen.tenants
-        return [(row[0], NameRow(tenants[row[1]], row[2], row[3], _aliases(row[4]))) for row in rows]
+        return [
+            (number, NameRow(tenants[tenant], key, title, _aliases(aliases), language))
+            for number, tenant, key, title, aliases, language in rows
+        ]
 
     def find(self, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
         """Ids for each name: the node with that key; else all with that bare key, title or alias; else that id."""
@@ -129,7 +134,7 @@ class PostgresSnapshot:
         asked = [int(each) for each in ids]
         missing = [each for each in dict.fromkeys(asked) if each not in self._passages]
         if missing:
-            self._passages.update((row.id, row) for row in self._with_vectors("p.id", missing))
+            self.read_passages("passages p", "p.id = ANY(%(ids)s)", ids=bigints(missing))
         return [self._passages[each] for each in asked if each in self._passages]
 
     def passages_of(self, node_ids: Sequence[int]) -> list[PassageRow]:
@@ -137,21 +142,30 @@ class PostgresSnapshot:
         place = {number: order for order, number in enumerate(_unique(node_ids))}
         if not place:
             return []
-        found = self._with_vectors("p.node_id", list(place))
+        found = self.read_passages("passages p", "p.node_id = ANY(%(ids)s)", ids=bigints(place))
         return sorted(found, key=lambda row: (place[row.node_id], row.passage.ordinal))
 
-    def _with_vectors(self, column: str, ids: Sequence[int]) -> list[PassageRow]:
-        """Passages by a column; their vectors come along, because whoever ranks passages asks for them next."""
+    def read_passages(
+        self, source: str, condition: str = "TRUE", *, planned_once: bool = True, **values: Any
+    ) -> list[PassageRow]:
+        """Visible passages `p` of a source, by a condition, in any order.
+
+        Their vectors come along, and both are kept: whoever ranks passages asks for them next.
+        """
+        width = self.state.dimensions or 0
         rows = self.rows(
-            f"SELECT {PASSAGE_COLUMNS}, halfvec_send(v.vector) FROM passages p LEFT JOIN vectors v"
+            f"SELECT {PASSAGE_COLUMNS}, halfvec_send(v.vector) FROM {source} LEFT JOIN vectors v"
             " ON v.space = %(space)s AND v.passage_id = p.id AND v.dimensions = %(width)s"
-            f" WHERE {column} = ANY(%(ids)s) AND {self.seen.of('p')}",
-            ids=ids,
+            f" WHERE {condition} AND {self.seen.of('p')}",
+            planned_once=planned_once,
             space=self.space,
-            width=self.state.dimensions or 0,
+            width=width,
+            **values,
         )
-        self._vectors.update((row[0], from_half_precision(row[-1]) if row[-1] else b"") for row in rows)
-        return passage_rows(row[:-1] for row in rows)
+        found = passage_rows(row[:-1] for row in rows)
+        for row, vector in zip(found, received([each[-1] for each in rows], width), strict=True):
+            self._passages[row.id], self._vectors[row.id] = row, vector
+        return found
 
     def vectors(self, passage_ids: Sequence[int]) -> "Vectors":
         """Unit vectors by passage, zero rows where there is none."""
@@ -190,7 +204,7 @@ class PostgresSnapshot:
             f" UNION ALL SELECT {_TOTALS}, coalesce(sum(s.passages), 0)::bigint,"
             f" coalesce(sum(s.total_length), 0)::bigint FROM tenant_statistics s"
             f" WHERE {self.seen.by_tenant('s.tenant_id')}",
-            terms=list(term_hashes),
+            terms=bigints(term_hashes),
         )
         found = {term: (count, length) for term, count, length in rows}
         self._totals = found.pop(_TOTALS)
@@ -219,7 +233,7 @@ class PostgresSnapshot:
                 f"SELECT l.node_id, l.degree, substr(l.packed, 1, %(bytes)s) FROM adjacency l"
                 f" WHERE l.node_id = ANY(%(ids)s) AND {self.seen.by_tenant('l.tenant_id')}"
                 f" AND {self.seen.by_tenant('l.owner_tenant_id')} ORDER BY l.node_id, l.tenant_id",
-                ids=asked,
+                ids=bigints(asked),
                 bytes=fan_out * ENTRY.itemsize,
             )
             packed = np.frombuffer(b"".join(row[2] for row in rows), ENTRY)
@@ -252,7 +266,7 @@ class PostgresSnapshot:
             " JOIN makers m ON m.id = l.maker_id JOIN tenants s ON s.id = l.source_tenant"
             " JOIN tenants t ON t.id = l.target_tenant"
             " ORDER BY l.weight DESC, y.name, l.source_key, l.target_key, s.name, t.name, m.name LIMIT %(limit)s",
-            ids=_unique(ids),
+            ids=bigints(_unique(ids)),
             limit=limit,
         )
         return [(row[0], row[1], edge_of(row, self.seen.tenants)) for row in rows]

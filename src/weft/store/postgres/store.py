@@ -1,25 +1,23 @@
 """The truth in a PostgreSQL schema: any number of processes and machines read it while one at a time writes."""
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, Self, TypeVar
 
-import psycopg
-
-from weft.errors import EmbedderMismatch, StoreError, StoreReadOnly
+from weft.errors import EmbedderMismatch, StoreReadOnly
 from weft.model import Edge, View
-from weft.ports import Books, Changes, Fingerprint, NameRow, NodeRow, PassageRow, Portion, StoreStatus
+from weft.ports import Changes, NameRow, NodeRow, StoreStatus
 from weft.store.addresses import Address
-from weft.store.exporting import Shelf, books_of, fingerprint_of, portion_of, strays_of
+from weft.store.exporting import HandingOut, Shelf
 from weft.store.listing import ListedEdge, Place
-from weft.store.postgres import listing, repair, spaces
-from weft.store.postgres.connection import EVERYTHING, Lending, Link, Writing, connect, rows_of
+from weft.store.paging import names_in_pages, nodes_in_pages
+from weft.store.postgres import listing, repair
+from weft.store.postgres.connection import EVERYTHING, Link, Writing, rows_of
 from weft.store.postgres.copying import from_half_precision
-from weft.store.postgres.failures import explained, is_lost
+from weft.store.postgres.failures import explained
+from weft.store.postgres.lending import Readers
 from weft.store.postgres.nodes import stored_keys
 from weft.store.postgres.opening import prepare
-from weft.store.postgres.searching import graph_statement
 from weft.store.postgres.seen import Names, Seen, everything
 from weft.store.postgres.snapshot import PostgresSnapshot, Remembered, State
 from weft.store.postgres.status import read_status
@@ -28,23 +26,19 @@ from weft.store.postgres.write import apply_changes, declare_shared, names_by_nu
 from weft.store.statistics import RememberedScans
 
 T = TypeVar("T")
-_PAGE: Final = 500
-_PAGE_OF_NAMES: Final = 10_000
 _STATE: Final = "identity, sequence, embedder, dimensions, space"
 _LAST_CHARACTER: Final = "\U0010ffff"
 _LONGEST_BEGINNING: Final = 300
 
 
-class PostgresStore:
+class PostgresStore(HandingOut):
     """The truth at one address; keep it open as long as you like and use it from any thread."""
 
     def __init__(self, address: Address, words: str, busy_seconds: float, read_only: bool) -> None:
         self.address, self.words, self.read_only = address, words, read_only
         self._lock = Writing(address, busy_seconds)
-        self._primary = Lending(address, address.server, busy_seconds)
-        self._replica = Lending(address, address.replica, busy_seconds) if address.replica else None
+        self.readers = Readers(address, busy_seconds)
         self._remembered = Remembered(Names(), RememberedScans())
-        self._guard = threading.Lock()
 
     @classmethod
     def open(
@@ -62,9 +56,7 @@ class PostgresStore:
 
     def close(self) -> None:
         """Let go of the connections; snapshots that are still open end with their blocks."""
-        for lending in (self._primary, self._replica):
-            if lending is not None:
-                lending.close()
+        self.readers.close()
         self._lock.close()
 
     # --- writing -----------------------------------------------------------------------------------------
@@ -156,7 +148,7 @@ class PostgresStore:
         known = self._remembered.names.known(view)
         if known is not None:
             return known
-        with explained(self.address), self._primary.reading("SELECT 1") as (link, _):
+        with explained(self.address), self.readers.best().reading("SELECT 1") as (link, _):
             return self._remembered.names.seen(link, view)
 
     @contextmanager
@@ -168,47 +160,16 @@ class PostgresStore:
             f" WHERE v.tenant_id = ANY('{seen.setting}'::integer[])), 0)"
         )  # fmt: skip
         opening = f"SET LOCAL weft.tenants = '{setting}'; SELECT {_STATE}, {version} FROM state"
-        with explained(self.address), self._lender().reading(opening) as (link, row):
+        with explained(self.address), self.readers.best().reading(opening) as (link, row):
             yield link, row
-
-    def _lender(self) -> Lending:
-        """The replica while it has caught up with the primary or the primary is away, else the primary."""
-        if self._replica is None:
-            return self._primary
-        asked = "SELECT sequence FROM state"
-        try:
-            with self._replica.reading(asked) as (_, (copied,)):
-                pass
-        except psycopg.Error:
-            return self._primary
-        try:
-            with self._primary.reading(asked) as (_, (written,)):
-                return self._replica if copied >= written else self._primary
-        except psycopg.Error as error:
-            if is_lost(error):
-                return self._replica
-            raise
 
     def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
         """All nodes of a tenant in id order, a page at a time, so that no transaction stays open in between."""
-        while True:
-            with self.snapshot(View((tenant,))) as snapshot:
-                page = snapshot.page_of_nodes(after_id, _PAGE)
-            yield from page
-            if len(page) < _PAGE:
-                return
-            after_id = page[-1].node.id
+        return nodes_in_pages(lambda: self.snapshot(View((tenant,))), after_id)
 
     def names(self, tenant: str) -> Iterator[NameRow]:
         """What every node of a tenant is called, a page at a time."""
-        after_id = 0
-        while True:
-            with self.snapshot(View((tenant,))) as snapshot:
-                page = snapshot.page_of_names(after_id, _PAGE_OF_NAMES)
-            yield from (row for _, row in page)
-            if len(page) < _PAGE_OF_NAMES:
-                return
-            after_id = page[-1][0]
+        return names_in_pages(lambda: self.snapshot(View((tenant,))))
 
     def hashes(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
         """Content hash by key for the nodes that exist."""
@@ -311,94 +272,32 @@ class PostgresStore:
         with self._snapshot(None) as snapshot:
             return repair.verify(snapshot)
 
-    # --- two sets of vectors ------------------------------------------------------------------------------
-
-    def begin_space(self, name: str, dimensions: int) -> int:
-        """The number of the set of vectors that another embedder fills."""
-        return self.transact(lambda link: spaces.begin_space(link, name, dimensions))
-
-    def waiting_passages(self, space: int, after: int, limit: int) -> list[PassageRow]:
-        """The next passages by id that have no vector in a set."""
-        with self._reading() as (link, _):
-            return spaces.waiting_passages(link, space, after, limit)
-
-    def add_vectors(self, space: int, vectors: Sequence[tuple[int, bytes]]) -> None:
-        """Add (passage, vector) to a set."""
-        self.transact(lambda link: spaces.add_vectors(link, space, vectors))
-
-    def make_graph(self, space: int, dimensions: int) -> None:
-        """Make the index over a set while others read and write."""
-        with explained(self.address), connect(self.address) as link:
-            link.execute("SET maintenance_work_mem = '512MB'")
-            link.execute(graph_statement(space, dimensions, "CONCURRENTLY"), prepare=False)
-
-    def switch_space(self, space: int) -> int:
-        """Search this set of vectors from now on."""
-        return self.transact(lambda link: spaces.switch_space(link, space))
-
-    def clear_space(self, space: int) -> None:
-        """Remove a set of vectors that is searched no more."""
-        self.transact(lambda link: spaces.clear_space(link, space))
-
-    # --- handing out -------------------------------------------------------------------------------------
-
-    def books(self) -> Books:
-        """What the store remembers beside nodes and edges."""
-        with self.everything() as snapshot:
-            return books_of(_shelf(snapshot), snapshot)
-
-    def left(self, after_id: int) -> int:
-        """How many nodes come after an id."""
-        return int(self._rows("SELECT count(*) FROM nodes WHERE id > %s", after_id)[0][0])
-
-    def portion(self, after_id: int, limit: int) -> Portion | None:
-        """The next nodes by id with all that starts at them, or None when there are no more."""
-        with self.everything() as snapshot:
-            return portion_of(_shelf(snapshot), after_id, limit)
-
-    def strays(self) -> Changes:
-        """The edges that start at keys without a node."""
-        with self.everything() as snapshot:
-            return strays_of(_shelf(snapshot))
-
-    def fingerprint(self) -> Fingerprint:
-        """Counts and a digest of all nodes and edges."""
-        with self.everything() as snapshot:
-            return fingerprint_of(_shelf(snapshot))
-
     def engine(self) -> dict[str, str | int]:
         """What holds the store: versions of the server and its extensions, and how far a replica is behind."""
         (version,) = self._rows("SELECT current_setting('server_version')")[0]
         extensions = self._rows(
             "SELECT extname::text, extversion FROM pg_extension WHERE extname IN ('vector', 'pg_textsearch')"
         )
-        behind = self.lag()
+        behind = self.readers.lag()
         lag: dict[str, str | int] = {} if behind is None else {"replica_lag": behind}
         return {"engine": "PostgreSQL", "version": version.split()[0], **dict(sorted(extensions)), **lag}
 
-    def lag(self) -> int | None:
-        """How many writes the replica is behind, or None when there is none or it does not answer."""
-        if self._replica is None:
-            return None
-        with (
-            suppress(psycopg.Error, StoreError),
-            self._replica.reading("SELECT sequence FROM state") as (_, (copied,)),
-        ):
-            return self.reached() - int(copied)
-        return None
+    # --- handing out -------------------------------------------------------------------------------------
 
+    @contextmanager
+    def shelf(self) -> Iterator[Shelf]:
+        """The whole store as exporting reads it."""
 
-def _shelf(snapshot: PostgresSnapshot) -> Shelf:
-    def vectors(after: int, last: int) -> dict[int, bytes]:
-        rows = snapshot.rows(
-            "SELECT v.passage_id, halfvec_send(v.vector) FROM vectors v WHERE v.space = %(space)s"
-            " AND v.node_id > %(after)s AND v.node_id <= %(last)s",
-            space=snapshot.space,
-            after=after,
-            last=last,
-        )
-        return {number: from_half_precision(sent) for number, sent in rows}
+        def rows(query: str) -> list[Any]:
+            return rows_of(snapshot.link, query)
 
-    kinds = names_by_number(snapshot.link, "kinds")
-    rows = lambda query: rows_of(snapshot.link, query)  # noqa: E731
-    return Shelf(rows, snapshot.seen.tenants, kinds, "marks", vectors)
+        def vectors(after: int, last: int) -> dict[int, bytes]:
+            sent = rows(
+                f"SELECT v.passage_id, halfvec_send(v.vector) FROM vectors v WHERE v.space = {snapshot.space}"
+                f" AND v.node_id > {after} AND v.node_id <= {last}"
+            )
+            return {number: from_half_precision(vector) for number, vector in sent}
+
+        with self.everything() as snapshot:
+            kinds = names_by_number(snapshot.link, "kinds")
+            yield Shelf(snapshot, rows, snapshot.seen.tenants, kinds, "marks", vectors)

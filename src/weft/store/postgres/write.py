@@ -5,12 +5,12 @@ from typing import Any, Final
 
 from weft.ports import Changes
 from weft.store.postgres import aliases
+from weft.store.postgres.arrays import bigints
 from weft.store.postgres.connection import Link, rows_of
 from weft.store.postgres.links import Touched, write_edge_set
 from weft.store.postgres.nodes import NodeWriter
-from weft.store.postgres.numbers import Numbers
-from weft.store.postgres.texts import digest
-from weft.store.statistics import StatisticsDelta, net_terms
+from weft.store.postgres.numbers import Numbers, key_columns
+from weft.store.statistics import Counts, Hashes, StatisticsDelta, net_terms
 from weft.store.write import touched_tenants
 
 _SAME_IMPORTANCE: Final = 1e-9
@@ -73,20 +73,20 @@ def apply_statistics(link: Link, statistics: StatisticsDelta) -> None:
         )
         hashes, change = net_terms(delta)
         if len(hashes):
-            _apply_terms(link, tenant_id, hashes.tolist(), change.tolist())
+            _apply_terms(link, tenant_id, hashes, change)
 
 
-def _apply_terms(link: Link, tenant_id: int, hashes: Sequence[int], change: Sequence[int]) -> None:
+def _apply_terms(link: Link, tenant_id: int, hashes: Hashes, change: Counts) -> None:
     link.execute(
         "INSERT INTO term_statistics AS t SELECT %s, o.* FROM unnest(%s::bigint[], %s::bigint[]) o"
         " ON CONFLICT (tenant_id, term_hash) DO UPDATE SET frequency = t.frequency + excluded.frequency",
-        (tenant_id, hashes, change),
+        (tenant_id, bigints(hashes), change),
     )
-    fewer = [term for term, by in zip(hashes, change, strict=True) if by < 0]
-    if fewer:
+    fewer = hashes[change < 0]
+    if len(fewer):
         link.execute(
             "DELETE FROM term_statistics WHERE tenant_id = %s AND term_hash = ANY(%s) AND frequency = 0",
-            (tenant_id, fewer),
+            (tenant_id, bigints(fewer)),
         )
 
 
@@ -110,17 +110,14 @@ def _write_importance(link: Link, numbers: Numbers, importance: Mapping[tuple[st
     """Set importance without touching the nodes: searches do not depend on it, so nothing is indexed again."""
     if not importance:
         return False
-    places: dict[str, list[Any]] = {"tenants": [], "digests": [], "keys": [], "values": []}
     numbers.learn("tenants", (tenant for tenant, _ in importance))
-    for (tenant, key), value in importance.items():
-        for name, one in zip(places, (numbers.tenant(tenant), digest(key), key, float(value)), strict=True):
-            places[name].append(one)
+    places = key_columns([(numbers.tenant(tenant), key) for tenant, key in importance])
     changed = link.execute(
-        "UPDATE marks m SET value = o.value FROM unnest(%(tenants)s::integer[], %(digests)s::bigint[],"
-        " %(keys)s::text[], %(values)s::double precision[]) o(tenant_id, digest, key, value) JOIN keys k"
+        "UPDATE marks m SET value = o.value FROM unnest(%s::integer[], %s::bigint[], %s::text[],"
+        " %s::double precision[]) o(tenant_id, digest, key, value) JOIN keys k"
         " ON k.digest = o.digest AND k.tenant_id = o.tenant_id AND k.key = o.key WHERE m.node_id = k.node_id"
         f" AND abs(m.value - o.value) > {_SAME_IMPORTANCE}",
-        places,
+        (*places, list(map(float, importance.values()))),
     )
     return changed.rowcount > 0
 

@@ -1,0 +1,88 @@
+"""How often one question speaks to the server: on a network, every statement is a journey there and back."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from postgres_server import drop_schema
+from weft import Edge, Node, Weft
+from weft.model import Filter
+
+Sent = Callable[[Callable[[], object]], list[str]]
+
+
+@pytest.fixture
+def weft(postgres_url: str, tmp_path: Path) -> Iterator[Weft]:
+    """A store of notes that all link to the next one."""
+    opened = Weft.open(f"{postgres_url}&schema=statements", folder=tmp_path)
+    opened.put(
+        [
+            Node(f"s:{n}", "note", title=f"note {n}", text=f"red fox {n}", tags=("even",)[n % 2 :])
+            for n in range(60)
+        ],
+        [Edge(f"s:{n}", f"s:{n + 1}", "next") for n in range(59)],
+    )
+    yield opened
+    opened.close()
+    drop_schema(postgres_url, "statements")
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
+    """What is sent to the server while something is done."""
+    seen: list[str] = []
+    execute = psycopg.Cursor.execute
+
+    def noted(self: psycopg.Cursor, query: str, *given: object, **options: object) -> object:
+        seen.append(query)
+        return execute(self, query, *given, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(psycopg.Cursor, "execute", noted)
+
+    def during(work: Callable[[], object]) -> list[str]:
+        seen.clear()
+        work()
+        return list(seen)
+
+    return during
+
+
+def test_a_context_from_the_engines_sends_ten_statements_at_most(weft: Weft, sent: Sent) -> None:
+    weft._index._exact_below = 10  # type: ignore[union-attr]
+    weft._index.catch_up(weft.store)
+    weft.context("red fox 1")
+    statements = sent(lambda: weft.context("red fox 7"))
+    assert any("<=>" in statement for statement in statements), "vectors are searched by the graph"
+    assert len(statements) <= 10
+
+
+def test_a_context_from_what_is_remembered_sends_nine_statements_at_most(weft: Weft, sent: Sent) -> None:
+    weft.context("red fox 1")
+    assert len(sent(lambda: weft.context("red fox 7"))) <= 9
+
+
+def test_a_filter_is_looked_up_once_until_the_next_write(weft: Weft, sent: Sent) -> None:
+    weft._index._exact_below = 10  # type: ignore[union-attr]
+    weft._index.catch_up(weft.store)
+
+    def ask() -> None:
+        assert weft.search("red fox", filter=Filter(tags=("even",)), limit=5).candidates
+
+    assert any("facet_names" in statement for statement in sent(ask))
+    assert not any("facet_names" in statement for statement in sent(ask))
+    weft.put([Node("s:new", "note", text="a new red fox", tags=("even",))])
+    assert any("facet_names" in statement for statement in sent(ask))
+
+
+def test_statements_are_prepared_once_in_the_life_of_a_connection(weft: Weft) -> None:
+    for number in range(3):
+        weft.context(f"red fox {number}")
+    with weft.store.readers.best().reading("SELECT 1") as (link, _):  # type: ignore[union-attr]
+        before = link.execute("SELECT name FROM pg_prepared_statements", prepare=False).fetchall()
+    weft.context("red fox 7")
+    with weft.store.readers.best().reading("SELECT 1") as (link, _):  # type: ignore[union-attr]
+        after = link.execute("SELECT name FROM pg_prepared_statements", prepare=False).fetchall()
+    assert before
+    assert after == before
