@@ -1,9 +1,10 @@
 """How fast repositories are read: lines a minute with and without embeddings, memory, a second run, and pages.
 
-python -m bench.code [--packages django,sqlalchemy,flask,requests,pytest] [--again]
+python -m bench.code [--packages django,sqlalchemy,numpy,flask,requests,pytest] [--again]
 
-The sources come from the package index as sdists and stay in bench/worlds/code/. Wall time is what a reader waits
-for; processor time, children included, is what the work costs and what a busy machine leaves comparable.
+The sources come from the package index as sdists, numpy's Python part as a wheel, and stay in bench/worlds/code/.
+Wall time is what a reader waits for; processor time, children included, is what the work costs and what a busy
+machine leaves comparable.
 """
 
 import argparse
@@ -12,7 +13,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 from contextlib import suppress
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
@@ -23,7 +23,9 @@ from typing import Any, Self
 
 ROOT = Path(__file__).parents[1]
 WORLDS = ROOT / "bench" / "worlds" / "code"
-PACKAGES = "django,sqlalchemy,flask,requests,pytest"
+PACKAGES = "django,sqlalchemy,numpy,flask,requests,pytest"
+BUILT = frozenset({"numpy"})
+"""Packages whose sdist cannot be had without building it; the wheel holds their Python part."""
 QUESTIONS = (
     "where are migrations applied",
     "how is a queryset turned into SQL",
@@ -78,15 +80,15 @@ def _row(package: str, embedder: str, lines: int, first: dict[str, Any], again: 
 
 
 def fetched(package: str) -> Path:
-    """The unpacked sdist of a package, downloaded if it is not there."""
+    """The unpacked sdist of a package, or its wheel, downloaded if it is not there."""
     place = WORLDS / package
     if not place.is_dir():
         place.mkdir(parents=True)
-        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
+        kind = "--only-binary" if package in BUILT else "--no-binary"
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", kind, ":all:"]
         subprocess.run([*pip, "--dest", str(place), package], check=True)
-        archive = next(place.glob("*.tar.gz"))
-        with tarfile.open(archive) as packed:
-            packed.extractall(place, filter="data")
+        (archive,) = place.iterdir()
+        shutil.unpack_archive(archive, place / package, "zip" if archive.suffix == ".whl" else "gztar")
         archive.unlink()
     return next(each for each in sorted(place.iterdir()) if each.is_dir())
 

@@ -26,10 +26,10 @@ class Leaf:
 
     `openings` are the headings to be printed before its first item, outermost first, as (name, tokens);
     leaves may share them. `cap` is the fraction of the leaf's first budget that one item may cost, and with
-    `relax` gives way in the end when nothing else wants the room; `item_tokens` never does. `quotes` says that
-    whole items print their text, so that one costs at least its text's tokens. `own` leaves print what the
-    heading above them names, however often; those that print `again` take a passage of which less than half
-    stands elsewhere.
+    `relax` gives way in the end when nothing else wants the room; it always leaves what the smallest excerpt
+    needs. `item_tokens` never gives way. `quotes` says that whole items print their text, so that one costs at
+    least its text's tokens. `own` leaves print what the heading above them names, however often; those that
+    print `again` take a passage of which less than half stands elsewhere.
     """
 
     name: str
@@ -229,7 +229,7 @@ class _Work:
         own = min(room, self.room.left) + held - opening
         cap = float("inf")
         if leaf.cap is not None and not relaxed and self.first[leaf.name] != float("inf"):
-            cap = int(self.first[leaf.name] * leaf.cap)
+            cap = max(int(self.first[leaf.name] * leaf.cap), SMALLEST_ITEM + SMALLEST_EXCERPT)
         if leaf.item_tokens is not None:
             cap = min(cap, leaf.item_tokens)
         bound = f", an item may cost {int(cap)}" if cap < own else ""

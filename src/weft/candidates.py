@@ -15,8 +15,9 @@ def told(
     spans: Spans | None = None,
     covers: Mapping[int, float] | None = None,
     window: tuple[int, int] | None = None,
+    words: bytes | None = None,
 ) -> Candidate:
-    """The candidate with these parts and, where given, this score, these spans, terms covered and window."""
+    """The candidate with these parts and, where given, this score, spans, terms covered, window and words."""
     # By position, which is quicker than by name: this is done several times for every candidate.
     return Candidate(
         candidate.node,
@@ -32,6 +33,7 @@ def told(
         candidate.text_tokens if window is None else None,
         candidate.sketch,
         window or candidate.window,
+        candidate.words if words is None else words,
     )
 
 

@@ -89,9 +89,11 @@ def _body(response: httpx.Response) -> Any:
     try:
         problem = response.json()
     except ValueError:
-        problem = {}
-    detail = problem.get("detail") or response.text[:200] or response.reason_phrase
-    raise ServiceError(response.status_code, detail, problem.get("errors", ()))
+        problem = None
+    # What stands between may answer with anything.
+    told = problem if isinstance(problem, dict) else {}
+    detail = told.get("detail") or response.text[:200] or response.reason_phrase
+    raise ServiceError(response.status_code, detail, told.get("errors", ()))
 
 
 def _asked(query: str, tenant_ids: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,6 +155,8 @@ class WeftClient:
                 response = self._http.request(method, path, **more)
             except httpx.ConnectError as error:
                 failure = error
+            except httpx.TransportError as error:
+                raise _lost(self._http.base_url, error) from error
             pause = self._calls.wait(attempt, response)
             if pause is None:
                 break
@@ -230,6 +234,8 @@ class AsyncWeftClient:
                 response = await self._http.request(method, path, **more)
             except httpx.ConnectError as error:
                 failure = error
+            except httpx.TransportError as error:
+                raise _lost(self._http.base_url, error) from error
             pause = self._calls.wait(attempt, response)
             if pause is None:
                 break
@@ -254,3 +260,10 @@ class AsyncWeftClient:
 
 def _unreachable(url: httpx.URL, failure: Exception | None) -> ServiceError:
     return ServiceError(503, f"No service answers at {url} ({failure}). Start one with `weft serve`.")
+
+
+def _lost(url: httpx.URL, failure: httpx.TransportError) -> ServiceError:
+    """A call that was sent and not answered: it may have been done, so it is not sent again by itself."""
+    if isinstance(failure, httpx.TimeoutException):
+        return ServiceError(504, f"{url} did not answer in time. Ask again, or give the client a longer timeout.")
+    return ServiceError(502, f"The connection to {url} was lost ({failure or type(failure).__name__}). Ask again.")

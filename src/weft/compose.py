@@ -1,6 +1,6 @@
 """A layout becomes a page that costs no more than its budget, counted as a whole once it is printed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -21,6 +21,7 @@ _TITLE_LIMIT: Final = 200
 _ATTEMPTS: Final = 6
 _SLACK: Final = 0.04
 """A page emptier than this is fitted once more, with the room that cautious counting had kept back."""
+_WIDEST: Final = {"items": 999, "sections": 99, "sources": 999, "counted": 999}
 _FAR_PAST: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -102,7 +103,7 @@ def _frame_cost(plan: Plan, layout: Layout, printer: Printer, frame: Frame, warn
     cost = printer.lines(shown.head(_title(plan, layout, frame))) + printer.lines(shown.end())
     cost += printer.lines(shown.notes(_printed_notes(frame, layout, warning)))
     if frame.footer:
-        cost += printer.lines(shown.footer(_footer(plan, frame, 999, 99, 999)))
+        cost += printer.lines(shown.footer(_footer(plan, frame, _WIDEST)))
     if frame.sources:
         foremost = [
             Outcome("", each, Item(each, Detail.WHOLE), "")
@@ -126,8 +127,16 @@ def _started(layout: Layout) -> str:
     return ", ".join(dict.fromkeys(each.node.title for each in started if each.node.title))
 
 
-def _footer(plan: Plan, frame: Frame, items: int, sections: int, sources: int) -> str:
-    return fill(frame.footer, {**plan.values, "items": items, "sections": sections, "sources": sources})
+def _footer(plan: Plan, frame: Frame, counts: Mapping[str, int]) -> str:
+    return fill(frame.footer, {**plan.values, **counts})
+
+
+def _counted(frame: Frame, items: Iterable[Item]) -> int:
+    """How many different things the items tell of, by the fields that the frame counts, else by their nodes."""
+    names = frame.counted.split("|")
+    nodes = [item.candidate.node for item in items]
+    told = [next((node.fields[name] for name in names if node.fields.get(name)), None) for node in nodes]
+    return len({str(value or f"{node.tenant} {node.key}") for value, node in zip(told, nodes, strict=True)})
 
 
 def _printed_notes(frame: Frame, layout: Layout, warning: tuple[str, ...]) -> tuple[str, ...]:
@@ -183,13 +192,19 @@ def _page(plan: Plan, layout: Layout, frame: Frame, outcomes: Sequence[Outcome],
         if outcome.item is not None:
             items.setdefault(outcome.leaf, []).append(outcome.item)
     sections = _sections(layout, items)
-    shown = sum(len(each) for each in items.values())
+    shown = [item for placed in items.values() for item in placed]
     cited = citations(outcomes)
+    counts = {
+        "items": len(shown),
+        "sections": len(sections),
+        "sources": len(cited),
+        "counted": _counted(frame, shown),
+    }
     return Page(
         title=_title(plan, layout, frame),
         sections=sections,
         notes=_printed_notes(frame, layout, warning),
-        footer=_footer(plan, frame, shown, len(sections), len(cited)) if frame.footer and shown else "",
+        footer=_footer(plan, frame, counts) if frame.footer and shown else "",
         sources=cited[: frame.sources],
     )
 

@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
 from itertools import chain
 from typing import Final
 
@@ -21,7 +22,10 @@ _SHORTEST_REPLACED: Final = 6
 """In a shorter word another letter makes another word more often than a typing error: code, node, mode."""
 _SHORTEST_TWICE: Final = 10
 """In so long a word two typing errors are forgiven."""
+_MOST_ERRORS: Final = 2
 _READ: Final = 4_000
+_REMEMBERED: Final = 512
+"""Texts whose words are kept: one is compared with several, and comes back with the next question."""
 _SALIENT: Final = 3
 _TELLING: Final = 1 / 32
 """The share of words above which what only one text has makes two things of them; numbers and negations count
@@ -43,7 +47,7 @@ def tell_apart(left: str, right: str) -> bool:
 
     Plain words that only follow the same text, or stand before it as a clause, make no other thing of it.
     """
-    clauses, others = _clauses(left), _clauses(right)
+    clauses, others = _clauses(left[:_READ]), _clauses(right[:_READ])
     words, other_words = list(chain(*clauses)), list(chain(*others))
     if "".join(words) == "".join(other_words):
         return False
@@ -55,10 +59,11 @@ def tell_apart(left: str, right: str) -> bool:
     return weight > _TELLING * max(len(_telling(words)), len(_telling(other_words)))
 
 
-def _clauses(text: str) -> list[list[str]]:
+@lru_cache(maxsize=_REMEMBERED)
+def _clauses(text: str) -> tuple[tuple[str, ...], ...]:
     """The words and comparisons of a text by the marks between them, every negation as the same word."""
-    plain = NEGATION.sub(f" {_NEGATED} ", text[:_READ].casefold())
-    return [words for part in _MARK.split(plain) if (words := _WORD.findall(part))]
+    plain = NEGATION.sub(f" {_NEGATED} ", text.casefold())
+    return tuple(tuple(words) for part in _MARK.split(plain) if (words := _WORD.findall(part)))
 
 
 def _telling(words: Sequence[str]) -> list[str]:
@@ -96,12 +101,15 @@ def _beyond(words: Sequence[str], common: Counter[str]) -> list[str]:
 
 
 def _mistyped(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of words of which one is the other with a typing error; opposites are none."""
-    free = list(second)
+    """Pairs of words of which one is the other with a typing error; opposites are none, and no number is."""
+    free = [word for word in second if not _DIGIT.search(word)]
     pairs = []
-    for mine in first:
+    for mine in first if free else ():
+        if _DIGIT.search(mine):
+            continue
+        length = len(mine)
         for other in free:
-            if _is_mistyped(mine, other):
+            if -_MOST_ERRORS <= length - len(other) <= _MOST_ERRORS and _is_mistyped(mine, other):
                 pairs.append((mine, other))
                 free.remove(other)
                 break
@@ -110,11 +118,9 @@ def _mistyped(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, st
 
 def _is_mistyped(mine: str, other: str) -> bool:
     """Whether letters are swapped, one is missing or, in a long word, another."""
-    from rapidfuzz.distance import OSA
-
-    shorter, longer = sorted((mine, other), key=len)
-    most = 2 if len(shorter) >= _SHORTEST_TWICE else 1
-    if _DIGIT.search(mine + other) or OSA.distance(mine, other, score_cutoff=most) > most:
+    shorter, longer = (mine, other) if len(mine) <= len(other) else (other, mine)
+    most = _MOST_ERRORS if len(shorter) >= _SHORTEST_TWICE else 1
+    if _distance()(mine, other, score_cutoff=most) > most:
         return False
     if sorted(mine) == sorted(other):
         return len(mine) >= _SHORTEST_MISTYPED or bool({mine, other} & STOP_WORDS)
@@ -122,3 +128,11 @@ def _is_mistyped(mine: str, other: str) -> bool:
         return len(mine) >= _SHORTEST_REPLACED
     opposed = any(longer == f"{prefix}{shorter}" for prefix in _OPPOSING)
     return len(shorter) >= _SHORTEST_MISTYPED and not opposed
+
+
+@cache
+def _distance() -> Callable[..., int]:
+    """How many typing errors lie between two words; loaded when texts are first compared."""
+    from rapidfuzz.distance import OSA
+
+    return OSA.distance

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from weft.ports import TokenCounter
@@ -10,8 +11,11 @@ from weft.text import analyze, is_blank, sentences, split_passages
 
 Span = tuple[int, int]
 
+_REMEMBERED: Final = 8192
 _READ: Final = 12_000
 _MARGIN: Final = 1_500
+_LINE: Final = 500
+"""How far from a passage is read, and how much farther for the end of a line."""
 _FOCUSED: Final = 4
 """How many passages of a long text are looked at."""
 _GAP_TOKENS: Final = 4
@@ -39,7 +43,7 @@ def measure(
     focus = focus or (focus_of(text, weights) if len(text) > _READ else ())
     units = [unit for region in _regions(text, focus, head) for unit in _sentences(text, region)]
     costs = count.count_many([text[start:end] for start, end in units])
-    told = [gain(text[start:end], weights) for start, end in units]
+    told = [gain(terms_of(text[start:end]), weights) for start, end in units]
     return Measured(text, units, costs, told, worth_of(told, units, focus), head)
 
 
@@ -73,7 +77,8 @@ def focus_of(text: str, weights: Mapping[int, float]) -> tuple[Span, ...]:
     """The passages that speak most to what was asked, best first, of a text that no search looked at."""
     if not weights:
         return ()
-    gains = [(gain(text[each.start : each.end], weights), each) for each in split_passages(text)]
+    divided = [(term_hashes(analyze(text[each.start : each.end])), each) for each in split_passages(text)]
+    gains = [(gain(frozenset(terms), weights), each) for terms, each in divided]
     best = sorted((each for each in gains if each[0] > 0), key=lambda each: (-each[0], each[1].start))
     return tuple((each.start, each.end) for _, each in best[:_FOCUSED])
 
@@ -113,12 +118,27 @@ def _regions(text: str, focus: Sequence[Span], head: Span) -> list[Span]:
         return [(0, len(text))]
     regions: list[Span] = [head] if head[1] > head[0] else []
     for start, end in sorted(focus or [(0, _READ - _MARGIN)]):
-        low, high = max(head[1], start - _MARGIN), min(len(text), end + _MARGIN)
+        low, high = max(head[1], _before(text, start)), _behind(text, end)
         if regions and low <= regions[-1][1]:
             regions[-1] = (regions[-1][0], max(high, regions[-1][1]))
         else:
             regions.append((low, high))
     return regions
+
+
+def _before(text: str, place: int) -> int:
+    """Some way before a place where a line begins, or else a word."""
+    near = max(place - _MARGIN, 0)
+    line = text.rfind("\n", max(near - _LINE, 0), near) + 1
+    return line or (text.find(" ", near, place) + 1 if near else 0) or near
+
+
+def _behind(text: str, place: int) -> int:
+    """Some way behind a place where a line ends, or else a word."""
+    far = min(place + _MARGIN, len(text))
+    line = text.find("\n", far, far + _LINE)
+    word = text.rfind(" ", place, far) if far < len(text) else -1
+    return next((end for end in (line, word) if end > place), far)
 
 
 def _sentences(text: str, region: Span) -> list[Span]:
@@ -137,10 +157,15 @@ def worth_of(own: Sequence[float], units: Sequence[Span], focus: Sequence[Span])
     return worth
 
 
-def gain(sentence: str, weights: Mapping[int, float]) -> float:
-    """How much a sentence tells of what was asked: the weights of the terms that it has."""
-    found = set(term_hashes(analyze(sentence)))
-    return sum(weight for term, weight in weights.items() if term in found)
+def gain(terms: frozenset[int], weights: Mapping[int, float]) -> float:
+    """How much a text with these terms tells of what was asked: the weights of those it has."""
+    return sum(weight for term, weight in weights.items() if term in terms)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def terms_of(sentence: str) -> frozenset[int]:
+    """The hashed terms of a sentence; questions return to the same ones."""
+    return frozenset(term_hashes(analyze(sentence)))
 
 
 def _choose(costs: Sequence[int], worth: Sequence[float], room: int, kept: set[int]) -> set[int]:

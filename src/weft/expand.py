@@ -44,6 +44,7 @@ class _Neighbourhood:
     parent: list[int] = field(default_factory=list)
     step: list[_Hop] = field(default_factory=list)
     edges: "list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]" = field(default_factory=list)
+    degree: dict[int, int] = field(default_factory=dict)
     cut: int = 0
     widest: int = 0
     left: int = 0
@@ -151,6 +152,7 @@ def _keep_edges(
 ) -> None:
     """Remember the edges with the chance to take each: a hub passes little on to any one neighbour."""
     start, end = (_places(nodes, area) for nodes in (owner, neighbour))
+    area.degree.update(near.degree)
     known = end >= 0
     if not known.any():
         return
@@ -173,17 +175,36 @@ def _pagerank(seeds: Sequence[Candidate], area: _Neighbourhood, lens: Lens) -> "
     size = len(area.ids)
     home = np.zeros(size)
     for seed in seeds:
-        home[area.place[seed.node.id]] = max(seed.parts.get("relevance", seed.parts.get("start", 0.0)), 1e-6)
+        relevance = max(seed.parts.get("relevance", seed.parts.get("start", 0.0)), 1e-6)
+        home[area.place[seed.node.id]] = relevance**lens.focus
     home /= home.sum()
     if not area.edges:
         alone: NDArray[np.float64] = np.round(home / home.max(), 9)
         return alone
     start, end, chance = (np.concatenate(column) for column in zip(*area.edges, strict=True))
+    if lens.specificity:
+        chance = _towards_specific(area, start, end, chance, lens.specificity)
     rank = home
     for _ in range(_ITERATIONS):
         rank = lens.restart * home + (1 - lens.restart) * np.bincount(end, rank[start] * chance, size)
     scaled: NDArray[np.float64] = np.round(rank / rank.max(), 9)
     return scaled
+
+
+def _towards_specific(
+    area: _Neighbourhood,
+    start: "NDArray[np.int64]",
+    end: "NDArray[np.int64]",
+    chance: "NDArray[np.float64]",
+    specificity: float,
+) -> "NDArray[np.float64]":
+    """The chances with less for hubs and more for the other neighbours; what a node passes on stays the same."""
+    size = len(area.ids)
+    links = np.array([area.degree.get(node, 0) for node in area.ids], dtype=np.float64)
+    # Of the outermost nodes no links were read: those that lead to them from here are all that is known.
+    weighed = chance / np.maximum(links, np.bincount(end, minlength=size))[end] ** specificity
+    passed, kept = np.bincount(start, chance, size), np.bincount(start, weighed, size)
+    return weighed * (passed / np.maximum(kept, 1e-12))[start]
 
 
 def _breadth(area: _Neighbourhood) -> "NDArray[np.float64]":

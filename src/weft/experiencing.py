@@ -1,6 +1,7 @@
 """Experiences in the store: started, attempted again and resolved, one writer at a time."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -25,11 +26,14 @@ from weft.model import DEFAULT_TENANT, Edge, Filter, View
 from weft.ports import Snapshot
 from weft.redact import redact_node
 from weft.remembering import is_small, newest, node_with_key
-from weft.writing import put
+from weft.writing import Written, put
 
 TOUCHES: Final = "touches"
 DURING: Final = "during"
 _MOST_COMMITS: Final = 50
+_MOST_LINKS: Final = 100
+_LINKED_ANEW: Final = 200
+"""So many experiences, those stored last, are linked with what is indexed later."""
 
 
 def start_experience(
@@ -128,17 +132,29 @@ def list_experiences(
         return tuple(experience_of(node) for node in newest(snapshot, wanted, limit))
 
 
+def link_experiences(shop: Workshop, *, tenant: str = DEFAULT_TENANT) -> Written | None:
+    """Link the latest experiences with files and commits that were indexed after them; None if nothing is new."""
+    with shop.store.snapshot(View((tenant,))) as snapshot:
+        latest = newest(snapshot, Filter(kinds=(EXPERIENCE,), where=(("axis", "full"),)), _LINKED_ANEW)
+        wanted = [edge for node in latest for edge in _links(snapshot, experience_of(node))]
+        drawn = snapshot.edges([node.id for node in latest], _LINKED_ANEW * _MOST_LINKS)
+        known = {(edge.source, edge.target, edge.type) for _, _, edge in drawn}
+    new = [edge for edge in wanted if (edge.source, edge.target, edge.type) not in known]
+    return replace(put(shop, (), new), links=len(new)) if new else None
+
+
 def _stored(shop: Workshop, experience: Experience) -> Experience:
     nodes = [redact_node(node)[0] for node in experience_nodes(experience)]
-    put(shop, nodes, _links(shop, experience), mentions=is_small(shop, experience.tenant))
+    with shop.store.snapshot(View((experience.tenant,))) as snapshot:
+        links = _links(snapshot, experience)
+    put(shop, nodes, links, mentions=is_small(shop, experience.tenant))
     return experience_of(nodes[0])
 
 
-def _links(shop: Workshop, experience: Experience) -> list[Edge]:
+def _links(snapshot: Snapshot, experience: Experience) -> list[Edge]:
     """The files an experience names and, once it is resolved, the commits made meanwhile."""
-    with shop.store.snapshot(View((experience.tenant,))) as snapshot:
-        files = [(key, TOUCHES) for key in _file_keys(snapshot, experience)]
-        commits = [(key, DURING) for key in _commit_keys(snapshot, experience)]
+    files = [(key, TOUCHES) for key in _file_keys(snapshot, experience)]
+    commits = [(key, DURING) for key in _commit_keys(snapshot, experience)]
     return [Edge(experience.key, key, kind, tenant=experience.tenant) for key, kind in (*files, *commits)]
 
 

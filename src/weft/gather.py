@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from weft.bridge import bridge
 from weft.expand import expand
 from weft.loading import fill
 from weft.model import Candidate, Filter, Node
@@ -78,6 +79,8 @@ def _gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
     observe("expand")
     scale = next((one.scale for one in found if one.scale != Scale()), Scale())
     related = relate(reached, query, scale, plan.profile.fusion, desk.snapshot)
+    if _weighs_bridges(plan):
+        related = bridge(related, query.mass(), desk.snapshot)
     observe("relate")
     filter = plan.request.filter
     if not filter.empty:
@@ -92,6 +95,11 @@ def _gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
         scale=scale,
         brought=_brought_for_parts(plan),
     )
+
+
+def _weighs_bridges(plan: Plan) -> bool:
+    rules = [plan.profile.score, *(section.score for section in plan.sections() if section.score)]
+    return any("bridge" in rule.weights or "bridge" in rule.boosts for rule in rules)
 
 
 def _asked(plan: Plan, started: Sequence[Candidate]) -> str:
@@ -135,7 +143,8 @@ def _query_of(probe: Probe, plan: Plan, query: Query, desk: Desk) -> Query:
 
 def _foreign(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
     """Candidates the caller brought and the filter lets pass; their score stands for what our searches measure."""
-    brought = [each for each in _brought(plan) if not _is_part(each, plan)]
+    parts = _part_names(plan)
+    brought = [each for each in _brought(plan) if not _is_part(each, parts)]
     stored = snapshot.nodes(sorted({each.node.id for each in brought if each.node.id}))
     first = plan.profile.probes[0].name
     return tuple(
@@ -154,16 +163,20 @@ def _brought(plan: Plan) -> list[Candidate]:
     return [each for each in plan.request.candidates or () if passes(each.node, plan.request.filter)]
 
 
-def _is_part(candidate: Candidate, plan: Plan) -> bool:
+def _part_names(plan: Plan) -> frozenset[str]:
+    return frozenset(part.name for section in plan.sections() for part in section.parts)
+
+
+def _is_part(candidate: Candidate, names: frozenset[str]) -> bool:
     """Whether a candidate was brought for a part of a subject: it is reached from there, by the part's name."""
-    names = {part.name for section in plan.sections() for part in section.parts}
     return candidate.distance > 0 and candidate.probe in names
 
 
 def _brought_for_parts(plan: Plan) -> dict[tuple[str, str], tuple[Candidate, ...]]:
     parts: dict[tuple[str, str], tuple[Candidate, ...]] = {}
-    for each in _brought(plan):
-        if _is_part(each, plan):
+    names = _part_names(plan)
+    for each in _brought(plan) if names else ():
+        if _is_part(each, names):
             parts[each.root, each.probe] = (*parts.get((each.root, each.probe), ()), each)
     return parts
 
@@ -191,6 +204,7 @@ def _merge(candidates: Sequence[Candidate], plan: Plan) -> tuple[Candidate, ...]
                 known,
                 parts=parts,
                 spans=known.spans or each.spans,
+                words=known.words or each.words,
                 match_source=known.match_source or each.match_source,
             )
     return tuple(merged.values())

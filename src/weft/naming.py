@@ -6,11 +6,13 @@ from typing import Final
 
 from weft.model import Candidate
 from weft.ports import NodeRow, Snapshot
+from weft.text import looks_like_code
 from weft.text.terms import STOP_WORDS
 
 Span = tuple[int, int]
 
 _WORD: Final = re.compile(r"\w+(?:[-'’.]\w+)*")
+_PATH: Final = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
 _POSSESSIVE: Final = re.compile(r"['’]s?\Z")
 _LONGEST: Final = 5
 _READ: Final = 40
@@ -28,7 +30,8 @@ def call_by_name(question: str, snapshot: Snapshot, probe: str) -> tuple[Candida
 
 
 def _runs(question: str) -> Iterator[tuple[Span, str]]:
-    """Every run of a few words that could be a name, with the name it would be."""
+    """Every path, and every run of a few words that could be a name, with the name it would be."""
+    yield from ((match.span(), match.group().rstrip(".")) for match in _PATH.finditer(question))
     words = [match.span() for match in _WORD.finditer(question)][:_READ]
     written = any(question[start].isupper() for start, _ in words[1:])
     for first, (start, own) in enumerate(words):
@@ -42,11 +45,11 @@ def _runs(question: str) -> Iterator[tuple[Span, str]]:
 def _may_name(word: str, *, opens: bool, written: bool) -> bool:
     """Whether a single word may be meant as a name: "Will" may, but not where it opens a question.
 
-    In a question that writes names with capitals, a small word is none.
+    In a question that writes names with capitals, a small word is none, unless only code is written so.
     """
     if word.isdigit() or (word.lower() in STOP_WORDS and (opens or not word[:1].isupper())):
         return False
-    return not (written and word.islower())
+    return not (written and word.islower()) or looks_like_code(word)
 
 
 def _longest(runs: Sequence[Span]) -> list[Span]:

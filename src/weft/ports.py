@@ -32,7 +32,12 @@ class Embedder(Protocol):
 
 
 class TokenCounter(Protocol):
-    """Counts and cuts text as one tokenizer sees it; `name` is its identity."""
+    """Counts and cuts text as one tokenizer sees it; `name` is its identity.
+
+    What it counted may be remembered by it, so that it must be hashable.
+    """
+
+    def __hash__(self) -> int: ...
 
     @property
     def name(self) -> str: ...

@@ -24,6 +24,7 @@ SIGNALS: Final = (
     "lexical",
     "semantic",
     "walk",
+    "bridge",
     "distance",
     "edge",
     "recency",
@@ -32,9 +33,9 @@ SIGNALS: Final = (
     "named",
     "usage",
 )
-"""What can be weighed: the fused search score and its two halves, the walk's score, closeness, the weight of
-the last edge, freshness, the node's importance, a value looked up in `score.table`, whether the question names
-the node, and how often a passage names the subject it is told of."""
+"""What can be weighed: the fused search score and its two halves, the walk's score, what an item adds to another
+that leads to it, closeness, the weight of the last edge, freshness, the node's importance, a value looked up in
+`score.table`, whether the question names the node, and how often a passage names the subject it is told of."""
 
 BLOCKS: Final = (
     "title",
@@ -110,7 +111,8 @@ class Lens:
 
     `edges` empty means all types; `edge_weights` multiply by type. With `kinds`, nodes of other kinds are
     neither taken nor walked through. `raise_kinds` and `raise_tags` multiply an item's score. `sample` says
-    which links of a node with more than `fan_out` of them are followed.
+    which links of a node with more than `fan_out` of them are followed. `focus` is the power to which the
+    relevance of a start counts, `specificity` that to which the links of a node count against a step to it.
     """
 
     name: str
@@ -129,6 +131,8 @@ class Lens:
     sample: Sample = "strength"
     limit: int = 100
     restart: float = 0.5
+    focus: float = 1.0
+    specificity: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +262,9 @@ class Section:
 @dataclass(frozen=True, slots=True)
 class Frame:
     """What stands around the items. `title` and `footer` may use parameters; the footer also {items},
-    {sections}, {sources}. `sources` is how many citations are printed at the end, 0 for none."""
+    {sections}, {sources} and {counted}: how many different things the items are about, by the fields of `counted`
+    (named with | between them) or else by their nodes. `sources` is how many citations are printed at the end, 0
+    for none."""
 
     title: str = "Context: {question}"
     footer: str = ""
@@ -266,6 +272,7 @@ class Frame:
     separator: bool = False
     notes: bool = True
     empty: str = "No matching nodes found."
+    counted: str = ""
 
 
 @dataclass(frozen=True, slots=True)

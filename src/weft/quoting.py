@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from weft.excerpt import Span, beginning, gain, worth_of
+from weft.excerpt import Span, beginning, gain, terms_of, worth_of
 from weft.ports import TokenCounter
 from weft.text import analyze, fold, sentences
 
@@ -31,7 +31,7 @@ class Asked:
         folded = fold(sentence)
         if not any(opening in folded for opening in self.openings):
             return 0.0
-        return gain(sentence, self.weights)
+        return gain(terms_of(sentence), self.weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +52,19 @@ class Quotable:
 def quotable(text: str, window: Span, focus: Sequence[Span], asked: Asked, count: TokenCounter) -> Quotable:
     """The window in sentences; of those in focus, the one that tells most is meant."""
     low, high = window
-    units = [(low + start, low + end) for start, end in _sentences(text[low:high])]
-    costs = count.count_many([text[start:end] for start, end in units])
+    inside, costs = _read(text[low:high], count)
+    units = [(low + start, low + end) for start, end in inside]
     worth = worth_of([asked.gain(text[start:end]) for start, end in units], units, focus)
-    inside = [any(start < last and end > first for first, last in focus) for start, end in units]
-    meant = max(range(len(units)), key=lambda at: (inside[at], worth[at], -at), default=-1)
+    focused = [any(start < last and end > first for first, last in focus) for start, end in units]
+    meant = max(range(len(units)), key=lambda at: (focused[at], worth[at], -at), default=-1)
     return Quotable(units, costs, worth, meant)
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _sentences(passage: str) -> list[Span]:
-    """The sentences of a passage; those that questions return to are remembered."""
-    return sentences(passage)
+def _read(passage: str, count: TokenCounter) -> tuple[Sequence[Span], Sequence[int]]:
+    """The sentences of a passage and what each costs; of the passages that questions return to, read once."""
+    units = sentences(passage)
+    return units, count.count_many([passage[start:end] for start, end in units])
 
 
 def quotation(text: str, passage: Quotable, max_tokens: int, count: TokenCounter) -> tuple[Span, ...]:

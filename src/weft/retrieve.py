@@ -46,6 +46,10 @@ class Query:
         terms = sorted(self.terms)
         return dict(zip(terms, inverse_frequency(self.statistics, terms).tolist(), strict=True))
 
+    def mass(self) -> dict[int, float]:
+        """How much of the question each of its terms is: how telling it is, by how often it is asked."""
+        return {term: weight * self.terms[term] for term, weight in self.weights().items()}
+
 
 @dataclass(frozen=True, slots=True)
 class Scale:
@@ -253,10 +257,17 @@ class _Pool:
 
     def spans(self, node: int) -> tuple[tuple[int, int], ...]:
         """Where a node's best passages stand in its text."""
+        return tuple([(row.passage.start, row.passage.end) for row in self._foremost(node)])
+
+    def words(self, node: int) -> bytes:
+        """The packed hashes of the terms in a node's best passages."""
+        return b"".join([row.term_hashes for row in self._foremost(node)])
+
+    def _foremost(self, node: int) -> list[PassageRow]:
         places = self.places[node]
         if len(places) > 1:
             places = sorted(places, key=lambda at: (-self.relevance[at], self.rows[at].passage.ordinal))
-        return tuple([(self.rows[at].passage.start, self.rows[at].passage.end) for at in places[:_SPANS]])
+        return [self.rows[at] for at in places[:_SPANS]]
 
 
 def _rank(pool: _Pool, probe: Probe, near: Collection[int], snapshot: Snapshot) -> tuple[Candidate, ...]:
@@ -287,6 +298,7 @@ def _candidate(stored: NodeRow, pool: _Pool, near: Collection[int], probe: Probe
         spans=pool.spans(stored.node.id),
         text_tokens=stored.text_tokens,
         sketch=stored.sketch,
+        words=pool.words(stored.node.id),
     )
 
 
@@ -342,9 +354,8 @@ def _related(candidate: Candidate, pool: _Pool) -> Candidate:
     node = candidate.node.id
     if "relevance" in candidate.parts or node not in pool.places:
         return candidate
-    return told(
-        candidate, {**candidate.parts, **pool.signals(node)}, spans=pool.spans(node), covers=pool.covers(node)
-    )
+    parts = {**candidate.parts, **pool.signals(node)}
+    return told(candidate, parts, spans=pool.spans(node), covers=pool.covers(node), words=pool.words(node))
 
 
 def divide(

@@ -31,7 +31,7 @@ TOOLS = {
     "differing",
     "beside",
 }
-STAGES = {"asides", "retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
+STAGES = {"asides", "bridge", "retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
 ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history", "story"}
 ASSEMBLY = {
     "prepare",

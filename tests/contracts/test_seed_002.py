@@ -269,6 +269,14 @@ def test_edge_a_topic_that_is_not_found_gives_an_empty_page_that_says_so(
     assert "###" not in text
 
 
+def test_edge_a_topic_of_letters_that_only_look_like_a_notes_is_not_found(tmp_path: Path) -> None:
+    with Weft.open(tmp_path / "store") as weft:
+        weft.put([Node("t:undo", "note", title="Cmd-z / Ctrl-z")])
+        context = weft.context("zzqxv blorf", profile="notes")
+    assert "No matching nodes found." in context.text
+    assert context.sources == ()
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_edge_a_budget_under_500_warns_and_prints_names_and_types_only(ask: Ask, format: str) -> None:
     context = ask(start=("t:orchard",), max_tokens=300, format=format)

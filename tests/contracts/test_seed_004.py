@@ -285,6 +285,13 @@ def test_functional_9_a_premortem_asks_every_axis_and_the_strategy_only_when_giv
     assert searcher.asked[-1][1]["query"] == "principles for testing"
 
 
+def test_a_premortem_counts_an_experience_once_however_often_it_is_told() -> None:
+    searcher = some.FakeSearcher(experiences=[some.experience(1), some.experience(2)])
+    warning = premortem(searcher, "debugging", "read-the-error")
+    assert len(warning.items) > 2
+    assert warning.markdown.endswith("*Based on 2 past experiences*")
+
+
 def test_functional_9_one_experience_may_appear_under_several_axes() -> None:
     searcher = some.FakeSearcher(
         experiences=lambda axis, **asked: [some.experience(3, axis=axis)], values=[some.value(4)]

@@ -37,6 +37,7 @@ TYPES = (Profile, Frame, Fusion, Score, Dedupe, Parameter, Probe, Lens, Section,
 DESCRIPTIVE = {("Profile", "description"), ("Parameter", "description"), ("Lens", "description")}
 """What `weft profile list` and the help texts print, and no page does."""
 
+DEBUGGING = Request(parameters={"domain": "debugging"})
 LOCKED = Request("Why did the worker say database is locked?", max_tokens=700)
 BOOTS = Request("Why were Odo Farrant's boots dry?", max_tokens=1500)
 PELLWICK = Request(start=("Pellwick",), max_tokens=1500)
@@ -189,6 +190,7 @@ def cases() -> dict[tuple[str, str], Case]:
     framed = {
         "title": frame(title="Other"),
         "footer": frame(footer="{sources} sources"),
+        "counted": inside("repo", "premortem", DEBUGGING, "frame", counted="domain"),
         "sources": frame(sources=3),
         "separator": frame(separator=True),
         "notes": inside("repo", "notes", replace(LOCKED, max_tokens=300), "frame", notes=False),
@@ -304,7 +306,7 @@ def cases() -> dict[tuple[str, str], Case]:
     }
     walked = {
         "name": lens(name="other"),
-        "walk": lens(walk="pagerank"),
+        "walk": inside("novel", "general", BOOTS, "lenses", walk="breadth"),
         "depth": lens(depth=0),
         "direction": lens(direction="out"),
         "edges": lens(edges=("nothing",)),
@@ -322,7 +324,9 @@ def cases() -> dict[tuple[str, str], Case]:
         "fan_out": lens({"walk": "pagerank"}, fan_out=1),
         "sample": lens({"fan_out": 2}, sample="relevance"),
         "limit": lens({"seeds": 1}, limit=1),
-        "restart": lens({"walk": "pagerank"}, restart=0.05),
+        "restart": inside("novel", "general", BOOTS, "lenses", restart=0.9),
+        "focus": inside("novel", "general", BOOTS, "lenses", focus=0.0),
+        "specificity": lens({"walk": "pagerank"}, specificity=3.0),
     }
     placed = {
         "name": inside(

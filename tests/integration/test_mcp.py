@@ -250,6 +250,14 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / ".weft"
 
 
+def test_a_resource_stays_under_25000_tokens_and_says_that_it_goes_on(large: Path) -> None:
+    ours = server(store=large, embedder="none")
+    read = within(ours, lambda client: client.read_resource("weft://node/notes:log.md"))
+    shown = "\n".join(each.text for each in read.contents)
+    assert 20_000 < tokens(shown) < 25_000
+    assert shown.endswith("[… goes on: the tool `fetch` reads it page by page]")
+
+
 @pytest.mark.parametrize("arguments", [{"max_tokens": "none"}, {"max_tokens": 1_000_000}, {"max_tokens": 24_000}])
 def test_results_stay_under_25000_tokens(large: Path, arguments: dict[str, Any]) -> None:
     result = call(server(store=large, embedder="none"), "context", topic="lighthouse keeper", **arguments)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rest_service import EXAMPLES, Service, make_key, make_service
 
-from weft import Weft
+from weft import Filter, Weft
 
 FAQ = {
     "tenant_id": "support",
@@ -144,6 +144,43 @@ def test_with_a_format_the_answer_carries_a_page_and_its_ledger(service: Service
     assert {entry["tenant"] for entry in answer["ledger"]} <= {"support", "shared"}
 
 
+def test_several_topics_share_one_page_by_their_shares(service: Service) -> None:
+    topics = [{"query": "How do I process a refund?", "share": 70}, {"query": "carrier claims", "share": 30}]
+    answer = service.ask("", "support", topics=topics, format="markdown", max_tokens=600)
+    first, second = answer["text"].index("process a refund"), answer["text"].index("Carrier")
+    assert first < second
+    assert answer["stats"]["total_tokens"] <= 600
+    both = service.http.post("/api/context", json={"query": "refund", "topics": topics})
+    assert both.status_code == 422
+    assert both.json()["errors"][0]["field"] == "topics"
+
+
+def test_earlier_turns_a_filter_and_fields_shape_the_page_as_in_the_library(service: Service) -> None:
+    asked = {"profile": "general", "max_tokens": 900}
+    more = {"history": ["damaged parcels"], "include_fields": False}
+    told = service.ask("what is allowed", "support", **asked, **more, filter={"kinds": ["permission_rule"]})
+    with Weft.open(service.store) as weft:
+        same = weft.context(
+            "what is allowed",
+            tenants=["support"],
+            profile="general",
+            max_tokens=900,
+            history=["damaged parcels"],
+            include_fields=False,
+            filter=Filter(kinds=("permission_rule",)),
+        )
+    assert told["text"] == same.text
+    assert {entry["kind"] for entry in told["ledger"] if not entry["distance"]} == {"permission_rule"}
+
+
+def test_a_filter_takes_times_with_their_zone_only(service: Service) -> None:
+    for wrong in ("2026-05-01T12:00:00", "yesterday", 5):
+        body = {"query": "refund", "tenant_ids": ["support"], "filter": {"since": wrong}}
+        assert service.http.post("/api/context", json=body).status_code == 422
+    later = service.ask("refund", "support", format="plain", filter={"since": "2026-05-01T12:00:00Z"})
+    assert later["entry_points"] == []
+
+
 def test_another_profile_gives_its_own_page_and_refuses_limits_that_are_not_its_own(service: Service) -> None:
     answer = service.ask("refund", "support", profile="general", max_tokens=600)
     assert answer["profile"] == "general"
@@ -239,10 +276,10 @@ def test_an_edge_of_a_source_is_not_taken_away_here(service: Service) -> None:
 def test_no_tenant_reads_nothing_and_unknown_ones_are_noted(service: Service) -> None:
     nothing = service.ask("refund")
     assert nothing["entry_points"] == []
-    assert "tenant_ids is empty" in nothing["notes"][0]
+    assert [note[:19] for note in nothing["notes"]] == ["tenant_ids is empty"]
     unknown = service.ask("refund", "nobody")
     assert unknown["entry_points"] == []
-    assert "Tenant 'nobody' holds nothing" in unknown["notes"][0]
+    assert [note[:29] for note in unknown["notes"]] == ["Tenant 'nobody' holds nothing"]
 
 
 def test_a_key_sees_and_counts_its_tenants_only(service: Service) -> None:

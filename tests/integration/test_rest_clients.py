@@ -82,6 +82,34 @@ def test_busy_answers_are_tried_again_and_others_are_not(monkeypatch: pytest.Mon
     assert len(waited) == 2
 
 
+@pytest.mark.parametrize(
+    ("failure", "status"), [(httpx.ReadTimeout("slow"), 504), (httpx.RemoteProtocolError("closed"), 502)]
+)
+def test_a_call_that_is_not_answered_is_told_and_not_made_again(failure: Exception, status: int) -> None:
+    calls = []
+
+    def lost(request: httpx.Request) -> httpx.Response:
+        calls.append(request)
+        raise failure
+
+    with WeftClient(transport=httpx.MockTransport(lost)) as client, pytest.raises(ServiceError) as caught:
+        client.put_nodes([])
+    assert (caught.value.status, len(calls)) == (status, 1)
+
+    async def asynchronous() -> None:
+        async with AsyncWeftClient(transport=httpx.MockTransport(lost)) as client:
+            await client.context("refund", ["support"])
+
+    with pytest.raises(ServiceError, match=str(status)):
+        asyncio.run(asynchronous())
+
+
+def test_an_answer_of_something_in_between_is_told_as_it_is() -> None:
+    between = httpx.MockTransport(lambda _: httpx.Response(502, json=["bad gateway"]))
+    with WeftClient(transport=between) as client, pytest.raises(ServiceError, match="bad gateway"):
+        client.context("refund", ["support"])
+
+
 def test_a_service_that_is_not_there_is_told_so() -> None:
     with pytest.raises(ServiceError, match="weft serve"):
         WeftClient("http://127.0.0.1:9", retries=0).context("x", ["support"])

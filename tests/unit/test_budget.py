@@ -89,6 +89,11 @@ def test_an_item_costs_no_more_than_its_cap_of_the_first_budget() -> None:
     assert outcomes[0].reason == "reduced to fit: 400 tokens were left, an item may cost 100"
 
 
+def test_a_cap_leaves_what_the_smallest_excerpt_needs_on_a_small_page() -> None:
+    outcomes = fitted([leaf("a", 20, 20, cap=0.5, relax=True)], FRAME + 20)
+    assert details(outcomes) == [Detail.WHOLE, None]
+
+
 def test_a_relaxed_cap_gives_way_only_when_nothing_else_wants_the_room() -> None:
     alone = fitted([leaf("a", 500, cap=0.25, relax=True)], 400)
     assert spent(alone) == 400

@@ -54,6 +54,14 @@ def test_a_long_text_is_read_around_its_matching_passages() -> None:
     assert span[0] <= start < span[1]
 
 
+def test_what_is_read_of_long_code_begins_and_ends_with_whole_lines() -> None:
+    lines = [f"    value_{n} = step_{n}(value_{n - 1})" for n in range(1, 3000)]
+    text = "\n".join(lines)
+    start = text.index("step_1500")
+    for first, last in cut(text, "step_1500", 1500, ((start, start + 400),)):
+        assert set(text[first:last].strip().split("\n")) <= {line.strip() for line in lines} | set(lines)
+
+
 def test_nothing_is_shown_where_nothing_fits() -> None:
     assert cut(FILLER, "", 3) == ()
     assert cut("", "", 100) == ()

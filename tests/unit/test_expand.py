@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -135,3 +136,32 @@ def test_the_step_told_is_the_one_the_lens_weighs_most(tmp_path: Path) -> None:
     with store_of(tmp_path, nodes, edges) as store:
         walked = walk(store, Lens("x", walk="breadth", depth=1, edge_weights={"mentions": 0.5}), "a")
     assert [step.edge_type for step in walked.candidates[1].path] == ["links"]
+
+
+def scores(walked: Walked) -> dict[str, float]:
+    """The walk's score by key."""
+    return {each.node.key: each.parts["walk"] for each in walked.candidates}
+
+
+def test_with_focus_the_walk_begins_mostly_at_the_most_relevant(tmp_path: Path) -> None:
+    nodes = [Node(f"world:{name}", "note") for name in ("best", "worse", "near best", "near worse")]
+    edges = [Edge("world:best", "world:near best", "links"), Edge("world:worse", "world:near worse", "links")]
+    with store_of(tmp_path, nodes, edges) as store, store.snapshot(View()) as snapshot:
+        first, second = begin(("world:best", "world:worse"), snapshot, "probe")[0]
+        found = [replace(first, parts={"relevance": 1.0}), replace(second, parts={"relevance": 0.5})]
+        even = scores(expand(found, Lens("x", walk="pagerank"), snapshot))
+        sharp = scores(expand(found, Lens("x", walk="pagerank", focus=4.0), snapshot))
+    assert even["world:near worse"] == pytest.approx(even["world:near best"] / 2)
+    assert sharp["world:near worse"] == pytest.approx(sharp["world:near best"] / 16)
+
+
+def test_with_specificity_a_walk_steps_less_to_hubs(tmp_path: Path) -> None:
+    crowd = [f"world:crowd{number}" for number in range(15)]
+    nodes = [Node(key, "note") for key in ("world:start", "world:hub", "world:rare", *crowd)]
+    edges = [Edge("world:start", "world:hub", "links"), Edge("world:start", "world:rare", "links")]
+    edges += [Edge(key, "world:hub", "links") for key in crowd]
+    with store_of(tmp_path, nodes, edges) as store:
+        plain = scores(walk(store, Lens("x", walk="pagerank", depth=2), "start"))
+        specific = scores(walk(store, Lens("x", walk="pagerank", depth=2, specificity=0.5), "start"))
+    assert plain["world:hub"] >= plain["world:rare"]
+    assert specific["world:rare"] > 3 * specific["world:hub"]

@@ -445,6 +445,8 @@ lenses = st.builds(
     raise_tags=free_weights,
     fan_out=st.integers(1, 99),
     restart=st.floats(0.01, 0.99),
+    focus=st.floats(0, 9),
+    specificity=st.floats(0, 9),
 )
 parts = st.builds(
     Part, names, words, via=listed, share=positive, limit=st.none() | counts, detail=ladders, blocks=blocks

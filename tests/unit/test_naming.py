@@ -14,12 +14,13 @@ WILL = Node("s:will", "character", title="Will")
 HOPE = Node("s:hope", "character", title="Hope")
 ROKES = [Node(f"s:roke{n}", "character", title=f"Roke {n}", aliases=(Alias("Roke"),)) for n in (1, 2)]
 YEAR = Node("s:year", "note", title="2024")
+LOG = Node("s:app/deep/down/in/the/tree/log.py", "file", aliases=(Alias("log.py"),))
 
 
 @pytest.fixture(scope="module")
 def weft(tmp_path_factory: pytest.TempPathFactory) -> Weft:
     opened = Weft.open(Path(tmp_path_factory.mktemp("naming")) / ".weft", embedder=None)
-    opened.put([ODO, WILL, HOPE, *ROKES, YEAR])
+    opened.put([ODO, WILL, HOPE, *ROKES, YEAR, LOG])
     return opened
 
 
@@ -46,6 +47,18 @@ def test_a_name_that_is_a_common_word_counts_only_where_it_is_written_as_a_name(
 
 def test_a_name_that_two_share_names_each_by_half(weft: Weft) -> None:
     assert called(weft, "Who is Roke?") == [("s:roke1", 0.5), ("s:roke2", 0.5)]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What does Odo's log.py do?",
+        "read app/deep/down/in/the/tree/log.py",
+        "app/deep/down/in/the/tree/log.py:12",
+    ],
+)
+def test_files_are_called_by_their_names_or_paths(weft: Weft, question: str) -> None:
+    assert ("s:app/deep/down/in/the/tree/log.py", 1.0) in called(weft, question)
 
 
 def test_numbers_and_empty_questions_name_nobody(weft: Weft) -> None:

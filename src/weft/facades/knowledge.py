@@ -12,7 +12,7 @@ from weft.facades.knowledge_lists import ContextNode, Entity, EntryPoint, Knowle
 from weft.facades.knowledge_notes import notes_on
 from weft.gather import Desk, Observe
 from weft.loading import find_lens
-from weft.model import Candidate, Filter
+from weft.model import Candidate, Filter, Json, Node
 from weft.ports import Snapshot, TokenCounter
 from weft.profile import Lens, Probe, Profile
 from weft.retrieve import Found, search, understand
@@ -88,11 +88,10 @@ def check(request: KnowledgeRequest) -> None:
     """Refuse limits that mean nothing."""
     if not 0 <= request.max_depth <= DEEPEST:
         raise InvalidInput(f"A max_depth of {request.max_depth} is out of range. Give 0 to {DEEPEST}.")
-    if request.entry_limit < 1 or request.context_limit < 0:
-        raise InvalidInput(
-            f"entry_limit {request.entry_limit} and context_limit {request.context_limit} cannot both be kept. "
-            "Give an entry_limit of 1 or more and a context_limit of 0 or more."
-        )
+    for name, least in (("entry_limit", 1), ("context_limit", 0)):
+        given = getattr(request, name)
+        if given < least:
+            raise InvalidInput(f"{name} {given} means nothing. Give {least} or more.")
     if request.entry_types == () or request.expansion_types == ():
         raise InvalidInput("An empty list of types finds nothing. Name a type, or leave the list out for all.")
     if request.max_tokens is not None and request.max_tokens < 1:
@@ -183,36 +182,25 @@ def roots_of(candidates: Sequence[Candidate]) -> dict[str, list[int]]:
 
 def entry_point(candidate: Candidate) -> EntryPoint:
     """An entry point as the caller gets it."""
-    node = candidate.node
-    return EntryPoint(
-        id=node.id,
-        node_type=node.kind,
-        title=node.title,
-        summary=node.summary or None,
-        content=content_of(node),
-        tags=node.tags,
-        score=round(candidate.parts.get("relevance", candidate.score), 6),
-        match_source=candidate.match_source or "hybrid",
-    )
+    score = round(candidate.parts.get("relevance", candidate.score), 6)
+    return EntryPoint(*_listed(candidate.node), score, candidate.match_source or "hybrid")
 
 
 def context_node(candidate: Candidate, roots: Mapping[str, Sequence[int]], snapshot: Snapshot) -> ContextNode:
     """A walked-to node as the caller gets it."""
-    node = candidate.node
     steps = [step.id for step in candidate.path]
     start = _root(roots.get(candidate.root, ()), steps, snapshot)
     return ContextNode(
-        id=node.id,
-        node_type=node.kind,
-        title=node.title,
-        summary=node.summary or None,
-        content=content_of(node),
-        tags=node.tags,
+        *_listed(candidate.node),
         score=closeness(candidate),
         distance=candidate.distance,
         path=(*start, *steps),
         edge_type=candidate.path[-1].edge_type if candidate.path else None,
     )
+
+
+def _listed(node: Node) -> tuple[int, str, str, str | None, dict[str, Json], tuple[str, ...]]:
+    return node.id, node.kind, node.title, node.summary or None, content_of(node), node.tags
 
 
 def _root(ids: Sequence[int], steps: Sequence[int], snapshot: Snapshot) -> tuple[int, ...]:

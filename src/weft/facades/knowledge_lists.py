@@ -7,8 +7,8 @@ from weft.model import Json
 
 
 @dataclass(frozen=True, slots=True)
-class EntryPoint:
-    """A node that matches the question."""
+class ListedNode:
+    """A node as both lists hold it."""
 
     id: int
     node_type: str
@@ -17,20 +17,19 @@ class EntryPoint:
     content: Mapping[str, Json]
     tags: tuple[str, ...]
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoint(ListedNode):
+    """A node that matches the question."""
+
     match_source: str
 
 
 @dataclass(frozen=True, slots=True)
-class ContextNode:
+class ContextNode(ListedNode):
     """A node reached from an entry point: how far, over which nodes, and by which kind of edge at last."""
 
-    id: int
-    node_type: str
-    title: str
-    summary: str | None
-    content: Mapping[str, Json]
-    tags: tuple[str, ...]
-    score: float
     distance: int
     path: tuple[int, ...]
     edge_type: str | None

@@ -1,7 +1,7 @@
 """Items cut to their cap: the longest of what they print gives way first, and a note says where the rest is."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
 from weft.facades.learning_results import CODE, EXPERIENCE
@@ -25,6 +25,9 @@ _READ_CHARACTERS: Final = 40
 _CHARACTERS_A_TOKEN: Final = 3
 _FRAME: Final = 12
 """About what the labels of an item cost."""
+_PLAIN_WORD: Final = "word"
+_VARIATION: Final = 6
+"""By how many tokens the frames of two items differ at most, but for rare ones: names, dates and kinds."""
 _OWN: Final = ("text", "summary", "title")
 _SHORTEST: Final = 8
 """A value is not cut below so many tokens: then whole values go, the last one first."""
@@ -34,17 +37,22 @@ _ROUNDS: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Scissors:
-    """How the items of one section are printed and counted; `names` are the values they print."""
+    """How the items of one section are printed and counted.
+
+    `names` are the values they print, each with the number of characters that are printed of it at most.
+    """
 
     source: str
     section: Section
     count: TokenCounter
-    names: tuple[str, ...]
+    names: Mapping[str, int | None]
+    frames: dict[tuple[str, ...], int] = field(default_factory=dict)
+    """What items cost beside their values, by the names of the values they have, as found in the first of them."""
 
     @classmethod
     def of(cls, source: str, section: Section, count: TokenCounter) -> Self:
         """The scissors for a section."""
-        return cls(source, section, count, tuple(dict.fromkeys(_named(section.blocks))))
+        return cls(source, section, count, dict(_named(section.blocks)))
 
     def shown(self, item: Item) -> str:
         """The item as the page prints it."""
@@ -55,22 +63,28 @@ class Scissors:
         """About what an item costs, rather too much than too little: prose has more than three letters a token."""
         return sum(map(len, self._values(candidate.node).values())) // _CHARACTERS_A_TOKEN + _FRAME
 
-    def cut(self, candidate: Candidate, cap: int) -> Candidate | None:
-        """The candidate costing at most its cap with its note, or None where not even that shows anything."""
+    def cut(self, candidate: Candidate, cap: int, *, exact: bool = True) -> Candidate | None:
+        """The candidate costing at most its cap with its note, or None where not even that shows anything.
+
+        What is not exact is not printed to be counted: it may, rarely, cost a few tokens more than the cap.
+        """
         for limit in (cap, LEAST) if cap < LEAST else (cap,):
-            fitting = self._within(candidate, limit)
-            if fitting is not None:
-                return fitting
+            # By estimate a value that goes leaves its label behind: where there is little room, that is too much.
+            for exactly in (False, True)[exact:]:
+                fitting = self._within(candidate, limit, exactly)
+                if fitting is not None:
+                    return fitting
         return None
 
-    def _within(self, candidate: Candidate, limit: int) -> Candidate | None:
+    def _within(self, candidate: Candidate, limit: int, exact: bool) -> Candidate | None:
         whole = self._values(candidate.node)
         values = {name: _beginning(words, limit) for name, words in whole.items()}
         tokens = dict(zip(values, self.count.count_many(list(values.values())), strict=True))
-        if values == whole and sum(tokens.values()) <= limit and self._tokens(candidate) <= limit:
+        frame = _FRAME if exact else self._frame(candidate, tokens)
+        if values == whole and self._fits(candidate, sum(tokens.values()), frame, limit, exact):
             return candidate
         note = _note(self.source, candidate.node)
-        over = sum(tokens.values()) + self.count.count(note) + _FRAME - limit
+        over = sum(tokens.values()) + self.count.count(f"\n*({note})*") + frame - limit
         for _ in range(_ROUNDS):
             while over > 0:
                 saved = self._shorten(values, tokens, over)
@@ -78,18 +92,35 @@ class Scissors:
                     return None
                 over -= saved
             told = _told(candidate, whole, values, note)
-            over = self._tokens(told) - limit
+            over = self._tokens(told) - limit if exact else 0
             if over <= 0:
                 return told
         return None
 
+    def _fits(self, candidate: Candidate, tokens: int, frame: int, limit: int, exact: bool) -> bool:
+        """Whether an item whose values cost so many tokens needs no cutting."""
+        if not exact:
+            return tokens + frame <= limit
+        return tokens <= limit and self._tokens(candidate) <= limit
+
+    def _frame(self, candidate: Candidate, tokens: Mapping[str, int]) -> int:
+        """About what an item with these values costs beside them, rather too much than too little."""
+        names = tuple(tokens)
+        if names not in self.frames:
+            short = candidate.node
+            for name in names:
+                short = _with(short, name, _PLAIN_WORD)
+            printed = self._tokens(replace(candidate, node=short))
+            self.frames[names] = printed - len(names) + _VARIATION
+        return self.frames[names]
+
     def _values(self, node: Node) -> dict[str, str]:
         """What the node has of what is printed, as words."""
         found = {}
-        for name in self.names:
+        for name, most in self.names.items():
             value = getattr(node, name) if name in _OWN else _inner(node.fields, name)
             if value and isinstance(value, str | list | tuple):
-                found[name] = value if isinstance(value, str) else words_of(value)
+                found[name] = (value if isinstance(value, str) else words_of(value))[:most]
         if "text" in found and self.source == CODE and len(found.keys() & {"signature", "summary"}):
             del found["text"]
         return found
@@ -145,13 +176,15 @@ def _note(source: str, node: Node) -> str:
     return "truncated"
 
 
-def _named(blocks: Sequence[Block]) -> Iterator[str]:
-    """The names of what blocks print: their fields, the placeholders of their forms, the text."""
+def _named(blocks: Sequence[Block]) -> Iterator[tuple[str, int | None]]:
+    """What blocks print: their fields, the placeholders of their forms, the text; with its most characters."""
     for block in blocks:
-        yield from (name.partition("=")[0] for name in block.fields)
-        yield from (match[1] for match in PLACEHOLDER.finditer(block.form) if match[1] != TRUNCATED)
+        yield from ((name.partition("=")[0], None) for name in block.fields)
+        for match in PLACEHOLDER.finditer(block.form):
+            if match[1] != TRUNCATED:
+                yield match[1], int(match[2]) if match[2] else None
         if block.block in ("text", "code"):
-            yield "text"
+            yield "text", None
 
 
 def _inner(fields: Mapping[str, Json], name: str) -> Json:

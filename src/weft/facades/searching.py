@@ -53,8 +53,12 @@ async def _in_thread(call: Callable[[], Any]) -> Any:
     done: asyncio.Future[Any] = loop.create_future()
 
     def work() -> None:
+        error: Exception | None
         try:
             result, error = call(), None
+        except StopIteration as raised:
+            # No future takes this one, because it would end whatever awaits it.
+            result, error = None, RuntimeError(repr(raised))
         except Exception as raised:  # noqa: BLE001  (handed to whoever awaits the result)
             result, error = None, raised
         # A loop that ended meanwhile has nobody left who wants to know.

@@ -36,7 +36,7 @@ def aim(weft: "Weft", words: Sequence[str], view: View, profile: str, blend: str
             "key, id or title of a node."
         )
     if blend is not None:
-        return _blended(weft, words, view, shares_of(blend, len(words)))
+        return blended(weft, words, view, shares_of(blend, len(words)))
     named = {word: weft.show(word, tenants=view.tenants, as_of=view.as_of) for word in words}
     if not words or not all(named.values()):
         return Aim(question=" ".join(words))
@@ -61,7 +61,8 @@ def shares_of(blend: str, topics: int) -> tuple[float, ...]:
     return tuple(float(part.rstrip("%")) for part in parts)
 
 
-def _blended(weft: "Weft", words: Sequence[str], view: View, shares: Sequence[float]) -> Aim:
+def blended(weft: "Weft", words: Sequence[str], view: View, shares: Sequence[float]) -> Aim:
+    """Topics of which each is a node or a question, with their shares."""
     topics, both = [], []
     for word, share in zip(words, shares, strict=True):
         named = weft.show(word, tenants=view.tenants, as_of=view.as_of)

@@ -1,22 +1,28 @@
 """How much each node matters in its tenant's graph, the same to the last digit every time."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from weft.link.betweenness import betweenness
 from weft.model import View
-from weft.ports import Store
+from weft.ports import Adjacency, Snapshot, Store
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Ids = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
 DAMPING: Final = 0.85
 _MOST_ROUNDS: Final = 100
 _CLOSE_ENOUGH: Final = 1e-10
 _DIGITS: Final = 9
-_FAN_OUT: Final = 1_000_000
-_BATCH: Final = 5000
+_BATCH: Final = 5_000
+_FEW: Final = 250
+"""As many neighbours of a node are quick to read, and most have no more."""
+_ALL: Final = 1_000_000
 
 
 def importance(store: Store, tenant: str) -> Mapping[tuple[str, str], float]:
@@ -42,9 +48,7 @@ def importance(store: Store, tenant: str) -> Mapping[tuple[str, str], float]:
     return {(tenant, keys[place]): value for place, value in zip(order, values, strict=True) if not given[place]}
 
 
-def pagerank(
-    nodes: int, source: "NDArray[np.int64]", target: "NDArray[np.int64]", weight: "NDArray[np.float64]"
-) -> "NDArray[np.float64]":
+def pagerank(nodes: int, source: "Ids", target: "Ids", weight: "Floats") -> "Floats":
     """The stationary share of a random walker who follows edges by weight and sometimes starts anew."""
     import numpy as np
 
@@ -62,25 +66,41 @@ def pagerank(
     return rank
 
 
-def _links(
-    store: Store, tenant: str, ids: "NDArray[np.int64]"
-) -> "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]":
+def links_among(ids: "Ids", snapshot: Snapshot, types: Collection[str] = ()) -> "tuple[Ids, Ids, Floats]":
+    """The links of these types (of all, when none is named) between nodes, as places in the ascending `ids`."""
+    import numpy as np
+
+    sources, targets, weights = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
+    for near, told in _neighbours(ids, snapshot):
+        wanted = [at for at, name in enumerate(near.edge_types) if not types or name in types]
+        counts = told & (near.outward == 1) & (near.weight > 0) & np.isin(near.edge_type, wanted)
+        counts &= np.isin(near.neighbour, ids)
+        sources.append(np.searchsorted(ids, near.owner[counts]))
+        targets.append(np.searchsorted(ids, near.neighbour[counts]))
+        weights.append(near.weight[counts])
+    return np.concatenate(sources), np.concatenate(targets), np.concatenate(weights)
+
+
+def _neighbours(ids: "Ids", snapshot: Snapshot) -> "Iterator[tuple[Adjacency, Mask]]":
+    """All neighbours of the nodes, and which rows tell them: the rows of a hub come again, with all of them."""
+    import numpy as np
+
+    for start in range(0, len(ids), _BATCH):
+        near = snapshot.adjacency(ids[start : start + _BATCH].tolist(), _FEW)
+        hubs = sorted(node for node, degree in near.degree.items() if degree > _FEW)
+        yield near, ~np.isin(near.owner, hubs)
+        if hubs:
+            near = snapshot.adjacency(hubs, _ALL)
+            yield near, np.ones(len(near.owner), dtype=bool)
+
+
+def _links(store: Store, tenant: str, ids: "Ids") -> "tuple[Ids, Ids, Floats]":
     """The tenant's edges between places in `ids`, in the order of those places and not of the store."""
     import numpy as np
 
-    by_id = np.argsort(ids)
-    owners, neighbours, weights = [], [], []
+    ascending = np.argsort(ids)
     with store.snapshot(View((tenant,))) as snapshot:
-        for start in range(0, len(ids), _BATCH):
-            found = snapshot.adjacency(ids[start : start + _BATCH].tolist(), _FAN_OUT)
-            outward = (found.outward == 1) & (found.weight > 0)
-            owners.append(found.owner[outward])
-            neighbours.append(found.neighbour[outward])
-            weights.append(found.weight[outward])
-    if not owners:
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
-    source = by_id[np.searchsorted(ids, np.concatenate(owners), sorter=by_id)]
-    target = by_id[np.searchsorted(ids, np.concatenate(neighbours), sorter=by_id)]
-    weight = np.concatenate(weights).astype(np.float64)
+        first, second, weight = links_among(ids[ascending], snapshot)
+    source, target = ascending[first], ascending[second]
     order = np.lexsort((weight, target, source))
     return source[order], target[order], weight[order]

@@ -14,7 +14,7 @@ from weft.profile import AUTO, BLOCKS, LADDER, SIGNALS, Block, Lens, Parameter, 
 from weft.text import name_words
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
-_COUNTS: Final = ("items", "sections", "sources")
+_COUNTS: Final = ("items", "sections", "sources", "counted")
 _RESERVED: Final = ("question", *_COUNTS)
 _PRESET_KEEPS: Final = ("name", "presets", "profile_version", "parameters", "adapt")
 

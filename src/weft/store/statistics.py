@@ -107,12 +107,15 @@ def stored_statistics(connection: sqlite3.Connection, visible: str, term_hashes:
         f"SELECT coalesce(sum(t.passages), 0), coalesce(sum(t.total_length), 0) FROM tenant_statistics t"
         f" WHERE {visible}"
     ).fetchone()
-    frequency = connection.execute(
-        f"SELECT t.term_hash, sum(t.frequency) FROM json_each(?) j CROSS JOIN term_statistics t"
-        f" ON t.term_hash = j.value WHERE {visible} GROUP BY t.term_hash",
+    frequency: dict[int, int] = {}
+    # Added up here, because grouping would sort the rows once more.
+    for term, count in connection.execute(
+        f"SELECT t.term_hash, t.frequency FROM json_each(?) j CROSS JOIN term_statistics t"
+        f" ON t.term_hash = j.value WHERE {visible}",
         (term_hashes,),
-    ).fetchall()
-    return TermStatistics(passages, length / passages if passages else 0.0, dict(frequency))
+    ):
+        frequency[term] = frequency.get(term, 0) + count
+    return TermStatistics(passages, length / passages if passages else 0.0, frequency)
 
 
 @dataclass(frozen=True, slots=True)

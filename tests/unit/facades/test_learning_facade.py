@@ -18,7 +18,7 @@ from hypothesis import strategies as any_of
 import learning_world as some
 from weft import Weft
 from weft.errors import InvalidInput
-from weft.facades.learning import ContextAssembler, assemble_context, get_premortem_context
+from weft.facades.learning import SOURCES, ContextAssembler, assemble_context, get_premortem_context
 from weft.facades.learning_cut import LEAST, Scissors
 from weft.facades.learning_results import candidates_of, metadata_of
 from weft.facades.logging import warn
@@ -150,6 +150,41 @@ def test_a_cap_that_shows_nothing_gives_way_a_little() -> None:
     assert COUNT.count(work.shown(Item(fitting, Detail.WHOLE))) <= LEAST
 
 
+def test_what_is_cut_by_estimate_costs_about_its_cap() -> None:
+    work = scissors("experience", "experiences")
+    for candidate in read("experience", *(some.experience(n, goal=LONG, outcome_result=LONG) for n in range(3))):
+        fitting = work.cut(candidate, 200, exact=False)
+        assert fitting is not None
+        assert 180 <= COUNT.count(work.shown(Item(fitting, Detail.WHOLE))) <= 200
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_small_cap_drops_values_with_their_labels(exact: bool) -> None:
+    work = scissors("experience", "experiences")
+    (candidate,) = read("experience", some.experience(1))
+    fitting = work.cut(candidate, LEAST, exact=exact)
+    assert fitting is not None
+    assert COUNT.count(work.shown(Item(fitting, Detail.WHOLE))) <= LEAST
+
+
+def test_what_an_item_shows_is_what_the_page_prints_of_it() -> None:
+    searcher = some.FakeSearcher(
+        memories=[some.memory(1), some.memory(2, "Two lines\n\nand a gap")],
+        code=[some.code(1), some.code(2, docstring=LONG), some.code(3, signature=None, docstring=None)],
+        experiences=[some.experience(1), some.experience(2, goal=LONG)],
+        values=[some.value(1)],
+        commits=[some.commit(1), some.commit(2)],
+    )
+    page = asyncio.run(assemble_context("lock", list(SOURCES), max_tokens=3000, searcher=searcher))
+    assert {item.source for item in page.items} == set(SOURCES.values())
+    for item in page.items:
+        assert f"\n{item.content}\n" in page.markdown
+        assert item.content.count("```") in (0, 2)
+        assert "\n## " not in item.content
+        assert not item.content.startswith("\n")
+    assert sum(len(item.content.split("**Commit**")) - 1 for item in page.items) == page.sources_used["commit"]
+
+
 @given(any_of.text(min_size=1, max_size=3000), any_of.integers(LEAST, 200))
 def test_nothing_costs_more_than_its_cap(text: str, cap: int) -> None:
     work = scissors("memory", "memories")
@@ -205,6 +240,11 @@ def test_a_search_that_hangs_is_left_behind_at_its_deadline() -> None:
     )
     never.set()
     assert [answer.failure for answer in found] == ["did not answer within 0.2 seconds"] * 2 + [""]
+
+
+def test_a_search_that_stops_an_iteration_is_told_as_any_failure() -> None:
+    (answer,) = answers(Search("one", lambda: next(iter(()))))
+    assert "StopIteration" in answer.failure
 
 
 def test_what_is_no_list_of_results_is_told() -> None:

@@ -1,5 +1,8 @@
 """Experiences over a real store: started, attempted again, resolved once, found on four axes."""
 
+import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -187,6 +190,24 @@ def test_an_experience_leads_to_its_files_and_the_commits_made_meanwhile(weft: W
     resolve_experience(weft.workshop(), begun.id, FAILED, now=LATER)
     linked = {(edge.type, node.key) for node, edge in weft.related(begun.key)}
     assert {("touches", "repo:src/proxy.py"), ("during", "git:within")} == linked
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_what_is_indexed_after_its_outcome_is_linked_with_an_experience_too(weft: Weft, tmp_path: Path) -> None:
+    begun = start(weft, files=("proxy.py",))
+    resolve_experience(weft.workshop(), begun.id, FAILED, now=LATER)
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    (repository / "proxy.py").write_text("def cookie() -> None:\n    pass\n")
+    moment = (NOW + timedelta(hours=1)).isoformat()
+    for words in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "Keep the cookie")):
+        person = {f"GIT_{who}_{what}": "A" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        dates = {"GIT_AUTHOR_DATE": moment, "GIT_COMMITTER_DATE": moment}
+        subprocess.run(["git", *words], cwd=repository, check=True, env={**os.environ, **person, **dates})
+    first = weft.index(repository)
+    linked = [(edge.type, node.title) for node, edge in weft.related(begun.key)]
+    assert sorted(linked) == [("during", "Keep the cookie"), ("touches", "proxy.py")]
+    assert weft.index(repository).sequence == first.sequence
 
 
 @pytest.mark.parametrize(

@@ -434,6 +434,20 @@ def test_a_syntax_error_leaves_what_parsed() -> None:
     assert {"good", "other"} <= {symbol.name for symbol in outline.symbols}
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "signature"),
+    [
+        ("a.py", "class Node:\n    # Set this for nodes that come first.\n    first = False\n", "class Node"),
+        ("a.py", "def run(a):  # noqa: D103\n    return a\n", "def run(a)"),
+        ("a.rb", "class Node\n  # Runs.\n  def run\n  end\nend\n", "class Node"),
+    ],
+)
+def test_a_comment_above_the_body_is_no_part_of_the_signature(path: str, text: str, signature: str) -> None:
+    language = language_of(path)
+    assert language is not None
+    assert outline_of(text, language).symbols[0].signature == signature
+
+
 def test_a_name_that_is_defined_twice_has_two_outlines() -> None:
     language = language_of("twice.py")
     assert language is not None

@@ -292,3 +292,27 @@ def test_listing_tells_how_many_files_are_parsed(shop: Path) -> None:
     source.tell_to(lambda *each: told.append(each))
     list(source.units())
     assert told == [("parsing s", done, len(SHOP)) for done in range(1, len(SHOP) + 1)]
+
+
+def test_a_file_that_only_holds_definitions_is_told_by_their_names_from_its_first_line(tmp_path: Path) -> None:
+    many = "".join(f"def f{n}():\n    pass\n\n\n" for n in range(14))
+    nodes, _, _ = read(
+        lay(tmp_path, {"one.py": "class One:\n    def run(self):\n        pass\n", "many.py": many})
+    )
+    assert (nodes["one.py"].summary, nodes["one.py"].origin.first_line) == ("Defines One.", 1)
+    assert nodes["many.py"].summary.endswith("f10, f11 and 2 more.")
+
+
+def test_a_guessed_call_weighs_less_than_one_that_is_known(tmp_path: Path) -> None:
+    folder = lay(
+        tmp_path,
+        {
+            "clock.py": "class Clock:\n    def tell_time(self):\n        pass\n\n\ndef now():\n    pass\n",
+            "known.py": "from clock import now\n\n\ndef known():\n    now()\n",
+            "guessed.py": "def guessed(thing):\n    thing.tell_time()\n",
+        },
+    )
+    _, _, units = read(folder)
+    calls = {bare(edge.source): edge for unit in units for edge in unit.edges if edge.type == "calls"}
+    assert calls["guessed.py#guessed"].target == "s:clock.py#Clock.tell_time"
+    assert calls["guessed.py#guessed"].weight < calls["known.py#known"].weight < 1

@@ -230,6 +230,13 @@ def test_damaged_objects_cost_only_what_they_held(repository: Repository, tmp_pa
     assert [unit.nodes[0].title for unit in told] == [f"commit {number}" for number in (3, 2, 1, 0)]
 
 
+def test_a_huge_file_is_not_read_line_by_line(repository: Repository) -> None:
+    repository.commit("huge", {"huge.csv": "1,2,3,4\n" * 700_000, "clock.py": CLOCK})
+    node = commits(repository.root)["huge"]
+    assert node.fields["files_changed"] == ["clock.py", "huge.csv"]
+    assert node.fields["insertions"] == 6
+
+
 def test_dates_that_there_are_not_are_left_out(repository: Repository) -> None:
     commit = "author A <a@b> {date}\ncommitter A <a@b> 1300000000 +0000\n\n{date}\n"
     parent = ""

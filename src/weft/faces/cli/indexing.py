@@ -81,7 +81,7 @@ def _follow(weft: "Weft", paths: list[str], run: "Callable[[Weft], Report]") -> 
 
 def _check(paths: list[str], source: str | None, tenant: str, tana_token: str, reading: str) -> None:
     """Refuse paths that cannot be read before a store is made for them."""
-    from weft.faces.library import sources_at
+    from weft.faces.changing import sources_at
 
     sources_at(paths, source, tenant, tana_token, reading=reading)
 

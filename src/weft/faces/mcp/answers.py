@@ -1,6 +1,6 @@
 """What each tool answers: text to read, and a few facts beside it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
@@ -133,7 +133,7 @@ def fetch(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
         missing += [] if nodes else [name]
     if not texts:
         raise InvalidInput(f"No node is named {', '.join(map(repr, missing))}. `search` finds what is close.")
-    shown, more = _page(texts, number, room)
+    shown, more = page_of(texts, number, room)
     if not shown:
         raise InvalidInput(f"There is no page {number}. Pages are counted from 1.")
     notes = [f"No node is named {name!r}." for name in missing]
@@ -146,7 +146,7 @@ def node_name(given: str) -> str:
     return unquote(given.removeprefix(NODE_ADDRESS)) if given.startswith(NODE_ADDRESS) else given
 
 
-def _page(texts: list[str], number: int, room: int) -> tuple[tuple[str, ...], bool]:
+def page_of(texts: Sequence[str], number: int, room: int) -> tuple[tuple[str, ...], bool]:
     """The blocks that stand on a page, and whether more follow."""
     pages: list[tuple[str, ...]] = []
     waiting = list(texts)

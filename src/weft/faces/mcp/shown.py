@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from weft.errors import InvalidInput, UnknownName
-from weft.faces.mcp.answers import NODE_ADDRESS, context, node_name
+from weft.faces.mcp.answers import NODE_ADDRESS, context, node_name, page_of
 from weft.faces.mcp.shelf import Shelf
 from weft.faces.texts import node_text, one_line
 
@@ -62,14 +62,15 @@ def _cursor(cursor: str | None) -> tuple[int, int, int]:
 
 
 def read_node(shelf: Shelf, address: str) -> tuple[str, ...]:
-    """The text of every node that an address names."""
+    """The text of every node that an address names, as far as a result has room."""
     if not address.startswith(NODE_ADDRESS):
         raise InvalidInput(f"{address[:200]!r} is no address of a node. They look like {NODE_ADDRESS}KEY.")
     name = node_name(address)
     nodes = shelf.weft().show(name, tenants=shelf.tenants)
     if not nodes:
         raise InvalidInput(f"No node is named {name[:200]!r}. The tool `search` finds what is close.")
-    return tuple(node_text(node) for node in nodes)
+    texts, more = page_of([node_text(node) for node in nodes], 1, shelf.settings.room)
+    return (*texts, "[… goes on: the tool `fetch` reads it page by page]") if more else texts
 
 
 def list_lenses(shelf: Shelf) -> dict[str, str]:

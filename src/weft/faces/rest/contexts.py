@@ -1,8 +1,7 @@
 """/api/context and /api/search, the neighbourhood of a node, and the kinds of page."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from fastapi import APIRouter
 from fastapi import Query as QueryParameters
@@ -10,11 +9,13 @@ from starlette.responses import Response
 
 from weft.errors import UnknownName
 from weft.expand import expand
-from weft.facades.knowledge import KnowledgeContext, KnowledgeRequest
-from weft.facades.knowledge_page import lists_of, shaped
+from weft.facades.knowledge import KnowledgeContext
+from weft.facades.knowledge_notes import NOTHING_HELD
+from weft.facades.knowledge_page import lists_of
 from weft.faces.library import Weft
 from weft.faces.rest.access import Caller, Service, Who
 from weft.faces.rest.nodes import NodeId, node_of
+from weft.faces.rest.pages import is_timeless, knowledge_request, page_for, printed, wants_page
 from weft.faces.rest.problems import Problem
 from weft.faces.rest.reading import StrictRoute
 from weft.faces.rest.requests import ContextRequest, Neighbourhood, SearchRequest
@@ -22,17 +23,11 @@ from weft.faces.rest.responses import ContextResponse, GraphResponse, ProfileLis
 from weft.faces.rest.served import Served
 from weft.faces.rest.shapes import answer, edge_shape, encoded, node_shape
 from weft.loading import available_profiles
-from weft.model import UNSET, Candidate, Context, Filter, Request, View
-from weft.profile import Lens, Profile, Score
+from weft.model import Candidate, Filter, View
+from weft.profile import Lens, Profile
 from weft.store.listing import ListedEdge
 
 router = APIRouter(tags=["context"], route_class=StrictRoute)
-
-KNOWLEDGE: Final = "knowledge"
-_LIST_FIELDS: Final = (
-    *("entry_types", "entry_limit", "expand", "expansion_types", "max_depth", "context_limit"),
-    *("include_entities", "include_schemas", "include_examples", "max_tokens", "lens"),
-)
 
 
 @router.post("/api/context", response_model=ContextResponse, response_model_exclude_none=True)
@@ -79,76 +74,16 @@ def _answered(
 ) -> tuple[dict[str, Any], bool]:
     """The answer, and whether it stays true until the tenants change."""
     clock = service.metrics.clock()
-    name = given.profile or KNOWLEDGE
-    if name == KNOWLEDGE and given.format is None and not _page_only(given):
-        lists = weft.knowledge(_request(given), tenants=tenants, token_model=given.token_model, observe=clock)
+    if not wants_page(given):
+        request = knowledge_request(given)
+        lists = weft.knowledge(request, tenants=tenants, token_model=given.token_model, observe=clock)
         service.metrics.tokens.inc(lists.stats.total_tokens or 0)
         return _shape(lists, notes), True
-    page = _page(given, weft, name, tenants, clock)
+    page = page_for(given, weft, tenants, clock)
     service.metrics.tokens.inc(page.tokens)
     with weft.desk(View(tenants, given.as_of)) as desk:
         lists = lists_of(page, desk.snapshot)
-    return {**_shape(lists, notes), **_printed(page)}, _timeless(weft.profile(name))
-
-
-def _page_only(given: ContextRequest) -> bool:
-    return bool(given.start or given.parameters or given.preset or given.as_of is not None)
-
-
-def _request(given: ContextRequest) -> KnowledgeRequest:
-    named: dict[str, Any] = {name: getattr(given, name) for name in _LIST_FIELDS}
-    for name in ("entry_types", "expansion_types"):
-        named[name] = None if named[name] is None else tuple(named[name])
-    return KnowledgeRequest(query=given.query, **named)
-
-
-def _page(given: ContextRequest, weft: Weft, name: str, tenants: tuple[str, ...], clock: Any) -> Context:
-    profile, told = weft.profile(name), given.model_fields_set
-    parameters: dict[str, Any] = dict(given.parameters)
-    kinds: tuple[str, ...] = ()
-    if name == KNOWLEDGE:
-        profile = shaped(profile, _request(given))
-        flags = {"include_entities", "include_schemas", "include_examples"}
-        parameters = {**{flag: getattr(given, flag) for flag in sorted(flags)}, **parameters}
-    else:
-        _refuse_lists(given, name)
-        kinds = tuple(given.entry_types or ())
-    request = Request(
-        question=given.query,
-        start=tuple(given.start),
-        profile=name,
-        preset=given.preset,
-        lens=given.lens,
-        depth=None if name == KNOWLEDGE else 0 if not given.expand else _told_depth(given),
-        max_tokens=given.max_tokens if "max_tokens" in told else UNSET,
-        format=given.format,
-        filter=Filter(kinds=kinds),
-        view=View(tenants, given.as_of),
-        parameters=parameters,
-        token_model=given.token_model,
-    )
-    return weft.assemble(request, datetime.now(UTC), clock, profile=profile)
-
-
-def _told_depth(given: ContextRequest) -> int | None:
-    return given.max_depth if "max_depth" in given.model_fields_set else None
-
-
-def _refuse_lists(given: ContextRequest, name: str) -> None:
-    """Other profiles have sections of their own, in which these limits mean nothing."""
-    wrong = given.model_fields_set & {"entry_limit", "context_limit", "expansion_types"}
-    for field in sorted(wrong):
-        raise Problem(422, f"{field} is of profile {KNOWLEDGE!r}; {name!r} has limits of its own.", field)
-
-
-def _timeless(profile: Profile) -> bool:
-    """Whether no score of the profile weighs how fresh a node is."""
-    scores = [profile.score, *(section.score for section in profile.sections if section.score)]
-    return not any("recency" in _signals(each) for each in scores)
-
-
-def _signals(score: Score) -> set[str]:
-    return {*score.weights, *score.boosts, *(name for weights in score.without.values() for name in weights)}
+    return {**_shape(lists, notes), **printed(page)}, is_timeless(weft.profile(page.profile))
 
 
 def _shape(lists: KnowledgeContext, notes: list[str]) -> dict[str, Any]:
@@ -157,20 +92,8 @@ def _shape(lists: KnowledgeContext, notes: list[str]) -> dict[str, Any]:
         "context": lists.context,
         "entities": lists.entities,
         "stats": lists.stats,
-        "notes": [*notes, *lists.notes],
-    }
-
-
-def _printed(page: Context) -> dict[str, Any]:
-    return {
-        "text": page.text,
-        "format": page.format,
-        "profile": page.profile,
-        "token_model": page.token_model,
-        "hash": page.hash,
-        "sources": page.sources,
-        "ledger": page.ledger,
-        "manifest": page.manifest,
+        # A tenant that holds nothing was told by its name already.
+        "notes": [*notes, *(each for each in lists.notes if not notes or each != NOTHING_HELD)],
     }
 
 

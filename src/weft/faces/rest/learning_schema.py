@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from weft.faces.rest.requests import Body, Known, Name, Tags, Tenants
+from weft.faces.rest.fields import Body, Known, Name, Tags, Tenants
 from weft.learning import AXES, CATEGORIES, DOMAINS, OPEN, OUTCOMES, ROOT_CAUSES, STRATEGIES
 from weft.learning.memories import LONGEST_MEMORY
 

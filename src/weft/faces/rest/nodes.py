@@ -10,9 +10,10 @@ from starlette.responses import Response
 from weft.facades.content import text_and_fields
 from weft.faces.library import Weft
 from weft.faces.rest.access import Caller, Service, Who
+from weft.faces.rest.fields import LARGEST_ID
 from weft.faces.rest.problems import Problem
 from weft.faces.rest.reading import StrictRoute
-from weft.faces.rest.requests import LARGEST_ID, NodeBatch, NodeChange, NodeInput, NodeListing
+from weft.faces.rest.requests import NodeBatch, NodeChange, NodeInput, NodeListing
 from weft.faces.rest.responses import BatchOutput, NodeOutput, NodePage
 from weft.faces.rest.shapes import (
     aliases_from,

@@ -1,106 +1,25 @@
-"""What callers send over HTTP: every field is known, bounded, and described as it is checked."""
+"""What callers send over HTTP."""
 
-import math
-import re
-from difflib import get_close_matches
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-NodeType = Literal[
-    "faq", "playbook", "permission_rule", "concept", "schema_index", "schema_field", "example", "entity"
-]
-
-LARGEST_ID: Final = 2**53 - 1
-_DEEPEST: Final = 32
-_MOST_VALUES: Final = 20_000
-
-
-class Known(BaseModel):
-    """A request in which every field is known."""
-
-    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="null")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_fields(cls, given: Any) -> Any:
-        for name in given if isinstance(given, dict) else ():
-            if name not in cls.model_fields:
-                raise _unknown_field(str(name), list(cls.model_fields))
-        return given
-
-
-class Body(Known):
-    """A JSON body: true is no number and "10" is none either, as the description says."""
-
-    model_config = ConfigDict(strict=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _whole_numbers(cls, given: Any) -> Any:
-        """JSON knows one kind of number: 10.0 is as whole as 10."""
-        if not isinstance(given, dict):
-            return given
-        return {name: int(each) if _is_whole(each) else each for name, each in given.items()}
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, float) and value.is_integer()
-
-
-def _unknown_field(name: str, known: list[str]) -> PydanticCustomError:
-    close = get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    message = "there is no such field.{hint} Known: {known}"
-    return PydanticCustomError(
-        "unknown_field", message, {"name": name[:80], "hint": hint, "known": ", ".join(known)}
-    )
-
-
-def _bounded(content: dict[str, Any]) -> dict[str, Any]:
-    """Refuse content that is nested or large beyond what a node holds."""
-    todo: list[tuple[Any, int]] = [(content, 1)]
-    seen = 0
-    while todo:
-        value, depth = todo.pop()
-        seen += 1
-        if depth > _DEEPEST or seen > _MOST_VALUES:
-            raise PydanticCustomError(
-                "content_bounds", f"content holds at most {_MOST_VALUES} values, nested at most {_DEEPEST} deep"
-            )
-        if isinstance(value, float) and not math.isfinite(value):
-            raise PydanticCustomError("content_number", "numbers in content are finite")
-        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-        todo += [(each, depth + 1) for each in inner]
-    return content
-
-
-_UNSEEN: Final = r"\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
-"""Controls, and characters that no reader sees but that turn or break lines."""
-NAME: Final = rf"^[^{_UNSEEN}]*[^\s{_UNSEEN}][^{_UNSEEN}]*$"
-
-
-def _described(pattern: str) -> dict[str, Any]:
-    """The pattern for the description; the check itself is ours, because its message says what to do."""
-    return {"pattern": pattern}
-
-
-def _named(text: str) -> str:
-    if not re.fullmatch(NAME, text):
-        raise PydanticCustomError("name", "a name has visible characters, no control characters, not only blanks")
-    return text
-
-
-Name = Annotated[
-    str, Field(min_length=1, max_length=200, json_schema_extra=_described(NAME)), AfterValidator(_named)
-]
-Tenants = Annotated[list[Name], Field(max_length=256)]
-Kind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-Identifier = Annotated[int, Field(ge=1, le=LARGEST_ID)]
-Content = Annotated[dict[str, Any], AfterValidator(_bounded)]
-Tags = Annotated[list[Name], Field(max_length=100)]
-Query = Annotated[str, Field(max_length=20_000)]
+from weft.faces.rest.fields import (
+    LARGEST_ID,
+    Body,
+    Content,
+    Identifier,
+    Kind,
+    Known,
+    Moment,
+    Name,
+    NodeType,
+    Query,
+    Tags,
+    Tenants,
+    described,
+)
 
 CONTEXT_EXAMPLE: Final[dict[str, Any]] = {
     "query": "How do I process a refund request?",
@@ -116,6 +35,24 @@ CONTEXT_EXAMPLE: Final[dict[str, Any]] = {
     "max_tokens": 8000,
     "token_model": "gpt-4",
 }
+
+
+class TopicInput(Body):
+    """One of several topics of a page."""
+
+    query: Name = Field(description="A question, or the key, id or title of a node.")
+    share: float = Field(1.0, gt=0, le=1000, allow_inf_nan=False, description="Its part of the budget.")
+
+
+class FilterInput(Body):
+    """Which nodes may be found; what is left out restricts nothing. `since` and `until` are of the last change."""
+
+    kinds: Annotated[list[Name], Field(max_length=32)] = Field(default_factory=list)
+    tags: Tags = Field(default_factory=list)
+    sources: Annotated[list[Name], Field(max_length=32)] = Field(default_factory=list)
+    where: dict[Name, Name] = Field(default_factory=dict, max_length=32, description="Fields and their values.")
+    since: Moment | None = None
+    until: Moment | None = None
 
 
 class ContextRequest(Body):
@@ -151,6 +88,14 @@ class ContextRequest(Body):
     start: Annotated[list[Name], Field(max_length=100)] = Field(
         default_factory=list, description="Keys, ids or titles of nodes to start from, for a printed page."
     )
+    topics: Annotated[list[TopicInput], Field(max_length=20)] = Field(
+        default_factory=list, description="Several topics for one printed page, instead of `query` and `start`."
+    )
+    history: Annotated[list[Query], Field(max_length=100)] = Field(
+        default_factory=list, description="Earlier turns, latest first, that colour the query of a printed page."
+    )
+    filter: FilterInput | None = Field(None, description="Which nodes may be found for a printed page.")
+    include_fields: bool | None = Field(None, description="Whether a printed page tells the fields of nodes.")
     as_of: int | None = Field(None, ge=0, le=LARGEST_ID, description="Only what is known up to this point.")
     parameters: dict[Annotated[str, Field(min_length=1, max_length=200)], str | int | float | bool] = Field(
         default_factory=dict, max_length=50, description="The profile's parameters, for a printed page."
@@ -259,7 +204,7 @@ class EdgeBatch(Body):
 def _cursor(numbers: int) -> Any:
     """The bounds of a cursor of so many numbers; `cursor_numbers` reads it."""
     number = "[0-9]{1,18}"
-    return Field(max_length=80, json_schema_extra=_described(f"^{'-'.join([number] * numbers)}$"))
+    return Field(max_length=80, json_schema_extra=described(f"^{'-'.join([number] * numbers)}$"))
 
 
 class Listing(Known):

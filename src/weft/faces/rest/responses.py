@@ -7,8 +7,8 @@ from pydantic import BaseModel
 MatchSource = Literal["bm25", "vector", "hybrid"]
 
 
-class EntryPointResult(BaseModel):
-    """A node that matches the query."""
+class ListedNodeResult(BaseModel):
+    """A node as both lists hold it."""
 
     id: int
     node_type: str
@@ -17,19 +17,17 @@ class EntryPointResult(BaseModel):
     content: dict[str, Any]
     tags: list[str]
     score: float
+
+
+class EntryPointResult(ListedNodeResult):
+    """A node that matches the query."""
+
     match_source: MatchSource
 
 
-class ContextNodeResult(BaseModel):
+class ContextNodeResult(ListedNodeResult):
     """A node reached from an entry point."""
 
-    id: int
-    node_type: str
-    title: str
-    summary: str | None
-    content: dict[str, Any]
-    tags: list[str]
-    score: float
     distance: int
     path: list[int]
     edge_type: str | None

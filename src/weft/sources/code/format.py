@@ -18,7 +18,7 @@ from weft.sources.code.writing import contained, drawn, nodes_of
 from weft.sources.files import MAX_TEXT, File, Naming, clean, decode, looks_binary, stamp_of
 from weft.sources.memory import Memory
 
-_OUTLINING: Final = "1"
+_OUTLINING: Final = "2"
 """Changes whenever the same file would give another outline or other nodes."""
 
 _UNREADABLE: Final = "unreadable"

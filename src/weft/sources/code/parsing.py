@@ -141,16 +141,12 @@ def _nested(definitions: Sequence[_Definition]) -> tuple[list[_Open], list[Symbo
             made.symbol = len(symbols)
             used[name] = used.get(name, 0) + 1
             unique = name if used[name] == 1 else f"{name}~{used[name]}"
-            symbols.append(_symbol(each, unique, _parent(name, symbols), outer))
+            around_it = name.rpartition(".")[0]
+            # What a qualified name says is around it may be defined in another file.
+            symbols.append(_symbol(each, unique, around_it if around_it in used else "", outer))
         opened.append(made)
         around.append(made)
     return opened, symbols, tuple(framing)
-
-
-def _parent(name: str, symbols: Sequence[Symbol]) -> str:
-    """The symbol that a qualified name says is around it, where the file defines that."""
-    outer = name.rpartition(".")[0]
-    return outer if any(each.name == outer for each in symbols) else ""
 
 
 def _symbol(definition: _Definition, name: str, parent: str, outer: _Open | None) -> Symbol:
@@ -193,13 +189,13 @@ def _last_row(branch: "Branch") -> int:
 
 
 def _signature(definition: _Definition) -> str:
+    """What stands before the body and the comments above that, on one line; the first line where there is none."""
     whole = definition.outer if definition.outer.type != "decorated_definition" else definition.branch
-    content = _bytes(whole)
-    if definition.body is not None:
-        content = content[: definition.body.start_byte - whole.start_byte]
+    content, end = _bytes(whole), definition.body
+    while end is not None and end.prev_sibling is not None and end.prev_sibling.type in _COMMENTS:
+        end = end.prev_sibling
+    content = content.partition(b"\n")[0] if end is None else content[: end.start_byte - whole.start_byte]
     told = content.decode("utf-8", "replace")
-    if definition.body is None:
-        told = told.split("\n", 1)[0]
     return _TAIL.sub("", _SPACES.sub(" ", told[: 4 * _LONGEST_SIGNATURE])).strip()[:_LONGEST_SIGNATURE]
 
 

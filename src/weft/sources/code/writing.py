@@ -19,6 +19,8 @@ TEST_TAG: Final = "test-code"
 _WEIGHTS: Final = {"imports": 0.5, "references": 0.7, "tests": 0.7}
 _SUBSTANCE: Final = re.compile(r"^(?!\s*(?:#(?!define|include)|//|/?\*|--)).*\w+\W+\w")
 """A line with a word or two that is no comment."""
+_NAMED: Final = 12
+"""How many definitions stand for a file that says nothing itself."""
 _BASENAME: Final = 0.9
 _QUALIFIED: Final = 1.0
 
@@ -31,8 +33,8 @@ def nodes_of(path: str, text: str, outline: Outline, naming: Naming) -> tuple[No
     lines = text.split("\n")
     writer = _Writer(path, lines, outline.language, naming)
     runs = _runs(len(lines), outline)
-    own = runs.get(0, [(1, 0)])
-    nodes = [writer.file(outline, own[0])]
+    own = [run for run in runs.get(0, ()) if any(map(str.strip, lines[run[0] - 1 : run[1]]))]
+    nodes = [writer.file(outline, own[0] if own else None)]
     nodes += writer.parts(path, "", own[1:])
     for place, symbol in enumerate(outline.symbols, 1):
         own = runs.get(place) or [(symbol.first_line, symbol.last_line)]
@@ -52,13 +54,13 @@ def contained(path: str, nodes: Sequence[Node], outline: Outline, naming: Naming
 
 
 def drawn(links: Iterable[Link], naming: Naming) -> Iterator[Edge]:
-    """Resolved references as edges."""
+    """Resolved references as edges; a guess weighs as much less as it is less sure."""
     for link in links:
         yield Edge(
             source=key_of(naming, link.source),
             target=key_of(naming, link.target),
             type=link.type,
-            weight=_WEIGHTS.get(link.type, 1.0),
+            weight=round(_WEIGHTS.get(link.type, 1.0) * link.confidence, 3),
             confidence=round(link.confidence, 3),
             evidence=f"line {link.line}",
             tenant=naming.tenant,
@@ -77,13 +79,17 @@ class _Writer:
         self.path, self.lines, self.language, self.naming = path, lines, language, naming
         self.tags = (TEST_TAG,) if is_test(path) else ()
 
-    def file(self, outline: Outline, head: Run) -> Node:
+    def file(self, outline: Outline, head: Run | None) -> Node:
+        """The file by its own first lines; one that only holds definitions is told by their names."""
         name = PurePosixPath(self.path).name
-        aliases = (Alias(name, self.naming.maker, _BASENAME),) if name != self.path else ()
-        return self._node("", "file", self.path, head, outline.summary, aliases=aliases)
+        names = dict.fromkeys((name, _module(self.path)))
+        aliases = tuple(Alias(each, self.naming.maker, _BASENAME) for each in names if each != self.path)
+        summary = outline.summary or ("" if head else _defines(outline))
+        return self._node("", "file", self.path, head or (1, 0), summary, aliases=aliases)
 
     def symbol(self, symbol: Symbol, own: Run) -> Node:
-        fields: dict[str, Json] = {"module": PurePosixPath(self.path).with_suffix("").as_posix()}
+        # The file's name is searched with all that it holds: who asks about `budget.py` asks about what is in it.
+        fields: dict[str, Json] = {"module": self.path}
         if symbol.signature:
             fields["signature"] = symbol.signature
         title = symbol.name.partition("~")[0]
@@ -124,6 +130,13 @@ class _Writer:
             aliases=aliases,
             origin=Origin(self.naming.source, self.path, first, last),
         )
+
+
+def _defines(outline: Outline) -> str:
+    """The first definitions of a file by name, and how many more there are."""
+    names = [each.name for each in outline.symbols if not each.parent]
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"Defines {', '.join(names[:_NAMED])}{more}." if names else ""
 
 
 def _module(path: str) -> str:

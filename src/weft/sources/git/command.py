@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from weft.errors import SourceError
+from weft.sources.files import MAX_TEXT
 
 MARK: Final = b"\x01"
 """Begins a commit in the log; its fields are apart by a NUL, and END ends them."""
@@ -81,7 +82,9 @@ def _run(root: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
 
 def _git(root: Path) -> list[str]:
     """Git in a folder, without what a user's configuration adds to its answers."""
-    plain = ["-c", "core.quotePath=false", "-c", "log.showSignature=false"]
+    # Larger files are not read as code either; git shows them like binary ones.
+    settings = ("core.quotePath=false", "log.showSignature=false", f"core.bigFileThreshold={MAX_TEXT}")
+    plain = [word for each in settings for word in ("-c", each)]
     return ["git", "--no-pager", "--no-optional-locks", "-C", str(root), *plain]
 
 

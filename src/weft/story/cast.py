@@ -1,0 +1,137 @@
+"""The people of a book as they come together: what is known of each so far."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from weft.story.forms import parted, same_given
+from weft.story.model import Form
+from weft.story.tally import Tally, gender_of
+from weft.story.vocabulary import FAMILIAR_TITLES, GIVEN_NAMES, STYLED_BY_GIVEN_NAME
+
+_MEETINGS: Final = 0.2
+"""Two names that meet in a larger share of the rarer one's sentences are two people."""
+_BY_CHANCE: Final = 1.5
+_MET: Final = 5
+"""One person is seldom called by two names in one sentence; two who belong together meet more than by chance."""
+_RARELY: Final = 0.05
+_OFTEN: Final = 5
+"""A title used less often, and in a smaller share, says nothing: even Emma is an aunt now and then."""
+SAME_RANK: Final = {"capt": "captain", "col": "colonel", "gen": "general", "dr": "doctor", "lt": "lieutenant"}
+
+
+@dataclass(slots=True)
+class Figure:
+    """One person in the making: the forms found so far; given name and surname in lower case."""
+
+    given: str = ""
+    surname: str = ""
+    forms: list[Form] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Cast:
+    """The people of a book, as they come together form by form, the most frequent first."""
+
+    counted: dict[Form, Tally]
+    figures: list[Figure] = field(default_factory=list)
+    formal: Counter[str] = field(default_factory=Counter)
+    """How often a word stands after a title that goes with surnames."""
+
+    length: int = 1
+    """Sentences in which anybody is named, or between such."""
+
+    def __post_init__(self) -> None:
+        ends: dict[int, int] = {}
+        for tally in self.counted.values():
+            for prose, sentence in tally.sentences:
+                ends[prose] = max(ends.get(prose, 0), sentence + 1)
+        self.length = sum(ends.values()) or 1
+        for (title, names), tally in self.counted.items():
+            if title and title not in STYLED_BY_GIVEN_NAME and len(names) == 1:
+                self.formal[names[0].lower()] += tally.count
+
+    def count(self, figure: Figure) -> int:
+        """How often somebody is mentioned."""
+        return sum(self.counted[form].count for form in figure.forms)
+
+    def titles(self, figure: Figure) -> set[str]:
+        """The titles somebody goes by."""
+        used: Counter[str] = Counter()
+        for form in figure.forms:
+            used[SAME_RANK.get(form[0], form[0])] += self.counted[form].count
+        least = min(_RARELY * used.total(), _OFTEN)
+        return {title for title, count in used.items() if title and count >= least} - FAMILIAR_TITLES
+
+    def gender(self, figure: Figure) -> str:
+        """Whether somebody is a man or a woman, or nothing where that is not told."""
+        return gender_of(figure.forms, self.counted)
+
+    def agree(self, figure: Figure, form: Form) -> bool:
+        """Whether gender and company allow a form to mean this person."""
+        mine, other = self.gender(figure), gender_of([form], self.counted)
+        return not (mine and other and mine != other) and not self._meet(figure, form)
+
+    def _meet(self, figure: Figure, form: Form) -> bool:
+        """Whether a form stands too often beside this person to mean the same; parts of a name prove nothing."""
+        words = {word.lower() for word in form[1]}
+        for each in figure.forms:
+            theirs = {word.lower() for word in each[1]}
+            if not (words <= theirs or theirs <= words) and self._apart(self.counted[form], self.counted[each]):
+                return True
+        return False
+
+    def _apart(self, one: Tally, other: Tally) -> bool:
+        """Whether two forms meet as two people do: often for the rarer one, or more often than by chance."""
+        meetings, fewer = one.meets(other), min(len(one.sentences), len(other.sentences))
+        by_chance = len(one.sentences) * len(other.sentences) / self.length
+        return meetings > max(2.0, _MEETINGS * fewer) or (meetings > _MET and meetings > _BY_CHANCE * by_chance)
+
+    def best(self, figures: Iterable[Figure]) -> Figure | None:
+        """The most mentioned of some people."""
+        return max(figures, key=lambda figure: (self.count(figure), figure.forms[0]), default=None)
+
+    def joins(self, form: Form, figure: Figure | None) -> bool:
+        """Give a form to somebody; whether there is anybody to take it."""
+        if figure is not None:
+            figure.forms.append(form)
+        return figure is not None
+
+    def called(self, given: str) -> list[Figure]:
+        """Those whose given name is this one, or long or short for it."""
+        return [figure for figure in self.figures if figure.given and same_given(figure.given, given)]
+
+    def family(self, surname: str) -> list[Figure]:
+        """Those of a surname."""
+        return [figure for figure in self.figures if figure.surname == surname]
+
+    def is_given(self, form: Form) -> bool:
+        """Whether the only word of a form is rather a given name than a surname."""
+        title, (word, *_) = form
+        plain = word.lower()
+        as_given = sum(self.count(figure) for figure in self.called(plain))
+        as_surname = sum(self.count(figure) for figure in self.family(plain))
+        bare = self.counted[form].count if not title else 0
+        formal = self.formal[plain]
+        if not title:
+            return as_given > 0 and as_given + bare > as_surname + formal
+        return as_given > 0 and as_given > as_surname + (0 if title in STYLED_BY_GIVEN_NAME else formal)
+
+    def given_gender(self, given: str) -> str:
+        """Whether men or women have a given name, here or elsewhere."""
+        return GIVEN_NAMES.get(given) or gender_of(
+            [form for form in self.counted if form[1][0].lower() == given and not form[0]], self.counted
+        )
+
+    def styled(self, figure: Figure, title: str) -> int:
+        """How often someone is called by a title and the given name."""
+        return sum(
+            self.counted[form].count
+            for form in figure.forms
+            if form[0] == title and (parted(form[1])[0] or same_given(form[1][0].lower(), figure.given))
+        )
+
+    def titled(self, figure: Figure, title: str) -> int:
+        """How often somebody is called by a title, alone or before a name."""
+        return sum(self.counted[form].count for form in figure.forms if title in (form[0], form[1][0].lower()))
