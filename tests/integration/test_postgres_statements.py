@@ -9,6 +9,8 @@ import pytest
 from postgres_server import drop_schema
 from weft import Edge, Node, Weft
 from weft.model import Filter
+from weft.ports import Changes
+from weft.prepare import prepare
 
 Sent = Callable[[Callable[[], object]], list[str]]
 
@@ -86,3 +88,14 @@ def test_statements_are_prepared_once_in_the_life_of_a_connection(weft: Weft) ->
         after = link.execute("SELECT name FROM pg_prepared_statements", prepare=False).fetchall()
     assert before
     assert after == before
+
+
+def test_a_write_for_many_tenants_sends_as_many_statements_as_one_for_two(weft: Weft, sent: Sent) -> None:
+    def written(tenants: range) -> list[str]:
+        nodes = [Node("s:1", "note", f"tenant {number}", "a fox", text="red") for number in tenants]
+        shop = weft.workshop()
+        prepared = prepare([(node, "") for node in nodes], shop.embed, shop.count)
+        return sent(lambda: weft.store.write(Changes(upserts=prepared)))
+
+    assert len(written(range(2))) == len(written(range(2, 60)))
+    assert weft.status([f"tenant {number}" for number in range(60)]).nodes == 60
