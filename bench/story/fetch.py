@@ -1,7 +1,8 @@
 """`python -m bench.story.fetch BOOKS`: public-domain novels out of packages that carry them.
 
-Alice is in the source archive of Brotli on PyPI; Jane Austen's novels are in Debian's r-cran-janeaustenr, which
-`apt-get download r-cran-janeaustenr` puts into the working folder (reading it needs `pip install rdata`).
+Alice is in the source archive of Brotli on PyPI; Jane Austen's novels are in Debian's r-cran-janeaustenr and Moby
+Dick in r-cran-tokenizers, which `apt-get download` puts into the working folder (reading them needs
+`pip install rdata`).
 """
 
 import bz2
@@ -32,14 +33,14 @@ def alice(folder: Path) -> None:
             (folder / "alice29.txt").write_bytes(file.read())
 
 
-def austen(package: Path, folder: Path) -> None:
-    """The novels in the package, each as one text file."""
+def novels(package: Path, folder: Path) -> None:
+    """The novels among the data of a package for R, each as one text file."""
     import rdata
 
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as place:
         subprocess.run(["dpkg-deb", "-x", str(package), place], check=True)
-        data = next(Path(place).rglob("janeaustenr/data"))
+        data = next(Path(place).rglob("site-library/*/data"))
         content = (data / "Rdata.rdb").read_bytes()
         index = rdata.conversion.convert(
             rdata.parser.parse_data(gzip.decompress((data / "Rdata.rdx").read_bytes()))
@@ -61,5 +62,5 @@ if __name__ == "__main__":
     target = Path(sys.argv[1])
     target.mkdir(parents=True, exist_ok=True)
     alice(target)
-    for deb in sorted(Path().glob("r-cran-janeaustenr_*.deb")):
-        austen(deb, target)
+    for deb in sorted([*Path().glob("r-cran-janeaustenr_*.deb"), *Path().glob("r-cran-tokenizers_*.deb")]):
+        novels(deb, target)

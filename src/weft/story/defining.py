@@ -14,7 +14,8 @@ _SHORT: Final = 60
 _LONG: Final = 400
 _DESCRIBED: Final = re.compile(
     r"(?:\s(?:was|is|were|had been|became)\s(?:\w+ly\s)?(?:a|an|the|one of|only)\b"
-    r"|,\s(?:a|an|the|who|whose|his|her|their|our|son|daughter|wife|husband|brother|sister|lord|lady|king|queen)\b"
+    r"|,\s(?:a|an|the|who (?:was|is|were|lived|lives|ruled|kept)|whose|his|her|their|our)\b"
+    r"|,\s(?:son|daughter|wife|husband|brother|sister|lord|lady|king|queen)\b"
     r"|\s(?:lived|lies|lay|stood|stands)\s)"
 )
 _INTRODUCED: Final = re.compile(

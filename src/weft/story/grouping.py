@@ -9,7 +9,7 @@ from weft.story.merging import merge
 from weft.story.model import Correction, Form, Known
 from weft.story.naming import best_name, folded, form_of, usual_name, written
 from weft.story.tally import Tally, summed
-from weft.story.vocabulary import ESTATE_NOUNS
+from weft.story.vocabulary import ESTATE_NOUNS, TITLES
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,15 @@ def group(
     owned, free = _owned(people, listed, counted)
     groups = [_noted(note, owned.get(note.key, ()), counted) for note in known]
     groups += [
-        _found(forms, counted) for forms in (*free, *_places(apart, counted)) if not _is_plural(forms, counted)
+        _found(forms, counted)
+        for forms in (*free, *_places(apart, counted))
+        if not _is_plural(forms, counted) and not _is_shared_title(forms, people, counted)
     ]
     return [each for each in corrected(groups, corrections, counted) if each.kind]
 
 
 def _stands_apart(form: Form, counted: Mapping[Form, Tally]) -> bool:
-    return bool(named_kind(form)) or is_place(counted[form])
+    return bool(named_kind(form)) or is_place(form, counted[form])
 
 
 def _owned(
@@ -91,15 +93,26 @@ def _places(apart: set[Form], counted: Mapping[Form, Tally]) -> list[tuple[Form,
 
 def _is_plural(forms: Sequence[Form], counted: Mapping[Form, Tally]) -> bool:
     """Whether a name is only a family's: the Bennets, the Miss Steeles."""
-    surnames = {parted(form[1])[1] for form in counted}
-    return all(
-        any(
-            ending and names[-1].lower().endswith(ending) and names[-1].lower().removesuffix(ending) in surnames
-            for ending in ("s", "es")
-        )
-        and (title or counted[title, names].article * 2 > counted[title, names].count)
-        for title, names in forms
-    )
+    surnames = {parted(form[1])[1] for form in counted if form not in forms}
+    if not all(_singulars(names[-1].lower()) & surnames for _, names in forms):
+        return False
+    together = sum(counted[form].count if form[0] else counted[form].article for form in forms)
+    return 2 * together > sum(counted[form].count for form in forms)
+
+
+def _singulars(plural: str) -> set[str]:
+    return {plural.removesuffix(ending) for ending in ("s", "es") if plural.endswith(ending)}
+
+
+def _is_shared_title(
+    forms: Sequence[Form], people: Sequence[Sequence[Form]], counted: Mapping[Form, Tally]
+) -> bool:
+    """Whether a name is mostly a bare title that several others bear: the Captain, of three captains."""
+    usual = max(forms, key=lambda form: (counted[form].count, form))
+    title = usual[1][0].lower()
+    if len(usual[1]) > 1 or title not in TITLES or not all(names[0].lower() == title for _, names in forms):
+        return False
+    return sum(any(form[0] == title for form in each) for each in people) > 1
 
 
 # --- corrections -----------------------------------------------------------------------------------------

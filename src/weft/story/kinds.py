@@ -4,9 +4,22 @@ from typing import Final
 
 from weft.story.model import Form
 from weft.story.tally import Tally
-from weft.story.vocabulary import EVENT_NOUNS, FACTION_NOUNS, GIVEN_NAMES, KINDREDS, OBJECT_NOUNS, PLACE_NOUNS
+from weft.story.vocabulary import (
+    EVENT_NOUNS,
+    FACTION_NOUNS,
+    GIVEN_NAMES,
+    KINDREDS,
+    KNOWN_PLACES,
+    OBJECT_NOUNS,
+    PLACE_HEADS,
+    PLACE_NOUNS,
+)
 
 _PLACE_SHARE: Final = 0.3
+_SILENT_SHARE: Final = 0.12
+"""How many of a name's mentions must be of being there: fewer where nothing shows a person of that name."""
+_PART_SHARE: Final = 0.6
+"""A name that so often goes on with a word that is none is only a part of something's name."""
 _AWAY_WEIGHT: Final = 0.6
 _DOUBT: Final = 2.0
 _OFTEN: Final = 3
@@ -26,6 +39,8 @@ def named_kind(form: Form) -> str:
 
 
 def _by_nouns(words: list[str]) -> str:
+    if words[0] in PLACE_HEADS:
+        return "location"
     head = words[words.index("of") - 1] if "of" in words[1:] else words[-1]
     for kind, nouns in (
         ("event", EVENT_NOUNS),
@@ -38,13 +53,20 @@ def _by_nouns(words: list[str]) -> str:
     return "faction" if words[0] in KINDREDS else ""
 
 
-def is_place(tally: Tally) -> bool:
+def _is_known_place(form: Form) -> bool:
+    title, names = form
+    return not title and len(names) == 1 and names[0].lower() in KNOWN_PLACES
+
+
+def is_place(form: Form, tally: Tally) -> bool:
     """Whether a name is mostly something one is in, comes to or leaves."""
     persons = tally.speaks + tally.owns + _DOUBT * tally.titled
+    if _is_known_place(form) and tally.speaks < _OFTEN and not tally.titled:
+        return True
     places = tally.inside + _AWAY_WEIGHT * tally.away
-    return (
-        places >= _PLACE_SHARE * tally.count and places > _DOUBT * persons and tally.inside + tally.away // 2 > 0
-    )
+    silent = not persons and tally.inside >= _OFTEN
+    share = _SILENT_SHARE if silent else _PLACE_SHARE
+    return places >= share * tally.count and places > _DOUBT * persons and tally.inside + tally.away // 2 > 0
 
 
 def kind_of(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
@@ -52,8 +74,22 @@ def kind_of(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
     told = next((kind for form in forms if (kind := named_kind(form))), "")
     if told and not tally.titled:
         return told, _confidence(tally.count, 0.8)
-    if is_place(tally) or _is_site(forms, tally):
+    if tally.goes_on > _PART_SHARE * tally.count:
+        return "", 0.0
+    return _thing(forms, tally) or _person(forms, tally)
+
+
+def _thing(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float] | None:
+    """A ship or a place, if it is one."""
+    if tally.aboard > 1 and 2 * tally.article > tally.count and not tally.titled:
+        return "object", _confidence(tally.aboard, 0.6)
+    if any(is_place(form, tally) for form in forms) or _is_site(forms, tally):
         return "location", _confidence(tally.inside + tally.away, 0.7)
+    return None
+
+
+def _person(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
+    """A person by what persons do; else a place by the least sign of one; else a person by the name alone."""
     given = any(names[0].lower() in GIVEN_NAMES for _, names in forms)
     person = 2 * tally.speaks + 2 * tally.titled + tally.owns + (tally.he + tally.she) / 2 + 2 * given
     if tally.titled or tally.speaks or given or person >= max(1.0, 0.1 * tally.count):

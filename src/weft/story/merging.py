@@ -14,6 +14,7 @@ from weft.story.vocabulary import (
     NICKNAMES,
     NOBLE_TITLES,
     PLAIN_TITLES,
+    SAINTS,
     TITLES,
 )
 
@@ -44,7 +45,7 @@ def merge(counted: dict[Form, Tally]) -> list[tuple[Form, ...]]:
 def _take_full(cast: Cast, form: Form) -> bool:
     """Given name and surname: Elizabeth Bennet, Sir William Lucas."""
     title, names = form
-    given, surname = parted(names)
+    given, surname = _given_of(form), parted(names)[1]
     if len(given) < 2 or not surname:
         return False
     head = next((figure for figure in cast.figures if ("", head_of(names)) in figure.forms), None)
@@ -67,7 +68,24 @@ def _take_full(cast: Cast, form: Form) -> bool:
 def _may_be(cast: Cast, figure: Figure, form: Form) -> bool:
     """Whether a full name may be another way to write this person's; young Tom is not Sir Thomas."""
     noble = form[0] in NOBLE_TITLES or bool(cast.titles(figure) & NOBLE_TITLES)
-    return not noble and same_given(figure.given, parted(form[1])[0])
+    return not noble and same_given(figure.given, _given_of(form))
+
+
+def _given_of(form: Form) -> str:
+    """The given name of a full name in lower case; a saint's has its title."""
+    given = parted(form[1])[0]
+    return f"st {given}" if given and form[0] in SAINTS else given
+
+
+def _take_saint(cast: Cast, form: Form) -> bool:
+    """A saint, or somebody named like one, by the given name alone: St. John."""
+    title, names = form
+    if title not in SAINTS or len(names) > 1:
+        return False
+    given = f"st {names[0].lower()}"
+    if not cast.joins(form, cast.best(figure for figure in cast.figures if figure.given == given)):
+        cast.figures.append(Figure(given, "", [form]))
+    return True
 
 
 def _take_bare_given(cast: Cast, form: Form) -> bool:
@@ -130,6 +148,9 @@ def _take_titled_given(cast: Cast, form: Form) -> bool:
     if not title or len(names) > 1 or not cast.is_given(form):
         return False
     called = [figure for figure in cast.called(names[0].lower()) if cast.agree(figure, form)]
+    if title in NOBLE_TITLES:
+        # Young Pip is not King Philip.
+        called = [figure for figure in called if any(names[0] in mine for _, mine in figure.forms)]
     alike = [figure for figure in called if title in cast.titles(figure)]
     plain = [figure for figure in called if not cast.titles(figure) - PLAIN_TITLES.keys()]
     return cast.joins(form, cast.best(alike or plain))
@@ -224,6 +245,7 @@ def _take_alone(cast: Cast, form: Form) -> bool:
 
 _STEPS: Final[tuple[Callable[[Cast, Form], bool], ...]] = (
     _take_full,
+    _take_saint,
     _take_bare_given,
     _take_nickname,
     _take_titled_given,

@@ -51,6 +51,8 @@ class Sighting:
     article: bool = False
     owns: bool = False
     sentence: int = 0
+    goes_on: bool = False
+    """Whether another capital follows directly, of a word that is no name: the Sperm in Sperm Whale."""
     pronoun: str = ""
     """The first `he`, `she` or `it` that follows before anyone else is named."""
 

@@ -134,7 +134,7 @@ def _state(
         if first == second or not 0 <= right.start - left.end <= _BETWEEN or left.sentence != right.sentence:
             continue
         between = text[left.end : right.start].lower().replace("\n", " ")
-        for each in stated(left, between, (entities[first].kind, entities[second].kind)):
+        for each in stated(left, between, right, (entities[first].kind, entities[second].kind)):
             source, target = (first, second) if each.forward else (second, first)
             if each.type in SYMMETRIC:
                 source, target = sorted((first, second))

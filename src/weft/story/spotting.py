@@ -215,6 +215,7 @@ class _Reader:
             article=place > 0 and self.words[place - 1].plain == "the",
             owns=self.words[end - 1].owns,
             sentence=sentence,
+            goes_on=after is not None and after.joined and after.capital and not after.opens,
             pronoun=self._pronoun(end),
         )
         self._pair(sighting, place)

@@ -17,6 +17,7 @@ _KIN_TO: Final = re.compile(
     rf",? (?:(?:was|is|the|a|an|his|her|only|\w+est|\w+er) ){{0,3}}({_KIN_WORD}) (?:of|to) (?:the )?"
 )
 _SURELY: Final = 0.9
+_UNMARRIED: Final = frozenset({"miss", "mlle", "mademoiselle", "fräulein", "fraulein", "señorita", "signorina"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +79,10 @@ _PATTERNS: Final = tuple(
 )  # fmt: skip
 
 
-def stated(left: Sighting, between: str, kinds: tuple[str, str]) -> Iterator[Statement]:
+def stated(left: Sighting, between: str, right: Sighting, kinds: tuple[str, str]) -> Iterator[Statement]:
     """The relations that the words between two names of these kinds state."""
     if kinds == ("character", "character"):
-        yield from _kin(left, between)
+        yield from _kin(left, between, right)
     for pattern in _PATTERNS:
         fits = kinds[0] in pattern.source_kinds and kinds[1] in pattern.target_kinds
         if fits and pattern.between.fullmatch(between):
@@ -89,8 +90,8 @@ def stated(left: Sighting, between: str, kinds: tuple[str, str]) -> Iterator[Sta
             return
 
 
-def _kin(left: Sighting, between: str) -> Iterator[Statement]:
-    if left.end - left.start == len(left.title):
+def _kin(left: Sighting, between: str, right: Sighting) -> Iterator[Statement]:
+    if left.end - left.start == len(left.title) and right.title not in _UNMARRIED:
         # The first of `Mr. and Mrs. Bennet`, whose name stands with the second.
         yield Statement("spouse", True, _SURELY)
     if match := _OWN_KIN.fullmatch(between):

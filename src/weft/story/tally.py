@@ -1,11 +1,21 @@
 """What the whole book says about each form of a name: how often it speaks, owns, is gone to, is a he or a she."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Final
 
 from weft.story.model import Form, Sighting
-from weft.story.vocabulary import AWAY_SIGNS, FEMALE, GIVEN_NAMES, MALE, PLACE_SIGNS, SPEECH, TITLES
+from weft.story.vocabulary import (
+    ABOARD_SIGNS,
+    AWAY_SIGNS,
+    FEMALE,
+    GIVEN_NAMES,
+    MALE,
+    PLACE_SIGNS,
+    SAINTS,
+    SPEECH,
+    TITLES,
+)
 
 _CLEARLY: Final = 1.6
 _ENOUGH: Final = 4
@@ -22,6 +32,8 @@ class Tally:
     speaks: int = 0
     inside: int = 0
     away: int = 0
+    aboard: int = 0
+    goes_on: int = 0
     article: int = 0
     owns: int = 0
     titled: int = 0
@@ -38,10 +50,12 @@ class Tally:
         self.speaks += sighting.before in SPEECH or sighting.after in SPEECH
         self.inside += sighting.before in PLACE_SIGNS
         self.away += sighting.before in AWAY_SIGNS
+        self.aboard += sighting.before in ABOARD_SIGNS
+        self.goes_on += sighting.goes_on
         self.article += sighting.article
         self.owns += sighting.owns
         # A saint is mostly a church, a street or a square.
-        self.titled += sighting.title not in ("", "st", "saint")
+        self.titled += bool(sighting.title) and sighting.title not in SAINTS
         self.sentences.add((sighting.prose, sighting.sentence))
 
     def meets(self, other: "Tally") -> int:
@@ -59,6 +73,9 @@ class Tally:
         return ""
 
 
+_COUNTS: Final = tuple(each.name for each in fields(Tally) if each.type is int)
+
+
 def tallies(sightings: Iterable[Sighting], lower: Mapping[str, int]) -> dict[Form, Tally]:
     """The counts of every form; `lower` says how often each word is written in lower case."""
     found: dict[Form, Tally] = {}
@@ -73,19 +90,10 @@ def summed(forms: Iterable[Form], counted: dict[Form, Tally]) -> Tally:
     """The counts of several forms together."""
     total = Tally()
     for form in forms:
-        each = counted[form]
-        total.count += each.count
-        total.he += each.he
-        total.she += each.she
-        total.it += each.it
-        total.speaks += each.speaks
-        total.inside += each.inside
-        total.away += each.away
-        total.article += each.article
-        total.owns += each.owns
-        total.titled += each.titled
-        total.everyday |= each.everyday
-        total.sentences |= each.sentences
+        for name in _COUNTS:
+            setattr(total, name, getattr(total, name) + getattr(counted[form], name))
+        total.everyday |= counted[form].everyday
+        total.sentences |= counted[form].sentences
     return total
 
 

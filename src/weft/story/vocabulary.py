@@ -22,7 +22,7 @@ _NOBLE: Final = {
     """,
 }
 _FOREIGN: Final = {
-    MALE: "monsieur m mons herr signor señor senor sahib",
+    MALE: "monsieur m mons herr signor señor senor sahib massa marse",
     FEMALE: """
         madame mme mademoiselle mlle frau fräulein fraulein signora signorina señora senora señorita madam
     """,
@@ -74,6 +74,8 @@ PARTICLES: Final = _words("""
 """)
 CAPITAL_PARTICLES: Final = _words("van von de du der di del della la le")
 """Those that are no given names, so that a capital changes nothing."""
+SAINTS: Final = _words("st saint")
+"""Titles that are part of a given name: St. John Rivers is no John, nor is St. George."""
 JOINING: Final = _words("of the")
 """Lower-case words that may stand inside a name when another capital follows: Battle of the Bells."""
 
@@ -145,6 +147,21 @@ EVENT_NOUNS: Final = _words(
         funeral coronation conquest crusade plague fire flood trial uprising mutiny reformation restoration race
     """
 )
+PLACE_HEADS: Final = _words("cape mount lake port fort isle gulf strait straits mt bay")
+"""Words that make a place of the name behind them: Cape Horn."""
+KNOWN_PLACES: Final = _words(
+    """
+        england scotland ireland wales britain france germany italy spain portugal holland belgium switzerland
+        austria prussia russia poland denmark norway sweden finland iceland greenland greece turkey egypt persia
+        arabia india china japan africa asia europe america australia canada mexico brazil peru chile cuba
+        jamaica jerusalem london paris rome venice vienna berlin dublin edinburgh madrid lisbon moscow
+        petersburg amsterdam brussels naples florence athens constantinople cairo calcutta boston philadelphia
+        chicago atlantic pacific mediterranean baltic thames seine rhine danube nile mississippi
+    """
+)
+"""Places that every book means when it names them, unless somebody in it speaks by that name."""
+ABOARD_SIGNS: Final = _words("aboard board")
+"""Words before ships: on board the Pequod."""
 PLACE_SIGNS: Final = _words("""
     in at into near through within across throughout towards toward around beyond via
 """)
