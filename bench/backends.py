@@ -131,17 +131,35 @@ def _asked(weft: Weft, questions: Sequence[str], server: Server) -> dict[str, An
         weft.context(question, max_tokens=4000, now=NOW)
     walls = []
     before, own = server.seconds(), time.process_time()
-    for question in questions[WARM:]:
-        started = time.perf_counter()
-        weft.context(question, max_tokens=4000, now=NOW)
-        walls.append(1000 * (time.perf_counter() - started))
+    with counted_statements() as statements:
+        for question in questions[WARM:]:
+            started = time.perf_counter()
+            weft.context(question, max_tokens=4000, now=NOW)
+            walls.append(1000 * (time.perf_counter() - started))
     count = len(questions) - WARM
     return {
+        "statements": len(statements) / count,
         "context_ms": spread(walls),
         "context_fastest_ms": min(walls),
         "client_processor_ms": 1000 * (time.process_time() - own) / count,
         "server_processor_ms": 1000 * (server.seconds() - before) / count,
     }
+
+
+@contextmanager
+def counted_statements() -> Iterator[list[str]]:
+    """What is sent to the server inside the block; each is a journey there and back."""
+    execute, sent = psycopg.Cursor.execute, list[str]()
+
+    def noted(cursor: Any, query: Any, *given: Any, **options: Any) -> Any:
+        sent.append(query)
+        return execute(cursor, query, *given, **options)
+
+    psycopg.Cursor.execute = noted  # type: ignore[method-assign]
+    try:
+        yield sent
+    finally:
+        psycopg.Cursor.execute = execute  # type: ignore[method-assign]
 
 
 def _judged(embedded: Weft, weft: Weft, questions: Sequence[str]) -> dict[str, Any]:
@@ -212,6 +230,7 @@ _LINES = (
     ("context fastest, ms", ("context_fastest_ms",)),
     ("context, ms of processor time here", ("client_processor_ms",)),
     ("context, ms of processor time in the server", ("server_processor_ms",)),
+    ("statements for a context", ("statements",)),
     *((f"recall@10, {name}", ("recall_at_10", name)) for name in FILTERS),
     ("selected items the same", ("selected_overlap",)),
     ("bytes a node, store", ("store_bytes_per_node",)),

@@ -2,7 +2,6 @@
 them tell."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,32 +14,19 @@ from weft.terms import inverse_frequency
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
+    Hashes = NDArray[np.uint32]
 
 _FIRST: Final = 4
 """From so many of the best candidates a bridge may lead."""
+_TELLS: Final = 0.1
+"""What tells less of the question than this share of it completes nothing."""
 _RARE: Final = 0.01
 """A word in more than this share of all passages ties nothing together."""
 _WORDS: Final = 12
 """How many of a text's rare words may be shared; the rarest."""
 _CERTAIN: Final = 1.3
 """Two texts surely speak of the same when they share this many times what the rarest word tells."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """Which words stand in which candidates: parallel places of candidates and places in the sorted words."""
-
-    words: "NDArray[np.uint32]"
-    owner: "Integers"
-    word: "Integers"
-
-    def held(self, candidates: int) -> "NDArray[np.bool_]":
-        """For every candidate, whether it holds each word."""
-        table = np.zeros((candidates, len(self.words)), dtype=bool)
-        table[self.owner, self.word] = True
-        return table
 
 
 def bridge(
@@ -52,27 +38,27 @@ def bridge(
     words that both hold tie them together, times how relevant the other is. `question` says how much each of
     its terms tells.
     """
-    whole = sum(question.values())
-    first = _first(candidates, question)
-    if not first or whole <= 0:
+    first = _first(candidates)
+    added = _added(candidates, first, question)
+    further = [
+        place for place in np.flatnonzero((added >= _TELLS).any(axis=0)).tolist() if candidates[place].node.id
+    ]
+    if not further:
         return tuple(candidates)
-    tied = _ties(candidates, first, question, snapshot)
-    if tied is None:
-        return tuple(candidates)
-    worth = np.round((tied * _added(candidates, first, question)).max(axis=0) / whole, 6).tolist()
+    worth = np.zeros(len(candidates))
+    tied = _ties([candidates[at] for at in first], [candidates[at] for at in further], question, snapshot)
+    worth[further] = np.round((tied * added[:, further]).max(axis=0), 6)
     return tuple(
-        told(each, {**each.parts, "bridge": gain}) if gain > 0 else each
-        for each, gain in zip(candidates, worth, strict=True)
+        [
+            told(each, {**each.parts, "bridge": gain}) if gain > 0 else each
+            for each, gain in zip(candidates, worth.tolist(), strict=True)
+        ]
     )
 
 
-def _first(candidates: Sequence[Candidate], question: Mapping[int, float]) -> list[int]:
-    """The places of the most relevant candidates that leave something open."""
-    places = [
-        place
-        for place, each in enumerate(candidates)
-        if each.node.id and each.parts.get("relevance", 0.0) > 0 and not each.covers.keys() >= question.keys()
-    ]
+def _first(candidates: Sequence[Candidate]) -> list[int]:
+    """The places of the most relevant candidates."""
+    places = [at for at, each in enumerate(candidates) if each.node.id and each.parts.get("relevance", 0.0) > 0]
     return sorted(places, key=lambda place: _by_relevance(candidates[place]))[:_FIRST]
 
 
@@ -81,47 +67,55 @@ def _by_relevance(candidate: Candidate) -> tuple[float, str, str]:
 
 
 def _added(candidates: Sequence[Candidate], first: Sequence[int], question: Mapping[int, float]) -> "Floats":
-    """For each of the first, what every candidate tells of the question beyond it, times its relevance."""
+    """For each of the first, the share of the question that each candidate tells beyond it, by its relevance."""
     terms = sorted(question)
     tells = np.array([[term in each.covers for term in terms] for each in candidates], dtype=np.float64)
     weight = np.array([question[term] for term in terms])
+    if not first or not weight.sum() > 0:
+        return np.zeros((len(first), len(candidates)))
     relevance = np.array([candidates[place].parts["relevance"] for place in first])
-    added: Floats = relevance[:, None] * (((1.0 - tells[first]) * weight) @ tells.T)
+    added: Floats = relevance[:, None] * (((1.0 - tells[first]) * (weight / weight.sum())) @ tells.T)
     return added
 
 
 def _ties(
-    candidates: Sequence[Candidate], first: Sequence[int], question: Mapping[int, float], snapshot: Snapshot
-) -> "Floats | None":
-    """For each of the first, how surely every candidate speaks of something that it speaks of too, from 0 to 1."""
-    shared = _shared_words(candidates, first, question)
-    if not len(shared.words):
-        return None
-    statistics = snapshot.statistics(tuple(shared.words.tolist()))
-    rarity = inverse_frequency(statistics, shared.words.tolist())
-    frequency = np.array([statistics.frequency.get(word, 0) for word in shared.words.tolist()])
-    rarity[frequency > max(_RARE * statistics.passages, 2)] = 0.0
-    held = shared.held(len(candidates))
-    own = held[first] * rarity
-    if own.shape[1] > _WORDS:
-        least = np.sort(own, axis=1)[:, -_WORDS]
-        own[own < least[:, None]] = 0.0
-    sure = np.minimum(own @ held.T / (_CERTAIN * np.log1p(statistics.passages)), 1.0)
-    sure[np.arange(len(first)), first] = 0.0
-    return sure if sure.any() else None
+    first: Sequence[Candidate], further: Sequence[Candidate], question: Mapping[int, float], snapshot: Snapshot
+) -> "Floats":
+    """For each of the first, how surely each of the further speaks of something that it speaks of too: 0 to 1."""
+    known = np.setdiff1d(_words(first), np.array(list(question), dtype=np.uint32))
+    own, held = (_held(known, group) for group in (first, further))
+    shared = held.any(axis=0)
+    rarity = np.zeros(len(known))
+    rarity[shared], passages = _rarity(known[shared].tolist(), snapshot)
+    told_by = own * rarity
+    if len(known) > _WORDS:
+        told_by[told_by < np.sort(told_by, axis=1)[:, -_WORDS, None]] = 0.0
+    sure: Floats = np.minimum(told_by @ held.T / (_CERTAIN * np.log1p(passages)), 1.0)
+    return sure
 
 
-def _shared_words(candidates: Sequence[Candidate], first: Sequence[int], question: Mapping[int, float]) -> _Words:
-    """The words that one of the first and another candidate hold, and the question does not."""
-    theirs = np.frombuffer(b"".join([candidates[place].words for place in first]), dtype="<u4")
-    own = np.setdiff1d(theirs, np.array(list(question), dtype=np.uint32))
-    if not len(own):
-        return _Words(own, *np.zeros((2, 0), dtype=np.int64))
-    every = np.frombuffer(b"".join([each.words for each in candidates]), dtype="<u4")
-    owner = np.repeat(np.arange(len(candidates)), [len(each.words) // 4 for each in candidates])
-    word = np.minimum(np.searchsorted(own, every), len(own) - 1)
-    holds = own[word] == every
-    owner, word = owner[holds], word[holds]
-    shared = np.bincount(word, minlength=len(own)) > 1
-    kept = shared[word]
-    return _Words(own[shared], owner[kept], (np.cumsum(shared) - 1)[word[kept]])
+def _words(candidates: Sequence[Candidate]) -> "Hashes":
+    """The words of some candidates, one after the other."""
+    return np.frombuffer(b"".join([each.words for each in candidates]), dtype="<u4")
+
+
+def _held(known: "Hashes", candidates: Sequence[Candidate]) -> "Floats":
+    """For each candidate, 1 for every known word that it holds."""
+    table = np.zeros((len(candidates), len(known)))
+    if not len(known):
+        return table
+    said = _words(candidates)
+    owner = np.repeat(np.arange(len(candidates)), [len(each.words) // said.itemsize for each in candidates])
+    place = np.minimum(np.searchsorted(known, said), len(known) - 1)
+    holds = known[place] == said
+    table[owner[holds], place[holds]] = 1.0
+    return table
+
+
+def _rarity(words: Sequence[int], snapshot: Snapshot) -> "tuple[Floats, int]":
+    """How telling each word is, nothing for those that many passages hold; and how many passages there are."""
+    statistics = snapshot.statistics(words)
+    rarity = inverse_frequency(statistics, words)
+    most = max(_RARE * statistics.passages, 2)
+    rarity[[statistics.frequency.get(word, 0) > most for word in words]] = 0.0
+    return rarity, statistics.passages

@@ -52,7 +52,7 @@ def test_an_experience_goes_from_start_to_outcome(cli: Cli) -> None:
     assert done.out == f"Resolved as falsified (gold): {begun['id']}: Make test_login pass\n"
     shown = cli("experience", "show", begun["id"]).out
     assert "attempt 1 (read-the-error" in shown
-    assert "root cause: environment-issue Drift" in shown
+    assert "root cause: environment-issue: Drift" in shown
     assert told(cli, "experience", "show", begun["id"])["lesson"]["what_worked"] == "Compare clocks"
     assert begun["id"] in cli("experience", "list", "--domain", "debugging", "--outcome", "falsified").out
     assert told(cli, "experience", "list", "--outcome", "open") == {"experiences": []}

@@ -85,6 +85,18 @@ def test_a_job_that_fails_waits_and_is_given_up_in_the_end(weft: Weft, url: str)
         queue_of(weft).retry(seen.id)
 
 
+def test_a_job_that_every_worker_dies_of_is_given_up_too(weft: Weft) -> None:
+    add_job(weft, "search", "default", "")
+    for _ in range(5):
+        with queue_of(weft).taken() as taken:
+            assert taken is not None
+    with queue_of(weft).taken() as taken:
+        assert taken is None
+    (seen,) = queue_of(weft).listed()
+    assert seen.state == "failed"
+    assert "5 times" in seen.error
+
+
 def test_embedding_anew_switches_in_one_step_and_takes_what_was_written_meanwhile(weft: Weft) -> None:
     before = weft.search("red fox 7").candidates[0].node.key
     told = []

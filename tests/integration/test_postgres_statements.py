@@ -9,6 +9,8 @@ import pytest
 from postgres_server import drop_schema
 from weft import Edge, Node, Weft
 from weft.model import Filter
+from weft.ports import Changes
+from weft.prepare import prepare
 
 Sent = Callable[[Callable[[], object]], list[str]]
 
@@ -74,3 +76,26 @@ def test_a_filter_is_looked_up_once_until_the_next_write(weft: Weft, sent: Sent)
     assert not any("facet_names" in statement for statement in sent(ask))
     weft.put([Node("s:new", "note", text="a new red fox", tags=("even",))])
     assert any("facet_names" in statement for statement in sent(ask))
+
+
+def test_statements_are_prepared_once_in_the_life_of_a_connection(weft: Weft) -> None:
+    for number in range(3):
+        weft.context(f"red fox {number}")
+    with weft.store.readers.best().reading("SELECT 1") as (link, _):  # type: ignore[union-attr]
+        before = link.execute("SELECT name FROM pg_prepared_statements", prepare=False).fetchall()
+    weft.context("red fox 7")
+    with weft.store.readers.best().reading("SELECT 1") as (link, _):  # type: ignore[union-attr]
+        after = link.execute("SELECT name FROM pg_prepared_statements", prepare=False).fetchall()
+    assert before
+    assert after == before
+
+
+def test_a_write_for_many_tenants_sends_as_many_statements_as_one_for_two(weft: Weft, sent: Sent) -> None:
+    def written(tenants: range) -> list[str]:
+        nodes = [Node("s:1", "note", f"tenant {number}", "a fox", text="red") for number in tenants]
+        shop = weft.workshop()
+        prepared = prepare([(node, "") for node in nodes], shop.embed, shop.count)
+        return sent(lambda: weft.store.write(Changes(upserts=prepared)))
+
+    assert len(written(range(2))) == len(written(range(2, 60)))
+    assert weft.status([f"tenant {number}" for number in range(60)]).nodes == 60

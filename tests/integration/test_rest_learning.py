@@ -1,6 +1,7 @@
 """The learning memory over HTTP."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from rest_service import Service, make_key, make_service
 
 from weft import Weft
+from weft.learning import UsageBook
 
 STORY = {
     "tenant_id": "team",
@@ -43,7 +45,7 @@ def sent(service: Service, method: str, path: str, status: int = 200, **more: An
     return done.json() if done.content else None
 
 
-def test_a_memory_is_stored_listed_searched_changed_and_forgotten(service: Service) -> None:
+def test_a_memory_is_stored_listed_searched_changed_and_forgotten(service: Service, tmp_path: Path) -> None:
     given = {"tenant_id": "team", "text": "The retry limit is 3", "importance": 0.8, "tags": ["limits"]}
     first = sent(service, "POST", "/api/memories", 201, json=given)
     key = first["memory"]["key"]
@@ -56,8 +58,11 @@ def test_a_memory_is_stored_listed_searched_changed_and_forgotten(service: Servi
     assert len(sent(service, "GET", "/api/memories", params=asked)["memories"]) == 1
     changed = sent(service, "PATCH", f"/api/memories/{key}", json={"tenant_id": "team", "text": "It is 4"})
     assert changed["history"][0]["text"] == "The retry limit is 3"
+    uses = UsageBook(tmp_path / ".weft")
+    uses.note([("team", key)], datetime(2026, 3, 1, tzinfo=UTC))
     sent(service, "DELETE", f"/api/memories/{key}", 204, params={"tenant_id": "team"})
     sent(service, "DELETE", f"/api/memories/{key}", 404, params={"tenant_id": "team"})
+    assert uses.uses([("team", key)]) == {}
 
 
 def test_an_experience_goes_from_start_to_premortem(service: Service) -> None:

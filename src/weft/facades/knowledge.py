@@ -88,11 +88,10 @@ def check(request: KnowledgeRequest) -> None:
     """Refuse limits that mean nothing."""
     if not 0 <= request.max_depth <= DEEPEST:
         raise InvalidInput(f"A max_depth of {request.max_depth} is out of range. Give 0 to {DEEPEST}.")
-    if request.entry_limit < 1 or request.context_limit < 0:
-        raise InvalidInput(
-            f"entry_limit {request.entry_limit} and context_limit {request.context_limit} cannot both be kept. "
-            "Give an entry_limit of 1 or more and a context_limit of 0 or more."
-        )
+    for name, least in (("entry_limit", 1), ("context_limit", 0)):
+        given = getattr(request, name)
+        if given < least:
+            raise InvalidInput(f"{name} {given} means nothing. Give {least} or more.")
     if request.entry_types == () or request.expansion_types == ():
         raise InvalidInput("An empty list of types finds nothing. Name a type, or leave the list out for all.")
     if request.max_tokens is not None and request.max_tokens < 1:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _NAMES: Final = {"entry_points": "entry points", "context_nodes": "context nodes", "entities": "entities"}
 _SHOWN_TYPES: Final = 10
+NOTHING_HELD: Final = "The tenants hold nothing to search: check tenant_ids."
 
 
 def notes_on(
@@ -29,7 +30,7 @@ def _nothing_found(request: "KnowledgeRequest", kinds: Sequence[str], snapshot: 
     if not request.query.strip():
         return "The query is empty, so nothing was searched for: give words or a question in `query`."
     if not snapshot.statistics([]).passages:
-        return "The tenants hold nothing to search: check tenant_ids."
+        return NOTHING_HELD
     if not len(snapshot.matching(Filter(kinds=tuple(kinds)))):
         return (
             f"The tenants hold no node of the types searched ({', '.join(kinds)}): widen entry_types, or set "

@@ -69,9 +69,11 @@ class Scissors:
         What is not exact is not printed to be counted: it may, rarely, cost a few tokens more than the cap.
         """
         for limit in (cap, LEAST) if cap < LEAST else (cap,):
-            fitting = self._within(candidate, limit, exact)
-            if fitting is not None:
-                return fitting
+            # By estimate a value that goes leaves its label behind: where there is little room, that is too much.
+            for exactly in (False, True)[exact:]:
+                fitting = self._within(candidate, limit, exactly)
+                if fitting is not None:
+                    return fitting
         return None
 
     def _within(self, candidate: Candidate, limit: int, exact: bool) -> Candidate | None:

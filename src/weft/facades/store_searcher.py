@@ -1,7 +1,7 @@
 """A searcher over an open store: memories, code, experiences, values and commits, as the facades ask for them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -9,14 +9,17 @@ from weft.errors import StoreError
 from weft.facades.learning import ContextAssembler
 from weft.facades.learning_types import ContextItem
 from weft.facades.logging import warn
+from weft.gather import Desk
 from weft.learning import EXPERIENCE, MEMORY, VALUE, UsageBook
 from weft.model import DEFAULT_TENANT, Candidate, Filter, View
 from weft.profile import Fusion, Probe
-from weft.retrieve import search, understand
+from weft.recent import Recent
+from weft.retrieve import Query, search, understand
 
 if TYPE_CHECKING:
     from weft.faces.library import Weft
 
+_UNDERSTOOD: Final = 8
 CODE_KINDS: Final = ("function", "method", "class", "interface", "type", "module")
 
 
@@ -26,6 +29,8 @@ class StoreSearcher:
 
     weft: "Weft"
     tenants: tuple[str, ...] = (DEFAULT_TENANT,)
+    understood: Recent[tuple[str, str, int], Query] = field(default_factory=lambda: Recent(_UNDERSTOOD))
+    """Questions as the searches see them: several searches are made with each."""
 
     def search_memories(self, query: str, limit: int) -> tuple[Candidate, ...]:
         """Facts, preferences, decisions and the like."""
@@ -69,9 +74,14 @@ class StoreSearcher:
 
     def _search(self, query: str, wanted: Filter, limit: int) -> tuple[Candidate, ...]:
         with self.weft.desk(View(self.tenants)) as desk:
-            asked = understand(query, desk.snapshot, desk.embed)
+            asked = self._understood(query, desk)
             probe = Probe("search", limit=limit)
             return search(asked, probe, wanted, Fusion(pool=limit), desk.snapshot, desk.index).candidates
+
+    def _understood(self, question: str, desk: Desk) -> Query:
+        key = (question, desk.snapshot.identity, desk.snapshot.sequence)
+        known = self.understood.get(key)
+        return known or self.understood.put(key, understand(question, desk.snapshot, desk.embed))
 
 
 def assembler_over(weft: "Weft", tenants: tuple[str, ...] = (DEFAULT_TENANT,)) -> ContextAssembler:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from weft.history import Difference
@@ -148,14 +149,19 @@ def experience_lines(experience: "Experience") -> Iterator[str]:
         "prediction": experience.prediction,
         "result": experience.result,
         "surprise": experience.surprise,
-        "root cause": f"{cause.category} {cause.description}" if cause else "",
+        "root cause": f"{cause.category}: {cause.description}".removesuffix(": ") if cause else "",
         "what worked": lesson.what_worked if lesson else "",
         "takeaway": lesson.takeaway if lesson else "",
         "files": ", ".join(experience.files),
-        "started": str(experience.started),
-        "resolved": str(experience.resolved or ""),
+        "started": _minute(experience.started),
+        "resolved": _minute(experience.resolved) if experience.resolved else "",
     }
     yield from (f"  {name}: {one_line(value)}" for name, value in facts.items() if value.strip())
     for number, each in enumerate(experience.before, start=1):
         tried = f"{each.hypothesis} → {each.action} → {each.prediction}"
-        yield f"  attempt {number} ({each.strategy}, {each.at}): {one_line(tried)}"
+        yield f"  attempt {number} ({each.strategy}, {_minute(each.at)}): {one_line(tried)}"
+
+
+def _minute(moment: datetime) -> str:
+    """A moment as people note it down, in UTC."""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

@@ -14,7 +14,7 @@ from weft.render.blocks import pieces_of
 from weft.render.clean import clean, one_line
 from weft.render.lines import Line, about, frame
 from weft.render.pieces import Entries, ItemStyle, Piece, Prose, Title
-from weft.render.values import Dialect, aside_words, name_of, place_of
+from weft.render.values import Dialect, aside_words, found_at, name_of
 
 DIALECT: Final = Dialect(marks=False, guard=str)
 
@@ -64,7 +64,7 @@ class JsonText:
             pointer = {
                 "title": name_of(node),
                 "kind": one_line(node.kind),
-                "at": place_of(node) or one_line(node.key),
+                "at": found_at(node),
             }
             link = aside_words(item.candidate, style.asides)
             return (about(node, "," + _encoded({**pointer, "link": link} if link else pointer)),)
@@ -104,11 +104,7 @@ class JsonText:
 
 def _citation(citation: Citation) -> Line:
     node = Node(citation.key, citation.kind, citation.tenant, citation.title, origin=citation.origin)
-    return about(node, "," + _encoded({"title": name_of(node), "kind": one_line(node.kind), "at": _at(node)}))
-
-
-def _at(node: Node) -> str:
-    return place_of(node) or one_line(node.key)
+    return about(node, "," + _encoded({"title": name_of(node), "kind": one_line(node.kind), "at": found_at(node)}))
 
 
 def _add(members: dict[str, Json], piece: Piece) -> None:

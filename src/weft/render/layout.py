@@ -7,7 +7,7 @@ from weft.render.body import Body, quoted_lines
 from weft.render.clean import one_line
 from weft.render.lines import Line, about
 from weft.render.pieces import Entries, ItemStyle, Piece, Prose, Title
-from weft.render.values import aside_words, name_of, place_of
+from weft.render.values import aside_words, found_at, name_of
 
 
 def set_off(pieces: Sequence[Piece], style: ItemStyle) -> bool:
@@ -54,9 +54,9 @@ def bulleted(lines: Sequence[Line]) -> list[Line]:
 def pointer(item: Item, style: ItemStyle, guard: Callable[[str], str]) -> Line:
     """The one line that says a node exists, what it is and where to find it, and of an aside how it is linked."""
     node = item.candidate.node
-    place = place_of(node) or one_line(node.key)
     link = aside_words(item.candidate, style.asides)
-    return about(node, f"- {guard(name_of(node))} ({one_line(node.kind)}, {place}{f'; {link}' if link else ''})")
+    told = f"{one_line(node.kind)}, {found_at(node)}{f'; {link}' if link else ''}"
+    return about(node, f"- {guard(name_of(node))} ({told})")
 
 
 def tree(node: Node, piece: Entries) -> list[str]:

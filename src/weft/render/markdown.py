@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
-from weft.model import Candidate, Citation, Detail, Item, Node
-from weft.render.blocks import pieces_of
+from weft.model import Candidate, Citation, Node
 from weft.render.body import Body
 from weft.render.clean import one_line
-from weft.render.layout import between, bulleted, pointer, quoted, set_off, tree
+from weft.render.layout import between, bulleted, quoted, tree
 from weft.render.lines import BLANK, Line, about, frame
 from weft.render.markdown_guard import GAP, escaped, fence_for, guarded, guarded_behind, guarded_code
 from weft.render.open_ended import OpenEnded, headed
@@ -24,6 +23,7 @@ _OPENS_ON_ITS_OWN: Final = frozenset({"summary", "text", "code"})
 class Markdown(OpenEnded):
     """Headings, captions in italics, labels in bold, code in fences."""
 
+    dialect: ClassVar = DIALECT
     name: str = "markdown"
 
     def head(self, title: str) -> tuple[Line, ...]:
@@ -43,22 +43,22 @@ class Markdown(OpenEnded):
         """A part's label in bold."""
         return frame("", f"**{one_line(label)}:**") if label else ()
 
-    def item(self, item: Item, style: ItemStyle) -> tuple[Line, ...]:
-        """The item at its level of detail, with the blank line that sets it off from what stands above."""
-        node = item.candidate.node
-        if item.detail is Detail.DROPPED:
-            return ()
-        if item.detail is Detail.POINTER:
-            return (pointer(item, style, escaped),)
-        pieces = pieces_of(item, style, DIALECT)
-        lines = [BLANK] if set_off(pieces, style) else []
+    @staticmethod
+    def named(name: str) -> str:
+        """A name made harmless behind a bullet."""
+        return escaped(name)
+
+    @staticmethod
+    def lines(node: Node, pieces: Sequence[Piece], style: ItemStyle) -> list[Line]:
+        """The pieces of an item as lines, with blank ones where Markdown needs them."""
+        lines: list[Line] = []
         before: Piece | None = None
         for piece in pieces:
             if _apart(before, piece):
                 lines.append(BLANK)
             lines += _lines(node, piece, style)
             before = piece
-        return tuple(lines)
+        return lines
 
     def notes(self, notes: Sequence[str]) -> tuple[Line, ...]:
         """The notes in italics, one a line."""

@@ -1,12 +1,42 @@
 """The frame of formats in which the next heading ends what stands before it."""
 
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from weft.model import Detail, Item, Node
+from weft.render.blocks import pieces_of
+from weft.render.layout import pointer, set_off
 from weft.render.lines import BLANK, Line, frame
+from weft.render.pieces import ItemStyle, Piece
+from weft.render.values import Dialect
 
 
 class OpenEnded:
-    """Sections, groups and parts that need no closing line."""
+    """Sections, groups and parts that need no closing line, and items that stand below a blank one."""
 
     __slots__ = ()
+    dialect: ClassVar[Dialect]
+
+    def item(self, item: Item, style: ItemStyle) -> tuple[Line, ...]:
+        """The item at its level of detail, with the blank line that sets it off from what stands above."""
+        if item.detail is Detail.DROPPED:
+            return ()
+        if item.detail is Detail.POINTER:
+            return (pointer(item, style, self.named),)
+        pieces = pieces_of(item, style, self.dialect)
+        above = (BLANK,) if set_off(pieces, style) else ()
+        return (*above, *self.lines(item.candidate.node, pieces, style))
+
+    @staticmethod
+    @abstractmethod
+    def named(name: str) -> str:
+        """A name made harmless behind a bullet."""
+
+    @staticmethod
+    @abstractmethod
+    def lines(node: Node, pieces: Sequence[Piece], style: ItemStyle) -> list[Line]:
+        """The pieces of an item as lines."""
 
     def section_end(self) -> tuple[Line, ...]:
         """Nothing: the next heading ends a section."""

@@ -3,12 +3,11 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
-from weft.model import Candidate, Citation, Detail, Item, Node
-from weft.render.blocks import pieces_of
+from weft.model import Candidate, Citation, Node
 from weft.render.clean import one_line
-from weft.render.layout import between, bulleted, pointer, quoted, set_off, tree
+from weft.render.layout import between, bulleted, quoted, tree
 from weft.render.lines import BLANK, Line, about, frame
 from weft.render.open_ended import OpenEnded, headed
 from weft.render.pieces import Entries, ItemStyle, Piece, Title, Words
@@ -52,6 +51,7 @@ DIALECT: Final = Dialect(marks=False, guard=guarded)
 class Plain(OpenEnded):
     """Text without markup."""
 
+    dialect: ClassVar = DIALECT
     name: str = "plain"
 
     def head(self, title: str) -> tuple[Line, ...]:
@@ -71,15 +71,15 @@ class Plain(OpenEnded):
         """A part's label."""
         return frame("", f"-- {one_line(label)} --") if label else ()
 
-    def item(self, item: Item, style: ItemStyle) -> tuple[Line, ...]:
-        """The item at its level of detail, below a blank line unless it is a bullet or within a part."""
-        node = item.candidate.node
-        if item.detail is Detail.DROPPED:
-            return ()
-        if item.detail is Detail.POINTER:
-            return (pointer(item, style, str),)
-        pieces = pieces_of(item, style, DIALECT)
-        lines = [BLANK] if set_off(pieces, style) else []
+    @staticmethod
+    def named(name: str) -> str:
+        """A name as it is: behind a bullet nothing can pass for one of ours."""
+        return name
+
+    @staticmethod
+    def lines(node: Node, pieces: Sequence[Piece], style: ItemStyle) -> list[Line]:
+        """The pieces of an item as lines, its place behind its title."""
+        lines: list[Line] = []
         before: Piece | None = None
         for piece in pieces:
             if isinstance(before, Title) and isinstance(piece, Words) and piece.role == "location":
@@ -87,7 +87,7 @@ class Plain(OpenEnded):
             else:
                 lines += _lines(node, piece)
             before = piece
-        return tuple(lines)
+        return lines
 
     def notes(self, notes: Sequence[str]) -> tuple[Line, ...]:
         """The notes, one a line."""

@@ -56,6 +56,17 @@ def place_of(node: Node) -> str:
     return one_line(origin.url or "")
 
 
+def found_at(node: Node) -> str:
+    """Where a reader finds the node again: its place, or its key where a file of many nodes says nothing of it."""
+    return one_line(node.key) if is_one_of_many(node) else place_of(node) or one_line(node.key)
+
+
+def is_one_of_many(node: Node) -> bool:
+    """Whether the node came from a file that holds others too, without a line of its own."""
+    origin = node.origin
+    return bool(origin.file) and origin.first_line is None and str(origin.file) not in node.key
+
+
 def value_of(node: Node, name: str) -> Json:
     """The value behind a name: title, kind, key, summary, text, a field (dots lead inside), then the origin."""
     if name in _OWN:

@@ -10,7 +10,7 @@ from weft.render.clean import one_line
 from weft.render.layout import between, quoted, tree
 from weft.render.lines import Line, about, frame
 from weft.render.pieces import Entries, ItemStyle, Piece, Title, Words
-from weft.render.values import Dialect, aside_words, name_of
+from weft.render.values import Dialect, aside_words, is_one_of_many, name_of
 
 
 def escape(text: str) -> str:
@@ -116,11 +116,12 @@ def _quoted(text: str) -> str:
 
 
 def _attributes(node: Node, pointer: bool = False) -> dict[str, str]:
-    origin = node.origin
+    origin, kind = node.origin, one_line(node.kind)
     file, url = one_line(origin.file or ""), one_line(origin.url or "")
+    if pointer and (is_one_of_many(node) or not (file or url)):
+        return {"type": kind, "key": one_line(node.key)}
     line = str(origin.first_line) if file and origin.first_line is not None else ""
-    key = one_line(node.key) if pointer and not file and not url else ""
-    return {"type": one_line(node.kind), "file": file, "line": line, "url": "" if file else url, "key": key}
+    return {"type": kind, "file": file, "line": line, "url": "" if file else url}
 
 
 def _citation(citation: Citation) -> Line:

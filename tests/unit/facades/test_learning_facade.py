@@ -158,6 +158,15 @@ def test_what_is_cut_by_estimate_costs_about_its_cap() -> None:
         assert 180 <= COUNT.count(work.shown(Item(fitting, Detail.WHOLE))) <= 200
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_small_cap_drops_values_with_their_labels(exact: bool) -> None:
+    work = scissors("experience", "experiences")
+    (candidate,) = read("experience", some.experience(1))
+    fitting = work.cut(candidate, LEAST, exact=exact)
+    assert fitting is not None
+    assert COUNT.count(work.shown(Item(fitting, Detail.WHOLE))) <= LEAST
+
+
 def test_what_an_item_shows_is_what_the_page_prints_of_it() -> None:
     searcher = some.FakeSearcher(
         memories=[some.memory(1), some.memory(2, "Two lines\n\nand a gap")],

@@ -238,6 +238,14 @@ def test_a_pointer_without_a_place_names_the_key(format: str) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
+def test_one_of_many_in_a_file_is_pointed_to_by_its_key(format: str) -> None:
+    file = Origin("export", file="export.json")
+    assert "export:b7" in printed(format, item(Node("export:b7", "note", title="X", origin=file), Detail.POINTER))
+    alone = Node("vault:people/x.md", "note", title="X", origin=Origin("vault", file="people/x.md"))
+    assert "vault:" not in printed(format, item(alone, Detail.POINTER))
+
+
+@pytest.mark.parametrize("format", FORMATS)
 def test_a_dropped_item_prints_nothing(format: str) -> None:
     assert open_format(format).item(item(NED, Detail.DROPPED), ItemStyle(tuple(EXPECTED))) == ()
 

@@ -90,8 +90,8 @@ def _tell(done: "Remembered", *, updated: bool) -> None:
         output.note(f"Secrets were taken out before it was stored: {', '.join(done.redacted)}.")
     for each in done.contradictions:
         output.note(
-            f"{each.key} may contradict {each.other} ({each.why}): {output.one_line(each.other_text, 80)} "
-            f"Forget one of them with `weft forget KEY` if so."
+            f"{each.key} may contradict {each.other} ({each.why}), which says: "
+            f"“{output.one_line(each.other_text, 80)}”. If so, forget one of them with `weft forget KEY`."
         )
 
 
@@ -159,14 +159,12 @@ def forget(
     as_json: AsJson = False,
 ) -> None:
     """Remove memories; when one of the keys names none, nothing is removed."""
-    from weft.learning import UsageBook
-    from weft.remembering import forget as forgetting
+    from weft.faces.forgetting import forget_memories
 
     if not all(clean(key) for key in keys):
         raise InvalidInput("An empty key names no memory. `weft memories` lists them with their keys.")
     with wiring.open_weft(store, embedder="none") as weft:
-        gone = forgetting(weft.workshop(), [clean(key) for key in keys], tenant=clean(tenant))
-        UsageBook(weft.folder).forget([(memory.tenant, memory.key) for memory in gone])
+        gone = forget_memories(weft, [clean(key) for key in keys], clean(tenant))
     if as_json:
         output.write_json({"forgotten": [output.shape(memory) for memory in gone]})
     else:

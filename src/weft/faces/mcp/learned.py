@@ -31,7 +31,7 @@ def remember(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     lines = [f"{'Merged into' if done.merged else 'Remembered as'} {done.memory.key}."]
     lines += [f"Secrets were taken out: {', '.join(done.redacted)}."] if done.redacted else []
     lines += [
-        f"{each.key} may contradict {each.other} ({each.why}): {one_line(each.other_text, 200)} "
+        f"{each.key} may contradict {each.other} ({each.why}), which says: “{one_line(each.other_text, 200)}”. "
         "If it does, forget one of them."
         for each in done.contradictions
     ]
@@ -41,12 +41,12 @@ def remember(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
 
 def forget(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     """Memories removed."""
-    from weft.remembering import forget
+    from weft.faces.forgetting import forget_memories
 
     keys = given.get("key", ())
     if not keys:
         raise InvalidInput("No key is given. Give the key of a memory, as `search` prints it.")
-    gone = forget(_shop(shelf), keys, tenant=own_tenant(shelf))
+    gone = forget_memories(shelf.weft(create=True), keys, own_tenant(shelf))
     lines = [f"Forgot {memory.key}: {one_line(memory.text, 200)}" for memory in gone]
     return Answer(("\n".join(lines),), {"forgotten": [memory.key for memory in gone]})
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from weft.errors import UnknownName
 from weft.expand import expand
 from weft.facades.knowledge import KnowledgeContext
+from weft.facades.knowledge_notes import NOTHING_HELD
 from weft.facades.knowledge_page import lists_of
 from weft.faces.library import Weft
 from weft.faces.rest.access import Caller, Service, Who
@@ -91,7 +92,8 @@ def _shape(lists: KnowledgeContext, notes: list[str]) -> dict[str, Any]:
         "context": lists.context,
         "entities": lists.entities,
         "stats": lists.stats,
-        "notes": [*notes, *lists.notes],
+        # A tenant that holds nothing was told by its name already.
+        "notes": [*notes, *(each for each in lists.notes if not notes or each != NOTHING_HELD)],
     }
 
 

@@ -20,6 +20,7 @@ from weft.experiencing import (
 )
 from weft.facades.store_searcher import assembler_over
 from weft.faces.background import renew_values
+from weft.faces.forgetting import forget_memories
 from weft.faces.library import Weft
 from weft.faces.rest import learning_schema as schema
 from weft.faces.rest.access import Caller, Service, Who
@@ -28,7 +29,7 @@ from weft.faces.rest.problems import Problem
 from weft.faces.rest.reading import StrictRoute
 from weft.faces.rest.shapes import answer
 from weft.learning import Experience, Memory, UsageBook, Used, Value
-from weft.remembering import find_memory, forget, list_memories, remember, search_memories, update_memory
+from weft.remembering import find_memory, list_memories, remember, search_memories, update_memory
 from weft.sources.values import text_of
 from weft.valuing import list_values
 
@@ -102,7 +103,7 @@ def remove_memory(
     who.check_write(tenant_id)
     weft = service.weft()
     _known_memory(weft, key, tenant_id)
-    forget(weft.workshop(), [key], tenant=tenant_id)
+    forget_memories(weft, [key], tenant_id)
     return Response(status_code=204)
 
 

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import orjson
+import xxhash
 from pymilvus import DataType, MilvusClient
 from pymilvus.exceptions import MilvusException
 
@@ -30,34 +31,48 @@ _LENGTH_SHARE: Final = 0.75
 _USUAL_LENGTH: Final = 100.0
 _FEWEST_DIMENSIONS: Final = 2
 _LONGEST_NAME: Final = 4096
+_MOST_FACETS: Final = 1024
 _LONGEST_STATE: Final = 65_535
-_KEPT_CHANGES: Final = 2000
+_DELETED_AT_ONCE: Final = 2000
+_WRITTEN_AT_ONCE: Final = 1000
+_MOST_PENDING: Final = 5000
 MOST: Final = 16_384
 """The most entities that one search may return."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far a collection has come, and which nodes are being replaced in it right now."""
+    """How far a collection has come, and which nodes are being replaced in it right now.
+
+    `pending` is None while more of them are replaced than can be written down.
+    """
 
     progress: Progress
-    pending: tuple[int, ...] = ()
+    pending: tuple[int, ...] | None = ()
 
 
-def connected(address: str) -> tuple[MilvusClient, str]:
-    """The client for `milvus://host:port/database?token=...` or `milvus:///path/file.db`, and its consistency."""
-    parts = urlsplit(address)
-    given = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-    level = given.get("consistency", "Strong").capitalize()
+def consistency_of(address: str) -> str:
+    """How fresh every answer must be, as the address says."""
+    level = _given(address).get("consistency", "Strong").capitalize()
     if level not in _CONSISTENCY:
         raise UnknownName("consistency", level, _CONSISTENCY)
+    return level
+
+
+def connected(address: str) -> MilvusClient:
+    """The client for `milvus://host:port/database?token=...` or `milvus:///path/file.db`."""
+    parts = urlsplit(address)
     try:
         if not parts.netloc:
-            return MilvusClient(parts.path), level
-        database = parts.path.strip("/")
-        return MilvusClient(f"http://{parts.netloc}", token=given.get("token", ""), db_name=database), level
+            return MilvusClient(parts.path)
+        database, token = parts.path.strip("/"), _given(address).get("token", "")
+        return MilvusClient(f"http://{parts.netloc}", token=token, db_name=database)
     except (MilvusException, OSError) as error:
         raise gone(address, error) from error
+
+
+def _given(address: str) -> dict[str, str]:
+    return {name: values[-1] for name, values in parse_qs(urlsplit(address).query).items()}
 
 
 def gone(address: str, error: Exception) -> StoreGone:
@@ -122,26 +137,28 @@ class Collection:
         progress = unpacked(rows[0]["progress"].encode()) if rows else None
         if progress is None:
             return State(Progress(self._identity))
-        return State(progress, tuple(orjson.loads(rows[0]["pending"])))
+        pending = orjson.loads(rows[0]["pending"])
+        return State(progress, None if pending is None else tuple(pending))
 
     def save(self, state: State) -> None:
         """Remember how far it has come; a long list of recent changes is cut, older readers then read more."""
-        progress = state.progress
+        progress, pending = state.progress, state.pending
         while len(packed(progress)) > _LONGEST_STATE and progress.recent:
             progress = Progress(progress.identity, progress.sequence, progress.recent[1:], progress.names)
         row = {"id": 1, "place": [1.0, 0.0], "progress": packed(progress).decode()}
-        self._client.upsert(self._state_name, [{**row, "pending": orjson.dumps(list(state.pending)).decode()}])
+        listed = None if pending is None or len(pending) > _MOST_PENDING else list(pending)
+        self._client.upsert(self._state_name, [{**row, "pending": orjson.dumps(listed).decode()}])
 
     # --- entities ----------------------------------------------------------------------------------------
 
     def replace(self, nodes: Sequence[int], passages: Sequence[TailPassage]) -> None:
         """Let these be all the passages of the nodes."""
-        for start in range(0, len(nodes), _KEPT_CHANGES):
-            listed = ", ".join(map(str, nodes[start : start + _KEPT_CHANGES]))
+        for start in range(0, len(nodes), _DELETED_AT_ONCE):
+            listed = ", ".join(map(str, nodes[start : start + _DELETED_AT_ONCE]))
             self._client.delete(self.name, filter=f"node in [{listed}]")
-        rows = [self._entity(passage) for passage in passages]
-        for start in range(0, len(rows), 1000):
-            self._client.upsert(self.name, rows[start : start + 1000])
+        for start in range(0, len(passages), _WRITTEN_AT_ONCE):
+            rows = [self._entity(passage) for passage in passages[start : start + _WRITTEN_AT_ONCE]]
+            self._client.upsert(self.name, rows)
 
     def _entity(self, passage: TailPassage) -> dict[str, Any]:
         embedded = len(passage.vector) == self.dimensions
@@ -149,8 +166,8 @@ class Collection:
         return {
             "id": passage.id,
             "node": passage.node_id,
-            "tenant": passage.tenant,
-            "facets": list(passage.facets)[:_LONGEST_NAME],
+            "tenant": _short(passage.tenant),
+            "facets": [_short(facet) for facet in passage.facets[:_MOST_FACETS]],
             "position": _number(position_of(passage)),
             "sequence": _number(passage.sequence),
             "time": _number(microseconds(passage.time)),
@@ -190,7 +207,7 @@ def _fields(dimensions: int) -> dict[str, tuple[Any, dict[str, Any]]]:
         "tenant": (DataType.VARCHAR, {"max_length": _LONGEST_NAME, "is_partition_key": True}),
         "facets": (
             DataType.ARRAY,
-            {"element_type": DataType.VARCHAR, "max_capacity": 1024, "max_length": _LONGEST_NAME},
+            {"element_type": DataType.VARCHAR, "max_capacity": _MOST_FACETS, "max_length": _LONGEST_NAME},
         ),
         "position": (DataType.INT64, {}),
         "sequence": (DataType.INT64, {}),
@@ -242,7 +259,13 @@ def condition_of(view: View, filter: Filter, masked: Iterable[int], nodes: Seque
 
 
 def _listed(names: Iterable[str]) -> str:
-    return orjson.dumps(list(names)).decode()
+    return orjson.dumps([_short(name) for name in names]).decode()
+
+
+def _short(name: str) -> str:
+    """The name, or a digest of one that is longer than an entity may hold."""
+    written = name.encode("utf-8")
+    return name if len(written) <= _LONGEST_NAME else xxhash.xxh128_hexdigest(written)
 
 
 def _number(value: int | None) -> int:

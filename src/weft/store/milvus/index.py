@@ -7,15 +7,26 @@ readers take those nodes from their own snapshot. So a reader never misses what 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
+from pymilvus import MilvusClient
 from pymilvus.exceptions import MilvusException
 
 from weft.errors import StoreGone
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store, Tail
-from weft.store.milvus.collection import MOST, Collection, State, asked, condition_of, connected, gone
+from weft.store.milvus.collection import (
+    MOST,
+    Collection,
+    State,
+    asked,
+    condition_of,
+    connected,
+    consistency_of,
+    gone,
+)
 from weft.store.overlay import PAGE, Known, Overlay, earlier_state, overlay_of
 from weft.store.progress import Progress
 from weft.store.records import LONGEST_FACET_VALUE
@@ -26,21 +37,33 @@ from weft.vectors import cosines, norms, quantise, stacked
 if TYPE_CHECKING:
     from weft.ports import Ids, Scores, Vectors
 
-Scored: TypeAlias = "Callable[[list[int]], tuple[Ids, Scores]]"
+Found: TypeAlias = "tuple[Ids, Scores]"
 
 _MARGIN: Final = 64
-_PENDING: Final = 5000
-_WRITTEN_AT_ONCE: Final = 1000
+_PAGE_OF_CHANGES: Final = 1000
+_TRIES: Final = 4
+_NONE: Final[Found] = (np.zeros(0, np.int64), np.zeros(0))
 _AWAY: Final = "Milvus does not answer: candidates come from the rest alone. "
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """One search in both places: what the collection is asked, what the overlay finds, and how ids are scored."""
+
+    field: str
+    question: Any
+    own: Callable[[Overlay], Found]
+    scored: Callable[[list[int]], Found]
+    condition: str = ""
 
 
 class MilvusIndex:
     """A ports.Index over a collection of Milvus; `address` names a server, or a file for the embedded form."""
 
     def __init__(self, address: str) -> None:
-        self._address = address
-        self._client, self._level = connected(address)
-        self._writer = threading.Lock()
+        self._address, self._level = address, consistency_of(address)
+        self._guard = threading.Lock()
+        self._connected: MilvusClient | None = None
 
     # --- reading ---
 
@@ -49,20 +72,17 @@ class MilvusIndex:
         weights, mean_length = term_weights(snapshot, term_hashes)
         if not weights or limit <= 0:
             return nothing()
-        try:
-            collection, overlay, notes = self._pinned(snapshot)
-            own = overlay.lexical(weights, mean_length, _passing(snapshot, filter), limit)
-            condition = condition_of(snapshot.view, filter, overlay.masked.tolist(), _judged(snapshot, filter))
+        passing = _passing(snapshot, filter)
 
-            def scored(ids: list[int]) -> "tuple[Ids, Scores]":
-                rows = snapshot.passages(ids)
-                known = [Known(row.id, row.node_id, row.term_hashes, row.term_counts, b"") for row in rows]
-                return overlay_of((), known).lexical(weights, mean_length, None, len(rows))
+        def scored(ids: list[int]) -> Found:
+            rows = snapshot.passages(ids)
+            known = [Known(row.id, row.node_id, row.term_hashes, row.term_counts, b"") for row in rows]
+            return overlay_of((), known).lexical(weights, mean_length, None, len(rows))
 
-            found = _searched(collection, "terms", asked(weights), condition, limit, scored)
-        except StoreGone as error:
-            return nothing(_AWAY + str(error))
-        return Proposals(*cut_at_tie(*_joined(found, own), limit), notes)
+        def own(overlay: Overlay) -> Found:
+            return overlay.lexical(weights, mean_length, passing, limit)
+
+        return self._proposed(snapshot, filter, limit, _Search("terms", asked(weights), own, scored))
 
     def semantic(self, snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Proposals:
         """The passages nearest to the vector with their exact cosines; ties at the cut are included."""
@@ -72,47 +92,56 @@ class MilvusIndex:
             return nothing()
         if stored[1] != len(packed):
             return nothing(wrong_width(len(packed), stored))
-        query = np.frombuffer(packed, np.int8)
+        query, passing = np.frombuffer(packed, np.int8), _passing(snapshot, filter)
+
+        def scored(ids: list[int]) -> Found:
+            kept = [row.id for row in snapshot.passages(ids)]
+            rows = zip(kept, quantise(snapshot.vectors(kept)), strict=True)
+            pairs = [(number, row) for number, row in rows if row]
+            matrix = stacked([row for _, row in pairs], len(packed))
+            return np.array([number for number, _ in pairs], np.int64), cosines(matrix, norms(matrix), query)
+
+        def own(overlay: Overlay) -> Found:
+            return overlay.semantic(query, passing, limit)
+
+        direction = query.astype(np.float32).tolist()
+        search = _Search("vector", direction, own, scored, " and embedded == true")
+        return self._proposed(snapshot, filter, limit, search)
+
+    def _proposed(self, snapshot: Snapshot, filter: Filter, limit: int, search: _Search) -> Proposals:
+        """What collection and snapshot propose together; words are left out, with a note, while Milvus is away."""
         try:
-            collection, overlay, notes = self._pinned(snapshot)
-            own = overlay.semantic(query, _passing(snapshot, filter), limit)
-            condition = condition_of(snapshot.view, filter, overlay.masked.tolist(), _judged(snapshot, filter))
-
-            def scored(ids: list[int]) -> "tuple[Ids, Scores]":
-                kept = [row.id for row in snapshot.passages(ids)]
-                rows = zip(kept, quantise(snapshot.vectors(kept)), strict=True)
-                pairs = [(number, row) for number, row in rows if row]
-                matrix = stacked([row for _, row in pairs], len(packed))
-                return np.array([number for number, _ in pairs], np.int64), cosines(matrix, norms(matrix), query)
-
-            direction = query.astype(np.float32).tolist()
-            found = _searched(collection, "vector", direction, f"{condition} and embedded == true", limit, scored)
+            with self._explained():
+                return self._searched(snapshot, filter, limit, search)
         except StoreGone as error:
             return nothing(_AWAY + str(error))
-        return Proposals(*cut_at_tie(*_joined(found, own), limit), notes)
 
-    def _pinned(self, snapshot: Snapshot) -> tuple[Collection | None, Overlay, tuple[str, ...]]:
-        """The collection to ask, and what the snapshot says instead of it."""
-        with self._explained():
-            collection = self._collection(snapshot)
+    def _searched(self, snapshot: Snapshot, filter: Filter, limit: int, search: _Search) -> Proposals:
+        collection, judged = self._collection(snapshot), _judged(snapshot, filter)
+        for _ in range(_TRIES):
             state = collection.state()
-        since = state.progress.sequence
-        if since > snapshot.sequence:
-            changed = state.progress.changed_since(snapshot.sequence)
-            if changed is None:
-                return None, _everything(snapshot), (_SCANNED,)
-            return collection, earlier_state(snapshot, sorted({*changed, *state.pending})), ()
-        nodes = set(state.pending)
-        page = Tail(since, (), (), since == snapshot.sequence)
-        while not page.complete:
-            page = snapshot.tail(page.sequence, PAGE)
-            nodes.update(page.changed_nodes)
-        overlay = earlier_state(snapshot, sorted(nodes))
-        return collection if collection.exists() else None, overlay, (_SCANNED,) if len(nodes) > PAGE else ()
+            pinned = _pinned(snapshot, collection, state)
+            if pinned is None:
+                break
+            condition = condition_of(snapshot.view, filter, pinned.overlay.masked.tolist(), judged)
+            found = (
+                _matching(collection, search, condition + search.condition, limit) if pinned.searchable else _NONE
+            )
+            # Nodes that were replaced between the two looks may be in neither of their states.
+            if collection.state() == state:
+                return Proposals(*cut_at_tie(*_joined(found, search.own(pinned.overlay)), limit), pinned.notes)
+        return Proposals(*cut_at_tie(*search.own(_everything(snapshot)), limit), (_SCANNED,))
 
     def _collection(self, snapshot: Snapshot) -> Collection:
         dimensions = (snapshot.embedder() or ("", 0))[1]
-        return Collection(self._client, self._level, snapshot.identity, dimensions)
+        return Collection(self._client(), self._level, snapshot.identity, dimensions)
+
+    def _client(self) -> MilvusClient:
+        """The connection, made when it is first needed: who only opens a store need not wait for Milvus."""
+        with self._guard:
+            if self._connected is None:
+                self._connected = connected(self._address)
+            return self._connected
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -125,7 +154,7 @@ class MilvusIndex:
 
     def catch_up(self, store: Store) -> int:
         """Bring the collection up to the store's sequence and return it."""
-        with self._writer, self._explained(), store.everything() as snapshot:
+        with store.writing(), self._explained(), store.everything() as snapshot:
             collection = self._collection(snapshot)
             collection.make()
             state = collection.state()
@@ -135,9 +164,9 @@ class MilvusIndex:
                 state = State(Progress(snapshot.identity))
             progress = state.progress
             while progress.sequence < snapshot.sequence:
-                page = snapshot.tail(progress.sequence, _WRITTEN_AT_ONCE)
-                nodes = sorted({*page.changed_nodes, *state.pending})
-                collection.save(State(progress, tuple(nodes) if len(nodes) <= _PENDING else ()))
+                page = snapshot.tail(progress.sequence, _PAGE_OF_CHANGES)
+                nodes = sorted({*page.changed_nodes, *(state.pending or ())})
+                collection.save(State(progress, tuple(nodes)))
                 collection.replace(nodes, page.passages)
                 reached = snapshot.sequence if page.complete else page.sequence
                 progress = progress.advanced(reached, page.changed_nodes)
@@ -155,11 +184,10 @@ class MilvusIndex:
     def status(self) -> Mapping[str, str | int]:
         """The collections that there are, how far they have come and what they hold."""
         with self._explained():
-            names = [name for name in self._client.list_collections() if name.startswith("weft_")]
+            client = self._client()
+            names = [name for name in client.list_collections() if name.startswith("weft_")]
             held = [
-                Collection(self._client, self._level, *_parts(name))
-                for name in names
-                if not name.endswith("_state")
+                Collection(client, self._level, *_parts(name)) for name in names if not name.endswith("_state")
             ]
             reached = max((each.state().progress.sequence for each in held), default=0)
             passages, vectors = (sum(each.count(what) for each in held) for what in ("", "embedded == true"))
@@ -176,7 +204,9 @@ class MilvusIndex:
 
     def close(self) -> None:
         """Let go of the connection."""
-        self._client.close()
+        if self._connected is not None:
+            self._connected.close()
+            self._connected = None
 
 
 _SCANNED: Final = (
@@ -185,23 +215,46 @@ _SCANNED: Final = (
 )
 
 
-def _searched(
-    collection: Collection | None, field: str, data: Any, condition: str, limit: int, scored: Scored
-) -> "tuple[Ids, Scores]":
+@dataclass(frozen=True, slots=True)
+class _Pinned:
+    """What the snapshot says instead of the collection, and whether the collection is there to be asked."""
+
+    overlay: Overlay
+    searchable: bool
+    notes: tuple[str, ...] = ()
+
+
+def _pinned(snapshot: Snapshot, collection: Collection, state: State) -> _Pinned | None:
+    """How a collection in this state is asked on behalf of the snapshot; None when it must not be asked at all."""
+    since = state.progress.sequence
+    changed = state.progress.changed_since(snapshot.sequence)
+    if state.pending is None or changed is None:
+        return None
+    if since > snapshot.sequence:
+        return _Pinned(earlier_state(snapshot, sorted({*changed, *state.pending})), searchable=True)
+    nodes = set(state.pending)
+    page = Tail(since, (), (), since == snapshot.sequence)
+    while not page.complete:
+        page = snapshot.tail(page.sequence, PAGE)
+        nodes.update(page.changed_nodes)
+    notes = (_SCANNED,) if len(nodes) > PAGE else ()
+    return _Pinned(earlier_state(snapshot, sorted(nodes)), collection.exists(), notes)
+
+
+def _matching(collection: Collection, search: _Search, condition: str, limit: int) -> Found:
     """What the collection proposes, by our own score; more is asked for while the cut falls among equals."""
     wanted = limit + _MARGIN
-    while collection is not None:
-        ids = collection.search(field, data, condition, wanted)
-        found, scores = scored(ids)
+    while True:
+        ids = collection.search(search.field, search.question, condition, wanted)
+        found, scores = search.scored(ids)
         ranked = np.sort(scores)[::-1]
         enough = len(ranked) > limit and ranked[-1] < ranked[limit - 1] * (1 - EQUAL)
         if len(ids) < min(wanted, MOST) or enough or wanted >= MOST:
             return found, scores
         wanted = min(4 * wanted, MOST)
-    return np.zeros(0, np.int64), np.zeros(0)
 
 
-def _joined(*found: "tuple[Ids, Scores]") -> "tuple[Ids, Scores]":
+def _joined(*found: Found) -> Found:
     return np.concatenate([ids for ids, _ in found]), np.concatenate([scores for _, scores in found])
 
 

@@ -158,6 +158,6 @@ def _is_refusal(error: psycopg.Error) -> bool:
     return "authentication failed" in message or "does not exist" in message or "no password" in message
 
 
-def rows_of(link: Link, query: str, values: Any = None) -> list[Any]:
-    """All rows of a query, fetched in the binary form."""
-    return link.cursor(binary=True).execute(query, values).fetchall()
+def rows_of(link: Link, query: str, values: Any = None, *, planned_once: bool = True) -> list[Any]:
+    """All rows of a query, fetched in the binary form; `planned_once` unless the best plan hangs on the values."""
+    return link.cursor(binary=True).execute(query, values, prepare=planned_once).fetchall()

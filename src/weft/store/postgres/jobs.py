@@ -18,6 +18,7 @@ from weft.store.postgres.store import PostgresStore
 
 MOST_ATTEMPTS: Final = 5
 _LOCKS: Final = 0x4A4F4253  # "JOBS": the class of the locks on jobs
+_DIED: Final = f"Every worker that took it up died or was stopped, {MOST_ATTEMPTS} times."
 _COLUMNS: Final = (
     "id, kind, tenant, detail, state, attempts, error, done, total, place, created, due, started, finished"
 )
@@ -133,7 +134,9 @@ def _take(link: Link) -> Job | None:
             f" AND state IN ('waiting', 'running') AND due <= now() RETURNING {_COLUMNS}",
             (number,),
         )
-        if taken:
+        if taken and Job(*taken[0]).attempts <= MOST_ATTEMPTS:
             return Job(*taken[0])
+        if taken:
+            link.execute("UPDATE jobs SET state = 'failed', error = %s WHERE id = %s", (_DIED, number))
         link.execute("SELECT pg_advisory_unlock(%s, %s)", (_LOCKS, number))
     return None

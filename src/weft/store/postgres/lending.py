@@ -106,7 +106,8 @@ class Lending:
     def _give_back(self, link: Link) -> None:
         with suppress(psycopg.Error):
             if not link.closed:
-                link.execute("ROLLBACK", prepare=False)
+                # Nothing was written, and after a rollback psycopg would prepare every statement anew.
+                link.execute("COMMIT", prepare=False)
         self._pool.putconn(link)
 
 

@@ -27,7 +27,7 @@ _NODE_TYPES: Final = {
 }
 _NODES: Final = Columns("nodes", **{**_NODE_TYPES, "sketch": "bytea"})
 _MARKS: Final = Columns("marks", node_id="int8", tenant_id="int4", value="float8")
-_FACETS: Final = Columns("facets", node_id="int8", facet_id="int4", tenant_id="int4")
+FACETS: Final = Columns("facets", node_id="int8", facet_id="int4", tenant_id="int4")
 _PASSAGES: Final = Columns(
     "passages",
     id="int8",
@@ -192,7 +192,7 @@ class NodeWriter:
             _MARKS,
             [(place.node_id, place.tenant_id, float(place.prepared.node.importance)) for place in placed],
         )
-        copy_rows(self._link, _FACETS, self._facet_rows(placed))
+        copy_rows(self._link, FACETS, self._facet_rows(placed))
         self._insert_passages(placed)
 
     def _insert_keys(self, placed: Sequence[Placed]) -> None:

@@ -10,6 +10,7 @@ from weft.store.postgres.arrays import bigints
 from weft.store.postgres.connection import Link, rows_of
 from weft.store.postgres.copying import Columns, copy_rows
 from weft.store.postgres.links import Touched, arcs_of
+from weft.store.postgres.nodes import FACETS
 from weft.store.postgres.numbers import Numbers
 from weft.store.postgres.write import names_by_number
 from weft.store.records import facets_of, unpacked_fields, unpacked_texts
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 _BATCH: Final = 2000
 _DERIVED: Final = ("adjacency", "facets", "names", "term_statistics", "tenant_statistics")
-_FACETS: Final = Columns("facets", node_id="int8", facet_id="int4", tenant_id="int4")
 _TERMS: Final = Columns("term_statistics", tenant_id="int4", term_hash="int8", frequency="int8")
 
 
@@ -76,7 +76,7 @@ def _rebuild_facets(link: Link, numbers: Numbers, kinds: dict[int, str], ids: li
     rows = [
         (node_id, numbers.facet(facet), tenant) for (node_id, tenant), facets in found.items() for facet in facets
     ]
-    copy_rows(link, _FACETS, rows)
+    copy_rows(link, FACETS, rows)
 
 
 def verify(snapshot: "PostgresSnapshot") -> tuple[str, ...]:

@@ -52,9 +52,10 @@ def _scored(
     return overlay_of((), known).lexical(weights, mean, None, len(rows))
 
 
-def _proposed(snapshot: PostgresSnapshot, found: str, **values: Any) -> list[PassageRow]:
+def _proposed(snapshot: PostgresSnapshot, found: str, *, planned_once: bool, **values: Any) -> list[PassageRow]:
     """The passages whose ids a query finds, in the same round trip."""
-    return snapshot.read_passages(f"({found}) o(id) JOIN passages p ON p.id = o.id", **values)
+    source = f"({found}) o(id) JOIN passages p ON p.id = o.id"
+    return snapshot.read_passages(source, planned_once=planned_once, **values)
 
 
 def _bm25(
@@ -64,6 +65,8 @@ def _bm25(
         snapshot,
         f"SELECT w.passage_id FROM words w WHERE {_scope(snapshot, 'w', nodes)}"
         f" ORDER BY w.words <@> to_bm25query(%(words)s, '{BM25_INDEX}') LIMIT {limit}",
+        # The extension sees the limit while it plans; from a plan that is kept it would rank a thousand.
+        planned_once=False,
         words=" ".join(map(word_of, weights)),
         nodes=nodes,
     )
@@ -80,6 +83,7 @@ def _tsvector(
         " JOIN words w ON to_tsvector('simple', w.words) @@ o.word::tsquery"
         f" WHERE {_scope(snapshot, 'w', nodes)} GROUP BY w.passage_id"
         " ORDER BY sum(o.weight) DESC, w.passage_id LIMIT %(limit)s",
+        planned_once=False,
         words=[word_of(term) for term in terms],
         weights=[weights[term] for term in terms],
         nodes=nodes,
@@ -106,7 +110,8 @@ def by_vector(snapshot: PostgresSnapshot, packed: bytes, nodes: "Ids | None", li
         f" WHERE n.space = {snapshot.space} AND n.dimensions = {width} AND {_scope(snapshot, 'n', nodes)}"
         f" ORDER BY n.vector::halfvec({width}) <=> %(vector)s::halfvec({width}) LIMIT "
     )
-    values = {"vector": _literal(packed), "nodes": nodes}
+    # A plan for any number of nodes would take them for a few, and leave the graph aside.
+    values: dict[str, Any] = {"vector": _literal(packed), "nodes": nodes, "planned_once": nodes is None}
     while True:
         rows = _proposed(snapshot, f"{nearest}{asked}", **values)
         if len(rows) < asked:

@@ -45,6 +45,7 @@ class Names:
         self._tenants: dict[str, int] = {}
         self._kinds: dict[int, str] = {}
         self._edge_types: dict[int, str] = {}
+        self._everyone = (Seen({}, whole=True), View(()))
 
     def known(self, view: View) -> Seen | None:
         """The conditions for a view whose tenants are all remembered."""
@@ -63,6 +64,15 @@ class Names:
         known = {self._tenants[name]: name for name in view.tenants if name in self._tenants}
         return Seen(known, view.as_of)
 
+    def everything(self, link: Link) -> tuple[Seen, View]:
+        """All tenants, for derived indexes and maintenance only; only those that came since last time are read."""
+        known = self._everyone[0].tenants
+        fresh = rows_of(link, "SELECT id, name FROM tenants WHERE id > %s", (max(known, default=0),))
+        if fresh:
+            tenants = {**known, **dict(fresh)}
+            self._everyone = Seen(tenants, whole=True), View(tuple(sorted(tenants.values())))
+        return self._everyone
+
     def kinds(self, link: Link, numbers: Iterable[int]) -> Mapping[int, str]:
         """The names of kinds, among them these."""
         return _complete(link, self._kinds, "kinds", numbers)
@@ -76,8 +86,3 @@ def _complete(link: Link, known: dict[int, str], table: str, numbers: Iterable[i
     if any(number not in known for number in numbers):
         known.update(names_by_number(link, table))
     return known
-
-
-def everything(link: Link) -> Seen:
-    """All tenants, for derived indexes and maintenance only."""
-    return Seen(names_by_number(link, "tenants"), whole=True)

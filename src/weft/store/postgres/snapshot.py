@@ -71,9 +71,9 @@ class PostgresSnapshot:
         """What tells this store from every other; derived files carry it."""
         return self.state.identity
 
-    def rows(self, query: str, **values: Any) -> list[Any]:
+    def rows(self, query: str, *, planned_once: bool = True, **values: Any) -> list[Any]:
         """The rows of a query that may use the conditions of the view."""
-        return rows_of(self.link, query, {**self.seen.values, **values})
+        return rows_of(self.link, query, {**self.seen.values, **values}, planned_once=planned_once)
 
     # --- nodes -------------------------------------------------------------------------------------------
 
@@ -145,7 +145,9 @@ class PostgresSnapshot:
         found = self.read_passages("passages p", "p.node_id = ANY(%(ids)s)", ids=bigints(place))
         return sorted(found, key=lambda row: (place[row.node_id], row.passage.ordinal))
 
-    def read_passages(self, source: str, condition: str = "TRUE", **values: Any) -> list[PassageRow]:
+    def read_passages(
+        self, source: str, condition: str = "TRUE", *, planned_once: bool = True, **values: Any
+    ) -> list[PassageRow]:
         """Visible passages `p` of a source, by a condition, in any order.
 
         Their vectors come along, and both are kept: whoever ranks passages asks for them next.
@@ -155,6 +157,7 @@ class PostgresSnapshot:
             f"SELECT {PASSAGE_COLUMNS}, halfvec_send(v.vector) FROM {source} LEFT JOIN vectors v"
             " ON v.space = %(space)s AND v.passage_id = p.id AND v.dimensions = %(width)s"
             f" WHERE {condition} AND {self.seen.of('p')}",
+            planned_once=planned_once,
             space=self.space,
             width=width,
             **values,

@@ -18,7 +18,7 @@ from weft.store.postgres.failures import explained
 from weft.store.postgres.lending import Readers
 from weft.store.postgres.nodes import stored_keys
 from weft.store.postgres.opening import prepare
-from weft.store.postgres.seen import Names, Seen, everything
+from weft.store.postgres.seen import Names, Seen
 from weft.store.postgres.snapshot import PostgresSnapshot, Remembered, State
 from weft.store.postgres.status import read_status
 from weft.store.postgres.texts import name_digest
@@ -139,8 +139,7 @@ class PostgresStore(HandingOut):
         seen = None if view is None else self._seen(view)
         with self._reading(seen) as (link, row):
             if seen is None or view is None:
-                seen = everything(link)
-                view = View(tuple(sorted(seen.tenants.values())))
+                seen, view = self._remembered.names.everything(link)
             yield PostgresSnapshot(link, view, seen, State(*row), self._remembered)
 
     def _seen(self, view: View) -> Seen:

@@ -23,14 +23,14 @@ def read_tail(snapshot: "PostgresSnapshot", since: int, limit: int, kinds: Kinds
     until = until_whole(ahead[: most + 1], most)
     reached = snapshot.sequence if until is None else until
     changed = f"n.changed > %(since)s AND n.changed <= %(until)s AND {snapshot.seen.of('n')}"
-    span = {"since": since, "until": reached}
-    nodes = snapshot.rows(f"SELECT {TAIL_COLUMNS} FROM nodes n WHERE {changed}", **span)
+    nodes = snapshot.rows(f"SELECT {TAIL_COLUMNS} FROM nodes n WHERE {changed}", since=since, until=reached)
     passages = snapshot.rows(
         "SELECT n.id, p.id, p.term_hashes, p.term_counts, halfvec_send(v.vector) FROM nodes n JOIN passages p"
         " ON p.node_id = n.id LEFT JOIN vectors v ON v.passage_id = p.id AND v.space = %(space)s"
         f" WHERE {changed} ORDER BY n.changed, n.id, p.ordinal",
         space=snapshot.space,
-        **span,
+        since=since,
+        until=reached,
     )
     void = tuple(node_id for _, node_id in _changes(snapshot, since, reached, None))
     rows = [(*row[:4], from_half_precision(row[4]) if row[4] else None) for row in passages]
@@ -53,7 +53,7 @@ def _changes(
             f"SELECT n.changed, {number} FROM {table} n WHERE n.changed > %(since)s{last}"
             f" AND {snapshot.seen.by_tenant('n.tenant_id')} ORDER BY n.changed LIMIT %(limit)s",
             since=since,
+            until=until,
             limit=limit,
-            **({} if until is None else {"until": until}),
         )
     return sorted(found)

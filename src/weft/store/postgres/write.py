@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from weft.ports import Changes
 from weft.store.postgres import aliases
-from weft.store.postgres.arrays import bigints
 from weft.store.postgres.connection import Link, rows_of
 from weft.store.postgres.links import Touched, write_edge_set
 from weft.store.postgres.nodes import NodeWriter
 from weft.store.postgres.numbers import Numbers, key_columns
-from weft.store.statistics import Counts, Hashes, StatisticsDelta, net_terms
+from weft.store.statistics import Counts, StatisticsDelta, net_terms
 from weft.store.write import touched_tenants
 
 _SAME_IMPORTANCE: Final = 1e-9
@@ -63,30 +64,35 @@ def next_sequence(link: Link, tenants: Iterable[int]) -> int:
 
 
 def apply_statistics(link: Link, statistics: StatisticsDelta) -> None:
-    """Write what a change adds to and takes from the statistics of each tenant."""
-    for tenant_id, delta in statistics.by_tenant():
-        link.execute(
-            "INSERT INTO tenant_statistics AS t VALUES (%s, %s, %s, %s) ON CONFLICT (tenant_id) DO UPDATE SET"
-            " nodes = t.nodes + excluded.nodes, passages = t.passages + excluded.passages,"
-            " total_length = t.total_length + excluded.total_length",
-            (tenant_id, delta.nodes, delta.passages, delta.length),
-        )
-        hashes, change = net_terms(delta)
-        if len(hashes):
-            _apply_terms(link, tenant_id, hashes, change)
-
-
-def _apply_terms(link: Link, tenant_id: int, hashes: Hashes, change: Counts) -> None:
+    """Write what a change adds to and takes from the statistics, at once for all tenants, however many."""
+    deltas = statistics.by_tenant()
+    if not deltas:
+        return
+    totals = np.array([(tenant, delta.nodes, delta.passages, delta.length) for tenant, delta in deltas], np.int64)
     link.execute(
-        "INSERT INTO term_statistics AS t SELECT %s, o.* FROM unnest(%s::bigint[], %s::bigint[]) o"
-        " ON CONFLICT (tenant_id, term_hash) DO UPDATE SET frequency = t.frequency + excluded.frequency",
-        (tenant_id, bigints(hashes), change),
+        "INSERT INTO tenant_statistics AS t SELECT * FROM unnest(%s::integer[], %s::bigint[], %s::bigint[],"
+        " %s::bigint[]) ON CONFLICT (tenant_id) DO UPDATE SET nodes = t.nodes + excluded.nodes,"
+        " passages = t.passages + excluded.passages, total_length = t.total_length + excluded.total_length",
+        list(totals.T),
     )
-    fewer = hashes[change < 0]
-    if len(fewer):
+    terms = [net_terms(delta) for _, delta in deltas]
+    owners = np.repeat(totals[:, 0], [len(hashes) for hashes, _ in terms])
+    hashes, change = (np.concatenate(column).astype(np.int64) for column in zip(*terms, strict=True))
+    _apply_terms(link, owners, hashes, change)
+
+
+def _apply_terms(link: Link, owners: Counts, hashes: Counts, change: Counts) -> None:
+    link.execute(
+        "INSERT INTO term_statistics AS t SELECT * FROM unnest(%s::integer[], %s::bigint[], %s::bigint[])"
+        " ON CONFLICT (tenant_id, term_hash) DO UPDATE SET frequency = t.frequency + excluded.frequency",
+        (owners, hashes, change),
+    )
+    fewer = change < 0
+    if fewer.any():
         link.execute(
-            "DELETE FROM term_statistics WHERE tenant_id = %s AND term_hash = ANY(%s) AND frequency = 0",
-            (tenant_id, bigints(fewer)),
+            "DELETE FROM term_statistics t USING unnest(%s::integer[], %s::bigint[]) o(tenant_id, term_hash)"
+            " WHERE t.tenant_id = o.tenant_id AND t.term_hash = o.term_hash AND t.frequency = 0",
+            (owners[fewer], hashes[fewer]),
         )
 
 

@@ -1,0 +1,108 @@
+"""What can go wrong between a store and the search index in Milvus, and what readers find meanwhile."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from postgres_server import drop_schema
+from weft import Node, Weft
+from weft.errors import UnknownName
+from weft.model import Filter
+
+pytest.importorskip("milvus_lite")
+
+
+@pytest.fixture
+def weft(postgres_url: str, tmp_path: Path) -> Iterator[Weft]:
+    """Notes in PostgreSQL, searched in Milvus."""
+    opened = Weft.open(
+        f"{postgres_url}&schema=milvus_faults", folder=tmp_path, index=f"milvus://{tmp_path / 'milvus.db'}"
+    )
+    opened.put([note(number) for number in range(8)])
+    yield opened
+    opened.close()
+    drop_schema(postgres_url, "milvus_faults")
+
+
+def note(number: int, text: str = "a red fox") -> Node:
+    return Node(f"s:{number}", "note", title=f"note {number}", text=f"{text} {number}")
+
+
+def found(weft: Weft, **options: object) -> set[str]:
+    return {each.node.key for each in weft.search("red fox", limit=50, **options).candidates}  # type: ignore[arg-type]
+
+
+ALL = {f"s:{number}" for number in range(8)}
+
+
+def test_a_search_that_fails_is_noted_and_the_rest_is_answered(
+    weft: Weft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pymilvus.exceptions import MilvusException
+
+    from weft.store.milvus.collection import Collection
+
+    def failing(*given: object) -> None:
+        raise MilvusException(message="no query node is left")
+
+    monkeypatch.setattr(Collection, "search", failing)
+    context = weft.context("red fox", start=["s:3"])
+    assert "a red fox 3" in context.text
+    assert any("no query node is left" in each for each in context.notes)
+
+
+def test_nodes_replaced_between_looking_and_searching_are_not_missed(
+    weft: Weft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from weft.store.milvus.collection import Collection
+
+    search, searched = Collection.search, []
+
+    def overtaken(self: Collection, *given: object) -> list[int]:
+        searched.append(given)
+        if len(searched) == 1:
+            weft.put([note(number, "a blue whale") for number in range(4)])
+        return search(self, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Collection, "search", overtaken)
+    assert found(weft) == ALL, "the snapshot is older than the write"
+    assert len(searched) > 2
+
+
+def test_a_replacement_of_more_nodes_than_are_written_down_hides_nothing(
+    weft: Weft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from weft.store.milvus import collection
+
+    class Killed(BaseException): ...
+
+    replace = collection.Collection.replace
+
+    def half_done(self: collection.Collection, nodes: list[int], passages: object) -> None:
+        replace(self, nodes, ())
+        raise Killed
+
+    monkeypatch.setattr(collection, "_MOST_PENDING", 2)
+    monkeypatch.setattr(collection.Collection, "replace", half_done)
+    with pytest.raises(Killed):
+        weft.put([note(number, "another red fox") for number in range(8)])
+    assert found(weft) == ALL
+    monkeypatch.undo()
+    weft._index.catch_up(weft.store)
+    assert found(weft) == ALL
+
+
+def test_tags_and_tenants_too_long_for_an_entity_are_searched_by_all_the_same(weft: Weft) -> None:
+    tag, many = "x" * 5000, tuple(f"t{number:04}" for number in range(1100))
+    weft.put(
+        [Node("s:long", "note", text="a red fox", tags=(tag,)), Node("s:many", "note", text="a fox", tags=many)]
+    )
+    assert found(weft, filter=Filter(tags=(tag,))) == {"s:long"}
+    assert found(weft) == ALL | {"s:long", "s:many"}
+
+
+def test_an_unknown_consistency_is_refused_before_anything_is_asked(postgres_url: str, tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="consistency"):
+        Weft.open(f"{postgres_url}&schema=milvus_faults", folder=tmp_path, index="milvus://host?consistency=wild")
+    drop_schema(postgres_url, "milvus_faults")
