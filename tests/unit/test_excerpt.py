@@ -47,6 +47,13 @@ def test_short_sentences_do_not_stand_alone_between_gaps() -> None:
     assert all(len(piece) > len("Aye.") for piece in shown(text, "beacon", 200))
 
 
+def test_a_short_line_that_was_asked_for_is_shown_with_those_around_it() -> None:
+    text = "\n".join(["x = 1"] * 60 + ["light_beacon()"] + ["x = 1"] * 60)
+    pieces = shown(text, "light beacon", 60)
+    assert any("light_beacon()" in piece and piece.count("x = 1") > 1 for piece in pieces)
+    assert COUNT.count("\n".join(pieces)) > 40
+
+
 def test_a_long_text_is_read_around_its_matching_passages() -> None:
     text = FILLER * 1000 + ASKED + FILLER * 1000
     start = text.index(ASKED)
