@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 import psycopg
 
@@ -165,20 +166,28 @@ def counted_statements() -> Iterator[list[str]]:
 def _judged(embedded: Weft, weft: Weft, questions: Sequence[str]) -> dict[str, Any]:
     """Recall of the ten nearest against an exact scan, by filter; and how many selected items are the same."""
     vectors = embedded._embed.embed(questions[:JUDGED])  # type: ignore[union-attr]
+    vectors = vectors[np.abs(vectors).sum(axis=1) > 0]
     recall = {}
     for name, wanted in FILTERS.items():
-        shares = []
-        for vector in vectors:
-            exact, found = (_nearest(each, vector, wanted) for each in (embedded, weft))
-            if exact:
-                shares.append(len(exact & found) / len(exact))
-        recall[name] = sum(shares) / len(shares) if shares else None
+        pairs = zip(_exact(embedded, vectors, wanted), vectors, strict=True)
+        shares = [len(exact & _nearest(weft, vector, wanted)) / len(exact) for exact, vector in pairs]
+        recall[name] = sum(shares) / len(shares)
     same = []
     for question in questions[:JUDGED]:
         pages = [each.context(question, max_tokens=4000, now=NOW) for each in (embedded, weft)]
         ours, theirs = ({(item.tenant, item.key) for item in page.sources} for page in pages)
         same.append(len(ours & theirs) / len(ours) if ours else 1.0)
     return {"recall_at_10": recall, "selected_overlap": sum(same) / len(same)}
+
+
+def _exact(embedded: Weft, vectors: Any, wanted: Filter) -> list[set[tuple[str, int]]]:
+    """The ten nearest passages of each vector, from comparing it with all of them."""
+    with embedded.desk(View()) as desk:
+        rows = desk.snapshot.passages_of(desk.snapshot.matching(wanted).tolist())
+        scores = vectors @ desk.snapshot.vectors([row.id for row in rows]).T
+        near = [[rows[place] for place in np.argsort(-each, kind="stable")[:10]] for each in scores]
+        nodes = desk.snapshot.nodes([row.node_id for each in near for row in each])
+    return [{(nodes[row.node_id].node.key, row.passage.ordinal) for row in each} for each in near]
 
 
 def _nearest(weft: Weft, vector: Any, wanted: Filter) -> set[tuple[str, int]]:

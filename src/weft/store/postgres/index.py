@@ -16,6 +16,7 @@ from weft.ports import Proposals, Snapshot, Store
 from weft.recent import Recent
 from weft.store.overlay import Known, Overlay, overlay_of
 from weft.store.postgres import searching
+from weft.store.postgres.copying import received
 from weft.store.postgres.snapshot import PostgresSnapshot
 from weft.store.postgres.store import PostgresStore
 from weft.store.scope import cut_at_tie
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 EXACT_BELOW: Final = 4000
 """So many passages are searched one by one; beyond them the server's indexes propose."""
 _REMEMBERED: Final = 32
-_READ_AT_ONCE: Final = 2000
 
 
 class PostgresIndex:
@@ -81,9 +81,10 @@ class PostgresIndex:
         return self._recent.get_or_make(key, lambda: self._looked_up(snapshot, filter))
 
     def _looked_up(self, snapshot: PostgresSnapshot, filter: Filter) -> "tuple[Overlay | None, Ids | None]":
-        nodes = snapshot.matching(filter)
-        overlay = _read(snapshot, nodes.tolist(), self._exact_below) if len(nodes) <= self._exact_below else None
-        return overlay, None if overlay is not None or filter.empty else nodes
+        nodes = None if filter.empty else snapshot.matching(filter)
+        few = nodes is None or len(nodes) <= self._exact_below
+        overlay = _read(snapshot, nodes, self._exact_below) if few else None
+        return overlay, nodes if overlay is None else None
 
     # --- writing ---
 
@@ -137,18 +138,25 @@ class PostgresIndex:
         self._recent.clear()
 
 
-def _read(snapshot: PostgresSnapshot, nodes: Sequence[int], most: int) -> Overlay | None:
-    """The passages of the nodes, unless they are more than `most`."""
-    known: list[Known] = []
-    for start in range(0, len(nodes), _READ_AT_ONCE):
-        rows = snapshot.passages_of(nodes[start : start + _READ_AT_ONCE])
-        vectors = snapshot.stored_vectors([row.id for row in rows])
-        known += [
-            Known(row.id, row.node_id, row.term_hashes, row.term_counts, vectors.get(row.id, b"")) for row in rows
-        ]
-        if len(known) > most:
-            return None
-    return overlay_of((), known)
+def _read(snapshot: PostgresSnapshot, nodes: "Ids | None", most: int) -> Overlay | None:
+    """The passages of the nodes, or of the whole view, unless they are more than `most`."""
+    width = snapshot.state.dimensions or 0
+    rows = snapshot.rows(
+        "SELECT p.id, p.node_id, p.term_hashes, p.term_counts, halfvec_send(v.vector) FROM passages p"
+        " LEFT JOIN vectors v ON v.space = %(space)s AND v.passage_id = p.id AND v.dimensions = %(width)s"
+        f" WHERE {'TRUE' if nodes is None else 'p.node_id = ANY(%(nodes)s)'} AND {snapshot.seen.of('p')}"
+        " LIMIT %(limit)s",
+        planned_once=False,
+        nodes=nodes,
+        space=snapshot.space,
+        width=width,
+        limit=most + 1,
+    )
+    if len(rows) > most:
+        return None
+    vectors = received([row[-1] for row in rows], width)
+    pairs = zip(rows, vectors, strict=True)
+    return overlay_of((), [Known(row[0], row[1], row[2], row[3], vector) for row, vector in pairs])
 
 
 def _ours(snapshot: Snapshot) -> PostgresSnapshot:

@@ -25,6 +25,9 @@ _RARE: Final = 8000
 _MOST_DIMENSIONS: Final = 4000
 # A wide graph: on texts that resemble each other a narrow one misses too many neighbours.
 _GRAPH: Final = "m = 32, ef_construction = 128"
+# What the view or the filter hides is looked past: more of the graph is searched, and it is walked on until enough
+# is found, in any order, because ours is computed afterwards.
+_LOOK_PAST: Final = "SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = 300"
 
 
 def by_words(
@@ -112,11 +115,12 @@ def by_vector(snapshot: PostgresSnapshot, packed: bytes, nodes: "Ids | None", li
     )
     # A plan for any number of nodes would take them for a few, and leave the graph aside.
     values: dict[str, Any] = {"vector": _literal(packed), "nodes": nodes, "planned_once": nodes is None}
+    if nodes is not None:
+        snapshot.link.execute(_LOOK_PAST, prepare=False)
     while True:
         rows = _proposed(snapshot, f"{nearest}{asked}", **values)
-        if len(rows) < asked:
-            # What the view and the filter hide is looked past: the graph is walked on until enough is found.
-            snapshot.link.execute("SET LOCAL hnsw.iterative_scan = strict_order", prepare=False)
+        if len(rows) < asked and nodes is None:
+            snapshot.link.execute(_LOOK_PAST, prepare=False)
             rows = _proposed(snapshot, f"{nearest}{asked}", **values)
         stored = snapshot.stored_vectors([row.id for row in rows])
         ids, matrix = bigints(stored), stacked(list(stored.values()), width)
