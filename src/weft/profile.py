@@ -268,11 +268,11 @@ class Frame:
 
     title: str = "Context: {question}"
     footer: str = ""
+    counted: str = ""
     sources: int = 0
     separator: bool = False
     notes: bool = True
     empty: str = "No matching nodes found."
-    counted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
