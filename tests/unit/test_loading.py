@@ -498,7 +498,7 @@ def profiles(draw: st.DrawFn) -> Profile:
         description=draw(words),
         max_tokens=draw(st.none() | st.integers(1, 10**6)),
         lens=draw(st.sampled_from([each.name for each in views])),
-        frame=draw(st.builds(Frame, words, words, counts, st.booleans())),
+        frame=draw(st.builds(Frame, words, words, words, counts, st.booleans())),
         fusion=draw(st.builds(Fusion, positive, positive)),
         score=draw(scores),
         dedupe=draw(dedupes),
