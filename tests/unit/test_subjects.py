@@ -117,3 +117,15 @@ def test_a_text_that_holds_nothing_is_not_printed_as_a_heading(tmp_path: Path) -
         page = opened.context("Ada", profile="narrative").text
     assert "**[chapter] Ada leaves**\nShe took the boat." in page
     assert "**[chapter] Ada comes home**" not in page
+
+
+def test_who_else_a_passage_names_is_looked_up_anew_after_a_write(tmp_path: Path) -> None:
+    alone = Part("alone", via=("mentions",), direction="in", unit="passage", links="one")
+    with Weft.open(tmp_path / ".weft", embedder=None) as opened:
+        chapter = Node("s:two", "chapter", title="Two", text="Ada fed the gull. Ada laughed.")
+        opened.put([Node("s:ada", "character", title="Ada", text="A pilot."), chapter])
+        assert len(filled(opened, alone)[0]) == 1
+        opened.put(
+            [Node("s:gull", "character", title="gull", text="A bird.")], [Edge("s:two", "s:gull", "mentions")]
+        )
+        assert filled(opened, alone) == [()]

@@ -149,6 +149,18 @@ def test_runs_of_blanks_are_counted_as_published(counter: EncodingCounter, text:
     assert counter.count(text) == len(_public(counter.name).encode_ordinary(text))
 
 
+LINES = st.lists(
+    st.sampled_from(["", "  ", "Ann.", "  - Bo's 12", "}", "//", "/x", "\ta", "上。", "\u3000b", "\r"])
+)
+
+
+@EXACT
+@given(LINES)
+def test_counting_by_lines_changes_no_count(counter: EncodingCounter, lines: list[str]) -> None:
+    text = "\n".join(lines)
+    assert counter.count(text) == counter.whole(text)
+
+
 @EXACT
 @settings(max_examples=200)
 @given(text=st.text(st.sampled_from("ab Z19 \n\t'.,;-_/(上海。é\u0301"), max_size=80), size=st.integers(1, 20))

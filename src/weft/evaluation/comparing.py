@@ -22,12 +22,15 @@ RESAMPLES: Final = 10_000
 SEED: Final = 20_000
 _AT_ONCE: Final = 500
 _CONFIDENCE: Final = 0.95
+_FEWEST: Final = 6
+"""Fewer questions that differ could all fall to one side by chance: five do once in sixteen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """One measure in two runs: both means, the second less the first with its 95 % interval, and the share of
-    resamples (two-sided) in which it is not there. It is real when the interval leaves out zero."""
+    resamples (two-sided) in which it is not there. It is real when the interval leaves out zero
+    and at least six questions differ."""
 
     measure: str
     first: float
@@ -69,7 +72,7 @@ def compare(first: Rows, second: Rows, *, seed: int = SEED, resamples: int = RES
     drawn = _resampled(right - left, seed, resamples)
     low, high = np.quantile(drawn, [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2], axis=0)
     p = np.minimum(1.0, 2 * np.minimum((drawn <= 0).mean(axis=0), (drawn >= 0).mean(axis=0)))
-    real = (low > 0) | (high < 0)
+    real = ((low > 0) | (high < 0)) & (np.count_nonzero(right - left, axis=0) >= _FEWEST)
     return tuple(
         Difference(
             measure=name,

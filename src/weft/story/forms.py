@@ -1,8 +1,13 @@
 """The parts of a name: given name, surname, and what is short for what."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Final
 
 from weft.story.vocabulary import CAPITAL_PARTICLES, NICKNAMES, PARTICLES
+
+_REMEMBERED: Final = 8192
+"""Every name of a book is compared with every other."""
 
 
 def head_of(names: Sequence[str]) -> tuple[str, ...]:
@@ -33,8 +38,9 @@ def same_given(left: str, right: str) -> bool:
     return bool(_long_names(left) & _long_names(right))
 
 
-def _long_names(name: str) -> set[str]:
-    return {name, *NICKNAMES.get(name, ()), *_undiminished(name)}
+@lru_cache(maxsize=_REMEMBERED)
+def _long_names(name: str) -> frozenset[str]:
+    return frozenset((name, *NICKNAMES.get(name, ()), *_undiminished(name)))
 
 
 def _undiminished(name: str) -> Iterator[str]:

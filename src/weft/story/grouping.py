@@ -39,11 +39,12 @@ def group(
     apart = {form for form in counted if form not in listed and _stands_apart(form, counted)}
     people = merge({form: tally for form, tally in counted.items() if form not in apart})
     owned, free = _owned(people, listed, counted)
+    surnames = {parted(form[1])[1] for form in counted}
     groups = [_noted(note, owned.get(note.key, ()), counted) for note in known]
     groups += [
         _found(forms, counted)
         for forms in (*free, *_places(apart, counted))
-        if not _is_plural(forms, counted) and not _is_shared_title(forms, people, counted)
+        if not _is_plural(forms, counted, surnames) and not _is_shared_title(forms, people, counted)
     ]
     return [each for each in corrected(groups, corrections, counted) if each.kind]
 
@@ -91,9 +92,8 @@ def _places(apart: set[Form], counted: Mapping[Form, Tally]) -> list[tuple[Form,
     return [tuple(forms) for forms in gathered.values()]
 
 
-def _is_plural(forms: Sequence[Form], counted: Mapping[Form, Tally]) -> bool:
+def _is_plural(forms: Sequence[Form], counted: Mapping[Form, Tally], surnames: set[str]) -> bool:
     """Whether a name is only a family's: the Bennets, the Miss Steeles."""
-    surnames = {parted(form[1])[1] for form in counted if form not in forms}
     if not all(_singulars(names[-1].lower()) & surnames for _, names in forms):
         return False
     together = sum(counted[form].count if form[0] else counted[form].article for form in forms)

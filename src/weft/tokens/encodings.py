@@ -68,9 +68,12 @@ _BLANKS = re.compile(f"(?<![ {_BLANK}])[ {_BLANK}]++(?<=[ {_BLANK}]{{2}})(?=[^ {
 # The same where blanks are only spaces, which most texts are: found five times as fast.
 _SPACES = re.compile("   *+")
 _FEW = 16
-# Headings, names and pointers come back on page after page.
-_SHORT = 240
-_REMEMBERED = 16_384
+# A line with the blank ones below it: words of either encoding end there, except where slashes follow.
+_LINE = re.compile(r"[^\n]*\n(?:\s*\n)?|[^\n]+")
+# Lines come back: from an item to its page, and with headings, pointers and passages from page to page.
+_LONGEST_LINE = 1_000
+_LONGEST_BY_LINE = 60_000
+_REMEMBERED = 8_192
 # Characters in the longest token of either encoding (a run of spaces): more text than this cannot fit.
 _LONGEST_TOKEN = 128
 
@@ -88,8 +91,8 @@ class EncodingCounter:
 
     def count(self, text: str) -> int:
         """The tokens of the text, special tokens in it being ordinary text."""
-        if len(text) <= _SHORT:
-            return _short(self, text)
+        if len(text) <= _LONGEST_BY_LINE and "\r" not in text and "\n/" not in text:
+            return sum([_counted(self, line) for line in _LINE.findall(text)])
         text = encodable(text)
         if len(text) <= _WHOLE_LIMIT:
             return self.whole(text)
@@ -137,9 +140,13 @@ class EncodingCounter:
         return position
 
 
+def _counted(counter: EncodingCounter, line: str) -> int:
+    return _remembered(counter, line) if len(line) <= _LONGEST_LINE else counter.whole(encodable(line))
+
+
 @lru_cache(maxsize=_REMEMBERED)
-def _short(counter: EncodingCounter, text: str) -> int:
-    return counter.whole(encodable(text))
+def _remembered(counter: EncodingCounter, line: str) -> int:
+    return counter.whole(encodable(line))
 
 
 @cache

@@ -76,3 +76,11 @@ def test_a_file_that_per_query_did_not_write_is_refused(tmp_path: Path, content:
         read_rows(path)
     with pytest.raises(InvalidInput, match="cannot be read"):
         read_rows(tmp_path / "absent.jsonl")
+
+
+@pytest.mark.parametrize(("differing", "real"), [(1, False), (5, False), (6, True)])
+def test_a_handful_of_questions_proves_nothing(differing: int, real: bool) -> None:
+    first = {f"q{number}": {"m": 0.0} for number in range(8)}
+    second = {name: {"m": float(place < differing)} for place, name in enumerate(first)}
+    (found,) = compare(first, second)
+    assert found.real is real

@@ -58,7 +58,7 @@ def _points(difference: Mapping[str, Any]) -> str:
 def _tell_problems(result: Mapping[str, Any]) -> None:
     if result["queries_without_gold"]:
         left = output.counted(result["queries_without_gold"], "query has", "queries have")
-        output.note(f"{left} no gold and are left out.")
+        output.note(f"{left} no gold; left out.")
     for name, what in (
         ("queries_shut_out_by_scope", "queries left out because their scope excludes all their gold"),
         ("empty_documents", "documents hold neither title nor text"),
