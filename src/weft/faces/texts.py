@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SEARCH_COLUMNS: Final = ("score", "kind", "title", "key")
 LEDGER_COLUMNS: Final = ("section", "title", "detail", "tokens", "score", "parts", "path", "reason", "key")
 _UNSEEN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_WIDEST: Final = 60
+_WIDEST: Final = 90
 
 
 def printable(text: str) -> str:
@@ -83,7 +83,8 @@ def ledger_lines(entries: Sequence[LedgerEntry]) -> Iterator[str]:
 
 
 def _parts(parts: Mapping[str, float]) -> str:
-    return " ".join(f"{name}={value:.2f}" for name, value in sorted(parts.items()))
+    """The signals that show in two decimals."""
+    return " ".join(f"{name}={value:.2f}" for name, value in sorted(parts.items()) if round(value, 2))
 
 
 def _path(path: Sequence[Step]) -> str:
