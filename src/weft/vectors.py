@@ -110,11 +110,16 @@ def signs_of(matrix: "Integers") -> "Words":
 def sign_distances(signs: "Words", query: "Words") -> "NDArray[np.uint16]":
     """In how many bits each row differs from the query."""
     simsimd = _simsimd()
-    if simsimd is None or not len(signs):
+    if simsimd is None:
         return sign_distances_by_numpy(signs, query)
+    distances = np.empty(len(signs), dtype=np.uint16)
     rows, asked = signs.view(np.uint8), query[None, :].view(np.uint8)
-    counted: NDArray[Any] = np.asarray(simsimd.cdist(asked, rows, metric="hamming", dtype="bin8"))
-    distances: NDArray[np.uint16] = counted[0].astype(np.uint16)
+    # The kernel counts in wide numbers; those of a block stay in the processor's cache.
+    for start in range(0, len(signs), _BLOCK):
+        block = rows[start : start + _BLOCK]
+        distances[start : start + _BLOCK] = np.asarray(
+            simsimd.cdist(asked, block, metric="hamming", dtype="bin8")
+        )[0]
     return distances
 
 
