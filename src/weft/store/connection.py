@@ -11,7 +11,8 @@ from urllib.parse import quote
 
 from weft.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError, StoreReadOnly, WeftError
 
-_MAPPED_BYTES: Final = 1 << 30
+_MAPPED_BYTES: Final = (1 << 31) - (1 << 16)
+"""As much of the file as SQLite maps at most."""
 _IDLE_CONNECTIONS: Final = 8
 
 

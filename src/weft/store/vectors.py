@@ -35,7 +35,7 @@ EXACT_ROWS: Final = 32_768
 """Up to so many rows that may be returned, all are compared exactly. Rows a reader may not see do not count, so
 that another tenant's never change what is found."""
 _PROMISING: Final = 4096
-_PROMISING_SHARE: Final = 24
+_PROMISING_SHARE: Final = 32
 _GATHERED: Final = 16_384
 _MASKS: Final = 64
 DIGESTED: Final = 16_384
