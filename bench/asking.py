@@ -10,16 +10,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tantivy
 
 from bench.measures import peak_megabytes, spread
 from weft import Weft
 from weft.model import Filter, View
 from weft.retrieve import proposing_terms, understand
+from weft.store.vectors import open_generation
+from weft.vectors import cosines, quantise
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 WARM = 30
 TRACED = 5
+TOP = 10
 
 
 def ask(store_folder: Path, records: Path, questions: Sequence[str], budget: int, embedder: str) -> dict[str, Any]:
@@ -36,6 +40,7 @@ def ask(store_folder: Path, records: Path, questions: Sequence[str], budget: int
         measured["lexical"] = spread(_each(lambda text: weft.search(text, match="bm25"), asked))
         measured["engine"] = spread(_engine(weft, asked))
         measured["hybrid"] = spread(_each(weft.search, asked))
+        measured["recall"] = _recall(weft, store_folder, asked)
         measured["peak_megabytes"] = peak_megabytes()
         measured["assembly_megabytes"] = _traced(context, questions[:TRACED])
     measured["tantivy"] = spread(_bare(records, records.parent / "tantivy", questions))
@@ -82,6 +87,21 @@ def _engine(weft: Weft, questions: Sequence[str]) -> list[float]:
             desk.index.lexical(desk.snapshot, proposing_terms(query), Filter(), 10)
             taken.append(1000 * (time.perf_counter() - started))
     return taken
+
+
+def _recall(weft: Weft, store_folder: Path, questions: Sequence[str]) -> float:
+    """The share of the ten nearest passages, by a scan of all, that the semantic search finds; 0 without one."""
+    columns = open_generation(store_folder / "derived").columns
+    found = []
+    with weft.desk(View()) as desk:
+        for vector in desk.embed.embed(questions) if desk.embed is not None else ():
+            query = np.frombuffer(quantise(vector[None, :])[0], dtype=np.int8)
+            if len(query):
+                near = cosines(columns["values"], columns["norm"], query)
+                nearest = columns["passage"][np.argpartition(-near, TOP)[:TOP]]
+                told = desk.index.semantic(desk.snapshot, vector, Filter(), TOP).passage_ids
+                found.append(np.isin(nearest, told).mean())
+    return float(np.mean(found)) if found else 0.0
 
 
 def _traced(context: Callable[[str], Any], questions: Sequence[str]) -> float:
