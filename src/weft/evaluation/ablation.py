@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from weft.model import Detail
-from weft.profile import Part, Profile, Section
+from weft.profile import Part, Profile, Score, Section
 
 Ablate = Callable[[Profile], Profile]
 
@@ -26,8 +26,29 @@ def _without_vector(profile: Profile) -> Profile:
 
 
 def _without_graph(profile: Profile) -> Profile:
-    """No link is followed."""
-    return replace(profile, lenses=tuple(replace(lens, walk="none") for lens in profile.lenses))
+    """No link is followed, and no rare word leads from one text to another."""
+    sections = tuple(
+        replace(section, score=section.score and _without_bridges(section.score)) for section in profile.sections
+    )
+    return replace(
+        profile,
+        lenses=tuple(replace(lens, walk="none") for lens in profile.lenses),
+        score=_without_bridges(profile.score),
+        sections=sections,
+    )
+
+
+def _without_bridges(score: Score) -> Score:
+    return replace(
+        score,
+        weights=_others(score.weights),
+        boosts=_others(score.boosts),
+        without={signal: _others(weights) for signal, weights in score.without.items()},
+    )
+
+
+def _others(weights: Mapping[str, float]) -> dict[str, float]:
+    return {signal: weight for signal, weight in weights.items() if signal != "bridge"}
 
 
 def _without_dedupe(profile: Profile) -> Profile:

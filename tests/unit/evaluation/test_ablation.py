@@ -18,6 +18,8 @@ def test_each_power_can_be_taken_from_every_profile(name: str) -> None:
     assert {probe.match for probe in vector.probes} == {"bm25"}
     assert vector.fusion.semantic == 0
     assert {lens.walk for lens in graph.lenses} == {"none"}
+    for score in (graph.score, *(section.score for section in graph.sections if section.score)):
+        assert not any("bridge" in each for each in (score.weights, score.boosts, *score.without.values()))
     assert ablated(profile, "dedupe").dedupe.scope == "none"
     for section in ablated(profile, "excerpting").sections:
         for detail in (section.detail, *(part.detail for part in section.parts)):
