@@ -16,6 +16,9 @@ _Slot = tuple[str, str, tuple[int, int] | None]
 SMALLEST_EXCERPT: Final = 24
 """An excerpt of fewer tokens than this says less than a summary or a pointer."""
 
+SHORT_TEXT: Final = 400
+"""A text of so few tokens is not cut for the sake of others: on a small page it may take more than its share."""
+
 SMALLEST_ITEM: Final = 9
 """No item costs less than this, however short its name."""
 
@@ -25,11 +28,11 @@ class Leaf:
     """A place on the page that takes items: a section, or one part of one subject of a section.
 
     `openings` are the headings to be printed before its first item, outermost first, as (name, tokens);
-    leaves may share them. `cap` is the fraction of the leaf's first budget that one item may cost, and with
-    `relax` gives way in the end when nothing else wants the room; it always leaves what the smallest excerpt
-    needs. `item_tokens` never gives way. `quotes` says that whole items print their text, so that one costs at
-    least its text's tokens. `own` leaves print what the heading above them names, however often; those that
-    print `again` take a passage of which less than half stands elsewhere.
+    leaves may share them. `cap` is the fraction of the leaf's first budget that one item may cost; it always
+    leaves what the smallest excerpt needs. With `relax` it gives way to a short text, and in the end, when nothing
+    else wants the room, to all; `item_tokens` never does. `quotes` says that whole items print their text, so that
+    one costs at least its text's tokens. `own` leaves print what the heading above them names, however often;
+    those that print `again` take a passage of which less than half stands elsewhere.
     """
 
     name: str
@@ -82,10 +85,11 @@ class _Room:
 @quickly_made
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """One attempt at placing: how much this leaf may spend now, and how much one item may cost."""
+    """One attempt at placing: how much this leaf may spend now, and how much one item may cost, or one whole."""
 
     room: float
     cap: float
+    whole: float
     bound: str
 
 
@@ -230,10 +234,11 @@ class _Work:
         cap = float("inf")
         if leaf.cap is not None and not relaxed and self.first[leaf.name] != float("inf"):
             cap = max(int(self.first[leaf.name] * leaf.cap), SMALLEST_ITEM + SMALLEST_EXCERPT)
+        whole = max(cap, SHORT_TEXT) if leaf.relax else cap
         if leaf.item_tokens is not None:
-            cap = min(cap, leaf.item_tokens)
+            cap, whole = min(cap, leaf.item_tokens), min(whole, leaf.item_tokens)
         bound = f", an item may cost {int(cap)}" if cap < own else ""
-        return _Turn(own, min(own, cap), bound)
+        return _Turn(own, min(own, cap), min(own, whole), bound)
 
     def _option(self, leaf: Leaf, place: int, detail: Detail, turn: _Turn) -> Item | None:
         """The item at this level if it exists and fits."""
@@ -246,13 +251,13 @@ class _Work:
             return None
         if detail is Detail.WHOLE and not _has_whole(leaf, candidate):
             return None
-        key = (leaf.name, place, detail)
+        key, most = (leaf.name, place, detail), turn.whole if detail is Detail.WHOLE else turn.cap
         if key not in self.room.costs:
-            if leaf.quotes and detail is Detail.WHOLE and (candidate.text_tokens or 0) > turn.cap:
+            if leaf.quotes and detail is Detail.WHOLE and (candidate.text_tokens or 0) > most:
                 return None
             self.room.costs[key] = self.cost(leaf, Item(candidate, detail))
         tokens = self.room.costs[key]
-        return Item(candidate, detail, tokens=tokens) if 0 < tokens <= turn.cap else None
+        return Item(candidate, detail, tokens=tokens) if 0 < tokens <= most else None
 
     def _excerpt(self, leaf: Leaf, place: int, turn: _Turn) -> Item | None:
         candidate = leaf.candidates[place]
