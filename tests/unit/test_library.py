@@ -1,5 +1,6 @@
 """Asking a real store: starts, filters, views, presets, parameters, and questions of every shape."""
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -303,3 +304,20 @@ def test_the_embedder_of_the_store_is_the_one_that_must_ask(tmp_path: Path) -> N
     with pytest.raises(EmbedderMismatch, match="made by 'small'"):
         weft.context("pump", now=NOW)
     weft.close()
+
+
+def test_asking_makes_derived_files_that_are_missing_and_the_page_stays_the_same(tmp_path: Path) -> None:
+    folder = tmp_path / ".weft"
+    (tmp_path / "pump.md").write_text("# Bilge Pump\n\nThe bilge pump keeps the hold dry.\n", encoding="utf-8")
+    with Weft.open(folder) as opened:
+        opened.index(tmp_path / "pump.md")
+        before = opened.context("Is the pump dry?", now=NOW)
+    shutil.rmtree(folder / "derived")
+    with Weft.open(folder, read_only=True) as reading:
+        scanned = reading.context("Is the pump dry?", now=NOW)
+    assert not (folder / "derived").exists()
+    with Weft.open(folder) as again:
+        made = again.context("Is the pump dry?", now=NOW)
+    assert (folder / "derived" / "vectors.json").is_file()
+    assert before.text == scanned.text == made.text
+    assert before.notes == scanned.notes == made.notes
