@@ -57,7 +57,12 @@ class FilterInput(Body):
     kinds: Annotated[list[Name], Field(max_length=32)] = Field(default_factory=list)
     tags: Tags = Field(default_factory=list)
     sources: Annotated[list[Name], Field(max_length=32)] = Field(default_factory=list)
-    where: dict[Name, Name] = Field(default_factory=dict, max_length=32, description="Fields and their values.")
+    where: dict[Name, Name] = Field(
+        default_factory=dict,
+        max_length=32,
+        description="Fields and their values.",
+        json_schema_extra={"additionalProperties": False},
+    )
     since: Moment | None = None
     until: Moment | None = None
 
