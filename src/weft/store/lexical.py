@@ -121,7 +121,7 @@ def _any_of(schema: Any, field: str, words: Sequence[str]) -> Any:
     query, should = engine().Query, engine().Occur.Should
     if len(words) > _FEW_WORDS:
         return query.term_set_query(schema, field, list(words))
-    # A set marks every document that passes; of single words the engine skips what no other condition lets through.
+    # A set marks every document that passes; with single words the engine skips what other conditions forbid.
     terms = [query.term_query(schema, field, word, "basic") for word in words]
     return terms[0] if len(terms) == 1 else query.boolean_query([(should, term) for term in terms])
 
