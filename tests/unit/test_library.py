@@ -171,6 +171,17 @@ def test_a_missing_embedder_is_noted(weft: Weft) -> None:
     )
 
 
+@pytest.mark.parametrize("format", ["markdown", "xml", "plain", "json"])
+def test_a_budget_that_takes_no_title_goes_to_the_names_that_fit(weft: Weft, format: str) -> None:
+    asked = "Which of all the things on board keeps the hold dry when the pump is worn out once more? " * 2
+    context = weft.context(asked, max_tokens=40, format=format, now=NOW)
+    assert 0 < context.tokens <= 40
+    assert "Bilge Pump" in context.text
+    assert "Which of all" not in context.text
+    assert any("takes no title" in note for note in context.notes)
+    assert "world:pump" in keys(context)
+
+
 def test_a_budget_below_the_smallest_page_gives_no_text_and_says_why(weft: Weft) -> None:
     context = weft.context("pump", max_tokens=1, now=NOW)
     assert (context.text, context.tokens) == ("", 0)
