@@ -92,7 +92,7 @@ class EncodingCounter:
     def count(self, text: str) -> int:
         """The tokens of the text, special tokens in it being ordinary text."""
         if len(text) <= _LONGEST_BY_LINE and "\r" not in text and "\n/" not in text:
-            return sum([_counted(self, line) for line in _LINE.findall(text)])
+            return sum([_counted(self.name, line) for line in _LINE.findall(text)])
         text = encodable(text)
         if len(text) <= _WHOLE_LIMIT:
             return self.whole(text)
@@ -140,13 +140,13 @@ class EncodingCounter:
         return position
 
 
-def _counted(counter: EncodingCounter, line: str) -> int:
-    return _remembered(counter, line) if len(line) <= _LONGEST_LINE else counter.whole(encodable(line))
+def _counted(name: str, line: str) -> int:
+    return _remembered(name, line) if len(line) <= _LONGEST_LINE else EncodingCounter(name).whole(encodable(line))
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _remembered(counter: EncodingCounter, line: str) -> int:
-    return counter.whole(encodable(line))
+def _remembered(name: str, line: str) -> int:
+    return EncodingCounter(name).whole(encodable(line))
 
 
 @cache
