@@ -41,11 +41,17 @@ class Composed:
 def compose(plan: Plan, layout: Layout, printer: Printer) -> Composed:
     """The fullest page within the budget; a plainer frame, then none at all, where the budget is very small."""
     warning = (*_warning(plan), *_received(plan, layout))
-    for frame in (plan.profile.frame, Frame(title=plan.profile.frame.title, empty=plan.profile.frame.empty)):
+    full = plan.profile.frame
+    for frame in (full, Frame(title=full.title, empty=full.empty), Frame(title="", notes=False, empty=full.empty)):
         composed = _within(plan, layout, printer, frame, warning)
         if composed is not None:
-            return composed
-    return _nothing(plan, layout, printer, warning)
+            return composed if frame.title else _untitled(plan, composed)
+    return _nothing(plan, layout, warning)
+
+
+def _untitled(plan: Plan, composed: Composed) -> Composed:
+    note = f"A budget of {plan.budget} tokens takes no title: only what fits is listed. Raise max_tokens."
+    return replace(composed, notes=(*composed.notes, note))
 
 
 def _warning(plan: Plan) -> tuple[str, ...]:
@@ -173,10 +179,9 @@ def _composed(
     return Composed(page, text, manifest, outcomes, tokens, notes, digest)
 
 
-def _nothing(plan: Plan, layout: Layout, printer: Printer, warning: tuple[str, ...]) -> Composed:
+def _nothing(plan: Plan, layout: Layout, warning: tuple[str, ...]) -> Composed:
     note = (
-        f"The budget of {plan.budget} tokens is too small for a page: its title and one pointer alone cost more. "
-        "Raise max_tokens."
+        f"The budget of {plan.budget} tokens is too small for a page: one name alone costs more. Raise max_tokens."
     )
     outcomes = tuple(
         Outcome(spot.leaf.name, each, None, "no room: the budget is below the smallest page")

@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import xxhash
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,11 +101,68 @@ def dots_by_numpy(matrix: "Integers", query: "Integers") -> "Exact":
 
 
 def signs_of(matrix: "Integers") -> "Words":
-    """One bit a value, set where it is positive, packed into whole 64-bit words by row."""
-    packed_bits = np.packbits(matrix > 0, axis=1, bitorder="little")
-    padding = -packed_bits.shape[1] % 8
-    words: Words = np.pad(packed_bits, ((0, 0), (0, padding))).view("<u8")
+    """One bit a direction for each row, set where the row points along it, packed into whole 64-bit words."""
+    words = np.empty((len(matrix), sign_words(matrix.shape[1])), dtype="<u8")
+    for start in range(0, len(matrix), _CHUNK):
+        words[start : start + _CHUNK] = packed_bits(turned(matrix[start : start + _CHUNK]) > 0)
     return words
+
+
+def turned(matrix: "Integers") -> "Floats":
+    """The rows turned by one fixed rotation (not scaled back), which spreads what they say over all directions.
+
+    Most of what a vector says may stand in few of its values; without the turn, signs would count all alike.
+    The sums are whole numbers below 2**24, so they are exact in any order.
+    """
+    whole: Floats = matrix.astype(np.float32) @ _rotation(matrix.shape[1])
+    return whole
+
+
+@cache
+def _rotation(width: int) -> "Floats":
+    """A Hadamard matrix with the signs of its rows drawn once and for all, as wide as whole words need."""
+    matrix = np.ones((1, 1), dtype=np.float32)
+    while len(matrix) < _directions(width):
+        matrix = np.block([[matrix, matrix], [matrix, -matrix]])
+    drawn = np.array(
+        [xxhash.xxh64_intdigest(row.to_bytes(4, "little")) & 1 for row in range(width)], dtype=np.float32
+    )
+    return matrix[:width] * (2 * np.array(drawn, dtype=np.float32)[:, None] - 1)
+
+
+def _directions(width: int) -> int:
+    return max(64, 1 << (width - 1).bit_length())
+
+
+def packed_bits(bits: "NDArray[np.bool_]") -> "Words":
+    """Rows of bits as 64-bit words."""
+    words: Words = np.packbits(bits, axis=1, bitorder="little").view("<u8")
+    return words
+
+
+def sign_words(width: int) -> int:
+    """How many words the signs of a row of values take."""
+    return _directions(width) // 64
+
+
+def graded_signs(query: "Integers") -> "Words":
+    """A query in eight levels, as three rows of signs that count four, two and one; the first are its plain signs.
+
+    Rows kept as signs alone are ordered far better by a query that says how much of each direction it has.
+    """
+    along = turned(query[None, :])[0].astype(np.int64)
+    size = np.abs(along)
+    steps = size * 4 // (size.max() + 1)
+    levels = np.where(along > 0, 4 + steps, 3 - steps)
+    return packed_bits(np.stack([levels >> bit & 1 for bit in (2, 1, 0)]) > 0)
+
+
+def graded_distances(signs: "Words", graded: "Words") -> "NDArray[np.uint16]":
+    """How far each row's signs are from a graded query: its sign distances to the three, weighed."""
+    distances = sign_distances(signs, graded[0])
+    for finer in graded[1:]:
+        distances += distances + sign_distances(signs, finer)
+    return distances
 
 
 def sign_distances(signs: "Words", query: "Words") -> "NDArray[np.uint16]":

@@ -164,7 +164,8 @@ def test_damaged_files_are_made_anew_and_never_fail_a_search(world, open_index, 
         assert open_index().status()["passages"] == open_index().status()["vectors"] == 12
 
 
-def test_files_of_another_store_or_format_are_replaced(world, open_store, open_index, derived):
+@pytest.mark.parametrize("field", [b'\\"format\\":', b'"format":'], ids=["of the progress", "of the columns"])
+def test_files_of_another_store_or_format_are_replaced(field, world, open_store, open_index, derived):
     write(world, *animals())
     other = open_store("elsewhere")
     other.remember_embedder("test", DIMENSIONS)
@@ -174,7 +175,7 @@ def test_files_of_another_store_or_format_are_replaced(world, open_store, open_i
     open_index().catch_up(world)
     assert agrees_with_truth(open_index(), world)
     state = derived / "vectors.json"
-    state.write_bytes(state.read_bytes().replace(b'\\"format\\":', b'\\"format\\":9'))
+    state.write_bytes(state.read_bytes().replace(field, field + b"9"))
     assert open_index().status()["vectors"] == 0
     assert agrees_with_truth(open_index(), world)
     open_index().catch_up(world)

@@ -1,5 +1,6 @@
 """Asking a real store: starts, filters, views, presets, parameters, and questions of every shape."""
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -170,6 +171,17 @@ def test_a_missing_embedder_is_noted(weft: Weft) -> None:
     )
 
 
+@pytest.mark.parametrize("format", ["markdown", "xml", "plain", "json"])
+def test_a_budget_that_takes_no_title_goes_to_the_names_that_fit(weft: Weft, format: str) -> None:
+    asked = "Which of all the things on board keeps the hold dry when the pump is worn out once more? " * 2
+    context = weft.context(asked, max_tokens=40, format=format, now=NOW)
+    assert 0 < context.tokens <= 40
+    assert "Bilge Pump" in context.text
+    assert "Which of all" not in context.text
+    assert any("takes no title" in note for note in context.notes)
+    assert "world:pump" in keys(context)
+
+
 def test_a_budget_below_the_smallest_page_gives_no_text_and_says_why(weft: Weft) -> None:
     context = weft.context("pump", max_tokens=1, now=NOW)
     assert (context.text, context.tokens) == ("", 0)
@@ -303,3 +315,20 @@ def test_the_embedder_of_the_store_is_the_one_that_must_ask(tmp_path: Path) -> N
     with pytest.raises(EmbedderMismatch, match="made by 'small'"):
         weft.context("pump", now=NOW)
     weft.close()
+
+
+def test_asking_makes_derived_files_that_are_missing_and_the_page_stays_the_same(tmp_path: Path) -> None:
+    folder = tmp_path / ".weft"
+    (tmp_path / "pump.md").write_text("# Bilge Pump\n\nThe bilge pump keeps the hold dry.\n", encoding="utf-8")
+    with Weft.open(folder) as opened:
+        opened.index(tmp_path / "pump.md")
+        before = opened.context("Is the pump dry?", now=NOW)
+    shutil.rmtree(folder / "derived")
+    with Weft.open(folder, read_only=True) as reading:
+        scanned = reading.context("Is the pump dry?", now=NOW)
+    assert not (folder / "derived").exists()
+    with Weft.open(folder) as again:
+        made = again.context("Is the pump dry?", now=NOW)
+    assert (folder / "derived" / "vectors.json").is_file()
+    assert before.text == scanned.text == made.text
+    assert before.notes == scanned.notes == made.notes

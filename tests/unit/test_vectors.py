@@ -11,12 +11,15 @@ from weft.vectors import (
     dequantise,
     dots,
     dots_by_numpy,
+    graded_distances,
+    graded_signs,
     norms,
     quantise,
     sign_distances,
     sign_distances_by_numpy,
     signs_of,
     stacked,
+    turned,
 )
 
 MATRICES = arrays(
@@ -82,11 +85,37 @@ def test_inner_products_are_exact_integers_with_and_without_the_kernel(matrix):
 
 
 @given(INTEGERS)
-def test_signs_differ_in_as_many_bits_as_values_do_with_and_without_the_kernel(matrix):
-    signs = signs_of(matrix)
-    differing = ((matrix > 0) != (matrix[-1] > 0)).sum(axis=1)
+def test_turning_keeps_every_angle(matrix):
+    whole = turned(matrix).astype(np.int64)
+    stretched = whole.shape[1]
+    assert np.array_equal(whole @ whole.T, stretched * (matrix.astype(np.int64) @ matrix.T.astype(np.int64)))
+
+
+@given(INTEGERS, st.randoms(use_true_random=False))
+def test_the_signs_of_a_row_do_not_depend_on_its_company(matrix, random):
+    order = list(range(len(matrix)))
+    random.shuffle(order)
+    assert np.array_equal(signs_of(matrix)[order], signs_of(np.ascontiguousarray(matrix[order])))
+
+
+@given(INTEGERS)
+def test_signs_differ_in_as_many_bits_as_turned_rows_do_with_and_without_the_kernel(matrix):
+    signs, along = signs_of(matrix), turned(matrix) > 0
+    differing = (along != along[-1]).sum(axis=1)
     assert np.array_equal(sign_distances(signs, signs[-1]), differing)
     assert np.array_equal(sign_distances_by_numpy(signs, signs[-1]), differing)
+
+
+@given(INTEGERS)
+def test_a_graded_query_counts_each_direction_by_how_much_it_points_along_it(matrix):
+    signs, along = signs_of(matrix), turned(matrix[-1:])[0]
+    graded = graded_signs(matrix[-1])
+    assert np.array_equal(graded[0], signs[-1])
+    size = np.abs(along).astype(np.int64)
+    weights = 2 * (size * 4 // (size.max() + 1)) + 1
+    apart = (turned(matrix) > 0) != (along > 0)
+    nearer = 7 * len(along) - 2 * graded_distances(signs, graded).astype(np.int64)
+    assert np.array_equal(nearer, np.where(apart, -weights, weights).sum(axis=1))
 
 
 def test_long_vectors_are_exact_too():

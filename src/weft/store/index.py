@@ -42,7 +42,10 @@ _CHANGED_MEANWHILE: Final = (
 
 
 class EmbeddedIndex:
-    """A ports.Index over files in a folder. Given the store, readers also catch up for others when far behind."""
+    """A ports.Index over files in a folder.
+
+    Given the store, readers too make the files when there are none that serve, or they are far behind.
+    """
 
     def __init__(self, folder: Path, store: Store | None = None, busy_seconds: float = 60.0) -> None:
         self._folder, self._store, self._busy_seconds = folder, store, busy_seconds
@@ -108,7 +111,8 @@ class EmbeddedIndex:
         overlay = self._overlays.get(key)
         if overlay is None:
             first = snapshot.tail(since, PAGE)
-            if may_write and not first.complete and self._caught_up_for_others():
+            needed = generation is None or not first.complete
+            if may_write and needed and self._caught_up_for_others():
                 return self._pinned(generations, snapshot, may_write=False)
             overlay = self._overlays.put(key, changes_after(snapshot, since, first))
         return generation, overlay, _scanned(overlay)

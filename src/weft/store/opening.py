@@ -47,7 +47,7 @@ def open_pair(
             "--index out, or name a PostgreSQL store with --store."
         )
     store = SqliteStore.open(Path(location), create=create, read_only=read_only)
-    return Opened(store, EmbeddedIndex(Path(location) / _DERIVED), Path(location))
+    return Opened(store, EmbeddedIndex(Path(location) / _DERIVED, None if read_only else store), Path(location))
 
 
 def _on_server(location: str, folder: Path, index: str, create: bool, read_only: bool) -> Opened:

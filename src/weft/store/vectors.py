@@ -20,7 +20,7 @@ import xxhash
 from weft.store.digests import Intact
 from weft.store.progress import Damaged, Progress, packed, unpacked
 from weft.store.scope import Scope, cut_at_tie, microseconds
-from weft.vectors import cosines, sign_distances, signs_of
+from weft.vectors import cosines, graded_distances, graded_signs, sign_distances, sign_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,11 +34,14 @@ ABSENT: Final = np.iinfo(np.int64).min
 EXACT_ROWS: Final = 32_768
 """Up to so many rows that may be returned, all are compared exactly. Rows a reader may not see do not count, so
 that another tenant's never change what is found."""
+_LIKELY_SHARE: Final = 8
 _PROMISING: Final = 4096
-_PROMISING_SHARE: Final = 32
+_PROMISING_SHARE: Final = 64
 _GATHERED: Final = 16_384
 _MASKS: Final = 64
 DIGESTED: Final = 16_384
+_FORMAT: Final = 2
+"""Of the columns: signs are taken of turned rows since 2."""
 COLUMNS: Final = {
     "passage": "<i8",
     "node": "<i8",
@@ -82,9 +85,10 @@ def read_state(folder: Path) -> VectorState:
         progress = unpacked(fields["progress"].encode())
         counts = [int(fields[name]) for name in ("epoch", "dimensions", "rows", "dead")]
         digests = tuple(map(str, fields["digests"]))
+        written = fields["format"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise Damaged(str(error)) from error
-    if progress is None or min(counts) < 0:
+    if progress is None or written != _FORMAT or min(counts) < 0:
         raise Damaged("no state of this format is recorded")
     return VectorState(progress, counts[0], counts[1], counts[2], counts[3], digests)
 
@@ -92,12 +96,13 @@ def read_state(folder: Path) -> VectorState:
 def packed_state(state: VectorState) -> bytes:
     """The state as JSON."""
     counts = {name: getattr(state, name) for name in ("epoch", "dimensions", "rows", "dead")}
-    return orjson.dumps({"progress": packed(state.progress).decode(), **counts, "digests": state.digests})
+    progress = packed(state.progress).decode()
+    return orjson.dumps({"format": _FORMAT, "progress": progress, **counts, "digests": state.digests})
 
 
 def mapped(folder: Path, name: str, state: VectorState) -> "NDArray[Any]":
     """One column, mapped into memory."""
-    width = {"values": state.dimensions, "signs": -(-state.dimensions // 64)}.get(name)
+    width = {"values": state.dimensions, "signs": sign_words(state.dimensions)}.get(name)
     dtype = np.dtype({"values": "i1", "signs": "<u8", "dead": "<i8"}.get(name) or COLUMNS[name])
     rows = state.dead if name == "dead" else state.rows
     shape = (rows,) if width is None else (rows, width)
@@ -153,13 +158,11 @@ class VectorGeneration:
         return rows, np.concatenate(scores) if scores else np.zeros(0)
 
     def _promising(self, rows: "Rows | None", query: "NDArray[np.int8]", wanted: int) -> "Rows":
-        """The rows whose signs agree most with the query's, with all that tie, in row order."""
-        signs = self.columns["signs"]
-        distances = sign_distances(
-            signs if rows is None else np.take(signs, rows, axis=0), signs_of(query[None, :])[0]
-        )
-        last = min(wanted, len(distances)) - 1
-        near = np.flatnonzero(distances <= np.partition(distances, last)[last])
+        """The rows whose signs are nearest to the query's, by all of them roughly and then by its levels."""
+        signs, graded = self.columns["signs"], graded_signs(query)
+        seen = signs if rows is None else np.take(signs, rows, axis=0)
+        likely = _nearest(sign_distances(seen, graded[0]), max(wanted, len(seen) // _LIKELY_SHARE))
+        near = likely[_nearest(graded_distances(np.take(seen, likely, axis=0), graded), wanted)]
         return near if rows is None else rows[near]
 
     def _mask(self, scope: Scope) -> "Mask | None":
@@ -201,6 +204,12 @@ class VectorGeneration:
         if high is not None:
             inside &= values <= high
         return inside
+
+
+def _nearest(distances: "NDArray[np.uint16]", wanted: int) -> "Rows":
+    """The places of the smallest distances, with all that tie with the last, in order."""
+    last = min(wanted, len(distances)) - 1
+    return np.flatnonzero(distances <= np.partition(distances, last)[last])
 
 
 def _chosen(mask: "Mask | None") -> "Rows | None":
