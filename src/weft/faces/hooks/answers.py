@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +15,7 @@ from weft.faces.hooks.commands import Run
 from weft.faces.hooks.events import Event
 from weft.faces.hooks.settings import Settings
 from weft.faces.hooks.verdicts import verdict
+from weft.frozen import dataclass
 from weft.model import DEFAULT_TENANT, Filter, Json, View
 from weft.tokens import BOUND
 
