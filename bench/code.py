@@ -135,7 +135,10 @@ def measured(folder: str, store: str, embedder: str) -> dict[str, Any]:
 
 
 class Resident:
-    """The most memory resident at one time, of this process and its children together."""
+    """The most memory resident at one time, of this process and its children together.
+
+    A child that has not become a program of its own yet still has our memory, which is counted once.
+    """
 
     def __init__(self) -> None:
         self.peak = 0
@@ -151,13 +154,18 @@ class Resident:
         self._watching.join()
 
     def _watch(self) -> None:
-        page = os.sysconf("SC_PAGE_SIZE")
+        page, own = os.sysconf("SC_PAGE_SIZE"), os.getpid()
+        program = _program(own)
         while not self._done.wait(0.05):
-            own = os.getpid()
-            children = Path(f"/proc/{own}/task/{own}/children").read_text().split()
             with suppress(OSError):
-                pages = [Path(f"/proc/{each}/statm").read_text().split()[1] for each in (own, *children)]
+                children = Path(f"/proc/{own}/task/{own}/children").read_text().split()
+                counted = [own, *(child for child in children if _program(child) != program)]
+                pages = [Path(f"/proc/{each}/statm").read_text().split()[1] for each in counted]
                 self.peak = max(self.peak, page * sum(map(int, pages)))
+
+
+def _program(process: int | str) -> bytes:
+    return Path(f"/proc/{process}/cmdline").read_bytes()
 
 
 def _asked(weft: Any, question: str) -> float:

@@ -30,10 +30,10 @@ class Judging:
     now: datetime
     absent: frozenset[str]
 
-    def divided(self, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-        """The passages of the candidates, measured."""
-        fusion = self.plan.profile.fusion
-        return divide(candidates, self.gathered.query, self.gathered.scale, fusion, self.desk.snapshot)
+    def divided(self, candidates: Sequence[Candidate], *, matched: bool = False) -> tuple[Candidate, ...]:
+        """The passages of the candidates, or of these those that matched, measured."""
+        gathered, fusion = self.gathered, self.plan.profile.fusion
+        return divide(candidates, gathered.query, gathered.scale, fusion, self.desk.snapshot, matched=matched)
 
     def ranked(self, filled: SubjectPart, section: Section) -> tuple[Candidate, ...]:
         """What fills a part, best first; a part without links has the subject alone."""

@@ -14,6 +14,7 @@ from weft.ports import (
     Index,
     PreparedNode,
     Problem,
+    Releasing,
     Remarking,
     Resumable,
     Source,
@@ -171,6 +172,8 @@ def _ingest_source(source: Source, job: _Job, preparing: Preparing) -> None:
         held |= {unit.name: {(node.tenant, node.key) for node in unit.nodes} for unit in batch.units}
         job.tell(f"reading {source.name}", len(held), len(changed))
         _keep_up(job)
+    if isinstance(source, Releasing):
+        source.let_go()
     _remove_gone(source, held, job)
     _forget(source, sorted(known.keys() - present.keys()), job)
     # Stamps are written at the very end: what is stored but not yet linked is looked at again if interrupted.

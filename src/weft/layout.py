@@ -16,7 +16,7 @@ from weft.model import Candidate
 from weft.plan import Plan, passes
 from weft.profile import Section
 from weft.score import score, weights_of
-from weft.spots import Opening, Spot, asides_spot, node_slot, section_spot
+from weft.spots import Opening, Spot, asides_spot, section_spot
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def lay_out(plan: Plan, gathered: Gathered, desk: Desk, now: datetime, opening: 
         mine = unique[section.name]
         if section.for_each is None:
             if section.unit == "passage":
-                mine = _ranked(plan, section, _in_passages(mine, judging), now, absent)
+                mine = _ranked(plan, section, judging.divided(mine, matched=True), now, absent)
             spots += _section_spots(plan, section, mine, desk, opening)
             continue
         limit = subjects_limit(plan, section, section.for_each)
@@ -155,10 +155,3 @@ def _without_repeats(
     kept = {name: tuple(each for each in members if id(each) not in gone) for name, members in ranked.items()}
     refused = [Refused(entries[at].candidate, entries[at].section, why) for at, why in sorted(repeated.items())]
     return kept, refused
-
-
-def _in_passages(candidates: Sequence[Candidate], judging: Judging) -> list[Candidate]:
-    """The candidates by those of their passages that matched."""
-    matched = {node_slot(each): {end for _, end in each.spans} for each in candidates}
-    parts = judging.divided(candidates)
-    return [each for each in parts if each.window is None or each.window[1] in matched[node_slot(each)]]

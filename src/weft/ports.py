@@ -133,6 +133,15 @@ class Remarking(Protocol):
         ...
 
 
+@runtime_checkable
+class Releasing(Protocol):
+    """A source, or a part of one, that keeps much in memory while its units are read."""
+
+    def let_go(self) -> None:
+        """Give that memory back; whoever reads another unit waits until it is there again."""
+        ...
+
+
 # --- the truth -------------------------------------------------------------------------------------------
 
 

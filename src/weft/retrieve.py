@@ -360,21 +360,34 @@ def _related(candidate: Candidate, pool: _Pool) -> Candidate:
 
 
 def divide(
-    candidates: Sequence[Candidate], query: Query, scale: Scale, fusion: Fusion, snapshot: Snapshot
+    candidates: Sequence[Candidate],
+    query: Query,
+    scale: Scale,
+    fusion: Fusion,
+    snapshot: Snapshot,
+    *,
+    matched: bool = False,
 ) -> tuple[Candidate, ...]:
     """Every passage of the candidates as a candidate of its own, without a title that the text repeats.
 
-    What is one passage long, and has no such title, stays as it is.
+    What is one passage long, and has no such title, stays as it is. With `matched`, only those passages that end
+    where a span of their candidate does.
     """
-    known = [each for each in candidates if each.node.id]
-    rows = snapshot.passages_of([each.node.id for each in known])
+    rows = snapshot.passages_of([each.node.id for each in candidates if each.node.id])
+    whole = Counter(row.node_id for row in rows)
+    ends = {each.node.id: {end for _, end in each.spans} for each in candidates} if matched else None
+    if ends is not None and scale != Scale():
+        rows = [row for row in rows if whole[row.node_id] == 1 or row.passage.end in ends[row.node_id]]
     cosine = _all_cosines(rows, {}, query, snapshot)
     pool = _Pool.of(rows, query, cosine, scale if scale != Scale() else None, fusion)
     parts: list[Candidate] = []
     for each in candidates:
-        places, first = pool.places.get(each.node.id, []), below_title(each.node.text, each.node.title)
-        split = len(places) > 1 or (places and first)
-        parts += [_passage(each, pool, place, first) for place in places] if split else [_related(each, pool)]
+        node, first = each.node.id, below_title(each.node.text, each.node.title)
+        if whole[node] > 1 or (whole[node] and first):
+            places = [at for at in pool.places.get(node, ()) if ends is None or rows[at].passage.end in ends[node]]
+            parts += [_passage(each, pool, place, first) for place in places]
+        else:
+            parts.append(_related(each, pool))
     return tuple(parts)
 
 

@@ -1,8 +1,7 @@
 """Signals become one score; the parts are kept, because explaining a ranking is a feature."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from math import prod
 
 from weft.candidates import told
 from weft.model import Candidate
@@ -18,7 +17,8 @@ def score(
     use then, for all candidates alike.
     """
     weights = weights_of(rule, absent)
-    scored = [_scored(each, rule, weights, lens, now) for each in candidates]
+    readers = {name: _reader(name, rule, now) for name in (*weights, *rule.boosts)}
+    scored = [_scored(each, rule, weights, readers, lens) for each in candidates]
     return tuple(sorted(scored, key=lambda each: _order(each, rule.start_first)))
 
 
@@ -36,19 +36,26 @@ def _order(candidate: Candidate, start_first: bool) -> tuple[bool, float, str, s
 
 
 def _scored(
-    candidate: Candidate, rule: Score, weights: Mapping[str, float], lens: Lens, now: datetime
+    candidate: Candidate,
+    rule: Score,
+    weights: Mapping[str, float],
+    readers: Mapping[str, Callable[[Candidate], float] | None],
+    lens: Lens,
 ) -> Candidate:
-    used = {name: _signal(name, candidate, rule, now) for name in (*weights, *rule.boosts)}
-    if rule.combine == "product":
-        base = prod(used[name] ** weight for name, weight in weights.items())
-    else:
-        base = sum(used[name] * weight for name, weight in weights.items())
-    boosted = base * prod(1.0 + boost * used[name] for name, boost in rule.boosts.items())
+    # Plain loops, because every candidate of every page runs through them.
+    parts = dict(candidate.parts)
+    for name, read in readers.items():
+        parts[name] = candidate.parts.get(name, 0.0) if read is None else read(candidate)
+    base = 1.0 if rule.combine == "product" else 0.0
+    for name, weight in weights.items():
+        base = base * parts[name] ** weight if rule.combine == "product" else base + parts[name] * weight
+    boosts = 1.0
+    for name, boost in rule.boosts.items():
+        boosts *= 1.0 + boost * parts[name]
     raised = _raised(candidate, lens)
-    parts = {**candidate.parts, **used}
     if raised != 1.0:
         parts["raised"] = raised
-    return told(candidate, parts, score=round(boosted * raised, 6))
+    return told(candidate, parts, score=round(base * boosts * raised, 6))
 
 
 def _raised(candidate: Candidate, lens: Lens) -> float:
@@ -61,18 +68,21 @@ def _raised(candidate: Candidate, lens: Lens) -> float:
     return lens.raise_kinds.get(kind, 1.0) * max(by_tag, default=1.0)
 
 
-def _signal(name: str, candidate: Candidate, rule: Score, now: datetime) -> float:
+def _reader(name: str, rule: Score, now: datetime) -> Callable[[Candidate], float] | None:
+    """What reads a signal off a candidate; None for one that is only told among its parts."""
     if name == "distance":
-        return _closeness(candidate.distance, rule)
+        return lambda candidate: _closeness(candidate.distance, rule)
     if name == "recency":
-        return _recency(candidate.node.modified or candidate.node.created, rule.half_life_days, now)
+        return lambda candidate: _recency(
+            candidate.node.modified or candidate.node.created, rule.half_life_days, now
+        )
     if name == "importance":
-        return candidate.node.importance
+        return lambda candidate: candidate.node.importance
     if name == "table":
-        return rule.table.get(str(candidate.node.fields.get(rule.table_field, "")), 0.0)
+        return lambda candidate: rule.table.get(str(candidate.node.fields.get(rule.table_field, "")), 0.0)
     if name == "edge":
-        return candidate.parts.get("edge", 1.0)
-    return candidate.parts.get(name, 0.0)
+        return lambda candidate: candidate.parts.get("edge", 1.0)
+    return None
 
 
 def _closeness(distance: int, rule: Score) -> float:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SATURATION: Final = 1.2
 LENGTH_NORMALISATION: Final = 0.75
 _COUNT_LIMIT: Final = 15
-_REMEMBERED_TERMS: Final = 200_000
+_REMEMBERED_TERMS: Final = 50_000
 
 
 def term_hash(term: str) -> int:

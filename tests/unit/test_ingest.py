@@ -313,6 +313,22 @@ def test_texts_of_a_tenant_are_linked_when_a_shared_tenant_gains_a_name(shop: Wo
     assert links(shop, "default", "glossary") == set()
 
 
+@dataclass
+class Hoarding(Files):
+    """A source that remembers what it had read when it was told to let go."""
+
+    let_go_after: list[str] = field(default_factory=list)
+
+    def let_go(self) -> None:
+        self.let_go_after += self.reads
+
+
+def test_a_source_gives_its_memory_back_once_all_its_units_are_read(shop: Workshop) -> None:
+    source = Hoarding(files(one=[note("first")], two=[note("second")]).units_held)
+    run(shop, source)
+    assert source.let_go_after == ["one", "two"]
+
+
 def test_progress_tells_what_is_read_and_linked(shop: Workshop) -> None:
     told: list[tuple[str, int, int | None]] = []
     ingest([files(one=[note("a", "B."), note("b")])], shop, "default", lambda *each: told.append(each))

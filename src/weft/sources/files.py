@@ -10,7 +10,7 @@ from typing import Final, Protocol
 import xxhash
 
 from weft.frozen import dataclass
-from weft.ports import Problem, Remarking, Tell, Telling, Unit
+from weft.ports import Problem, Releasing, Remarking, Tell, Telling, Unit
 from weft.sources.walking import File, walk
 
 __all__ = [
@@ -121,6 +121,12 @@ class FileSource:
         for _, reader in self.formats:
             if isinstance(reader, Telling):
                 reader.tell_to(tell)
+
+    def let_go(self) -> None:
+        """Let the formats give back what they kept in memory for reading."""
+        for _, reader in self.formats:
+            if isinstance(reader, Releasing):
+                reader.let_go()
 
     def remarks(self) -> Mapping[str, int]:
         """How much was passed over when the units were last listed, by reason."""

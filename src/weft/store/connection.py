@@ -34,6 +34,8 @@ def connect_writer(file: Path, busy_seconds: float) -> sqlite3.Connection:
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
     connection.execute("PRAGMA journal_size_limit = 67108864")
     connection.execute("PRAGMA cache_size = -32768")
+    # What readers map is mapped once already; a second map of it would only make the process look larger.
+    connection.execute("PRAGMA mmap_size = 0")
     return connection
 
 

@@ -14,6 +14,7 @@ from weft.store import adjacency
 from weft.store.filters import matching_ids
 from weft.store.numbers import names_by_number
 from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, edge_of, folded_name, node_rows, passage_rows
+from weft.store.remembered import RememberedRows
 from weft.store.statistics import RememberedScans, scanned_statistics, stored_statistics
 from weft.store.tail import read_tail
 from weft.store.visibility import Visibility
@@ -21,6 +22,8 @@ from weft.store.write import sequence_of
 from weft.vectors import unit_rows
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from weft.ports import Ids, Vectors
 
 
@@ -28,11 +31,17 @@ class SqliteSnapshot:
     """A read transaction seen through a view; every method returns only what the view may see."""
 
     def __init__(
-        self, connection: sqlite3.Connection, view: View, visible: Visibility, scans: RememberedScans
+        self,
+        connection: sqlite3.Connection,
+        view: View,
+        visible: Visibility,
+        scans: RememberedScans,
+        rows: RememberedRows,
     ) -> None:
         self.connection, self.view, self.visible = connection, view, visible
         self.sequence = sequence_of(connection)
         self._scans = scans
+        self._kept = rows.of(view, self.sequence)
 
     @cached_property
     def identity(self) -> str:
@@ -56,8 +65,9 @@ class SqliteSnapshot:
 
     def nodes(self, ids: Sequence[int]) -> dict[int, NodeRow]:
         """Nodes by id in the order asked; ids outside the view are absent."""
-        if not ids:
-            return {}
+        return self._kept.nodes.recalled(ids, self._nodes)
+
+    def _nodes(self, ids: Sequence[int]) -> dict[int, NodeRow]:
         asked = _json(ids)
         rows = self.connection.execute(
             f"SELECT {NODE_COLUMNS} FROM json_each(?) j CROSS JOIN nodes n ON n.id = j.value"
@@ -72,7 +82,7 @@ class SqliteSnapshot:
             f"SELECT n.id FROM nodes n WHERE {self.visible.of('n')} AND n.id > ? ORDER BY n.id LIMIT ?",
             (after_id, limit),
         )
-        return list(self.nodes([node_id for (node_id,) in found]).values())
+        return list(self._nodes([node_id for (node_id,) in found]).values())
 
     def page_of_names(self, after_id: int, limit: int) -> list[tuple[int, NameRow]]:
         """The next nodes of the view by id, each with what it is called."""
@@ -138,17 +148,24 @@ class SqliteSnapshot:
 
     def passages(self, ids: Sequence[int]) -> list[PassageRow]:
         """Passages by id, in the order asked; those that are gone or outside the view are left out."""
-        return self._passages("p.id = j.value", ids)
+        found = self._kept.passages.recalled(ids, self._by_number)
+        return [found[each] for each in ids if each in found]
+
+    def _by_number(self, ids: Sequence[int]) -> dict[int, PassageRow]:
+        return {row.id: row for row in self._passages("p.id = j.value", ids)}
 
     def passages_of(self, node_ids: Sequence[int]) -> list[PassageRow]:
         """All passages of the nodes, by node as asked and by ordinal."""
-        place = {number: order for order, number in enumerate(dict.fromkeys(node_ids))}
-        found = self._passages("p.node_id = j.value", list(place))
-        return sorted(found, key=lambda row: (place[row.node_id], row.passage.ordinal))
+        found = self._kept.passages_of.recalled(node_ids, self._by_node)
+        return [row for rows in found.values() for row in rows]
+
+    def _by_node(self, node_ids: Sequence[int]) -> dict[int, tuple[PassageRow, ...]]:
+        found: dict[int, list[PassageRow]] = {}
+        for row in self._passages("p.node_id = j.value", node_ids):
+            found.setdefault(row.node_id, []).append(row)
+        return {node: tuple(sorted(rows, key=_ordinal)) for node, rows in found.items()}
 
     def _passages(self, join: str, ids: Sequence[int]) -> list[PassageRow]:
-        if not ids:
-            return []
         # CROSS JOIN fixes the outer loop, so rows come in the order of the list without being sorted.
         return passage_rows(
             self.connection.execute(
@@ -162,14 +179,23 @@ class SqliteSnapshot:
         """Unit vectors by passage, zero rows where there is none."""
         embedder = self.embedder()
         result = np.zeros((len(passage_ids), embedder[1] if embedder else 0), np.float32)
-        rows = self.connection.execute(
-            "SELECT j.key, v.vector FROM json_each(?) j CROSS JOIN passages p ON p.id = j.value"
-            f" CROSS JOIN vectors v ON v.passage_id = p.id AND length(v.vector) = ? WHERE {self.visible.of('p')}",
-            (_json(passage_ids), result.shape[1]),
-        ).fetchall()
-        if rows:
-            result[[place for place, _ in rows]] = unit_rows([vector for _, vector in rows], result.shape[1])
+        found = self._kept.vectors.recalled(passage_ids, partial(self._vectors, dimensions=result.shape[1]))
+        if found:
+            places = [place for place, each in enumerate(passage_ids) if each in found]
+            result[places] = [found[passage_ids[place]] for place in places]
         return result
+
+    def _vectors(self, passage_ids: Sequence[int], dimensions: int) -> "dict[int, NDArray[np.float32]]":
+        rows = self.connection.execute(
+            "SELECT p.id, v.vector FROM json_each(?) j CROSS JOIN passages p ON p.id = j.value"
+            f" CROSS JOIN vectors v ON v.passage_id = p.id AND length(v.vector) = ? WHERE {self.visible.of('p')}",
+            (_json(passage_ids), dimensions),
+        ).fetchall()
+        if not rows:
+            return {}
+        return dict(
+            zip([each for each, _ in rows], unit_rows([vector for _, vector in rows], dimensions), strict=True)
+        )
 
     def statistics(self, term_hashes: Sequence[int]) -> TermStatistics:
         """Term statistics of exactly this view."""
@@ -222,6 +248,10 @@ def embedder_of(connection: sqlite3.Connection) -> tuple[str, int] | None:
         return None
     name, dimensions = orjson.loads(row[0])
     return str(name), int(dimensions)
+
+
+def _ordinal(row: PassageRow) -> int:
+    return row.passage.ordinal
 
 
 def _json(ids: Iterable[int]) -> str:

@@ -26,6 +26,7 @@ from weft.store.lock import WriteLock
 from weft.store.nodes import stored_keys
 from weft.store.numbers import names_by_number
 from weft.store.paging import names_in_pages, nodes_in_pages
+from weft.store.remembered import RememberedRows
 from weft.store.schema import SCHEMA_VERSION, migrate, version_of
 from weft.store.snapshot import SqliteSnapshot, embedder_of
 from weft.store.statistics import RememberedScans
@@ -47,6 +48,7 @@ class SqliteStore(HandingOut):
         self._pool = ReaderPool(self.file, busy_seconds)
         self._writer: sqlite3.Connection | None = None
         self._scans = RememberedScans()
+        self._rows_kept = RememberedRows()
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True, read_only: bool = False, busy_seconds: float = 60.0) -> Self:
@@ -182,7 +184,7 @@ class SqliteStore(HandingOut):
         with self._reading() as connection:
             visible = visibility_of(connection, view)
             seen = View(tuple(sorted(visible.tenants.values()))) if view is None else view
-            yield SqliteSnapshot(connection, seen, visible, self._scans)
+            yield SqliteSnapshot(connection, seen, visible, self._scans, self._rows_kept)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:

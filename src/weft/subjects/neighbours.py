@@ -1,11 +1,11 @@
 """The nodes around subjects: which links lead to them, and how many subjects each is linked with."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from weft.candidates import told
 from weft.frozen import dataclass
 from weft.model import Candidate, Node, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
@@ -58,9 +58,9 @@ class Neighbours:
         """A candidate as it is reached from a subject over the link at a place."""
         weight = float(self.near.weight[at])
         walk = round(subject.parts.get("walk", 0.0) * weight, 9)
-        return replace(
+        return told(
             found,
-            parts={**found.parts, "edge": weight, "walk": walk},
+            {**found.parts, "edge": weight, "walk": walk},
             probe=subject.probe,
             distance=subject.distance + 1,
             root=subject.root,

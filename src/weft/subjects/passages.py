@@ -1,8 +1,9 @@
 """The passages that tell of a subject: where its texts name it, alone or together with others."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import field
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from weft.candidates import told
 from weft.frozen import dataclass
@@ -15,6 +16,8 @@ from weft.text import named_in, spellings
 
 Divide = Callable[[Sequence[Candidate]], tuple[Candidate, ...]]
 Span = tuple[int, int]
+Way = tuple[int, tuple[str, ...], str]
+"""From a subject over links of some types in a direction."""
 
 _OPENED: Final = 12
 """How many texts of a subject are opened: those that the question found, then those that name it most."""
@@ -34,6 +37,14 @@ class _Naming:
 
 _NAMINGS: Final[Recent[tuple[object, ...], _Naming]] = Recent(_REMEMBERED)
 """By the state of a store and the view of it, the subject, and the passage: what questions return to."""
+
+
+class _Named(NamedTuple):
+    """A passage that names a subject, how it does, and the link that leads to its text."""
+
+    passage: Candidate
+    naming: _Naming
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +86,14 @@ class Tellings:
     """The opened texts around some subjects, in passages."""
 
     near: Neighbours
-    subjects: frozenset[int]
+    opened: Mapping[Way, Mapping[int, int]]
+    """The texts that are opened for a subject, and the link that leads to each."""
     divided: Mapping[int, Sequence[Candidate]]
-    relevance: Mapping[int, float]
     state: tuple[object, ...]
     cast: Callable[[], _Cast]
     """Read only for passages that nobody asked for since the store last changed."""
+    named: dict[Way, list[_Named]] = field(default_factory=dict)
+    """What was found for one part, and serves the others that go the same way."""
 
     @classmethod
     def of(
@@ -94,61 +107,67 @@ class Tellings:
     ) -> "Tellings":
         """The texts that parts with passages need; nothing is read where there is no such part."""
         own = frozenset(each.node.id for each in subjects)
-        state = (snapshot.identity, snapshot.sequence, snapshot.view, tuple(near.kinds))
-        closed = cls(near, own, {}, relevance, state, lambda: _Cast({}, {}))
         telling = [part for part in parts if part.via and part.unit == "passage"]
-        ids = sorted({text for each in subjects for part in telling for text in closed.texts(each, part)})
-        if not ids:
-            return closed
+        ways = {_way(each, part): (each, part) for each in subjects for part in telling}
+        opened = {way: _opened(near, near.places(*asked), own, relevance) for way, asked in ways.items()}
+        ids = sorted({text for texts in opened.values() for text in texts})
         rows = snapshot.nodes(ids)
         whole = [Candidate(row.node, text_tokens=row.text_tokens, sketch=row.sketch) for row in rows.values()]
         divided: dict[int, list[Candidate]] = {}
-        for each in divide(whole):
+        for each in divide(whole) if whole else ():
             divided.setdefault(each.node.id, []).append(each)
+        state = (snapshot.identity, snapshot.sequence, snapshot.view, tuple(near.kinds))
         cast = cache(lambda: _Cast.of(ids, own, near.kinds, snapshot))
-        return cls(near, own, divided, relevance, state, cast)
-
-    def texts(self, subject: Candidate, part: Part) -> dict[int, int]:
-        """The texts of a subject that are opened, and the link that leads to each.
-
-        What defines another subject of the page is told there, and not here once more.
-        """
-        near = self.near.near
-        found: dict[int, int] = {}
-        for at in self.near.places(subject, part):
-            text = int(near.neighbour[at])
-            if text not in self.subjects:
-                found.setdefault(text, at)
-        best = sorted(
-            found,
-            key=lambda text: (
-                -self.relevance.get(text, 0.0),
-                -float(near.weight[found[text]]),
-                int(near.tag[found[text]]),
-            ),
-        )
-        return {text: found[text] for text in best[:_OPENED]}
+        return cls(near, opened, divided, state, cast)
 
     def passages(self, subject: Candidate, part: Part) -> tuple[Candidate, ...]:
         """The passages that a part takes, each with how often it names the subject as a share of the most."""
-        named = [
-            (each, naming, at)
-            for text, at in self.texts(subject, part).items()
-            for each in self.divided.get(text, ())
-            if (naming := self._naming(subject.node.id, each)).count and fits(part, 1 + naming.others)
-        ]
-        most = max((naming.count for _, naming, _ in named), default=1)
-        return tuple(self._reached(subject, each, naming, at, most) for each, naming, at in named)
+        way = _way(subject, part)
+        if way not in self.named:
+            self.named[way] = list(self._naming_passages(way))
+        taken = [each for each in self.named[way] if fits(part, 1 + each.naming.others)]
+        most = max((each.naming.count for each in taken), default=1)
+        return tuple([self._reached(subject, each, most) for each in taken])
+
+    def _naming_passages(self, way: Way) -> Iterator[_Named]:
+        for text, at in self.opened[way].items():
+            for passage in self.divided.get(text, ()):
+                naming = self._naming(way[0], passage)
+                if naming.count:
+                    yield _Named(passage, naming, at)
 
     def _naming(self, subject: int, passage: Candidate) -> _Naming:
         node, span = passage.node, passage.window or (0, len(passage.node.text))
         slot = (*self.state, subject, node.id, span)
         return _NAMINGS.get_or_make(slot, lambda: self.cast().naming(subject, node, span, self.near.kinds))
 
-    def _reached(self, subject: Candidate, passage: Candidate, naming: _Naming, at: int, most: int) -> Candidate:
-        reached = self.near.reached(subject, passage, at)
-        parts = {**reached.parts, "usage": round(naming.count / most, 9)}
-        return told(reached, parts, spans=naming.places, window=passage.window or (0, len(passage.node.text)))
+    def _reached(self, subject: Candidate, named: _Named, most: int) -> Candidate:
+        reached = self.near.reached(subject, named.passage, named.at)
+        parts = {**reached.parts, "usage": round(named.naming.count / most, 9)}
+        window = reached.window or (0, len(reached.node.text))
+        return told(reached, parts, spans=named.naming.places, window=window)
+
+
+def _way(subject: Candidate, part: Part) -> Way:
+    return subject.node.id, part.via, part.direction
+
+
+def _opened(
+    around: Neighbours, places: Sequence[int], subjects: Collection[int], relevance: Mapping[int, float]
+) -> dict[int, int]:
+    """The texts at some links that are opened, and the link that leads to each.
+
+    What defines another subject of the page is told there, and not here once more.
+    """
+    near = around.near
+    found: dict[int, int] = {}
+    for at in places:
+        text = int(near.neighbour[at])
+        if text not in subjects:
+            found.setdefault(text, at)
+    weights, tags = near.weight, near.tag
+    order = {text: (-relevance.get(text, 0.0), -float(weights[at]), int(tags[at])) for text, at in found.items()}
+    return {text: found[text] for text in sorted(order, key=order.__getitem__)[:_OPENED]}
 
 
 def names_of(node: Node) -> tuple[str, ...]:

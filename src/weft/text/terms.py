@@ -10,7 +10,7 @@ from weft.text.fold import fold
 from weft.text.scripts import CJK, HAN, INDIC, KANA, UNSPACED, compiled
 
 MAX_TERM = 64
-_CACHED_WORDS = 200_000
+_CACHED_WORDS = 50_000
 _LONGEST_SPLIT = 128
 
 _LETTER = rf"[^\W_{UNSPACED}{INDIC}]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -92,7 +92,8 @@ class EncodingCounter:
     def count(self, text: str) -> int:
         """The tokens of the text, special tokens in it being ordinary text."""
         if len(text) <= _LONGEST_BY_LINE and "\r" not in text and "\n/" not in text:
-            return sum([_counted(self.name, line) for line in _LINE.findall(text)])
+            remembered = _remembering(self)
+            return sum([remembered(line) for line in _LINE.findall(text)])
         text = encodable(text)
         if len(text) <= _WHOLE_LIMIT:
             return self.whole(text)
@@ -140,13 +141,15 @@ class EncodingCounter:
         return position
 
 
-def _counted(name: str, line: str) -> int:
-    return _remembered(name, line) if len(line) <= _LONGEST_LINE else EncodingCounter(name).whole(encodable(line))
+@cache
+def _remembering(counter: EncodingCounter) -> Callable[[str], int]:
+    """What counts a line, and remembers those of usual length."""
 
+    def count(line: str) -> int:
+        return counter.whole(encodable(line))
 
-@lru_cache(maxsize=_REMEMBERED)
-def _remembered(name: str, line: str) -> int:
-    return EncodingCounter(name).whole(encodable(line))
+    usual = lru_cache(_REMEMBERED)(count)
+    return lambda line: usual(line) if len(line) <= _LONGEST_LINE else count(line)
 
 
 @cache

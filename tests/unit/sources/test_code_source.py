@@ -316,3 +316,11 @@ def test_a_guessed_call_weighs_less_than_one_that_is_known(tmp_path: Path) -> No
     calls = {bare(edge.source): edge for unit in units for edge in unit.edges if edge.type == "calls"}
     assert calls["guessed.py#guessed"].target == "s:clock.py#Clock.tell_time"
     assert calls["guessed.py#guessed"].weight < calls["known.py#known"].weight < 1
+
+
+def test_a_source_that_let_go_of_its_outlines_reads_the_same_units_again(shop: Path) -> None:
+    source = open_source(str(shop), name="s")
+    names = [name for name, _ in source.units()]
+    before = [source.read(name) for name in names]
+    source.let_go()
+    assert [source.read(name) for name in names] == before

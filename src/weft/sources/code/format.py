@@ -103,6 +103,11 @@ class Code:
         edges = (*contained(unit, nodes, outline, self.naming), *drawn(links, self.naming))
         return Unit(unit, stamp, nodes, edges, read.problems)
 
+    def let_go(self) -> None:
+        """Forget the outlines of the repository."""
+        self._repository = None
+        self._memory.settle()
+
     def digest(self) -> str:
         """What changes whenever a definition in the files last listed comes, goes or gets another name."""
         return self._digest

@@ -101,6 +101,11 @@ class History:
         )
         return Unit(unit, _READING, (node,), tuple(edges))
 
+    def let_go(self) -> None:
+        """Forget the commits."""
+        self._followed = None
+        self._memory.settle()
+
     def _renew(self) -> None:
         """Read the commits that are new, forget those that are gone, and follow all of them to the present."""
         known = self._memory.known()
