@@ -82,7 +82,8 @@ def _ties(
     first: Sequence[Candidate], further: Sequence[Candidate], question: Mapping[int, float], snapshot: Snapshot
 ) -> "Floats":
     """For each of the first, how surely each of the further speaks of something that it speaks of too: 0 to 1."""
-    known = np.setdiff1d(_words(first), np.array(list(question), dtype=np.uint32))
+    # Not by numpy's functions for sets, whose first use loads a large part of numpy that nothing else needs.
+    known = np.array(sorted(set(_words(first).tolist()) - question.keys()), dtype=np.uint32)
     own, held = (_held(known, group) for group in (first, further))
     shared = held.any(axis=0)
     rarity = np.zeros(len(known))
