@@ -178,11 +178,11 @@ def scans(folder: Path, rows: np.ndarray) -> None:
     signs = generation.columns["signs"]
     timed("signs only", lambda q: sign_distances(signs, signs_of(q[None, :])[0]), queries)
     all_rows = Scope(VIEW, Filter(), NOBODY)
-    timed("ours, top 200", lambda q: generation.search(q, all_rows, 200), queries)
+    timed("ours, top 200", lambda q: generation.search(q, generation.rows(all_rows), 200), queries)
     one_kind = Scope(VIEW, Filter(kinds=("kind3",)), NOBODY)
-    timed("ours, top 200, one kind of 25", lambda q: generation.search(q, one_kind, 200), queries)
+    timed("ours, top 200, one kind of 25", lambda q: generation.search(q, generation.rows(one_kind), 200), queries)
     half = Scope(View(("default",), as_of=len(rows) // 2), Filter(), NOBODY)
-    timed("ours, top 200, as of the middle", lambda q: generation.search(q, half, 200), queries)
+    timed("ours, top 200, as of the middle", lambda q: generation.search(q, generation.rows(half), 200), queries)
 
 
 def best(scores: np.ndarray) -> np.ndarray:
@@ -195,14 +195,14 @@ def recall(folder: Path, corpus: np.ndarray, queries: np.ndarray) -> None:
     from weft.store import vectors
 
     generation = generation_of(folder, stacked(quantise(corpus), corpus.shape[1]))
-    scope = Scope(VIEW, Filter(), NOBODY)
+    rows = generation.rows(Scope(VIEW, Filter(), NOBODY))
     for name, exact_rows in (("int8, all rows", 10**9), ("two stages", 0)):
         vectors.EXACT_ROWS = exact_rows  # type: ignore[misc]
         for limit in (10, 200):
             kept = []
             for row in queries:
                 true = set(np.argsort(-(corpus @ row), kind="stable")[:limit].tolist())
-                ids, _ = generation.search(np.frombuffer(quantise(row[None, :])[0], np.int8), scope, limit)
+                ids, _ = generation.search(np.frombuffer(quantise(row[None, :])[0], np.int8), rows, limit)
                 kept.append(len(true & set(ids[:limit].tolist())) / limit)
             print(f"  recall@{limit}, {name}: {np.mean(kept):.4f}")
 

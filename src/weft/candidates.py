@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from weft.model import Candidate
+from weft.model import Candidate, Node, Step
 
 Spans = tuple[tuple[int, int], ...]
 
@@ -16,18 +16,23 @@ def told(
     covers: Mapping[int, float] | None = None,
     window: tuple[int, int] | None = None,
     words: bytes | None = None,
+    node: Node | None = None,
+    probe: str | None = None,
+    distance: int | None = None,
+    root: str | None = None,
+    path: tuple[Step, ...] | None = None,
 ) -> Candidate:
-    """The candidate with these parts and, where given, this score, spans, terms covered, window and words."""
+    """The candidate with these parts and, where given, another value for one of the others."""
     # By position, which is quicker than by name: this is done several times for every candidate.
     return Candidate(
-        candidate.node,
+        node or candidate.node,
         candidate.score if score is None else score,
         parts,
-        candidate.probe,
+        candidate.probe if probe is None else probe,
         candidate.match_source,
-        candidate.distance,
-        candidate.root,
-        candidate.path,
+        candidate.distance if distance is None else distance,
+        candidate.root if root is None else root,
+        candidate.path if path is None else path,
         candidate.covers if covers is None else covers,
         candidate.spans if spans is None else spans,
         candidate.text_tokens if window is None else None,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from weft.bridge import bridge
+from weft.candidates import told
 from weft.expand import expand
 from weft.loading import fill
 from weft.model import Candidate, Filter, Node
@@ -148,11 +149,11 @@ def _foreign(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
     stored = snapshot.nodes(sorted({each.node.id for each in brought if each.node.id}))
     first = plan.profile.probes[0].name
     return tuple(
-        replace(
+        told(
             each,
-            node=each.node if _is_ours(each.node, stored) else replace(each.node, id=0),
+            {"relevance": each.score, "lexical": each.score, "semantic": each.score, **each.parts},
+            node=each.node if not each.node.id or _is_ours(each.node, stored) else replace(each.node, id=0),
             probe=each.probe or first,
-            parts={**dict.fromkeys(("relevance", "lexical", "semantic"), each.score), **each.parts},
             root=each.node.key,
         )
         for each in brought

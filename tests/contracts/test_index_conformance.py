@@ -190,6 +190,7 @@ FILTERS = [
     (Filter(sequence_to=1), ["plain"]),
     (Filter(kinds=("task",), tags=("y",)), []),
     (Filter(kinds=("unheard",)), []),
+    (Filter(kinds=(*(f"unheard{number}" for number in range(40)), "task")), ["task"]),
 ]
 
 

@@ -150,9 +150,11 @@ def test_several_topics_share_one_page_by_their_shares(service: Service) -> None
     first, second = answer["text"].index("process a refund"), answer["text"].index("Carrier")
     assert first < second
     assert answer["stats"]["total_tokens"] <= 600
-    both = service.http.post("/api/context", json={"query": "refund", "topics": topics})
+    more = service.ask("carrier claims", "support", topics=topics[:1], format="markdown", max_tokens=600)
+    assert "Carrier" in more["text"]
+    both = service.http.post("/api/context", json={"candidates": [{"title": "x"}], "topics": topics})
     assert both.status_code == 422
-    assert both.json()["errors"][0]["field"] == "topics"
+    assert both.json()["errors"][0]["field"] == "candidates"
 
 
 def test_earlier_turns_a_filter_and_fields_shape_the_page_as_in_the_library(service: Service) -> None:
@@ -173,6 +175,47 @@ def test_earlier_turns_a_filter_and_fields_shape_the_page_as_in_the_library(serv
     assert {entry["kind"] for entry in told["ledger"] if not entry["distance"]} == {"permission_rule"}
 
 
+def test_a_session_is_not_told_again_what_it_received(service: Service) -> None:
+    asked = {"profile": "general", "max_tokens": 400, "session": "chat"}
+    first = service.ask("refund", "support", **asked)
+    again = service.ask("refund", "support", **asked)
+    shown = {entry["key"] for entry in first["ledger"] if entry["detail"] == "whole"}
+    left_out = {entry["key"] for entry in again["ledger"] if "already received in session" in entry["reason"]}
+    assert shown
+    assert shown <= left_out
+    assert service.ask("refund", "support", **{**asked, "session": "another"})["text"] == first["text"]
+
+
+def test_a_session_belongs_to_the_key_it_is_used_with(service: Service) -> None:
+    body = {"query": "refund", "tenant_ids": ["support"], "profile": "general", "session": "chat"}
+    keys = [make_key(service.store, "support"), make_key(service.store, "support")]
+    first, other = (service.http.post("/api/context", json=body, headers=key).json() for key in keys)
+    assert first["text"] == other["text"]
+
+
+def test_what_was_found_elsewhere_is_printed_instead_of_searching(service: Service) -> None:
+    found = [
+        {"title": "Tide table", "content": {"text": "High water at noon."}, "score": 0.4},
+        {"key": "k", "node_type": "faq", "title": "Mooring", "summary": "Where to moor.", "score": 0.9},
+    ]
+    told = service.ask("high water", "support", profile="general", candidates=found)
+    assert "High water at noon." in told["text"]
+    assert {entry["key"].partition(":")[0] for entry in told["ledger"]} == {"found"}
+    assert service.ask("high water", profile="general", candidates=found)["ledger"] == []
+    wrong = {"query": "x", "tenant_ids": ["support"], "candidates": [{"title": "x", "score": 2}]}
+    refused = service.http.post("/api/context", json=wrong)
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "candidates.0.score")
+
+
+def test_a_profile_that_is_edited_while_serving_is_used_by_the_next_question(service: Service) -> None:
+    folder = service.store / "profiles"
+    folder.mkdir(exist_ok=True)
+    text = 'name = "mine"\ninherits = "general"\n[frame]\ntitle = "{}: {{question}}"\n'
+    for title in ("First", "Second one"):
+        (folder / "mine.toml").write_text(text.format(title), encoding="utf-8")
+        assert service.ask("refund", "support", profile="mine")["text"].startswith(f"# {title}: refund")
+
+
 def test_a_filter_takes_times_with_their_zone_only(service: Service) -> None:
     for wrong in ("2026-05-01T12:00:00", "yesterday", 5):
         body = {"query": "refund", "tenant_ids": ["support"], "filter": {"since": wrong}}
@@ -189,11 +232,18 @@ def test_another_profile_gives_its_own_page_and_refuses_limits_that_are_not_its_
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"profile": "/etc/passwd"}, {"token_model": "/etc/x.json"}, {"profile": "nope"}]
+    ("wrong", "status"),
+    [
+        ({"profile": "/etc/passwd"}, 404),
+        ({"token_model": "/etc/x.json"}, 422),
+        ({"profile": "nope"}, 404),
+        ({"lens": "nope"}, 404),
+        ({"preset": "nope"}, 404),
+    ],
 )
-def test_no_name_can_be_a_path_on_the_server(service: Service, wrong: dict[str, str]) -> None:
+def test_no_name_can_be_a_path_on_the_server(service: Service, wrong: dict[str, str], status: int) -> None:
     done = service.http.post("/api/context", json={"query": "x", "tenant_ids": ["support"], **wrong})
-    assert done.status_code == 422
+    assert done.status_code == status
     assert done.json()["errors"][0]["field"] in wrong
 
 

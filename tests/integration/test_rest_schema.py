@@ -13,7 +13,7 @@ from rest_service import EXAMPLES, Service, make_service, running
 from weft import Weft
 from weft.faces.rest.fields import NAME
 
-# Names of things that this service has: a description cannot list the profiles that users will write.
+# Names of things that this service has, so that not every page asked for is of something that is not there.
 KNOWN = {"profile": "knowledge", "lens": "general", "preset": None, "parameters": {"include_entities": False}}
 
 
@@ -21,9 +21,6 @@ def with_known_names(body: Any) -> Any:
     """A request with its well-formed names replaced by known ones; malformed ones stay, to be refused."""
     if not isinstance(body, dict):
         return body
-    if body.get("topics") and isinstance(body["topics"], list):
-        # Topics stand alone, which a description cannot say.
-        body = {name: given for name, given in body.items() if name not in ("query", "start")}
     return {name: KNOWN[name] if name in KNOWN and well_formed(given) else given for name, given in body.items()}
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -12,11 +13,12 @@ from weft.facades.learning_page import PageMaker
 from weft.facades.learning_results import CODE, COMMIT, EXPERIENCE, MEMORY, VALUE
 from weft.facades.learning_types import ContextItem, FormattedContext
 from weft.facades.logging import warn
-from weft.facades.searching import Search, search_all
+from weft.facades.searching import Answer, Search, search_all, search_in_turn
+from weft.faces.collecting import uncollected
 from weft.learning import DOMAINS, STRATEGIES
 from weft.loading import fill, load_profile
 from weft.model import Json, Request
-from weft.profile import Profile, Section
+from weft.profile import Probe, Profile, Section
 from weft.tokens import DEFAULT_ENCODING
 
 SOURCES: Final = {"memories": MEMORY, "code": CODE, "experiences": EXPERIENCE, "values": VALUE, "commits": COMMIT}
@@ -56,6 +58,19 @@ class Searcher(Protocol):
     def search_commits(self, query: str, limit: int) -> Any: ...
 
 
+Searches = Callable[[Searcher], Sequence[Search]]
+"""The searches to be made with a searcher."""
+
+
+@runtime_checkable
+class Shared(Protocol):
+    """A searcher over one store, which may answer sooner when one thread asks it for everything."""
+
+    def reading(self) -> AbstractContextManager[Searcher] | None:
+        """One reading of the store for all searches, made in turn; None where they are better made at once."""
+        ...
+
+
 @runtime_checkable
 class Counting(Protocol):
     """A searcher that wants to know what was made of its results."""
@@ -85,9 +100,13 @@ class ContextAssembler:
         _check(limit, max_tokens)
         profile = self.learning or load_profile("learning")
         sections = tuple(_limited(each, limit) for each in profile.sections if each.name in types)
-        searches = [Search(each.name, self._search(each.name, query, limit)) for each in sections]
+        names = {each.name: SOURCES[each.name] for each in sections}
+
+        def searches(searcher: Searcher) -> list[Search]:
+            return [Search(name, _search(searcher, name, query, limit)) for name in names]
+
         request = Request(profile=profile.name, max_tokens=max_tokens)
-        return await self._assembled(replace(profile, sections=sections), request, searches, SOURCES)
+        return await self._assembled(replace(profile, sections=sections), request, searches, names)
 
     async def get_premortem_context(
         self, domain: str, strategy: str | None = None, limit: int = 10, max_tokens: int = 1500
@@ -102,39 +121,35 @@ class ContextAssembler:
             if each.when is None or given.get(each.when)
         )
         sources = {each.probes[0]: VALUE if each.probes[0] == "values" else EXPERIENCE for each in sections}
-        searches = [Search(name, self._probe(profile, name, given, limit)) for name in sources]
+        probes = {each.name: each for each in profile.probes}
+
+        def searches(searcher: Searcher) -> list[Search]:
+            return [Search(name, _probe(searcher, probes[name], given, limit)) for name in sources]
+
         request = Request(profile=profile.name, max_tokens=max_tokens, parameters=given)
         return await self._assembled(replace(profile, sections=sections), request, searches, sources)
 
-    def _search(self, name: str, query: str, limit: int) -> Callable[[], Any]:
-        """The searcher's call for one context type."""
-        if name == "experiences":
-            return partial(self.searcher.search_experiences, query, axis="full", limit=limit)
-        return partial(getattr(self.searcher, f"search_{name}"), query, limit=limit)
-
-    def _probe(self, profile: Profile, name: str, given: dict[str, Json], limit: int) -> Callable[[], Any]:
-        """The searcher's call for one probe of a premortem: the probe's question and filters, filled in."""
-        probe = next(each for each in profile.probes if each.name == name)
-        question = fill(probe.question, {"strategy": None, **given})
-        if name == "values":
-            return partial(self.searcher.search_values, question, limit=min(limit, probe.limit))
-        where = {field: fill(words, given) for field, words in probe.where.items()}
-        outcome = where.pop("outcome_status", None)
-        more = {**where, "outcome": outcome} if outcome is not None else where
-        return partial(self.searcher.search_experiences, question, limit=limit, **more)
-
     async def _assembled(
-        self, profile: Profile, request: Request, searches: Sequence[Search], sources: dict[str, str]
+        self, profile: Profile, request: Request, searches: Searches, sources: dict[str, str]
     ) -> FormattedContext:
-        answers = await search_all(searches, self.deadline_seconds)
+        answers = await self._answers(searches, tuple(sources))
         for answer in answers:
             if answer.failure:
                 warn("search_failed", source=answer.name, reason=answer.failure)
-        now = self.clock()
-        work = PageMaker(profile, replace(request, token_model=self.token_model), sources, now)
-        context = await asyncio.to_thread(work.formatted, answers)
+        page = PageMaker(profile, replace(request, token_model=self.token_model), sources, self.clock())
+        return await asyncio.to_thread(self._made, page, answers)
+
+    async def _answers(self, searches: Searches, names: Sequence[str]) -> tuple[Answer, ...]:
+        reading = self.searcher.reading() if isinstance(self.searcher, Shared) else None
+        if reading is None:
+            return await search_all(searches(self.searcher), self.deadline_seconds)
+        return await search_in_turn(reading, searches, names, self.deadline_seconds)
+
+    def _made(self, page: PageMaker, answers: Sequence[Answer]) -> FormattedContext:
+        with uncollected():
+            context = page.formatted(answers)
         if isinstance(self.searcher, Counting) and context.items:
-            await asyncio.to_thread(self.searcher.handed_out, context.items, now)
+            self.searcher.handed_out(context.items, page.now)
         return context
 
 
@@ -150,6 +165,24 @@ async def get_premortem_context(
 ) -> FormattedContext:
     """A page of at most `max_tokens` on what went wrong before, as `ContextAssembler` makes it."""
     return await ContextAssembler(searcher).get_premortem_context(domain, strategy, limit, max_tokens)
+
+
+def _search(searcher: Searcher, name: str, query: str, limit: int) -> Callable[[], Any]:
+    """The searcher's call for one context type."""
+    if name == "experiences":
+        return partial(searcher.search_experiences, query, axis="full", limit=limit)
+    return partial(getattr(searcher, f"search_{name}"), query, limit=limit)
+
+
+def _probe(searcher: Searcher, probe: Probe, given: dict[str, Json], limit: int) -> Callable[[], Any]:
+    """The searcher's call for one probe of a premortem: the probe's question and filters, filled in."""
+    question = fill(probe.question, {"strategy": None, **given})
+    if probe.name == "values":
+        return partial(searcher.search_values, question, limit=min(limit, probe.limit))
+    where = {field: fill(words, given) for field, words in probe.where.items()}
+    outcome = where.pop("outcome_status", None)
+    more = {**where, "outcome": outcome} if outcome is not None else where
+    return partial(searcher.search_experiences, question, limit=limit, **more)
 
 
 def _limited(section: Section, limit: int) -> Section:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 from weft.facades.learning_results import CODE, EXPERIENCE
 from weft.model import Candidate, Detail, Item, Json, Node
@@ -35,24 +35,39 @@ _COMPARED: Final = 20_000
 _ROUNDS: Final = 40
 
 
+class Printed(NamedTuple):
+    """A value that items print: where a node has it, and how many of its characters are printed at most."""
+
+    name: str
+    head: str
+    rest: str
+    most: int | None
+
+    def of(self, node: Node) -> Json:
+        """The value, as the node has it."""
+        if self.name in _OWN:
+            own: str = getattr(node, self.name)
+            return own
+        found = node.fields.get(self.head)
+        return found.get(self.rest) if self.rest and isinstance(found, Mapping) else found
+
+
 @dataclass(frozen=True, slots=True)
 class Scissors:
-    """How the items of one section are printed and counted.
-
-    `names` are the values they print, each with the number of characters that are printed of it at most.
-    """
+    """How the items of one section are printed and counted."""
 
     source: str
     section: Section
     count: TokenCounter
-    names: Mapping[str, int | None]
+    printed: Sequence[Printed]
     frames: dict[tuple[str, ...], int] = field(default_factory=dict)
     """What items cost beside their values, by the names of the values they have, as found in the first of them."""
 
     @classmethod
     def of(cls, source: str, section: Section, count: TokenCounter) -> Self:
         """The scissors for a section."""
-        return cls(source, section, count, dict(_named(section.blocks)))
+        named = dict(_named(section.blocks))
+        return cls(source, section, count, [Printed(*_path(name), most) for name, most in named.items()])
 
     def shown(self, item: Item) -> str:
         """The item as the page prints it."""
@@ -107,9 +122,7 @@ class Scissors:
         """About what an item with these values costs beside them, rather too much than too little."""
         names = tuple(tokens)
         if names not in self.frames:
-            short = candidate.node
-            for name in names:
-                short = _with(short, name, _PLAIN_WORD)
+            short = _with(candidate.node, dict.fromkeys(names, _PLAIN_WORD))
             printed = self._tokens(replace(candidate, node=short))
             self.frames[names] = printed - len(names) + _VARIATION
         return self.frames[names]
@@ -117,10 +130,10 @@ class Scissors:
     def _values(self, node: Node) -> dict[str, str]:
         """What the node has of what is printed, as words."""
         found = {}
-        for name, most in self.names.items():
-            value = getattr(node, name) if name in _OWN else _inner(node.fields, name)
+        for each in self.printed:
+            value = each.of(node)
             if value and isinstance(value, str | list | tuple):
-                found[name] = (value if isinstance(value, str) else words_of(value))[:most]
+                found[each.name] = (value if isinstance(value, str) else words_of(value))[: each.most]
         if "text" in found and self.source == CODE and len(found.keys() & {"signature", "summary"}):
             del found["text"]
         return found
@@ -151,13 +164,10 @@ def _beginning(words: str, limit: int) -> str:
 
 
 def _told(candidate: Candidate, whole: Mapping[str, str], values: Mapping[str, str], note: str) -> Candidate:
-    node = candidate.node
-    for name, words in values.items():
-        if words != whole[name]:
-            node = _with(node, name, words)
+    cut = {name: words for name, words in values.items() if words != whole[name]}
     # What repeats what is judged by the whole text: long items may well begin alike.
     fingerprint = candidate.sketch or _sketch(candidate.node)
-    noted = replace(node, fields={**node.fields, TRUNCATED: note})
+    noted = _with(candidate.node, {**cut, TRUNCATED: note})
     return replace(candidate, node=noted, text_tokens=None, sketch=fingerprint)
 
 
@@ -187,17 +197,21 @@ def _named(blocks: Sequence[Block]) -> Iterator[tuple[str, int | None]]:
             yield "text", None
 
 
-def _inner(fields: Mapping[str, Json], name: str) -> Json:
+def _path(name: str) -> tuple[str, str, str]:
+    """The name, the field it begins with, and what is meant inside of that field, if anything."""
     head, _, rest = name.partition(".")
-    found = fields.get(head)
-    return found.get(rest) if rest and isinstance(found, Mapping) else found
+    return name, head, rest
 
 
-def _with(node: Node, name: str, words: str) -> Node:
-    if name in _OWN:
-        own = {"text": node.text, "summary": node.summary, "title": node.title, name: words}
-        return replace(node, text=own["text"], summary=own["summary"], title=own["title"])
-    head, _, rest = name.partition(".")
-    inner = node.fields.get(head)
-    told: Json = {**inner, rest: words} if rest and isinstance(inner, Mapping) else words
-    return replace(node, fields={**node.fields, head: told})
+def _with(node: Node, values: Mapping[str, str]) -> Node:
+    """The node with some of its values as these words."""
+    own = {"title": node.title, "summary": node.summary, "text": node.text}
+    fields = dict(node.fields)
+    for name, words in values.items():
+        _, head, rest = _path(name)
+        inner = fields.get(head)
+        if name in own:
+            own[name] = words
+        else:
+            fields[head] = {**inner, rest: words} if rest and isinstance(inner, Mapping) else words
+    return replace(node, title=own["title"], summary=own["summary"], text=own["text"], fields=fields)

@@ -110,7 +110,10 @@ class PageMaker:
         """The candidates in the order in which the page will place them."""
         rule = self._section(probe).score or self.profile.score
         known = {each.node.key: each for each in reversed(found)}
-        relevant = [told(each, {"relevance": each.score, **each.parts}) for each in known.values()]
+        relevant = [
+            each if "relevance" in each.parts else told(each, {"relevance": each.score, **each.parts})
+            for each in known.values()
+        ]
         return [known[each.node.key] for each in score(relevant, rule, self.profile.lenses[0], self.now, ())]
 
     def _estimates(self, probe: str, found: Sequence[Candidate], scissors: Scissors) -> list[int]:

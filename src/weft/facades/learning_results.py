@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, Final
 
+from weft.candidates import told
 from weft.model import Candidate, Json, Node, Origin
 
 MEMORY, CODE, EXPERIENCE, VALUE, COMMIT = "memory", "code", "experience", "value", "commit"
@@ -34,7 +35,7 @@ def candidates_of(source: str, found: Iterable[object], probe: str) -> tuple[Can
 def _candidate(source: str, given: object, probe: str) -> Candidate | None:
     if isinstance(given, Candidate):
         score = given.score or given.parts.get("relevance", 0.0)
-        return replace(given, node=_identified(source, given.node), probe=probe, score=score)
+        return told(given, given.parts, node=_identified(source, given.node), probe=probe, score=score)
     score = _number(value(given, *_SCORES), 0.0)
     node = _READERS[source](given)
     if not math.isfinite(score) or not (node.text.strip() or node.title.strip() or any(node.fields.values())):

@@ -1,12 +1,14 @@
-"""Several searches at once, each with a deadline: what fails or hangs is left out and told."""
+"""Several searches, at once or in turn, all with a deadline: what fails or hangs is left out and told."""
 
 import asyncio
 import inspect
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+Asked = TypeVar("Asked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,24 @@ async def search_all(searches: Sequence[Search], seconds: float) -> tuple[Answer
     return tuple(await asyncio.gather(*(_answer(search, seconds) for search in searches)))
 
 
+async def search_in_turn(
+    reading: AbstractContextManager[Asked],
+    searches: Callable[[Asked], Sequence[Search]],
+    names: Sequence[str],
+    seconds: float,
+) -> tuple[Answer, ...]:
+    """The answers by name of searches made one after another in one thread; what is not made in time is told."""
+    made: dict[str, Answer] = {}
+
+    def work() -> None:
+        with reading as asked:
+            for search in searches(asked):
+                made[search.name] = _tried(search)
+
+    whole = await _answer(Search("all", work), seconds)
+    return tuple(made.get(name) or Answer(name, failure=whole.failure) for name in names)
+
+
 async def _answer(search: Search, seconds: float) -> Answer:
     try:
         found = await asyncio.wait_for(_made(search.call), seconds)
@@ -38,7 +58,18 @@ async def _answer(search: Search, seconds: float) -> Answer:
     except TimeoutError:
         return Answer(search.name, failure=f"did not answer within {seconds:g} seconds")
     except Exception as error:  # noqa: BLE001  (a searcher is the caller's: whatever it raises spoils its part alone)
-        return Answer(search.name, failure=f"failed with {type(error).__name__}: {error}")
+        return _failed(search, error)
+
+
+def _tried(search: Search) -> Answer:
+    try:
+        return Answer(search.name, _listed(search.call()))
+    except Exception as error:  # noqa: BLE001  (as above: the other searches go on)
+        return _failed(search, error)
+
+
+def _failed(search: Search, error: Exception) -> Answer:
+    return Answer(search.name, failure=f"failed with {type(error).__name__}: {error}")
 
 
 async def _made(call: Callable[[], Any]) -> Any:

@@ -1,7 +1,8 @@
 """A searcher over an open store: memories, code, experiences, values and commits, as the facades ask for them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -9,12 +10,14 @@ from weft.errors import StoreError
 from weft.facades.learning import ContextAssembler
 from weft.facades.learning_types import ContextItem
 from weft.facades.logging import warn
+from weft.faces.collecting import uncollected
 from weft.gather import Desk
 from weft.learning import EXPERIENCE, MEMORY, VALUE, UsageBook
 from weft.model import DEFAULT_TENANT, Candidate, Filter, View
 from weft.profile import Fusion, Probe
 from weft.recent import Recent
 from weft.retrieve import Query, search, understand
+from weft.store import is_address
 
 if TYPE_CHECKING:
     from weft.faces.library import Weft
@@ -31,6 +34,20 @@ class StoreSearcher:
     tenants: tuple[str, ...] = (DEFAULT_TENANT,)
     understood: Recent[tuple[str, str, int], Query] = field(default_factory=lambda: Recent(_UNDERSTOOD))
     """Questions as the searches see them: several searches are made with each."""
+    desk: Desk | None = None
+    """The reading that all searches share; None where each has its own."""
+
+    def reading(self) -> AbstractContextManager["StoreSearcher"] | None:
+        """This searcher with one reading for all searches; None for a store on a server, which answers many.
+
+        Over a file threads mostly wait for each other, and each would begin a reading of its own.
+        """
+        return None if is_address(self.weft.location) else self._sharing()
+
+    @contextmanager
+    def _sharing(self) -> Iterator["StoreSearcher"]:
+        with self._desk() as desk, uncollected():
+            yield replace(self, desk=desk)
 
     def search_memories(self, query: str, limit: int) -> tuple[Candidate, ...]:
         """Facts, preferences, decisions and the like."""
@@ -73,10 +90,13 @@ class StoreSearcher:
             warn("uses_not_counted", reason=str(error))
 
     def _search(self, query: str, wanted: Filter, limit: int) -> tuple[Candidate, ...]:
-        with self.weft.desk(View(self.tenants)) as desk:
+        with self._desk() as desk:
             asked = self._understood(query, desk)
             probe = Probe("search", limit=limit)
             return search(asked, probe, wanted, Fusion(pool=limit), desk.snapshot, desk.index).candidates
+
+    def _desk(self) -> AbstractContextManager[Desk]:
+        return self.weft.desk(View(self.tenants)) if self.desk is None else nullcontext(self.desk)
 
     def _understood(self, question: str, desk: Desk) -> Query:
         key = (question, desk.snapshot.identity, desk.snapshot.sequence)

@@ -91,9 +91,9 @@ class Weft(ChangingStore):
         moment = now or datetime.now(UTC)
         if session is None and not keep:
             return self.assemble(request, moment, observe, given)
-        return self._kept(request, moment, observe, given, session)
+        return self.kept(request, moment, observe, given, session)
 
-    def _kept(
+    def kept(
         self,
         request: Request,
         now: datetime,
@@ -124,7 +124,7 @@ class Weft(ChangingStore):
         """What a kept context would show differently now, and that page."""
         record = self.contexts.find(before)
         request, moment = request_of(record), now or datetime.now(UTC)
-        context = self._kept(request, moment)
+        context = self.kept(request, moment)
         return compare(record, record_of(context, request, moment)), context
 
     def recent(self, limit: int = 20) -> tuple[Record, ...]:

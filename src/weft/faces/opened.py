@@ -4,21 +4,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from weft.embed import open_embedder
 from weft.errors import EmbedderMismatch
 from weft.gather import Desk
 from weft.history import History
-from weft.loading import load_lenses, load_profile, with_lenses
+from weft.loading import load_lenses, load_profile, profiles_version, with_lenses
 from weft.model import View
 from weft.ports import Embedder, Index, Snapshot, Store, StoreStatus
 from weft.profile import Profile
+from weft.recent import Recent
 from weft.store import Opened, is_address, open_pair
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 if TYPE_CHECKING:
     from weft.views import Views
+
+_PROFILES: Final = 32
 
 
 class OpenStore:
@@ -38,7 +41,7 @@ class OpenStore:
         self._embed = embed
         self.folders = tuple(folders)
         self._views: Views | None = None
-        self._profiles: dict[str, Profile] = {}
+        self._profiles = Recent[object, Profile](_PROFILES)
 
     @classmethod
     def open(
@@ -61,9 +64,7 @@ class OpenStore:
         place = _own_folder(path) if folder is None else Path(folder)
         opened = open_pair(path, place, index=index, create=create, read_only=read_only)
         embed = None if embedder is None else open_embedder(embedder, api_key=api_key)
-        own = place / "profiles"
-        folders = [Path(each) for each in profiles] + ([own] if own.is_dir() else [])
-        return cls(opened, embed, folders, History(place))
+        return cls(opened, embed, [*map(Path, profiles), place / "profiles"], History(place))
 
     @property
     def location(self) -> str:
@@ -72,10 +73,12 @@ class OpenStore:
 
     def profile(self, name: str) -> Profile:
         """A profile by name from the given folders, the store's own or the built-in ones, with users' lenses."""
-        if name not in self._profiles:
-            lenses = [lens for folder in reversed(self.folders) for lens in load_lenses(folder)]
-            self._profiles[name] = with_lenses(load_profile(name, self.folders), lenses)
-        return self._profiles[name]
+        key = (name, profiles_version(self.folders, name))
+        known = self._profiles.get(key)
+        if known is not None:
+            return known
+        lenses = [lens for folder in reversed(self.folders) for lens in load_lenses(folder)]
+        return self._profiles.put(key, with_lenses(load_profile(name, self.folders), lenses))
 
     @contextmanager
     def desk(self, view: View) -> Iterator[Desk]:

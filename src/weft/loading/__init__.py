@@ -10,6 +10,7 @@ from weft.loading.files import (
     lenses_in,
     load_lenses,
     load_profile,
+    profiles_version,
     with_lenses,
 )
 from weft.loading.parameters import resolve_parameters
@@ -31,6 +32,7 @@ __all__ = [
     "load_lenses",
     "load_profile",
     "placeholders",
+    "profiles_version",
     "resolve_parameters",
     "show_lens",
     "show_profile",

@@ -35,6 +35,14 @@ def load_profile(name_or_path: str, folders: Sequence[Path] = ()) -> Profile:
     return _load(path, tuple(folders), ())
 
 
+def profiles_version(folders: Sequence[Path], name: str = "") -> tuple[tuple[str, int, int], ...]:
+    """What changes whenever a profile or lens in the folders, or the profile in the file of that name, does."""
+    files = [path for folder in folders if folder.is_dir() for path in folder.glob("*.toml")]
+    files += [Path(name)] if name.endswith(".toml") and Path(name).is_file() else []
+    states = [(str(path), path.stat()) for path in sorted(files)]
+    return tuple((path, state.st_mtime_ns, state.st_size) for path, state in states)
+
+
 def check_profile(text: str, where: str, folders: Sequence[Path] = ()) -> tuple[str, ...]:
     """All problems of a profile text, not just the first; empty when it can be used."""
     profile, problems = _read(text, tuple(folders), (Path(where),))

@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from weft.ports import Ids, Scores, Vectors
 
 _OVERLAYS: Final = 8
-_JUDGED: Final = 64
-_LARGEST_JUDGED: Final = 65_536
-"""Filters that so many nodes pass, at most, are remembered: a few megabytes."""
+_MOST_REMEMBERED: Final = 65_536
+"""Of more rows than these the search itself takes so long that finding them again does not matter."""
 _CHANGED_MEANWHILE: Final = (
     "The store was changed in bulk while it was being read: passages written meanwhile were left out. Ask again."
 )
@@ -56,7 +55,6 @@ class EmbeddedIndex:
             vectors.state_path(folder), partial(vectors.open_generation, folder, self._intact)
         )
         self._overlays = Recent[Any, Overlay](_OVERLAYS)
-        self._judged = Recent[Any, "Ids"](_JUDGED)
         self._writer_lock = threading.Lock()
 
     # --- reading ---
@@ -90,8 +88,7 @@ class EmbeddedIndex:
         generation, overlay, notes = self._pinned(self._vectors, snapshot)
         found = []
         if generation and generation.state.dimensions == len(query):
-            scope = Scope(snapshot.view, filter, overlay.masked, self._judged_for_rows(snapshot, filter))
-            found.append(generation.search(query, scope, limit))
+            found.append(generation.search(query, _rows(generation, overlay, snapshot, filter), limit))
         if len(overlay.ids):
             found.append(overlay.semantic(query, _passing(snapshot, filter), limit))
         ids, scores = _existing(snapshot, found, overlay)
@@ -122,20 +119,6 @@ class EmbeddedIndex:
         changed = generation.progress.changed_since(snapshot.sequence)
         overlay = self._overlays.get(key) or self._overlays.put(key, earlier_state(snapshot, changed or ()))
         return generation, overlay, () if changed is not None else (_CHANGED_MEANWHILE,)
-
-    def _judged_for_rows(self, snapshot: Snapshot, filter: Filter) -> "Ids | None":
-        """Nodes that pass the parts of a filter for which the vector rows have no column; None is all.
-
-        Those who ask on one axis of what is stored ask so again, and between two writes the answer is the same.
-        """
-        if not filter.tags and not filter.where:
-            return None
-        key = (snapshot.identity, snapshot.sequence, snapshot.view, filter.tags, filter.where)
-        known = self._judged.get(key)
-        if known is not None:
-            return known
-        passing = snapshot.matching(Filter(tags=filter.tags, where=filter.where))
-        return self._judged.put(key, passing) if len(passing) <= _LARGEST_JUDGED else passing
 
     # --- writing ---
 
@@ -231,12 +214,29 @@ class EmbeddedIndex:
         self._lexical.let_go()
         self._vectors.let_go()
         self._overlays.clear()
-        self._judged.clear()
 
 
 def _passing(snapshot: Snapshot, filter: Filter) -> "Ids | None":
     """Nodes that pass the filter, or None when all do."""
     return None if filter.empty else snapshot.matching(filter)
+
+
+def _rows(
+    generation: vectors.VectorGeneration, overlay: Overlay, snapshot: Snapshot, filter: Filter
+) -> "Ids | None":
+    """The rows that a search may return; None is all.
+
+    Those who ask for one kind or on one axis ask so again, and between two writes the answer is the same.
+    """
+    key = (snapshot.sequence, snapshot.view, filter)
+    known = generation.chosen.get(key)
+    if known is not None:
+        return known
+    # There is no column for these parts of a filter.
+    narrowed = Filter(tags=filter.tags, where=filter.where)
+    judged = None if narrowed.empty else snapshot.matching(narrowed)
+    rows = generation.rows(Scope(snapshot.view, filter, overlay.masked, judged))
+    return rows if rows is None or len(rows) > _MOST_REMEMBERED else generation.chosen.put(key, rows)
 
 
 def _judged_for_terms(snapshot: Snapshot, filter: Filter) -> "Ids | None":

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 TITLE_WEIGHT: Final = 2
 _MARGIN: Final = 64
+_FEW_WORDS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +99,11 @@ def _conditions(schema: Any, scope: Scope, tenants: Sequence[str]) -> list[Any]:
         *([f"tag:{tag}"] for tag in filter.tags),
         *([f"field:{name}={value}"] for name, value in filter.where if len(value) <= LONGEST_FACET_VALUE),
     ]
-    conditions = [query.term_set_query(schema, "facet", names) for names in facet if names]
+    conditions = [_any_of(schema, "facet", names) for names in facet if names]
     if scope.nodes is not None:
         conditions.append(query.term_set_query(schema, "node", scope.nodes.tolist()))
     if not set(tenants) <= set(view.tenants):
-        conditions.append(query.term_set_query(schema, "tenant", list(view.tenants)))
+        conditions.append(_any_of(schema, "tenant", view.tenants))
     bounds = (
         ("position", None, view.as_of),
         ("sequence", filter.sequence_from, filter.sequence_to),
@@ -113,6 +114,16 @@ def _conditions(schema: Any, scope: Scope, tenants: Sequence[str]) -> list[Any]:
         if low is not None or high is not None:
             conditions.append(query.range_query(schema, name, integer, lower_bound=low, upper_bound=high))
     return conditions
+
+
+def _any_of(schema: Any, field: str, words: Sequence[str]) -> Any:
+    """The query that a field holds one of some words."""
+    query, should = engine().Query, engine().Occur.Should
+    if len(words) > _FEW_WORDS:
+        return query.term_set_query(schema, field, list(words))
+    # A set marks every document that passes; with single words the engine skips what other conditions forbid.
+    terms = [query.term_query(schema, field, word, "basic") for word in words]
+    return terms[0] if len(terms) == 1 else query.boolean_query([(should, term) for term in terms])
 
 
 def weighted_counts(term_counts: bytes) -> "NDArray[np.int64]":

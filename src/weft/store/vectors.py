@@ -7,7 +7,7 @@ dead rows count, so a reader never sees a half-written append.
 
 import math
 import mmap
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy as np
 import orjson
 import xxhash
 
+from weft.recent import Recent
 from weft.store.digests import Intact
 from weft.store.progress import Damaged, Progress, packed, unpacked
 from weft.store.scope import Scope, cut_at_tie, microseconds
@@ -39,6 +40,7 @@ _PROMISING: Final = 4096
 _PROMISING_SHARE: Final = 64
 _GATHERED: Final = 16_384
 _MASKS: Final = 64
+_SCOPES: Final = 64
 DIGESTED: Final = 16_384
 _FORMAT: Final = 2
 """Of the columns: signs are taken of turned rows since 2."""
@@ -126,15 +128,21 @@ class VectorGeneration:
     alive: "Mask | None"
     coded: "dict[tuple[str, tuple[str, ...]], Mask]" = field(default_factory=dict)
     """Masks by column and names: readers ask for the same tenants and kinds again and again."""
+    chosen: "Recent[Hashable, Rows]" = field(default_factory=lambda: Recent(_SCOPES))
+    """Rows by whatever a reader calls the scope they are of."""
 
     @property
     def progress(self) -> Progress:
         """How far these rows have come."""
         return self.state.progress
 
-    def search(self, query: "NDArray[np.int8]", scope: Scope, limit: int) -> "tuple[Ids, Scores]":
-        """The passages nearest to the query, and those that tie with the last, by cosine and id."""
-        rows = _chosen(self._mask(scope))
+    def rows(self, scope: Scope) -> "Rows | None":
+        """The rows of a scope; None means all."""
+        mask = self._mask(scope)
+        return None if mask is None else np.flatnonzero(mask)
+
+    def search(self, query: "NDArray[np.int8]", rows: "Rows | None", limit: int) -> "tuple[Ids, Scores]":
+        """Of some rows the passages nearest to the query, and those that tie with the last, by cosine and id."""
         rows, scores = self._scored(rows, query, limit)
         if len(scores) > limit > 0:
             kept = np.flatnonzero(scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit])
@@ -210,10 +218,6 @@ def _nearest(distances: "NDArray[np.uint16]", wanted: int) -> "Rows":
     """The places of the smallest distances, with all that tie with the last, in order."""
     last = min(wanted, len(distances)) - 1
     return np.flatnonzero(distances <= np.partition(distances, last)[last])
-
-
-def _chosen(mask: "Mask | None") -> "Rows | None":
-    return None if mask is None else np.flatnonzero(mask)
 
 
 def digests_of(columns: "Mapping[str, NDArray[Any]]", from_row: int = 0) -> tuple[str, ...]:

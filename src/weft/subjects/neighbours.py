@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from weft.candidates import told
 from weft.model import Candidate, Node, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profile import Part
@@ -57,22 +58,13 @@ class Neighbours:
         """A candidate as it is reached from a subject over the link at a place."""
         weight = float(self.near.weight[at])
         walk = round(subject.parts.get("walk", 0.0) * weight, 9)
-        # By position, which is quicker than by name: a hero's passages are a hundred.
-        return Candidate(
-            found.node,
-            found.score,
+        return told(
+            found,
             {**found.parts, "edge": weight, "walk": walk},
-            subject.probe,
-            found.match_source,
-            subject.distance + 1,
-            subject.root,
-            (*subject.path, self._step(found.node, at)),
-            found.covers,
-            found.spans,
-            found.text_tokens,
-            found.sketch,
-            found.window,
-            found.words,
+            probe=subject.probe,
+            distance=subject.distance + 1,
+            root=subject.root,
+            path=(*subject.path, self._step(found.node, at)),
         )
 
     def _step(self, node: Node, at: int) -> Step:

@@ -66,7 +66,7 @@ def test_the_scan_gives_the_exact_nearest(tmp_path):
     matrix = clustered(1)
     generation = opened(tmp_path, matrix, list(range(ROWS)))
     query = query_of(matrix[5])
-    ids, scores = generation.search(query, EVERYTHING, 10)
+    ids, scores = generation.search(query, generation.rows(EVERYTHING), 10)
     whole = np.stack([np.frombuffer(row, np.int8) for row in quantise(matrix)])
     expected = cosines(whole, norms(whole), query)
     order = np.lexsort((np.arange(ROWS), -expected))[: len(ids)]
@@ -84,7 +84,8 @@ def test_two_stages_find_nearly_all_of_the_nearest_with_the_same_scores(many, ki
     for row in random.integers(0, len(whole), 40):
         query = query_of(whole[row] + 1.0 * whole[random.integers(0, len(whole))])
         exact = cosines(whole, lengths, query)
-        ids, scores = generation.search(query, Scope(View(("t",)), Filter(kinds=kinds), NOBODY), 10)
+        rows = generation.rows(Scope(View(("t",)), Filter(kinds=kinds), NOBODY))
+        ids, scores = generation.search(query, rows, 10)
         assert scores.tolist() == exact[ids].tolist()
         nearest = np.argsort(np.where(allowed, -exact, 2.0), kind="stable")[:10]
         found.append(len(set(ids.tolist()) & set(nearest.tolist())) / 10)
@@ -98,7 +99,8 @@ def test_two_stages_do_not_depend_on_the_order_of_rows(tmp_path, two_stage):
     forward = opened(tmp_path / "a", matrix, list(range(ROWS)))
     other = opened(tmp_path / "b", matrix, shuffled)
     for scope in (EVERYTHING, Scope(View(("t",)), Filter(kinds=("a",)), np.arange(0, 900, dtype=np.int64))):
-        one, two = (generation.search(query_of(matrix[9]), scope, 20) for generation in (forward, other))
+        query = query_of(matrix[9])
+        one, two = (each.search(query, each.rows(scope), 20) for each in (forward, other))
         assert one[0].tolist() == two[0].tolist()
         assert one[1].tolist() == two[1].tolist()
 
@@ -106,7 +108,7 @@ def test_two_stages_do_not_depend_on_the_order_of_rows(tmp_path, two_stage):
 def test_two_stages_take_a_limit_beyond_all_rows(tmp_path, two_stage):
     matrix = clustered(4)
     generation = opened(tmp_path, matrix, list(range(ROWS)))
-    assert len(generation.search(query_of(matrix[0]), EVERYTHING, 10 * ROWS)[0]) == ROWS
+    assert len(generation.search(query_of(matrix[0]), generation.rows(EVERYTHING), 10 * ROWS)[0]) == ROWS
 
 
 def test_rows_are_compacted_and_the_older_folder_goes(tmp_path):
@@ -121,10 +123,10 @@ def test_rows_are_compacted_and_the_older_folder_goes(tmp_path):
     after = open_generation(tmp_path)
     assert (after.state.rows, after.state.dead) == (2500, 0)
     assert [path.name for path in tmp_path.glob("vectors-*")] == [f"vectors-{before.state.epoch + 1}"]
-    assert before.search(query_of(matrix[1200]), EVERYTHING, 1)[0].tolist() == [1200], (
-        "an open state stays readable"
-    )
-    assert 1200 not in after.search(query_of(matrix[1200]), EVERYTHING, 500)[0]
+    query = query_of(matrix[1200])
+    still = before.search(query, before.rows(EVERYTHING), 1)[0].tolist()
+    assert still == [1200], "an open state stays readable"
+    assert 1200 not in after.search(query, after.rows(EVERYTHING), 500)[0]
 
 
 def test_progress_remembers_recent_changes_up_to_a_bound():

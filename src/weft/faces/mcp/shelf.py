@@ -63,13 +63,6 @@ class Shelf:
 
 
 def _stamp(folder: Path, profiles: tuple[Path, ...]) -> object:
-    """What tells a store and its profiles from others: a new file, or a profile that was edited."""
+    """What tells a store from others: its file, and where profiles are kept."""
     file = folder / "weft.sqlite"
-    mine = (str(file), file.stat().st_ino) if file.is_file() else (str(file), 0)
-    edited = [
-        (str(path), path.stat().st_mtime_ns, path.stat().st_size)
-        for place in profiles
-        for path in sorted(place.glob("*.toml"))
-        if path.is_file()
-    ]
-    return mine, tuple(edited)
+    return str(file), file.stat().st_ino if file.is_file() else 0, profiles

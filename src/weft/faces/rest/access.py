@@ -18,10 +18,18 @@ bearer = HTTPBearer(auto_error=False, description="An API key made with `weft ke
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """What a caller may do; `tenants` None is this machine's own user where no keys are in use."""
+    """What a caller may do; `tenants` None is this machine's own user where no keys are in use.
+
+    `key` is the id of the key that was presented, which is no secret.
+    """
 
     tenants: frozenset[str] | None
     write: bool
+    key: str = ""
+
+    def session(self, name: str) -> str:
+        """The session of that name that is the caller's own: holders of other keys have others."""
+        return f"{self.key}/{name}" if self.key else name
 
     def readable(self, tenants: Iterable[str]) -> tuple[str, ...]:
         """Those of the tenants that the caller may read, each once."""
@@ -63,7 +71,7 @@ def identified(request: Request, service: Served) -> Caller:
     key = service.keys.find(_presented(request))
     if key is None:
         raise Problem(401, "No valid API key was given. Send `Authorization: Bearer KEY` with one that is in use.")
-    return Caller(frozenset(key.tenants), key.write and writable)
+    return Caller(frozenset(key.tenants), key.write and writable, key.id)
 
 
 def _presented(request: Request) -> str:

@@ -22,7 +22,7 @@ from weft.faces.rest.requests import ContextRequest, Neighbourhood, SearchReques
 from weft.faces.rest.responses import ContextResponse, GraphResponse, ProfileList, SearchResponse
 from weft.faces.rest.served import Served
 from weft.faces.rest.shapes import answer, edge_shape, encoded, node_shape
-from weft.loading import available_profiles
+from weft.loading import available_profiles, profiles_version
 from weft.model import Candidate, Filter, View
 from weft.profile import Lens, Profile
 from weft.store.listing import ListedEdge
@@ -37,13 +37,15 @@ def context(given: ContextRequest, service: Service, who: Who) -> Response:
     _check_names(given, weft)
     versions = weft.store.versions(View(tenants))
     # A null that was sent and one that was not can mean different things to a profile.
-    key = (versions, given.model_dump_json(), frozenset(given.model_fields_set), tenants)
-    known = service.answers.get(key)
+    edited = profiles_version(weft.folders)
+    key = (versions, given.model_dump_json(), frozenset(given.model_fields_set), tenants, edited)
+    # A session is told something else every time.
+    known = service.answers.get(key) if given.session is None else None
     service.metrics.cache.labels("miss" if known is None else "hit").inc()
     if known is None:
         notes = tenant_notes(given.tenant_ids, {tenant for tenant, _ in versions})
         with service.turns:
-            body, lasting = _answered(given, service, weft, tenants, notes)
+            body, lasting = _answered(given, service, weft, who, notes)
             known = encoded(body)
         if lasting:
             service.answers.keep(key, known)
@@ -64,26 +66,27 @@ def tenant_notes(asked: Sequence[str], held: set[str]) -> list[str]:
 def _check_names(given: ContextRequest, weft: Weft) -> None:
     """Refuse names that would be paths on the server."""
     if given.profile is not None and given.profile not in (names := available_profiles(weft.folders)):
-        raise Problem(422, str(UnknownName("profile", given.profile, names)), "profile")
+        raise UnknownName("profile", given.profile, names)
     if given.token_model.strip().endswith(".json"):
         raise Problem(422, "token_model is the name of a model or encoding here, not a path.", "token_model")
 
 
 def _answered(
-    given: ContextRequest, service: Served, weft: Weft, tenants: tuple[str, ...], notes: list[str]
+    given: ContextRequest, service: Served, weft: Weft, who: Caller, notes: list[str]
 ) -> tuple[dict[str, Any], bool]:
     """The answer, and whether it stays true until the tenants change."""
-    clock = service.metrics.clock()
+    clock, tenants = service.metrics.clock(), who.readable(given.tenant_ids)
     if not wants_page(given):
         request = knowledge_request(given)
         lists = weft.knowledge(request, tenants=tenants, token_model=given.token_model, observe=clock)
         service.metrics.tokens.inc(lists.stats.total_tokens or 0)
         return _shape(lists, notes), True
-    page = page_for(given, weft, tenants, clock)
+    session = None if given.session is None else who.session(given.session)
+    page = page_for(given, weft, tenants, clock, session)
     service.metrics.tokens.inc(page.tokens)
     with weft.desk(View(tenants, given.as_of)) as desk:
         lists = lists_of(page, desk.snapshot)
-    return {**_shape(lists, notes), **printed(page)}, is_timeless(weft.profile(page.profile))
+    return {**_shape(lists, notes), **printed(page)}, session is None and is_timeless(weft.profile(page.profile))
 
 
 def _shape(lists: KnowledgeContext, notes: list[str]) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from weft.faces.aiming import Aim, blended
 from weft.faces.library import Weft
 from weft.faces.rest.problems import Problem
 from weft.faces.rest.requests import ContextRequest, FilterInput
+from weft.faces.rest.shapes import candidate_from
 from weft.gather import Observe
-from weft.model import UNSET, Context, Filter, Json, Request, View
+from weft.model import UNSET, Candidate, Context, Filter, Json, Request, View
 from weft.profile import Profile, Score
 
 KNOWLEDGE: Final = "knowledge"
@@ -22,6 +23,7 @@ _LIST_FIELDS: Final = (
 )
 _PAGE_FIELDS: Final = (
     *("format", "start", "topics", "history", "filter", "include_fields", "parameters", "preset", "as_of"),
+    *("session", "candidates"),
 )
 
 
@@ -40,7 +42,9 @@ def knowledge_request(given: ContextRequest) -> KnowledgeRequest:
     return KnowledgeRequest(query=given.query, **named)
 
 
-def page_for(given: ContextRequest, weft: Weft, tenants: tuple[str, ...], observe: Observe) -> Context:
+def page_for(
+    given: ContextRequest, weft: Weft, tenants: tuple[str, ...], observe: Observe, session: str | None
+) -> Context:
     """The page, by the profile that is named or `knowledge`, whose limits are those of the request."""
     name, view = given.profile or KNOWLEDGE, View(tenants, given.as_of)
     aimed = _aimed(given, weft, view)
@@ -59,19 +63,36 @@ def page_for(given: ContextRequest, weft: Weft, tenants: tuple[str, ...], observ
         filter=_filter(given),
         view=view,
         parameters=_parameters(given),
+        candidates=_candidates(given, tenants),
         token_model=given.token_model,
     )
-    page = weft.assemble(request, datetime.now(UTC), observe, profile=_profile(given, weft.profile(name)))
+    now, profile = datetime.now(UTC), _profile(given, weft.profile(name))
+    if session is None:
+        page = weft.assemble(request, now, observe, profile)
+    else:
+        page = weft.kept(request, now, observe, profile, session)
     return replace(page, notes=(*aimed.notes, *page.notes))
 
 
 def _aimed(given: ContextRequest, weft: Weft, view: View) -> Aim:
     if not given.topics:
         return Aim(given.query, tuple(given.start))
-    if given.query or given.start:
-        raise Problem(422, "Topics stand alone. Leave out query and start, or make them topics.", "topics")
+    others = [each for each in (given.query, *given.start) if each.strip()]
     words, shares = [topic.query for topic in given.topics], [topic.share for topic in given.topics]
-    return blended(weft, words, view, shares)
+    return blended(weft, [*words, *others], view, [*shares, *(1.0 for _ in others)])
+
+
+def _candidates(given: ContextRequest, tenants: tuple[str, ...]) -> tuple[Candidate, ...] | None:
+    """What the caller found, as nodes of the first tenant that is read."""
+    if given.candidates is None:
+        return None
+    if given.topics:
+        raise Problem(422, "Topics are searched for. Leave out candidates, or ask without topics.", "candidates")
+    return tuple(
+        Candidate(candidate_from(each, tenant), score=each.score)
+        for tenant in tenants[:1]
+        for each in given.candidates
+    )
 
 
 def _profile(given: ContextRequest, profile: Profile) -> Profile:

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Route
 
-from weft.errors import InvalidInput, StoreError, StoreReadOnly, WeftError
+from weft.errors import InvalidInput, StoreReadOnly, UnknownName, WeftError
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_AFTER: Final = "1"
@@ -62,12 +62,11 @@ def of_error(error: Exception, path: str) -> Response:
     """The answer to whatever went wrong."""
     if isinstance(error, Problem):
         return _problem(error, path)
-    if isinstance(error, StoreReadOnly):
-        return document(403, str(error), path)
-    if isinstance(error, StoreError):
-        return document(503, str(error), path, headers={"Retry-After": RETRY_AFTER})
-    if isinstance(error, InvalidInput):
-        return document(422, str(error), path)
+    if isinstance(error, UnknownName):
+        # Well formed, but of something that is not there: no description can list what users will name.
+        return _problem(Problem(404, str(error), error.what), path)
+    if isinstance(error, StoreReadOnly | InvalidInput):
+        return document(422 if isinstance(error, InvalidInput) else 403, str(error), path)
     if isinstance(error, WeftError):
         return document(503, str(error), path, headers={"Retry-After": RETRY_AFTER})
     return document(500, f"An unexpected {type(error).__name__}; the server's log says more.", path)

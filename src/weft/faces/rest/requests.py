@@ -37,6 +37,13 @@ CONTEXT_EXAMPLE: Final[dict[str, Any]] = {
 }
 
 
+_BOTH: Final[dict[str, Any]] = {
+    "required": ["topics", "candidates"],
+    "properties": {"topics": {"type": "array", "minItems": 1}, "candidates": {"type": "array"}},
+}
+"""Several topics are searched for; what was found elsewhere is not."""
+
+
 class TopicInput(Body):
     """One of several topics of a page."""
 
@@ -50,15 +57,32 @@ class FilterInput(Body):
     kinds: Annotated[list[Name], Field(max_length=32)] = Field(default_factory=list)
     tags: Tags = Field(default_factory=list)
     sources: Annotated[list[Name], Field(max_length=32)] = Field(default_factory=list)
-    where: dict[Name, Name] = Field(default_factory=dict, max_length=32, description="Fields and their values.")
+    where: dict[Name, Name] = Field(
+        default_factory=dict,
+        max_length=32,
+        description="Fields and their values.",
+        json_schema_extra={"additionalProperties": False},
+    )
     since: Moment | None = None
     until: Moment | None = None
+
+
+class CandidateInput(Body):
+    """Something found elsewhere, for the page as it is; without a key it gets one made of what it says."""
+
+    key: Name | None = None
+    node_type: Kind = "note"
+    title: Annotated[str, Field(min_length=1, max_length=2000)]
+    summary: Annotated[str, Field(max_length=100_000)] | None = None
+    content: Content = Field(default_factory=dict)
+    tags: Tags = Field(default_factory=list)
+    score: float = Field(1.0, ge=0, le=1, allow_inf_nan=False, description="How well it was found to match.")
 
 
 class ContextRequest(Body):
     """One question; with `format` (or another `profile`) the answer also carries a printed page."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [CONTEXT_EXAMPLE]})
+    model_config = ConfigDict(json_schema_extra={"examples": [CONTEXT_EXAMPLE], "not": _BOTH})
 
     query: Query = Field("", description="Search query for entry points.")
     tenant_ids: Tenants = Field(default_factory=list, description="Tenants to read; none reads nothing.")
@@ -89,7 +113,8 @@ class ContextRequest(Body):
         default_factory=list, description="Keys, ids or titles of nodes to start from, for a printed page."
     )
     topics: Annotated[list[TopicInput], Field(max_length=20)] = Field(
-        default_factory=list, description="Several topics for one printed page, instead of `query` and `start`."
+        default_factory=list,
+        description="Several topics for one printed page, `query` and `start` among them.",
     )
     history: Annotated[list[Query], Field(max_length=100)] = Field(
         default_factory=list, description="Earlier turns, latest first, that colour the query of a printed page."
@@ -97,6 +122,10 @@ class ContextRequest(Body):
     filter: FilterInput | None = Field(None, description="Which nodes may be found for a printed page.")
     include_fields: bool | None = Field(None, description="Whether a printed page tells the fields of nodes.")
     as_of: int | None = Field(None, ge=0, le=LARGEST_ID, description="Only what is known up to this point.")
+    session: Name | None = Field(None, description="Leave out of a printed page what this session received.")
+    candidates: Annotated[list[CandidateInput], Field(max_length=1000)] | None = Field(
+        None, description="Print these instead of searching; links lead on from none of them."
+    )
     parameters: dict[Annotated[str, Field(min_length=1, max_length=200)], str | int | float | bool] = Field(
         default_factory=dict, max_length=50, description="The profile's parameters, for a printed page."
     )

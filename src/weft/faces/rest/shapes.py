@@ -9,12 +9,13 @@ from starlette.responses import Response
 
 from weft.facades.content import content_of, text_and_fields
 from weft.faces.rest.problems import Problem
-from weft.faces.rest.requests import NodeInput
+from weft.faces.rest.requests import CandidateInput, NodeInput
 from weft.model import Alias, Node, Origin
 from weft.sources.values import plain, text_of
 from weft.store.listing import ListedEdge
 
 SOURCE = "api"
+FOUND = "found"
 
 Listed = TypeVar("Listed")
 
@@ -65,6 +66,22 @@ def node_from(given: NodeInput) -> Node:
     )
 
 
+def candidate_from(given: CandidateInput, tenant: str) -> Node:
+    """The node that a caller found elsewhere; no stored one has its key."""
+    text, fields = text_and_fields(plain_content(given.content))
+    return Node(
+        key=f"{FOUND}:{given.key or _made_key(given)}",
+        kind=given.node_type,
+        tenant=tenant,
+        title=text_of(given.title),
+        summary=text_of(given.summary or ""),
+        text=text,
+        fields=fields,
+        tags=tuple(dict.fromkeys(given.tags)),
+        origin=Origin(source=FOUND),
+    )
+
+
 def aliases_from(given: Sequence[str]) -> tuple[Alias, ...]:
     """Other names, as given by the service's callers."""
     return tuple(Alias(each, f"{SOURCE}@1") for each in dict.fromkeys(given))
@@ -76,7 +93,7 @@ def plain_content(content: dict[str, Any]) -> dict[str, Any]:
     return dict(made) if isinstance(made, dict) else {}
 
 
-def _made_key(given: NodeInput) -> str:
+def _made_key(given: NodeInput | CandidateInput) -> str:
     """A key made of what the node says, so that sending it twice is noticed."""
     told = [given.node_type, given.title, given.summary, given.content]
     return xxhash.xxh3_128_hexdigest(orjson.dumps(told, option=orjson.OPT_SORT_KEYS))[:20]
