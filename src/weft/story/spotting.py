@@ -21,6 +21,8 @@ _PRONOUNS: Final = {
 }
 _NAMES_TOO: Final = frozenset({"will"})
 """Filler words that parents give to children."""
+_DERIVED: Final = ("-ing", "-ish", "-ism", "-like", "-esque")
+"""What makes another word of a name: Emma Woodhouse-ing, Darcy-like."""
 _SENTENCE_END: Final = (".", "!", "?", "…", "\n\n")
 
 
@@ -62,6 +64,8 @@ class Usage:
     def is_name(self, plain: str) -> bool:
         """Whether the book as a whole writes the word as a name."""
         if len(plain) == 1 or plain in NEVER or (plain in STOP_WORDS and plain not in _NAMES_TOO):
+            return False
+        if plain.endswith(_DERIVED):
             return False
         middle, lower = self.middle[plain], self.lower[plain]
         witnesses = self.speaks[plain] + self.titled[plain]
