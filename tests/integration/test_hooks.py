@@ -101,7 +101,7 @@ def test_a_prompt_is_answered_without_loading_what_it_does_not_need(folder: Path
     payload = {"session_id": "a", "cwd": str(folder), "hook_event_name": "UserPromptSubmit"}
     done = subprocess.run(
         [COMMAND[0], "-X", "importtime", *COMMAND[1:], *PATIENT],
-        input=json.dumps({**payload, "prompt": "Who approves refunds above 500 euros?"}).encode(),
+        input=json.dumps({**payload, "prompt": "Who approves refunds, and when are backups verified?"}).encode(),
         capture_output=True,
         env=around(folder),
         check=True,
