@@ -1,12 +1,14 @@
 """All candidates of a request: every probe asked, every start found, walked from and related to the question."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
-from weft.bridge import bridge
+from weft.bridge import bridge, follow
 from weft.candidates import told
 from weft.expand import expand
+from weft.frozen import dataclass
+from weft.leads import leads
 from weft.loading import fill
 from weft.model import Candidate, Filter, Node
 from weft.naming import call_by_name
@@ -79,9 +81,7 @@ def _gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
     reached = [each for one in walked for each in one.candidates]
     observe("expand")
     scale = next((one.scale for one in found if one.scale != Scale()), Scale())
-    related = relate(reached, query, scale, plan.profile.fusion, desk.snapshot)
-    if _weighs_bridges(plan):
-        related = bridge(related, query.mass(), desk.snapshot)
+    related = _related(reached, query, scale, plan, desk)
     observe("relate")
     filter = plan.request.filter
     if not filter.empty:
@@ -96,6 +96,26 @@ def _gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
         scale=scale,
         brought=_brought_for_parts(plan),
     )
+
+
+def _related(
+    reached: Sequence[Candidate], query: Query, scale: Scale, plan: Plan, desk: Desk
+) -> tuple[Candidate, ...]:
+    """What was reached and what names in it lead to, all of it measured against the question."""
+    if not _weighs_bridges(plan):
+        return relate(reached, query, scale, plan.profile.fusion, desk.snapshot)
+    mass = query.mass()
+    found = leads(reached, mass, desk.snapshot)
+    further = (
+        follow(found, reached, mass, plan.request.filter, (desk.snapshot, desk.index)) if _roams(plan) else ()
+    )
+    related = relate([*reached, *further], query, scale, plan.profile.fusion, desk.snapshot)
+    return bridge(related, found, mass, desk.snapshot)
+
+
+def _roams(plan: Plan) -> bool:
+    """Whether more than what was found, or brought, is wanted."""
+    return plan.request.candidates is None and plan.lens.walk != "none" and plan.lens.depth > 0
 
 
 def _weighs_bridges(plan: Plan) -> bool:

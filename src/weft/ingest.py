@@ -2,10 +2,11 @@
 
 from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from weft.errors import SourceError
+from weft.frozen import dataclass
 from weft.model import DEFAULT_TENANT, Edge, EdgeSet, Node
 from weft.ports import (
     Changes,

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from weft.candidates import told
+from weft.frozen import dataclass
 from weft.model import Candidate, Filter
 from weft.ports import Embedder, Index, NodeRow, PassageRow, Proposals, Snapshot, TermStatistics
 from weft.profile import Fusion, Probe

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import orjson
 import xxhash
 
 from weft.corrections import KEPT_UNDER, corrections_of
+from weft.frozen import dataclass
 from weft.model import FOUND_ENTITY, Alias, Edge, EdgeSet, Filter, Node, Origin, View
 from weft.ports import Changes, Snapshot, Store
 from weft.relating import SETTINGS

@@ -28,6 +28,7 @@ TOOLS = {
     "recent",
     "sampling",
     "candidates",
+    "leads",
     "differing",
     "beside",
 }

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final
 
 from weft.beside import Beside, Trade
+from weft.frozen import dataclass
 from weft.link.folding import fold_text
 from weft.link.matching import Match, Matcher
 from weft.link.names import Lexicon, Owner, content_words, names_of, openings

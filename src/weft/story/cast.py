@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.story.forms import parted, same_given
 from weft.story.model import Form
 from weft.story.tally import Tally, gender_of

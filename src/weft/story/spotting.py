@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.story.model import Prose, Sighting
 from weft.story.vocabulary import ASKED, CALENDAR, JOINING, KINDREDS, NEVER, PARTICLES, SPEECH, TITLES
 from weft.story.words import Word, words_of

@@ -4,6 +4,7 @@ from weft.text.fold import fold, name_words, normalise_name
 from weft.text.languages import is_code, looks_like_code
 from weft.text.naming import named_in, spellings
 from weft.text.passages import split_passages
+from weft.text.proper import proper_names
 from weft.text.sentences import is_blank, sentences
 from weft.text.terms import analyze
 from weft.text.titles import below_title
@@ -18,6 +19,7 @@ __all__ = [
     "name_words",
     "named_in",
     "normalise_name",
+    "proper_names",
     "sentences",
     "spellings",
     "split_passages",
