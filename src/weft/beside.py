@@ -14,7 +14,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
 from io import BytesIO
 from operator import attrgetter
@@ -22,6 +22,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from types import TracebackType
 from typing import IO, Any, Final, Generic, Self, TypeVar
+
+from weft.frozen import dataclass
 
 Each = TypeVar("Each")
 Answer = TypeVar("Answer")

@@ -154,7 +154,8 @@ def _ties(
 ) -> "Floats":
     """For each of the first, how surely each text speaks of something that it speaks of too: 0 to 1."""
     leading = [each.words for each in first]
-    known = np.setdiff1d(hashes_of(leading), np.array(list(question), dtype=np.uint32))
+    # Not by numpy's functions for sets, whose first use loads a large part of numpy that nothing else needs.
+    known = np.array(sorted(set(hashes_of(leading).tolist()) - question.keys()), dtype=np.uint32)
     own, held = (held_by(known, group) for group in (leading, texts))
     shared = held.any(axis=0)
     rarity = np.zeros(len(known))

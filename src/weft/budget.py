@@ -1,10 +1,10 @@
 """Where the budget is enforced: shares and levels of detail decide what is printed, and how much of each item."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
-from weft.frozen import quickly_made
+from weft.frozen import dataclass
 from weft.model import Candidate, Detail, Item
 from weft.profile import Select
 
@@ -50,7 +50,6 @@ class Leaf:
     again: bool = False
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of one candidate of a leaf: its item, or none, and why."""
@@ -82,7 +81,6 @@ class _Room:
         return self.budget - self.spent
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class _Turn:
     """One attempt at placing: how much this leaf may spend now, and how much one item may cost, or one whole."""

@@ -4,12 +4,13 @@ import asyncio
 import random
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import TracebackType
 from typing import Any, Final, Self
 
 from weft.errors import MissingExtra, WeftError
 from weft.facades.knowledge_lists import ContextNode, Entity, EntryPoint, KnowledgeStats
+from weft.frozen import dataclass
 
 try:
     import httpx

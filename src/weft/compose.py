@@ -1,13 +1,14 @@
 """A layout becomes a page that costs no more than its budget, counted as a whole once it is printed."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Final
 
 from weft.account import citations
 from weft.budget import Outcome, fit
+from weft.frozen import dataclass
 from weft.layout import Layout
 from weft.loading import fill
 from weft.model import Detail, Item, ManifestEntry, Page, PlacedGroup, PlacedSection

@@ -1,10 +1,10 @@
 """One store into another, whatever engines they are: streamed, resumable, and compared at the end."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from weft.errors import InvalidInput, StoreError
+from weft.frozen import dataclass
 from weft.model import DEFAULT_TENANT
 from weft.ports import Changes, Exporting, Fingerprint, Index, Store
 

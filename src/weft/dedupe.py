@@ -1,9 +1,9 @@
 """The same thing twice costs tokens and says nothing new: keep the better-scored one, name it for the other."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from weft.differing import tell_apart
+from weft.frozen import dataclass
 from weft.model import Candidate, Json, Node
 from weft.profile import Dedupe
 from weft.sketch import likely_pairs, similarity, sketch

@@ -1,10 +1,10 @@
 """The part of a text that speaks to what was asked, in whole sentences or lines, within a number of tokens."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.ports import TokenCounter
 from weft.terms import term_hashes
 from weft.text import analyze, is_blank, sentences, split_passages

@@ -1,13 +1,14 @@
 """A bounded walk outward from what was found, over typed edges in both directions, that keeps its path."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count, repeat
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from weft.candidates import told
+from weft.frozen import dataclass
 from weft.model import Candidate, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profile import Lens

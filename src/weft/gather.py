@@ -1,12 +1,13 @@
 """All candidates of a request: every probe asked, every start found, walked from and related to the question."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from weft.bridge import bridge, follow
 from weft.candidates import told
 from weft.expand import expand
+from weft.frozen import dataclass
 from weft.leads import leads
 from weft.loading import fill
 from weft.model import Candidate, Filter, Node

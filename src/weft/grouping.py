@@ -1,10 +1,10 @@
 """Subjects and their parts on the page: how many there are, what fills them and what share each has."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.gather import Desk, Gathered
 from weft.loading import fill
 from weft.model import Candidate

@@ -1,13 +1,14 @@
 """Candidates go to the sections that admit them, are scored and freed of repeats, and become leaves to fill."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
 from weft.asides import with_asides
 from weft.cover import cover
 from weft.dedupe import Entry, dedupe
+from weft.frozen import dataclass
 from weft.gather import Desk, Gathered
 from weft.grouping import Judging, subject_spots, subjects_limit
 from weft.history import already_received

@@ -1,12 +1,12 @@
 """What leads from the best candidates to other texts: the names in them that the question does not hold."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from weft.frozen import dataclass
 from weft.model import Candidate
 from weft.ports import Snapshot, TermStatistics
 from weft.terms import term_hashes

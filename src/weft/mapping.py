@@ -1,9 +1,10 @@
 """The nodes that others refer to most: what a map of a repository shows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.link.importance import links_among, pagerank
 from weft.model import Candidate, Filter
 from weft.ports import NodeRow, Snapshot

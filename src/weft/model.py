@@ -1,12 +1,12 @@
 """What Weft knows and what it hands out: nodes, edges, requests, candidates, pages."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from weft.frozen import quickly_made
+from weft.frozen import dataclass
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
@@ -28,7 +28,6 @@ UNSET: Final = Unset.UNSET
 # --- what is known ---------------------------------------------------------------------------------------
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a node came from, precise enough to open it there."""
@@ -41,7 +40,6 @@ class Origin:
     commit: str | None = None
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Alias:
     """Another name of a node, and who says so (`maker` is a source or a linker, with its version)."""
@@ -51,7 +49,6 @@ class Alias:
     confidence: float = 1.0
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Node:
     """One thing that is known. `key` is unique within a tenant and begins with the name of its source."""
@@ -80,7 +77,6 @@ class Node:
         return self.key
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Edge:
     """A typed, weighted link between two keys; the target may live in a tenant that ours declares shared."""
@@ -118,7 +114,6 @@ class AliasSet:
     scope: tuple[str, ...] | None = None
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A span of a node's text: characters [start, end), lines counted from 1 within the text."""
@@ -218,7 +213,6 @@ class Request:
 # --- what is found ---------------------------------------------------------------------------------------
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Step:
     """One edge of a path: the node it leads to, the edge's type, weight and direction ('out' or 'in')."""
@@ -230,7 +224,6 @@ class Step:
     id: int = 0
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A node that may go on the page, by value, with what speaks for it.
@@ -270,7 +263,6 @@ class Detail(StrEnum):
     DROPPED = "dropped"
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Item:
     """A candidate placed on the page at a level of detail; `spans` are the parts of its text that are shown."""
@@ -310,7 +302,6 @@ class Page:
     sources: "tuple[Citation, ...]" = ()
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Citation:
     """One source of the page, as the footer and the caller get it."""
@@ -325,7 +316,6 @@ class Citation:
     detail: Detail
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
     """What became of one candidate and why."""
@@ -347,7 +337,6 @@ class LedgerEntry:
     handle: str
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class ManifestEntry:
     """The source of lines [first_line, last_line] of the text; `key` is None for the frame Weft itself printed."""

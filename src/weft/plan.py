@@ -1,10 +1,11 @@
 """A request meets its profile: presets, lens, budget, parameters and filters settled before any work is done."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from weft.errors import InvalidInput
+from weft.frozen import dataclass
 from weft.loading import apply_preset, fill, find_lens, resolve_parameters
 from weft.model import Filter, Json, Node, Request, Unset
 from weft.profile import AUTO, Lens, Probe, Profile, Section

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from weft.frozen import quickly_made
+from weft.frozen import dataclass
 from weft.model import Alias, AliasSet, Edge, EdgeSet, Filter, Node, Passage, View
 
 if TYPE_CHECKING:
@@ -145,7 +145,6 @@ class Releasing(Protocol):
 # --- the truth -------------------------------------------------------------------------------------------
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class PreparedPassage:
     """A passage with what is derived from it: hashed terms with counts, its length in terms and its vector.
@@ -162,7 +161,6 @@ class PreparedPassage:
     vector: bytes = b""
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class PreparedNode:
     """A node ready to be stored: hash of its content, passages, token count and near-duplicate sketch."""
@@ -188,7 +186,6 @@ class Changes:
     importance: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class PassageRow:
     """What ordering needs to know about one passage; hashes and counts as in PreparedPassage."""
@@ -210,7 +207,6 @@ class TermStatistics:
     frequency: Mapping[int, int]
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class NodeRow:
     """A stored node with what was derived from it."""

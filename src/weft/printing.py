@@ -1,10 +1,11 @@
 """What things cost when printed: every heading and item is rendered in its format and counted as it will stand."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from weft.budget import Leaf
 from weft.excerpt import Measured, declaration, excerpt, indented, measure
+from weft.frozen import dataclass
 from weft.model import Candidate, Detail, Item
 from weft.ports import TokenCounter
 from weft.quoting import Asked, Quotable, quotable, quotation

@@ -1,9 +1,10 @@
 """What a profile can say: probes, lenses, scores and sections, as frozen values. Reading TOML is in loading.py."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Literal
 
+from weft.frozen import dataclass
 from weft.model import Detail, Json
 
 Match = Literal["hybrid", "bm25", "vector", "names", "rank"]

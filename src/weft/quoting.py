@@ -1,11 +1,11 @@
 """A passage quoted in one piece: whole sentences around the one that is meant."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from weft.excerpt import Span, beginning, gain, terms_of, worth_of
+from weft.frozen import dataclass
 from weft.ports import TokenCounter
 from weft.text import analyze, fold, sentences
 

@@ -6,10 +6,11 @@ names what it found without saying where, so its patterns are run here and what 
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
+from weft.frozen import dataclass
 from weft.model import Json, Node
 
 _NO_SECRETS: Final = frozenset({"Public IP (ipv4)"})

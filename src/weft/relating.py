@@ -1,11 +1,12 @@
 """Links by tags and by meaning, drawn where a tenant wants them and kept current as its nodes change."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Final
 
 from weft.errors import InvalidInput
+from weft.frozen import dataclass
 from weft.link.similar import NEAREST, SIMILAR_EDGE, SIMILAR_MAKER, nearest
 from weft.link.tags import TAG_EDGE, TAG_MAKER, following, tag_edges, touched_by
 from weft.model import Edge, EdgeSet, View

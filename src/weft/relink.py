@@ -1,9 +1,10 @@
 """Which texts must be read for names again after a change, and the reading of them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.link import affected, each_mentions, importance
 from weft.model import Edge, Filter, Node, View
 from weft.ports import Changes, Index, Snapshot, Store

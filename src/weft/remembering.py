@@ -1,11 +1,11 @@
 """Memories in the store: remembered once, merged with what says the same, and found again."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from weft.errors import InvalidInput
+from weft.frozen import dataclass
 from weft.ingest import Workshop
 from weft.learning import (
     MEMORY,

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from weft.candidates import told
+from weft.frozen import dataclass
 from weft.model import Candidate, Filter
 from weft.ports import Embedder, Index, NodeRow, PassageRow, Proposals, Snapshot, TermStatistics
 from weft.profile import Fusion, Probe
@@ -58,6 +59,11 @@ class Scale:
     lexical_top: float = 0.0
     cosine_top: float = 0.0
 
+    @classmethod
+    def of(cls, score: "Floats", cosine: "Floats") -> "Scale":
+        """The scale of some scores by themselves."""
+        return cls(float(score.max(initial=0.0)), float(cosine.max(initial=0.0)))
+
     def lexical(self, score: "Floats") -> "Floats":
         """BM25 as a share of the best."""
         return _share(score, self.lexical_top)
@@ -69,6 +75,12 @@ class Scale:
         total = (lexical + semantic) or 1.0
         fused = lexical * _share(score, self.lexical_top) + semantic * _share(cosine, self.cosine_top)
         return np.round(fused / total, 9)
+
+
+def _scores(added: "Floats") -> "Floats":
+    """BM25 of each passage, from what each term adds to it."""
+    scores: Floats = np.round(added.sum(axis=1), 9)
+    return scores
 
 
 def _share(score: "Floats", top: float) -> "Floats":
@@ -160,7 +172,7 @@ def _foremost(
     added = gains(rows, query.terms, query.statistics, fusion.title_weight)
     if len(rows) <= most:
         return rows, added
-    score = np.round(added.sum(axis=1), 9)
+    score = _scores(added)
     least = np.partition(score, len(rows) - most)[len(rows) - most]
     kept = [at for at, each in enumerate(score.tolist()) if each >= least or rows[at].id in near]
     return [rows[at] for at in kept], added[kept]
@@ -223,8 +235,8 @@ class _Pool:
             places.setdefault(row.node_id, []).append(place)
         if added is None:
             added = gains(rows, query.terms, query.statistics, fusion.title_weight)
-        score = np.round(added.sum(axis=1), 9)
-        known = scale or Scale(float(score.max(initial=0.0)), float(cosine.max(initial=0.0)))
+        score = _scores(added)
+        known = scale or Scale.of(score, cosine)
         # Plain lists, because most nodes have one passage, for which an array is slower than a look-up.
         relevance, lexical = known.relevance(score, cosine, fusion).tolist(), known.lexical(score).tolist()
         told = np.round(added / (known.lexical_top or 1.0), 9).tolist()
@@ -333,8 +345,12 @@ def relevance_of(nodes: Sequence[int], query: Query, fusion: Fusion, snapshot: S
     if not nodes or not (query.terms or query.vector is not None):
         return {}
     rows = snapshot.passages_of(nodes)
-    pool = _Pool.of(rows, query, _all_cosines(rows, {}, query, snapshot), None, fusion)
-    return {node: pool.best(node) for node in pool.places}
+    score = _scores(gains(rows, query.terms, query.statistics, fusion.title_weight))
+    cosine = _all_cosines(rows, {}, query, snapshot)
+    best: dict[int, float] = {}
+    for row, each in zip(rows, Scale.of(score, cosine).relevance(score, cosine, fusion).tolist(), strict=True):
+        best[row.node_id] = max(each, best.get(row.node_id, 0.0))
+    return best
 
 
 def relate(

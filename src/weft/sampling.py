@@ -1,11 +1,12 @@
 """Which links of a node with too many of them are followed: the strongest, or those that lead to what matters."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from weft.frozen import dataclass
 from weft.ports import Adjacency
 
 if TYPE_CHECKING:

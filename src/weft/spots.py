@@ -1,10 +1,11 @@
 """Places on the page: leaves with the section, and for subjects the part, that they print."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from weft.budget import Leaf
+from weft.frozen import dataclass
 from weft.loading import fill
 from weft.model import Candidate, Detail
 from weft.plan import Plan

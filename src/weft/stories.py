@@ -2,20 +2,20 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import orjson
 import xxhash
 
 from weft.corrections import KEPT_UNDER, corrections_of
+from weft.frozen import dataclass
 from weft.model import FOUND_ENTITY, Alias, Edge, EdgeSet, Filter, Node, Origin, View
 from weft.ports import Changes, Snapshot, Store
 from weft.relating import SETTINGS
 from weft.story import KINDS, Correction, Entity, Known, Passage, Prose, Story, noted_relations, tell
 
 PROSE_KINDS: Final = ("chapter", "scene")
-VERSION: Final = "2"
+VERSION: Final = "3"
 """Changes whenever the same prose would be told differently."""
 _TOLD: Final = ":story"
 """The source under whose units the told stories are remembered: no source has this name."""
@@ -34,7 +34,7 @@ class Retold:
     tenant: str
     unit: str
     nodes: tuple[Node, ...]
-    edges: EdgeSet
+    edges: tuple[EdgeSet, ...]
     gone: tuple[tuple[str, str], ...]
     stamp: str
 
@@ -133,7 +133,18 @@ def _retold(store: Store, tenant: str, source: str, told: _Told, stamp: str) -> 
     unit = f"{tenant}/{_UNIT}"
     held = {(tenant, node.key) for node in nodes}
     gone = tuple(slot for slot in store.unit_keys(source, unit) if slot not in held)
-    return Retold(source, tenant, unit, nodes, EdgeSet(f"story:{source}@{VERSION}", tenant, edges), gone, stamp)
+    return Retold(source, tenant, unit, nodes, _edge_sets(store, tenant, source, edges), gone, stamp)
+
+
+def _edge_sets(store: Store, tenant: str, source: str, edges: tuple[Edge, ...]) -> tuple[EdgeSet, ...]:
+    """The story's edges, and nothing in place of those that an older version drew."""
+    mine = _maker(source)
+    older = {maker for maker, of in store.drawn(mine.removesuffix(VERSION)) if of == tenant} - {mine}
+    return EdgeSet(mine, tenant, edges), *(EdgeSet(maker, tenant, ()) for maker in sorted(older))
+
+
+def _maker(source: str) -> str:
+    return f"story:{source}@{VERSION}"
 
 
 def _read(node: Node) -> str:
@@ -160,7 +171,6 @@ def _node(entity: Entity, key: str, told: _Told) -> Node:
     place = entity.definition
     text = told.texts[place.prose].text[place.start : place.end]
     first = told.texts[entity.mentions[0].prose]
-    maker = f"story:{told.source}@{VERSION}"
     return Node(
         key=key,
         kind=entity.kind,
@@ -174,7 +184,7 @@ def _node(entity: Entity, key: str, told: _Told) -> Node:
             "mentions": len(entity.mentions),
             "spoken": entity.spoke,
         },
-        aliases=tuple(Alias(name, maker) for name in entity.aliases),
+        aliases=tuple(Alias(name, _maker(told.source)) for name in entity.aliases),
         origin=_origin(told.texts[place.prose], place),
         sequence=first.sequence,
     )

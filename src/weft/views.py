@@ -4,13 +4,14 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Final
 
 import xxhash
 
+from weft.frozen import dataclass
 from weft.ingest import Workshop, ingest
 from weft.model import FOUND_ENTITY, Edge, Node, View
 from weft.ports import Embedder, Source, TokenCounter, Unit

@@ -1,10 +1,11 @@
 """Nodes and edges written directly: a few at a time, linked and found by the next question."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from weft.errors import InvalidInput
+from weft.frozen import dataclass
 from weft.ingest import Workshop, parted
 from weft.model import Edge, EdgeSet, Node
 from weft.ports import Changes

@@ -4,14 +4,15 @@ import copy
 import inspect
 import pickle
 from collections.abc import Mapping
-from dataclasses import FrozenInstanceError, dataclass, field, replace
+from dataclasses import FrozenInstanceError, field, fields, replace
+from dataclasses import dataclass as standard
 
 import pytest
 
-from weft.frozen import quickly_made
+from weft.frozen import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@standard(frozen=True, slots=True)
 class Slow:
     """A record as dataclasses make it."""
 
@@ -20,7 +21,6 @@ class Slow:
     parts: Mapping[str, float] = field(default_factory=dict)
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Quick:
     """The same record, made quickly."""
@@ -54,4 +54,91 @@ def test_they_stay_frozen_and_can_be_compared_copied_changed_and_pickled() -> No
         made.name = "b"  # type: ignore[misc]
     assert made == Quick("a", 2.0, {"x": 1.0}) == copy.copy(made) == pickle.loads(pickle.dumps(made))
     assert replace(made, weight=3.0) == Quick("a", 3.0, {"x": 1.0})
-    assert list(inspect.signature(Quick).parameters) == ["name", "weight", "parts"]
+
+
+def test_what_they_take_can_be_asked_before_and_after_the_first_one_is_made() -> None:
+    @dataclass(frozen=True, slots=True)
+    class New:
+        name: str
+        weight: float = 1.0
+
+    for _ in range(2):
+        assert str(inspect.signature(New)) == "(name, weight=1.0)"
+        New("a")
+
+
+def test_they_read_and_hash_as_others_do() -> None:
+    quick, slow = Quick("a", 2.0, {"x": 1.0}), Slow("a", 2.0, {"x": 1.0})
+    assert repr(quick) == repr(slow).replace("Slow", "Quick")
+    assert quick != slow
+    assert Quick("a") != Quick("b")
+    assert [each.name for each in fields(quick)] == [each.name for each in fields(slow)]
+    assert Quick.__match_args__ == Slow.__match_args__
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(quick)
+
+
+def test_equal_records_are_one_key_and_fields_left_out_of_comparing_do_not_count() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Named:
+        name: str
+        note: str = field(default="", compare=False, repr=False)
+
+    assert {Named("a", "x"), Named("a", "y"), Named("b")} == {Named("a"), Named("b")}
+    assert repr(Named("a", "x")).endswith("Named(name='a')")
+
+
+def test_what_a_class_says_itself_is_kept() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Folded:
+        name: str
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Folded) and self.name.lower() == other.name.lower()
+
+        def __hash__(self) -> int:
+            return hash(self.name.lower())
+
+        def __repr__(self) -> str:
+            return self.name.lower()
+
+    assert {Folded("A"), Folded("a")} == {Folded("a")}
+    assert repr(Folded("A")) == "a"
+
+
+def test_records_that_are_not_frozen_can_be_changed_and_are_no_keys() -> None:
+    @dataclass(slots=True)
+    class Open:
+        count: int = 0
+
+        def __post_init__(self) -> None:
+            self.count += 1
+
+    made = Open()
+    made.count += 1
+    assert made == Open(1)
+    with pytest.raises(AttributeError):
+        made.other = 1  # type: ignore[attr-defined]
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(made)
+
+
+def test_a_record_may_have_no_fields() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Nothing:
+        pass
+
+    assert Nothing() == Nothing()
+    assert (repr(Nothing()).endswith("Nothing()"), len({Nothing(), Nothing()})) == (True, 1)
+
+
+def test_a_record_may_add_to_another() -> None:
+    @dataclass(frozen=True, slots=True)
+    class More(Quick):
+        also: int = 7
+
+    made = More("a", also=8)
+    assert (made.name, made.weight, made.also) == ("a", 1.0, 8)
+    assert made != Quick("a")
+    with pytest.raises(FrozenInstanceError):
+        del made.name

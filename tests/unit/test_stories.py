@@ -80,6 +80,16 @@ def test_an_unchanged_book_is_not_told_again(weft: Weft, tmp_path: Path) -> None
     assert weft.index(tmp_path / "novel.txt").entities == 0
 
 
+def test_a_book_told_by_another_version_keeps_none_of_the_edges_of_the_first(
+    weft: Weft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = sorted((node.key, edge.type) for node, edge in weft.related("Ruth Pennick"))
+    monkeypatch.setattr("weft.stories.VERSION", "another")
+    assert weft.index(tmp_path / "novel.txt").entities > 0
+    assert weft.store.drawn("story:novel@") == (("story:novel@another", "default"),)
+    assert sorted((node.key, edge.type) for node, edge in weft.related("Ruth Pennick")) == before
+
+
 def test_what_files_are_read_as_is_remembered(tmp_path: Path) -> None:
     with indexed(tmp_path, "Once there was a king called Aldo.", "story") as weft:
         weft.index(tmp_path / "novel.txt")

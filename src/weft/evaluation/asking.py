@@ -2,11 +2,11 @@
 
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from weft.errors import InvalidInput, UnknownName
 from weft.evaluation.judged import Question
+from weft.frozen import dataclass
 from weft.model import Json
 
 _PLAIN: Final = ("text", "id")

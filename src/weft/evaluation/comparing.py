@@ -1,12 +1,12 @@
 """Whether one run is really better than another: a paired bootstrap over the questions both answered."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from weft.errors import InvalidInput
 from weft.evaluation.lines import objects
+from weft.frozen import dataclass
 from weft.ports import Problem
 
 if TYPE_CHECKING:

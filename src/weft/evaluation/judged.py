@@ -1,8 +1,9 @@
 """A judged set: documents, questions, and which documents hold the evidence for each question."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from weft.frozen import dataclass
 from weft.model import Json
 from weft.ports import Problem
 

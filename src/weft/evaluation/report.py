@@ -1,10 +1,10 @@
 """What the answers amount to: the measures of each question, and of the whole set."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from weft.evaluation.metrics import mean, ndcg, percentile, recall, reciprocal_rank
 from weft.evaluation.run import Answered, Exam, Sheet
+from weft.frozen import dataclass
 from weft.model import Json
 
 Row = dict[str, Json]

@@ -1,7 +1,6 @@
 """Every question of a judged set put to the real pipeline, once for each budget."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from weft.errors import InvalidInput
@@ -9,6 +8,7 @@ from weft.evaluation.asking import Put, Shape
 from weft.evaluation.corpus import CorpusSource
 from weft.evaluation.evidence import ranking, shown
 from weft.evaluation.judged import Judged, Question
+from weft.frozen import dataclass
 from weft.model import Context, Detail, Filter
 from weft.tokens import DEFAULT_ENCODING, counter_for
 

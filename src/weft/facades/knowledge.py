@@ -1,7 +1,7 @@
 """Entry points, what surrounds them and the entities involved, as separate lists within one token budget."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from weft.errors import InvalidInput
@@ -10,6 +10,7 @@ from weft.facades.content import content_of
 from weft.facades.knowledge_budget import Lists, Spending, spend
 from weft.facades.knowledge_lists import ContextNode, Entity, EntryPoint, KnowledgeStats
 from weft.facades.knowledge_notes import notes_on
+from weft.frozen import dataclass
 from weft.gather import Desk, Observe
 from weft.loading import find_lens
 from weft.model import Candidate, Filter, Json, Node

@@ -1,13 +1,13 @@
 """The lists of an answer cut to a token budget: 60 parts entry points, 30 context, 10 entities."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import orjson
 import xxhash
 
 from weft.facades.content import content_of
+from weft.frozen import dataclass
 from weft.model import Candidate, Node
 from weft.ports import TokenCounter
 from weft.tokens import DEFAULT_ENCODING

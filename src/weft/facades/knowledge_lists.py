@@ -1,8 +1,8 @@
 """What the lists of a knowledge answer hold, for the service and its client alike."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from weft.frozen import dataclass
 from weft.model import Json
 
 

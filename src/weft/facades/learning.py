@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, Protocol, runtime_checkable
@@ -15,6 +15,7 @@ from weft.facades.learning_types import ContextItem, FormattedContext
 from weft.facades.logging import warn
 from weft.facades.searching import Answer, Search, search_all, search_in_turn
 from weft.faces.collecting import uncollected
+from weft.frozen import dataclass
 from weft.learning import DOMAINS, STRATEGIES
 from weft.loading import fill, load_profile
 from weft.model import Json, Request

@@ -1,10 +1,11 @@
 """Items cut to their cap: the longest of what they print gives way first, and a note says where the rest is."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, NamedTuple, Self
 
 from weft.facades.learning_results import CODE, EXPERIENCE
+from weft.frozen import dataclass
 from weft.model import Candidate, Detail, Item, Json, Node
 from weft.ports import TokenCounter
 from weft.profile import Block, Section

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import accumulate
 from typing import Final
@@ -13,6 +13,7 @@ from weft.facades.learning_cut import LEAST, Scissors
 from weft.facades.learning_results import candidates_of, metadata_of
 from weft.facades.learning_types import ContextItem, FormattedContext
 from weft.facades.searching import Answer
+from weft.frozen import dataclass
 from weft.gather import Desk
 from weft.model import Candidate, Context, Item, Request
 from weft.ports import TokenCounter

@@ -1,7 +1,9 @@
 """What callers of the learning memory get."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from weft.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

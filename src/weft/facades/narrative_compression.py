@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http.client import HTTPException
 from typing import Final
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 from weft.errors import WeftError
+from weft.frozen import dataclass
 from weft.model import Candidate
 from weft.tokens import DEFAULT_ENCODING, counter_for
 

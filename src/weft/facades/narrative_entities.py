@@ -1,13 +1,14 @@
 """`EntityContextBuilder`: what a story tells of one entity, within a budget."""
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from weft.errors import UnknownName
 from weft.facades.narrative_priority import PriorityStrategy, UsageBasedPriority
+from weft.frozen import dataclass
 from weft.model import Candidate, Context, Item, Node, PlacedGroup, Request, View
 from weft.profile import Frame, Lens, Part, Profile, Section
 

@@ -1,10 +1,10 @@
 """Entities and documents as callers have them: any objects with the documented attributes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.model import Candidate, Node, Origin
 
 DOCUMENT: Final = "chunk"

@@ -1,12 +1,13 @@
 """A call of the formatter as a request to the one pipeline: found by it, or with what the caller brought."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from weft.facades.narrative_entities import PROFILE, EntityContext, entities_of, still
 from weft.facades.narrative_given import GivenEntity
+from weft.frozen import dataclass
 from weft.model import UNSET, Candidate, Context, Json, Node, Request, View
 from weft.profile import ForEach, Profile, Score, Section
 

@@ -1,7 +1,8 @@
 """What makes one passage about an entity come before another: swappable, each a value of one type."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from weft.frozen import dataclass
 from weft.profile import Order, Score
 
 

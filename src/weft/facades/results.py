@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
 from weft.errors import InvalidInput
+from weft.frozen import dataclass
 from weft.model import Candidate, Node, Origin
 from weft.sources.code.languages import language_of as known_language
 

@@ -5,8 +5,9 @@ import inspect
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from weft.frozen import dataclass
 
 Asked = TypeVar("Asked")
 

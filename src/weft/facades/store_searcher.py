@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +11,7 @@ from weft.facades.learning import ContextAssembler
 from weft.facades.learning_types import ContextItem
 from weft.facades.logging import warn
 from weft.faces.collecting import uncollected
+from weft.frozen import dataclass
 from weft.gather import Desk
 from weft.learning import EXPERIENCE, MEMORY, VALUE, UsageBook
 from weft.model import DEFAULT_TENANT, Candidate, Filter, View

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
 from weft.assemble import assemble as assemble_page
 from weft.errors import UnknownName
 from weft.facades.results import Entity, SearchResult, node_of, read_results
+from weft.frozen import dataclass
 from weft.gather import Desk
 from weft.loading import apply_preset, load_profile
 from weft.model import Candidate, Context, Detail, Request

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from weft.errors import InvalidInput
+from weft.frozen import dataclass
 from weft.model import Node, Topic, View
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """One question from any face: the command line and the tools ask through here, so that they answer alike."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -9,6 +9,7 @@ from weft.errors import InvalidInput, UnknownName
 from weft.faces.aiming import aim
 from weft.faces.catalog import catalog
 from weft.faces.values import clean
+from weft.frozen import dataclass
 from weft.model import DEFAULT_TENANT, UNSET, Context, Filter, Json, Unset, View
 
 if TYPE_CHECKING:

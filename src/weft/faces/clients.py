@@ -5,11 +5,11 @@ import re
 import shutil
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from weft.errors import InvalidInput
+from weft.frozen import dataclass
 
 _BACKUP: Final = ".weft-backup"
 

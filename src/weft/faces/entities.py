@@ -1,13 +1,13 @@
 """Who and what is in the stories of a store, and correcting it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from weft.corrections import add_correction, take_back
 from weft.errors import InvalidInput, UnknownName, nearest
+from weft.frozen import dataclass
 from weft.model import DEFAULT_TENANT, Filter, Node, View
 from weft.story import KINDS, Correction, folded
 

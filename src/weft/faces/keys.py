@@ -4,7 +4,7 @@ import hmac
 import os
 import secrets
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -14,6 +14,7 @@ import orjson
 from filelock import FileLock
 
 from weft.errors import InvalidInput, StoreError, UnknownName
+from weft.frozen import dataclass
 
 FILE_NAME: Final = "keys.json"
 _PREFIX: Final = "weft"

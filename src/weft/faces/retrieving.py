@@ -1,12 +1,13 @@
 """What the retrievers of other frameworks share: one question, to a service or to a store on this machine."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import InvalidInput
+from weft.frozen import dataclass
 from weft.model import DEFAULT_TENANT
 
 if TYPE_CHECKING:

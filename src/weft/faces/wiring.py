@@ -1,11 +1,12 @@
 """Where the store, the embedder and the profiles are: the only reader of environment and configuration."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from weft.errors import InvalidInput, StoreError
+from weft.frozen import dataclass
 
 if TYPE_CHECKING:
     from weft.faces.clients import Home

@@ -2,9 +2,9 @@
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from weft.frozen import dataclass
 from weft.history.record import Record
 from weft.model import Detail, LedgerEntry
 

@@ -1,13 +1,14 @@
 """A context as it is kept: what was asked, what became of every candidate, and where each line came from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
 import orjson
 
 from weft.errors import InvalidInput
+from weft.frozen import dataclass
 from weft.history.identity import fingerprint, plain_request
 from weft.history.sessions import items_of
 from weft.model import UNSET, Context, Detail, Filter, LedgerEntry, Request, Step, Topic, View

@@ -1,11 +1,12 @@
 """An experience: a goal, a hypothesis, an action and a prediction, and what came of it."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from weft.errors import InvalidInput
+from weft.frozen import dataclass
 from weft.learning.memories import short_digest
 from weft.learning.vocabulary import (
     DOMAINS,

@@ -3,11 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from weft.differing import NEGATION, apart
+from weft.frozen import dataclass
 from weft.text import analyze
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")

@@ -1,11 +1,12 @@
 """A memory: one thing worth knowing next time, and the node that holds it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.learning.vocabulary import CATEGORIES, MEMORY, fraction, one_of, words
 from weft.model import DEFAULT_TENANT, Json, Node, Origin
 

@@ -3,13 +3,13 @@
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 from weft.errors import StoreError
+from weft.frozen import dataclass
 
 FILE_NAME: Final = "usage.sqlite"
 _WAIT_SECONDS: Final = 2.0

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log2
 from typing import TYPE_CHECKING, Final
 
 from weft.errors import MissingExtra
+from weft.frozen import dataclass
 from weft.learning.experiences import Experience
 from weft.learning.memories import number
 from weft.learning.vocabulary import VALUE

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.link.folding import fold_text
 from weft.link.names import UNSPACED_CHARACTER, Owner, Setting, certainty, is_single
 from weft.text.terms import STOP_WORDS

@@ -1,11 +1,11 @@
 """Names of nodes found in the texts of others become `mentions` edges."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final
 
 from weft.beside import Beside, Trade
+from weft.frozen import dataclass
 from weft.link.folding import fold_text
 from weft.link.matching import Match, Matcher
 from weft.link.names import Lexicon, Owner, content_words, names_of, openings

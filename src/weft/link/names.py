@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntFlag
 from typing import Final
 from unicodedata import normalize
 
+from weft.frozen import dataclass
 from weft.link.folding import fold_name
 from weft.model import FOUND_ENTITY, Node
 from weft.ports import NameRow

@@ -1,10 +1,10 @@
 """Which numbers each field of a profile takes."""
 
 import math
-from dataclasses import dataclass
 from typing import Final
 
 from weft.errors import ProfileError
+from weft.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

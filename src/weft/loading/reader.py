@@ -3,13 +3,14 @@
 import math
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from datetime import date, time
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args, get_origin
 
 from weft.errors import ProfileError, nearest
+from weft.frozen import dataclass
 from weft.loading.bounds import check_bound
 from weft.model import Json
 from weft.profile import Block

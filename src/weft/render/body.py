@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.model import Detail, Item, Node
 from weft.render.clean import clean
 from weft.render.lines import Line

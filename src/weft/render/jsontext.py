@@ -6,9 +6,9 @@ Every line but the first of the page begins with its comma or bracket, so no lin
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.model import Candidate, Citation, Detail, Item, Json, Node
 from weft.render.blocks import pieces_of
 from weft.render.clean import clean, one_line

@@ -1,13 +1,11 @@
 """One printed line and where it came from; the text and the manifest are both made of these."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from weft.frozen import quickly_made
+from weft.frozen import dataclass
 from weft.model import ManifestEntry, Node, Origin
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Line:
     """One printed line without its newline; `key` is None for the frame.

@@ -1,9 +1,9 @@
 """Markdown, as models and people read it best: the format in which profiles are drawn."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from weft.frozen import dataclass
 from weft.model import Candidate, Citation, Node
 from weft.render.body import Body
 from weft.render.clean import one_line

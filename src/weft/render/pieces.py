@@ -1,7 +1,6 @@
 """What an item prints, in pieces that mean the same in every format."""
 
-from dataclasses import dataclass
-
+from weft.frozen import dataclass
 from weft.model import Json
 from weft.profile import Block
 from weft.render.body import Body

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from weft.frozen import dataclass
 from weft.model import Candidate, Citation, Node
 from weft.render.clean import one_line
 from weft.render.layout import between, bulleted, quoted, tree

@@ -3,12 +3,12 @@
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
 from weft.candidates import beside, is_aside
+from weft.frozen import dataclass
 from weft.model import Candidate, Json, Node
 from weft.profile import SIGNALS
 from weft.render.clean import one_line

@@ -1,9 +1,9 @@
 """XML: one element a thing, everything stored escaped."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.model import Candidate, Citation, Detail, Item, Node
 from weft.render.blocks import pieces_of
 from weft.render.clean import one_line

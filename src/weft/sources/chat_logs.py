@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Final
 
+from weft.frozen import dataclass
 from weft.sources.files import clean
 from weft.sources.values import Unusable, time_of
 

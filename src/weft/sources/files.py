@@ -3,12 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final, Protocol
 
 import xxhash
 
+from weft.frozen import dataclass
 from weft.ports import Problem, Releasing, Remarking, Tell, Telling, Unit
 from weft.sources.walking import File, walk
 

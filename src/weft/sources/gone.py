@@ -1,9 +1,9 @@
 """A source of which nothing is left."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from weft.errors import SourceError
+from weft.frozen import dataclass
 from weft.ports import Unit
 
 

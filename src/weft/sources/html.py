@@ -1,11 +1,12 @@
 """HTML pages: what a reader sees, in paragraphs, with the headings that part it."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from html.parser import HTMLParser
 from typing import ClassVar, Final
 from urllib.parse import unquote, urlsplit
 
+from weft.frozen import dataclass
 from weft.sources.documents import DocumentFiles, Understood, beside, stem_of
 from weft.sources.files import clean, decode
 from weft.sources.sections import Document, Heading

@@ -1,9 +1,10 @@
 """What .gitignore and .weftignore say is not to be read."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from weft.frozen import dataclass
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

@@ -3,11 +3,11 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
 from weft.errors import SourceError
+from weft.frozen import dataclass
 from weft.model import Edge, Node, Origin
 from weft.ports import Problem, Unit
 from weft.sources.ebooks import ebook_text

@@ -1,13 +1,14 @@
 """Folders of Markdown notes: front matter, wikilinks, relative links, tags, embeds and images."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Final, TypeVar
 
 import xxhash
 
+from weft.frozen import dataclass
 from weft.model import Alias, Edge, Json, Node, Origin
 from weft.ports import Problem, Unit
 from weft.sources.files import MAX_TEXT, File, Naming, clean, decode, read_bytes, stamp_of

@@ -1,10 +1,10 @@
 """What a Markdown text points to: links, embeds and images, tags, and its headings."""
 
 import re
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
+from weft.frozen import dataclass
 from weft.sources.sections import Heading
 
 _CODE: Final = re.compile(

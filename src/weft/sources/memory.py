@@ -2,9 +2,10 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from weft.frozen import dataclass
 
 _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS remembered (

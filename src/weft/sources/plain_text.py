@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from weft.frozen import dataclass
 from weft.sources.documents import DocumentFiles, Understood, beside, stem_of
 from weft.sources.files import clean, decode
 from weft.sources.sections import Document, Heading

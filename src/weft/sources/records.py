@@ -4,12 +4,12 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import orjson
 import xxhash
 
+from weft.frozen import dataclass
 from weft.ports import Problem, Unit
 from weft.sources.files import MAX_TEXT, File, Naming, binary_problem, clean, decode, looks_binary, read_bytes
 from weft.sources.files import stamp_of as _file_stamp

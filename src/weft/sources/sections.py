@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.model import Edge, Json, Node, Origin
 from weft.sources.files import Naming
 

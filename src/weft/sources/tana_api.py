@@ -5,11 +5,11 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from weft.errors import SourceError
+from weft.frozen import dataclass
 
 DEFAULT_PLACE: Final = "127.0.0.1:8262"
 SEARCH_LIMIT: Final = 100

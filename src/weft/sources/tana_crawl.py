@@ -1,13 +1,14 @@
 """What a running Tana tells about its notes, read node by node, as units of nodes and edges."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any, Final
 
 import orjson
 import xxhash
 
+from weft.frozen import dataclass
 from weft.model import Edge, Json, Node, Origin
 from weft.ports import Problem, Unit
 from weft.sources.files import Naming

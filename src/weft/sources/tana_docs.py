@@ -1,12 +1,13 @@
 """The documents of a Tana export, checked, and which of them are somebody's notes."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Final
 
 import orjson
 
+from weft.frozen import dataclass
 from weft.ports import Problem
 from weft.sources.files import decode
 from weft.sources.values import Unusable, time_of

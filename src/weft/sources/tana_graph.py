@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.model import Edge, Json, Node, Origin
 from weft.sources.files import Naming, clean
 from weft.sources.tana_docs import TAG, Doc, Docs

@@ -1,10 +1,11 @@
 """A running Tana as a source: read whole the first time, then only what was edited since."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 from weft.errors import SourceError
+from weft.frozen import dataclass
 from weft.ports import Problem, Unit
 from weft.sources.files import Naming
 from weft.sources.tana_api import SEARCH_LIMIT, TanaApi, Unreachable, is_missing

@@ -10,9 +10,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.model import Json
 from weft.sources.tana_graph import field_key
 from weft.sources.tana_names import PlainName, plain_name

@@ -3,11 +3,11 @@
 import html
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 import orjson
 
+from weft.frozen import dataclass
 from weft.sources.files import clean
 
 TitleOf = Callable[[str], str]

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import PurePosixPath
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.model import Edge, Node
 from weft.sources.files import NOTES, STORY
 from weft.text.chapters import STRETCH, scenes

@@ -2,10 +2,11 @@
 
 import os
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.ports import Problem
 from weft.sources.ignoring import Rules, is_ignored, rules_above, rules_in
 

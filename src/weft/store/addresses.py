@@ -1,10 +1,10 @@
 """Where a PostgreSQL store is: a URL as libpq takes it, with a few settings of our own among its parameters."""
 
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from weft.errors import InvalidInput, UnknownName
+from weft.frozen import dataclass
 
 _SCHEMES: Final = ("postgresql://", "postgres://")
 _WORDS: Final = ("auto", "bm25", "tsvector")

@@ -26,7 +26,7 @@ def connect_writer(file: Path, busy_seconds: float) -> sqlite3.Connection:
 
     With WAL and synchronous=NORMAL a power cut may undo the last commits, but never leaves half of one.
     """
-    connection = _connect(_address(file, "rwc"), busy_seconds)
+    connection = _connect(_address(file, "rwc"), busy_seconds, mapped=False)
     if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
@@ -34,24 +34,22 @@ def connect_writer(file: Path, busy_seconds: float) -> sqlite3.Connection:
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
     connection.execute("PRAGMA journal_size_limit = 67108864")
     connection.execute("PRAGMA cache_size = -32768")
-    # What readers map is mapped once already; a second map of it would only make the process look larger.
-    connection.execute("PRAGMA mmap_size = 0")
     return connection
 
 
-def connect_reader(file: Path, busy_seconds: float) -> sqlite3.Connection:
+def connect_reader(file: Path, busy_seconds: float, *, mapped: bool = True) -> sqlite3.Connection:
     """A connection that only reads, also where the disk takes no writes."""
     try:
-        return _probed(_address(file, "ro"), busy_seconds)
+        return _probed(_address(file, "ro"), busy_seconds, mapped)
     except sqlite3.OperationalError:
         # A WAL store on a disk where its -shm file cannot be made can only be read as a file nobody changes.
         if writable(file.parent, file):
             raise
-        return _probed(_address(file, "ro") + "&immutable=1", busy_seconds)
+        return _probed(_address(file, "ro") + "&immutable=1", busy_seconds, mapped)
 
 
-def _probed(address: str, busy_seconds: float) -> sqlite3.Connection:
-    connection = _connect(address, busy_seconds)
+def _probed(address: str, busy_seconds: float, mapped: bool) -> sqlite3.Connection:
+    connection = _connect(address, busy_seconds, mapped)
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.Error:
@@ -64,7 +62,8 @@ def _address(file: Path, mode: str) -> str:
     return f"file:{quote(file.resolve().as_posix())}?mode={mode}"
 
 
-def _connect(address: str, busy_seconds: float) -> sqlite3.Connection:
+def _connect(address: str, busy_seconds: float, mapped: bool) -> sqlite3.Connection:
+    """A connection; `mapped` for whoever comes back to the same pages: all that was read counts as memory held."""
     connection = sqlite3.connect(
         address,
         uri=True,
@@ -74,15 +73,15 @@ def _connect(address: str, busy_seconds: float) -> sqlite3.Connection:
         cached_statements=256,
     )
     connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+    connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES if mapped else 0}")
     return connection
 
 
 class ReaderPool:
     """Reading connections that are lent out one at a time; any thread may borrow."""
 
-    def __init__(self, file: Path, busy_seconds: float) -> None:
-        self._file, self._busy_seconds = file, busy_seconds
+    def __init__(self, file: Path, busy_seconds: float, *, mapped: bool = True) -> None:
+        self._file, self._busy_seconds, self._mapped = file, busy_seconds, mapped
         self._idle: list[sqlite3.Connection] = []
         self._guard = threading.Lock()
         self._closed = False
@@ -111,7 +110,7 @@ class ReaderPool:
                 raise StoreError(f"The store at {self._file} is closed. Open it again with SqliteStore.open().")
             if self._idle:
                 return self._idle.pop()
-        return connect_reader(self._file, self._busy_seconds)
+        return connect_reader(self._file, self._busy_seconds, mapped=self._mapped)
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
         if connection.in_transaction:

@@ -6,11 +6,12 @@ The queries bind nothing but whole numbers and use what every SQL engine has, so
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import xxhash
 
+from weft.frozen import dataclass
 from weft.model import Alias, AliasSet, Edge, EdgeSet
 from weft.ports import Books, Changes, Fingerprint, Portion, PreparedNode, PreparedPassage, Snapshot
 from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, node_rows, passage_rows

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from weft.frozen import dataclass
 from weft.model import Edge, Filter, Node, View
 from weft.ports import Adjacency, NodeRow, PassageRow, Proposals, Snapshot, Store, Tail, TermStatistics
 from weft.terms import term_hash

@@ -12,13 +12,13 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from weft.frozen import dataclass
 from weft.store.digests import Intact, check_digests
 from weft.store.progress import Damaged, Progress, unpacked
 from weft.store.records import LONGEST_FACET_VALUE

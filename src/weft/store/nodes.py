@@ -2,9 +2,9 @@
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from weft.frozen import dataclass
 from weft.ports import Changes, PreparedNode
 from weft.store import links
 from weft.store.numbers import MARKS, Numbers, padded

@@ -1,10 +1,10 @@
 """Which engine a store's name means, opened with the index that goes with it."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from weft.errors import InvalidInput, MissingExtra, UnknownName
+from weft.frozen import dataclass
 from weft.store.addresses import is_address, read_address
 from weft.store.index import EmbeddedIndex
 from weft.store.sqlite import SqliteStore

@@ -1,11 +1,11 @@
 """What derived files do not know about a snapshot, taken from the snapshot itself and searched in memory."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from weft.frozen import dataclass
 from weft.model import View
 from weft.ports import Snapshot, Tail, TailPassage
 from weft.store.lexical import weighted_counts

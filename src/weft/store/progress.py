@@ -1,10 +1,12 @@
 """How far derived files have come: whose they are, up to which sequence, and what changed last."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import orjson
+
+from weft.frozen import dataclass
 
 FORMAT: Final = 1
 _REMEMBERED_NODES: Final = 4096

@@ -1,15 +1,11 @@
 """Rows that questions come back to, kept as they were read until the store changes."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from weft.model import View
 from weft.ports import NodeRow, PassageRow
 from weft.recent import Recent
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 Row = TypeVar("Row")
 
@@ -27,7 +23,7 @@ class RowsOfView:
         self.nodes = Kept[NodeRow]()
         self.passages = Kept[PassageRow]()
         self.passages_of = Kept[tuple[PassageRow, ...]]()
-        self.vectors: Kept[NDArray[np.float32]] = Kept()
+        self.vectors = Kept[bytes]()
 
 
 class Kept(dict[int, Row]):

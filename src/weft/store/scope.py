@@ -1,11 +1,11 @@
 """What one search may return, and where its results end."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from weft.frozen import dataclass
 from weft.model import Filter, View
 from weft.ports import TailPassage
 

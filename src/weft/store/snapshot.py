@@ -22,8 +22,6 @@ from weft.store.write import sequence_of
 from weft.vectors import unit_rows
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from weft.ports import Ids, Vectors
 
 
@@ -163,7 +161,7 @@ class SqliteSnapshot:
         found: dict[int, list[PassageRow]] = {}
         for row in self._passages("p.node_id = j.value", node_ids):
             found.setdefault(row.node_id, []).append(row)
-        return {node: tuple(sorted(rows, key=_ordinal)) for node, rows in found.items()}
+        return {node: tuple(sorted(rows, key=_ordinal) if rows[1:] else rows) for node, rows in found.items()}
 
     def _passages(self, join: str, ids: Sequence[int]) -> list[PassageRow]:
         # CROSS JOIN fixes the outer loop, so rows come in the order of the list without being sorted.
@@ -182,19 +180,17 @@ class SqliteSnapshot:
         found = self._kept.vectors.recalled(passage_ids, partial(self._vectors, dimensions=result.shape[1]))
         if found:
             places = [place for place, each in enumerate(passage_ids) if each in found]
-            result[places] = [found[passage_ids[place]] for place in places]
+            result[places] = unit_rows([found[passage_ids[place]] for place in places], result.shape[1])
         return result
 
-    def _vectors(self, passage_ids: Sequence[int], dimensions: int) -> "dict[int, NDArray[np.float32]]":
-        rows = self.connection.execute(
-            "SELECT p.id, v.vector FROM json_each(?) j CROSS JOIN passages p ON p.id = j.value"
-            f" CROSS JOIN vectors v ON v.passage_id = p.id AND length(v.vector) = ? WHERE {self.visible.of('p')}",
-            (_json(passage_ids), dimensions),
-        ).fetchall()
-        if not rows:
-            return {}
+    def _vectors(self, passage_ids: Sequence[int], dimensions: int) -> dict[int, bytes]:
         return dict(
-            zip([each for each, _ in rows], unit_rows([vector for _, vector in rows], dimensions), strict=True)
+            self.connection.execute(
+                "SELECT p.id, v.vector FROM json_each(?) j CROSS JOIN passages p ON p.id = j.value"
+                " CROSS JOIN vectors v ON v.passage_id = p.id AND length(v.vector) = ?"
+                f" WHERE {self.visible.of('p')}",
+                (_json(passage_ids), dimensions),
+            ).fetchall()
         )
 
     def statistics(self, term_hashes: Sequence[int]) -> TermStatistics:

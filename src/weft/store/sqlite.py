@@ -46,6 +46,8 @@ class SqliteStore(HandingOut):
         self._busy_seconds = busy_seconds
         self._lock = WriteLock(path, busy_seconds)
         self._pool = ReaderPool(self.file, busy_seconds)
+        self._passing_through = ReaderPool(self.file, busy_seconds, mapped=False)
+        """For those who read everything once, and would leave the whole file mapped."""
         self._writer: sqlite3.Connection | None = None
         self._scans = RememberedScans()
         self._rows_kept = RememberedRows()
@@ -87,6 +89,7 @@ class SqliteStore(HandingOut):
     def close(self) -> None:
         """Let go of the file; snapshots that are still open end with their blocks."""
         self._pool.close()
+        self._passing_through.close()
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -173,15 +176,15 @@ class SqliteStore(HandingOut):
 
     def snapshot(self, view: View) -> AbstractContextManager[SqliteSnapshot]:
         """A consistent reading through a view, held for the block."""
-        return self._snapshot(view)
+        return self._snapshot(view, self._pool)
 
     def everything(self) -> AbstractContextManager[SqliteSnapshot]:
         """A snapshot of all tenants, for derived indexes and maintenance only, never for a reader."""
-        return self._snapshot(None)
+        return self._snapshot(None, self._passing_through)
 
     @contextmanager
-    def _snapshot(self, view: View | None) -> Iterator[SqliteSnapshot]:
-        with self._reading() as connection:
+    def _snapshot(self, view: View | None, pool: ReaderPool) -> Iterator[SqliteSnapshot]:
+        with explained(self.file), pool.reading() as connection:
             visible = visibility_of(connection, view)
             seen = View(tuple(sorted(visible.tenants.values()))) if view is None else view
             yield SqliteSnapshot(connection, seen, visible, self._scans, self._rows_kept)
@@ -193,11 +196,11 @@ class SqliteStore(HandingOut):
 
     def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
         """All nodes of a tenant in id order, a page at a time, so that no transaction stays open in between."""
-        return nodes_in_pages(lambda: self.snapshot(View((tenant,))), after_id)
+        return nodes_in_pages(lambda: self._snapshot(View((tenant,)), self._passing_through), after_id)
 
     def names(self, tenant: str) -> Iterator[NameRow]:
         """What every node of a tenant is called, a page at a time."""
-        return names_in_pages(lambda: self.snapshot(View((tenant,))))
+        return names_in_pages(lambda: self._snapshot(View((tenant,)), self._passing_through))
 
     def hashes(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
         """Content hash by key for the nodes that exist."""

@@ -3,12 +3,13 @@
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.frozen import dataclass
 from weft.model import View
 from weft.ports import TermStatistics
 from weft.recent import Recent

@@ -8,7 +8,7 @@ dead rows count, so a reader never sees a half-written append.
 import math
 import mmap
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +17,7 @@ import numpy as np
 import orjson
 import xxhash
 
+from weft.frozen import dataclass
 from weft.recent import Recent
 from weft.store.digests import Intact
 from weft.store.progress import Damaged, Progress, packed, unpacked

@@ -1,8 +1,8 @@
 """What a view lets through, as conditions for SQL."""
 
 import sqlite3
-from dataclasses import dataclass
 
+from weft.frozen import dataclass
 from weft.model import View
 from weft.store.numbers import names_by_number
 

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.story.forms import parted, same_given
 from weft.story.model import Form
 from weft.story.tally import Tally, gender_of
@@ -105,6 +106,12 @@ class Cast:
     def family(self, surname: str) -> list[Figure]:
         """Those of a surname."""
         return [figure for figure in self.figures if figure.surname == surname]
+
+    def kin_beside(self, figure: Figure, form: Form) -> int:
+        """In how many sentences a form stands beside others of somebody's surname."""
+        kin = [each for each in self.counted if parted(each[1])[1] == figure.surname and each not in figure.forms]
+        around = set[tuple[int, int]]().union(*(self.counted[each].sentences for each in kin))
+        return len(around & self.counted[form].sentences)
 
     def is_given(self, form: Form) -> bool:
         """Whether the only word of a form is rather a given name than a surname."""

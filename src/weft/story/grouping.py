@@ -1,8 +1,9 @@
 """Forms into entities: people, places and the rest, with what notes and corrections say about them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from weft.frozen import dataclass
 from weft.story.forms import parted
 from weft.story.kinds import is_place, kind_of, named_kind
 from weft.story.merging import merge

@@ -23,6 +23,11 @@ _TOLD_APART: Final = 0.2
 _DOMINANT: Final = 3
 _RARELY: Final = 0.05
 """Who has so small a share of a given name's mentions is not meant by it."""
+_WELL_KNOWN: Final = 5
+_KIN: Final = 3
+"""Who is called by the full name so often is somebody, and who meets so many of a family is one of it."""
+_COUPLED: Final = 0.25
+"""Husband and wife are named together in so large a share of his sentences."""
 _LADIES: Final = frozenset({"miss", "mrs", "lady"})
 """A woman goes by one of these at a time."""
 _SHARED: Final = frozenset({"mr", "miss", "ms", "master"})
@@ -96,7 +101,7 @@ def _take_bare_given(cast: Cast, form: Form) -> bool:
     plain = names[0].lower()
     if plain in NICKNAMES and not any(figure.given == plain for figure in cast.figures):
         return False
-    mine = cast.best(_intimates(cast, form)) if cast.is_given(form) else None
+    mine = _among_their_own(cast, _intimates(cast, form), form) if cast.is_given(form) else None
     if mine is not None:
         return cast.joins(form, mine)
     if cast.family(plain) or cast.formal[plain] or plain in TITLES:
@@ -111,6 +116,18 @@ def _intimates(cast: Cast, form: Form) -> list[Figure]:
     untitled = [figure for figure in called if not cast.titles(figure) - PLAIN_TITLES.keys()]
     least = _RARELY * cast.counted[form].count
     return untitled or [figure for figure in called if cast.count(figure) >= least]
+
+
+def _among_their_own(cast: Cast, figures: Sequence[Figure], form: Form) -> Figure | None:
+    """Whom a given name alone means: of two well known by their full names, the one whose family is around.
+
+    A book that calls Charles Hayter by both names whenever he comes has another Charles at home.
+    """
+    known = [figure for figure in figures if cast.count(figure) >= _WELL_KNOWN]
+    beside = sorted(((cast.kin_beside(figure, form), figure.forms[0], figure) for figure in known), reverse=True)
+    if len(beside) > 1 and beside[0][0] > max(_KIN, 2 * beside[1][0]):
+        return beside[0][2]
+    return cast.best(figures)
 
 
 def _take_nickname(cast: Cast, form: Form) -> bool:
@@ -147,6 +164,10 @@ def _take_titled_given(cast: Cast, form: Form) -> bool:
     title, names = form
     if not title or len(names) > 1 or not cast.is_given(form):
         return False
+    if title == "mrs":
+        wife = cast.best(figure for figure in cast.figures if figure.given == f"mrs {names[0].lower()}")
+        if wife is not None:
+            return cast.joins(form, wife)
     called = [figure for figure in cast.called(names[0].lower()) if cast.agree(figure, form)]
     if title in NOBLE_TITLES:
         # Young Pip is not King Philip.
@@ -163,6 +184,8 @@ def _take_titled_surname(cast: Cast, form: Form) -> bool:
     if not title or given:
         return False
     fitting = [figure for figure in cast.family(surname) if _fits(cast, figure, form)]
+    if _is_elder(cast, form):
+        fitting = [figure for figure in fitting if not figure.given]
     if title not in _SHARED:
         fitting = _of_rank(cast, fitting, form)
     mine = max(fitting, key=lambda figure: (_claim(cast, figure, title), figure.forms[0]), default=None)
@@ -171,6 +194,19 @@ def _take_titled_surname(cast: Cast, form: Form) -> bool:
         cast.figures.append(mine)
     mine.forms.append(form)
     return True
+
+
+def _is_elder(cast: Cast, form: Form) -> bool:
+    """Whether a Mr. is the husband of the plain Mrs., in a family where a younger wife goes by her husband's name.
+
+    Mr. and Mrs. Musgrove have a son, whose wife is Mrs. Charles Musgrove.
+    """
+    wife = cast.counted.get(("mrs", form[1]))
+    if form[0] != "mr" or wife is None:
+        return False
+    younger = any(figure.given.startswith("mrs ") for figure in cast.family(parted(form[1])[1]))
+    husband = cast.counted[form]
+    return younger and husband.meets(wife) > _COUPLED * len(husband.sentences)
 
 
 def _fits(cast: Cast, figure: Figure, form: Form) -> bool:

@@ -1,7 +1,8 @@
 """What a story is made of: its prose, who and what is named in it, and how they are tied."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from weft.frozen import dataclass
 
 KINDS: Final = ("character", "location", "faction", "object", "event")
 

@@ -1,10 +1,11 @@
 """How entities are tied: who shares scenes, who talks to whom, and what sentences state outright."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.story.model import Entity, Passage, Prose, Sighting, Tie
 from weft.story.statements import SYMMETRIC, stated
 from weft.story.vocabulary import SPEECH

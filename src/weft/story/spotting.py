@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.story.model import Prose, Sighting
 from weft.story.vocabulary import ASKED, CALENDAR, JOINING, KINDREDS, NEVER, PARTICLES, SPEECH, TITLES
 from weft.story.words import Word, words_of
@@ -20,6 +21,8 @@ _PRONOUNS: Final = {
 }
 _NAMES_TOO: Final = frozenset({"will"})
 """Filler words that parents give to children."""
+_DERIVED: Final = ("-ing", "-ish", "-ism", "-like", "-esque")
+"""What makes another word of a name: Emma Woodhouse-ing, Darcy-like."""
 _SENTENCE_END: Final = (".", "!", "?", "…", "\n\n")
 
 
@@ -61,6 +64,8 @@ class Usage:
     def is_name(self, plain: str) -> bool:
         """Whether the book as a whole writes the word as a name."""
         if len(plain) == 1 or plain in NEVER or (plain in STOP_WORDS and plain not in _NAMES_TOO):
+            return False
+        if plain.endswith(_DERIVED):
             return False
         middle, lower = self.middle[plain], self.lower[plain]
         witnesses = self.speaks[plain] + self.titled[plain]

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.story.model import Sighting
 from weft.story.vocabulary import KIN
 

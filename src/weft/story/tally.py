@@ -1,9 +1,10 @@
 """What the whole book says about each form of a name: how often it speaks, owns, is gone to, is a he or a she."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.story.model import Form, Sighting
 from weft.story.vocabulary import (
     ABOARD_SIGNS,

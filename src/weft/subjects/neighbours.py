@@ -1,12 +1,12 @@
 """The nodes around subjects: which links lead to them, and how many subjects each is linked with."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from weft.candidates import told
+from weft.frozen import dataclass
 from weft.model import Candidate, Node, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profile import Part

@@ -1,8 +1,8 @@
 """For every subject and part, the candidates that may fill it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from weft.frozen import dataclass
 from weft.model import Candidate
 from weft.ports import Snapshot
 from weft.profile import Part

@@ -1,11 +1,12 @@
 """The passages that tell of a subject: where its texts name it, alone or together with others."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Final, NamedTuple
 
 from weft.candidates import told
+from weft.frozen import dataclass
 from weft.model import Candidate, Node
 from weft.ports import Snapshot
 from weft.profile import Part

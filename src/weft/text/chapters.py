@@ -6,9 +6,9 @@ parted like the whole one.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.text.numerals import value_of
 
 Span = tuple[int, int]

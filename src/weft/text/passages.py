@@ -3,8 +3,8 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from weft.frozen import dataclass
 from weft.model import Passage
 from weft.text.scripts import UNSPACED, compiled
 from weft.text.sentences import Block, Span, blocks

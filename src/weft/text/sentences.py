@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from weft.frozen import dataclass
 
 Span = tuple[int, int]
 

@@ -3,12 +3,12 @@
 import re
 from binascii import b2a_base64
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 from unicodedata import category
 
+from weft.frozen import dataclass
 from weft.tokens.cutting import encodable, settle
 
 # The words of cl100k_base, once every letter is an ASCII letter, every digit an ASCII digit, and so on (`_plain`).

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from weft.frozen import dataclass
 from weft.tokens.cutting import encodable, settle
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
 
+from weft.frozen import dataclass
 from weft.tokens.cutting import encodable, settle
 from weft.tokens.encodings import EncodingCounter
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.errors import InvalidInput, MissingExtra
+from weft.frozen import dataclass
 from weft.tokens.cutting import encodable, settle
 
 if TYPE_CHECKING:

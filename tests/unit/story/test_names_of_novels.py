@@ -90,3 +90,31 @@ def test_a_place_that_is_mostly_spoken_of_is_one_when_nobody_of_its_name_acts() 
 def test_a_brother_and_sister_are_not_a_couple() -> None:
     story = told('Mr. and Miss Crane came. "Come in," said Mr. Crane. "Thanks," said Miss Crane.')
     assert not [tie for tie in story.ties if tie.type == "spouse"]
+
+
+FAMILY = (
+    '"No," said Charles Reed. Charles Reed left. "Why?" said Ann of Charles Reed. Ann saw Charles Reed. '
+    "Charles Reed came back, and Charles Reed sat down. "
+    "Charles Musk was at home. Charles Musk slept. Mr. and Mrs. Musk saw Charles Musk. Charles Musk woke. "
+    "Then Charles Musk ate. Mrs. Musk scolded Charles. Mr. and Mrs. Musk loved Charles. "
+    "Mrs. Musk sent Charles out. Mr. and Mrs. Musk looked for Charles. Mrs. Charles Musk wept. "
+    "Mr. and Mrs. Musk came in. "
+    '"Hush," said Mrs. Charles. Mrs. Charles Musk was glad of Charles, and Mrs. Musk called Charles. '
+)
+
+
+def test_a_given_name_alone_is_his_whose_family_is_around_not_his_who_is_named_in_full() -> None:
+    story = told(FAMILY)
+    assert "Charles" in named(story, "Charles Musk").aliases
+    assert named(story, "Charles Reed").aliases == ()
+
+
+def test_a_father_is_not_the_son_whose_wife_goes_by_his_given_name() -> None:
+    story = told(FAMILY)
+    assert named(story, "Mr. Musk") is not named(story, "Charles Musk")
+    assert named(story, "Mrs. Charles") is named(story, "Mrs. Charles Musk")
+
+
+def test_a_word_made_of_a_name_is_nobody() -> None:
+    story = told('"Emma Stone!" said Ann. "I heard her Emma Stone-ing you," said Emma Stone. "It was Ann-like."')
+    assert {entity.name for entity in story.entities} == {"Emma Stone", "Ann"}

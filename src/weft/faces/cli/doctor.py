@@ -4,7 +4,6 @@ import os
 import sqlite3
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
@@ -16,6 +15,7 @@ from weft.faces import wiring
 from weft.faces.cli import STORE_PROBLEM, output
 from weft.faces.cli.options import AsJson, EmbedderSpec, StoreFolder
 from weft.faces.cli.progress import watched
+from weft.frozen import dataclass
 
 if TYPE_CHECKING:
     from weft.faces.library import Weft

@@ -3,7 +3,6 @@
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +14,7 @@ from weft.faces import client_hooks, clients, wiring
 from weft.faces.cli import output
 from weft.faces.cli.options import AsJson, StoreFolder, Tenants
 from weft.faces.values import clean
+from weft.frozen import dataclass
 
 
 def install(

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +14,7 @@ from weft.faces.asking import DEFAULT_PROFILE
 from weft.faces.hooks.commands import Run
 from weft.faces.hooks.events import Event
 from weft.faces.hooks.settings import Settings
-from weft.faces.hooks.verdicts import verdict
+from weft.frozen import dataclass
 from weft.model import DEFAULT_TENANT, Filter, Json, View
 from weft.tokens import BOUND
 
@@ -164,6 +164,7 @@ def _after_tool(visit: Visit) -> str:
     """Which experience a test or build has resolved, and at the first failure what went wrong before."""
     from weft.faces.background import renew_values
     from weft.faces.hooks import outcomes
+    from weft.faces.hooks.verdicts import verdict
 
     event, session, tenant = visit.event, visit.session or "", visit.tenants[0]
     if event.starts_experience:

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from weft.frozen import dataclass
 
 Kind = Literal["test", "build"]
 

@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from weft.faces.hooks.commands import Run, run_in
+from weft.frozen import dataclass
 
 SHELL: Final = "Bash"
 _STARTS: Final = re.compile(r"\bexperience\s+start\b")

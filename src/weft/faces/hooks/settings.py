@@ -1,11 +1,11 @@
 """The options of `weft-hook`, as `weft install --hooks` writes them into the client's settings."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from getopt import getopt
 from typing import Final
 
 from weft.errors import InvalidInput
+from weft.frozen import dataclass
 
 OPTIONS: Final = ("store", "profile", "tenant", "max-tokens", "deadline")
 MAX_TOKENS: Final = 800

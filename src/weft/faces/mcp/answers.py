@@ -1,7 +1,7 @@
 """What each tool answers: text to read, and a few facts beside it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
@@ -11,6 +11,7 @@ from weft.faces.mcp.settings import Settings
 from weft.faces.mcp.shelf import Shelf
 from weft.faces.texts import SEARCH_COLUMNS, ledger_lines, node_text, one_line, search_rows, table
 from weft.faces.values import filter_of, time_of
+from weft.frozen import dataclass
 from weft.loading import apply_preset
 from weft.model import UNSET, Context, Filter, LedgerEntry, Unset
 

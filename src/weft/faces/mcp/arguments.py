@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import orjson
 
 from weft.errors import InvalidInput, UnknownName
 from weft.faces.values import clean
+from weft.frozen import dataclass
 
 Kind = Literal["text", "texts", "words", "number", "fraction", "flag", "budget", "mapping"]
 """`words` is a list whose parts may hold commas; `texts` is one that may also be written with commas."""

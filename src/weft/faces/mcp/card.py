@@ -1,10 +1,10 @@
 """A tool as clients see it."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from weft.faces.mcp.answers import Call
 from weft.faces.mcp.arguments import Parameter, schema_of
+from weft.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

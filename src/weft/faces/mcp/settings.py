@@ -1,8 +1,9 @@
 """What the server is started with, and what it says of itself: all that is loaded before the first call."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from weft.frozen import dataclass
 
 INSTRUCTIONS: Final = """\
 Weft holds what is known here: notes, documents, records, code and how they are linked.

@@ -1,6 +1,5 @@
 """Nodes as resources and lenses as prompts."""
 
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -9,6 +8,7 @@ from weft.errors import InvalidInput, UnknownName
 from weft.faces.mcp.answers import NODE_ADDRESS, context, node_name, page_of
 from weft.faces.mcp.shelf import Shelf
 from weft.faces.texts import node_text, one_line
+from weft.frozen import dataclass
 
 if TYPE_CHECKING:
     from weft.faces.library import Weft

@@ -1,7 +1,6 @@
 """Who asks, and which tenants they may read and write."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Annotated, Final
 
@@ -10,6 +9,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from weft.faces.rest.problems import Problem
 from weft.faces.rest.served import Served
+from weft.frozen import dataclass
 
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 

@@ -3,7 +3,6 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +10,7 @@ from weft.errors import StoreError
 from weft.faces.keys import KeyRing
 from weft.faces.library import Weft
 from weft.faces.rest.metrics import Metrics
+from weft.frozen import dataclass
 from weft.store.sqlite import FILE_NAME
 
 # Reading lets go of the interpreter at every row, so more who compute at once mostly pass it around: with four, a

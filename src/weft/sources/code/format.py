@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import orjson
 import xxhash
 
+from weft.frozen import dataclass
 from weft.ports import Problem, Tell, Unit, untold
 from weft.sources.code.languages import SUFFIXES, Language, language_of
 from weft.sources.code.outline import Outline, packed, unpacked

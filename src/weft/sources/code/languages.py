@@ -1,10 +1,11 @@
 """The programming languages that can be read: their files, grammars, and the queries that find things in them."""
 
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, resources
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
+
+from weft.frozen import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node as Branch

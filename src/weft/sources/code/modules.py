@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePosixPath
 from typing import Final
 
+from weft.frozen import dataclass
 from weft.sources.code.languages import SUFFIXES
 
 Segments = tuple[str, ...]

@@ -1,10 +1,11 @@
 """What a file of code defines, refers to and imports: its outline, without its text."""
 
-from dataclasses import dataclass
 from sys import intern
 from typing import Any
 
 import orjson
+
+from weft.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

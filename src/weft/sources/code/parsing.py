@@ -3,9 +3,10 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
+from weft.frozen import dataclass
 from weft.sources.code.comments import summary_of_comments, summary_of_docstring
 from weft.sources.code.languages import Language, grammar_of
 from weft.sources.code.outline import Import, Outline, Reference, Symbol

@@ -3,12 +3,13 @@
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
 import orjson
 
+from weft.frozen import dataclass
 from weft.sources.files import clean
 from weft.sources.git.command import END, MARK, log
 

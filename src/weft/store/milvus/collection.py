@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,6 +13,7 @@ from pymilvus import DataType, MilvusClient
 from pymilvus.exceptions import MilvusException
 
 from weft.errors import StoreGone, UnknownName
+from weft.frozen import dataclass
 from weft.model import Filter, View
 from weft.ports import TailPassage
 from weft.store.filters import facet_groups

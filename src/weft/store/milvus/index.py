@@ -7,7 +7,6 @@ readers take those nodes from their own snapshot. So a reader never misses what 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -15,6 +14,7 @@ from pymilvus import MilvusClient
 from pymilvus.exceptions import MilvusException
 
 from weft.errors import StoreGone
+from weft.frozen import dataclass
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store, Tail
 from weft.store.milvus.collection import (

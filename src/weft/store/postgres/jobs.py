@@ -7,11 +7,11 @@ workers may differ.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from weft.errors import InvalidInput
+from weft.frozen import dataclass
 from weft.store.postgres.connection import EVERYTHING, Link, connect, rows_of
 from weft.store.postgres.failures import explained
 from weft.store.postgres.store import PostgresStore

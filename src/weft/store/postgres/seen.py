@@ -1,9 +1,9 @@
 """What a view lets through, as conditions for SQL whose text is the same for every view of a kind."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from weft.frozen import dataclass
 from weft.model import View
 from weft.store.postgres.connection import EVERYTHING, Link, rows_of
 from weft.store.postgres.texts import name_digest

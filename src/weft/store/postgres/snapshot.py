@@ -1,12 +1,12 @@
 """One consistent reading of a PostgreSQL store through a view."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import orjson
 
+from weft.frozen import dataclass
 from weft.model import Alias, Edge, Filter, View
 from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, Tail, TermStatistics
 from weft.store import adjacency
