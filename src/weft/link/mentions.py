@@ -132,9 +132,9 @@ def _scope(
         named = _ids(snapshot, renamed)
         ids = {*_ids(snapshot, {tenant: changed}), *_mentioning(snapshot, named)}
         names = names_of(row.node for row in snapshot.nodes(named).values())
-    terms = [_terms(name) for name in names]
+    terms = [_terms(written) for _, written in names]
     if containing is None or len(names) > _FEW_NAMES or not all(terms):
-        return _Scope(ids=frozenset(ids), names=Matcher(dict.fromkeys(names, ())) if names else None)
+        return _Scope(ids=frozenset(ids), names=Matcher({name: () for name, _ in names}) if names else None)
     return _Scope(ids=frozenset(ids).union(*(containing(each) for each in terms)))
 
 
@@ -156,14 +156,15 @@ def _mentioning(snapshot: Snapshot, ids: Sequence[int]) -> Iterator[int]:
 
 def _terms(name: str) -> tuple[int, ...]:
     """Hashes of terms that every text holding the name has; none when the name has no plain telling word."""
-    # Of a word like budget.py only the parts are sure: as a whole it may stand in a text with more around it.
-    sure = [analyze(word)[0 if _is_plain(word) else 1 :] for word in content_words(name)]
-    return tuple(sorted({term_hash(term) for terms in sure for term in terms}))
+    return tuple(sorted({term_hash(term) for word in content_words(name) for term in _sure(analyze(word), word)}))
 
 
-def _is_plain(word: str) -> bool:
-    """Whether a word is one term wherever it stands; a single letter may have been C++."""
-    return word.isalpha() and len(word) > 1
+def _sure(terms: Sequence[str], word: str) -> Sequence[str]:
+    """Of a word like budget.py its parts: as a whole it may stand in a text with more around it."""
+    if len(terms) > 1:
+        return terms[1:]
+    # A single letter may have been C++.
+    return terms if word.isalpha() and len(word) > 1 else ()
 
 
 def _texts(store: Store, tenant: str, scope: _Scope) -> Iterator[Node]:

@@ -182,7 +182,7 @@ def _same_case(left: str, right: str) -> bool:
     return len(left) == len(right) and all(a.isupper() == b.isupper() for a, b in zip(left, right, strict=True))
 
 
-def names_of(nodes: Iterable[Node]) -> list[str]:
-    """The folded names of some nodes, sorted."""
+def names_of(nodes: Iterable[Node]) -> list[tuple[str, str]]:
+    """The names of some nodes, folded and as they write them, sorted."""
     rows = (NameRow(node.tenant, node.key, node.title, node.aliases, node.language) for node in nodes)
-    return sorted({folded for row in rows for folded, _ in owned_names(row)})
+    return sorted({(folded, owner.written) for row in rows for folded, owner in owned_names(row)})
