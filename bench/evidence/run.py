@@ -6,6 +6,7 @@
 """
 
 import argparse
+import json
 import os
 import platform
 import sys
@@ -29,6 +30,7 @@ def main() -> None:
     embedder = open_embedder("static")
     if embedder is None:
         sys.exit("The static embedder did not come with this checkout.")
+    known = kept(given.out, given.anew)
     results = {
         "date": datetime.now(UTC).date().isoformat(),
         "command": given.command,
@@ -46,7 +48,10 @@ def main() -> None:
             "queries": len(asked),
             "gold": sum(len(job.judged.gold[question.id]) for question in asked),
             "shape": shape(job),
-            "systems": {name: measured(name, job, embedder.embed) for name in ("Weft", *PEERS)},
+            "systems": {
+                name: known.get(job.judged.name, {}).get(name) or measured(name, job, embedder.embed)
+                for name in ("Weft", *PEERS)
+            },
         }
         write_all(results, given.out)
     print(f"\n{(given.out / 'README.md').read_text(encoding='utf-8')}")
@@ -57,11 +62,30 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, required=True, help="a folder of judged sets")
     parser.add_argument("--sets", default="", help="names with commas; all that are there unless told")
     parser.add_argument("--limit", type=int, help="only the first N questions of each set")
+    parser.add_argument("--anew", default="", help="systems with commas; the rows of others stay if there are any")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     given = parser.parse_args()
-    words = [f"--sets {given.sets}" if given.sets else "", f"--limit {given.limit}" if given.limit else ""]
-    given.command = " ".join(["python bench/evidence/run.py --data DATA", *filter(None, words)])
+    words = [f"--{name} {vars(given)[name]}" for name in ("sets", "limit", "anew") if vars(given)[name]]
+    given.command = " ".join(["python bench/evidence/run.py --data DATA", *words])
     return given
+
+
+def kept(out: Path, anew: str) -> dict[str, dict[str, Row]]:
+    """The rows by set and system that the results of before hold and that are not asked for anew."""
+    if not anew:
+        return {}
+    again = {name.strip() for name in anew.split(",")}
+    if unknown := again - {"Weft", *PEERS}:
+        sys.exit(f"No system is called {', '.join(sorted(unknown))}. There are: {', '.join(['Weft', *PEERS])}.")
+    before = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    if changed := {name for name, is_now in versions().items() if before["versions"].get(name) != is_now} - {
+        "weft"
+    }:
+        sys.exit(f"Other versions than before: {', '.join(sorted(changed))}. Measure all anew, without --anew.")
+    return {
+        folder: {name: row for name, row in one["systems"].items() if name not in again}
+        for folder, one in before["sets"].items()
+    }
 
 
 def folders(data: Path, names: str) -> list[Path]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.candidates import told
 from weft.leads import Leads, hashes_of, held_by
-from weft.model import Candidate, Filter, Step
+from weft.model import Candidate, Filter, Node, Step
 from weft.ports import Index, NodeRow, PassageRow, Snapshot
 from weft.terms import inverse_frequency
 
@@ -54,7 +54,8 @@ def follow(
     # All that tie with the last one are loaded, so that the cut falls by key and not by chance.
     stored = snapshot.nodes([node for node, (worth, _) in best.items() if worth >= least[-1]])
     order = sorted(stored.values(), key=lambda row: (-best[row.node.id][0], row.node.tenant, row.node.key))
-    return tuple([_led_to(row, found.first[best[row.node.id][1]]) for row in order[:_FURTHER]])
+    steps = [(found.first[best[row.node.id][1]], row) for row in order[:_FURTHER]]
+    return tuple([_led_to(row, lead) for lead, row in steps if not _of_one_text(lead.node, row.node)])
 
 
 def _promise(rows: Sequence[PassageRow], found: Leads, question: Mapping[int, float]) -> "Floats":
@@ -66,9 +67,9 @@ def _promise(rows: Sequence[PassageRow], found: Leads, question: Mapping[int, fl
 
 def _best(rows: Sequence[PassageRow], worth: "Floats") -> dict[int, tuple[float, int]]:
     """By node, what its best passage is worth and the place of the candidate that leads to it."""
-    most, leading = np.round(worth.max(axis=0), 9).tolist(), worth.argmax(axis=0).tolist()
+    rounded = np.round(worth, 9)
     best: dict[int, tuple[float, int]] = {}
-    for row, value, lead in zip(rows, most, leading, strict=True):
+    for row, value, lead in zip(rows, rounded.max(axis=0).tolist(), rounded.argmax(axis=0).tolist(), strict=True):
         if value > best.get(row.node_id, (0.0, 0))[0]:
             best[row.node_id] = (value, lead)
     return best
@@ -86,6 +87,11 @@ def _led_to(row: NodeRow, lead: Candidate) -> Candidate:
     )
 
 
+def _of_one_text(one: Node, other: Node) -> bool:
+    """Whether two nodes are parts of one text, which have its title: names lead from none of them to another."""
+    return one.title != "" and one.title == other.title
+
+
 def bridge(
     candidates: Sequence[Candidate], found: Leads, question: Mapping[int, float], snapshot: Snapshot
 ) -> tuple[Candidate, ...]:
@@ -99,7 +105,9 @@ def bridge(
         return tuple(candidates)
     texts = [each.words for each in candidates]
     added = _added(found, _covered(candidates, question), question)
-    worth = found.ties(texts) * (_ALONE + added) * _elsewhere(found.first, candidates)
+    worth = np.zeros(added.shape)
+    if found.sought:
+        worth = found.ties(texts) * (_ALONE + added) * _elsewhere(found.first, candidates)
     further = np.flatnonzero((_relevance(found) * added >= _TELLS).any(axis=0)).tolist()
     if further:
         tied = _ties(found.first, [texts[at] for at in further], question, snapshot)
@@ -126,12 +134,9 @@ def _apart(first: Sequence[Candidate], candidates: Sequence[Candidate]) -> "Floa
 
 
 def _elsewhere(first: Sequence[Candidate], candidates: Sequence[Candidate]) -> "Floats":
-    """For each of the first, 1 for every candidate with another title, or none.
-
-    Parts of one text have its title, and the same names in all of them: these lead from none to another.
-    """
-    titles = [each.node.title for each in candidates]
-    return np.array([[not title or title != lead.node.title for title in titles] for lead in first], np.float64)
+    """For each of the first, 1 for every candidate that is no part of the same text."""
+    apart = [[not _of_one_text(lead.node, each.node) for each in candidates] for lead in first]
+    return np.array(apart, dtype=np.float64)
 
 
 def _covered(candidates: Sequence[Candidate], question: Mapping[int, float]) -> "Floats":

@@ -28,7 +28,9 @@ _NAMES: Final = 10
 _SOUGHT: Final = 12
 """How many names of all of them are searched for."""
 _RARE: Final = 0.005
-"""A name with no word that is rarer than this share of all passages leads nowhere."""
+"""A name leads nowhere if its rarer word is in more than this share of all passages."""
+_FEW: Final = 5
+"""As many passages may hold it in a small store."""
 _LONE: Final = 0.6
 """A name of one word is so much less sure than one of two."""
 
@@ -115,7 +117,7 @@ def _names(candidate: Candidate, question: Mapping[int, float]) -> set[_Pair]:
 def _rarest(pairs: Collection[_Pair], statistics: TermStatistics) -> list[tuple[_Pair, float]]:
     """Those of the names that few but several passages hold, the rarer word first, and how sure each is."""
     frequency, passages = statistics.frequency, statistics.passages
-    most = max(_RARE * passages, 2)
+    most = max(_RARE * passages, _FEW)
     rarer_first = {tuple(sorted(pair, key=lambda word: (frequency.get(word, 0), word))) for pair in pairs}
     counted = sorted((frequency.get(pair[0], 0), *pair) for pair in rarer_first)
     rare = [(count, (rarer, other)) for count, rarer, other in counted if 1 < count <= most][:_NAMES]

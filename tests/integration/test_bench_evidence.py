@@ -1,5 +1,6 @@
 """The side-by-side bench runs on a tiny set: a peer, Weft, and the table of both."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -45,3 +46,24 @@ def test_weft_and_a_peer_are_measured_alike_and_stand_in_one_table(bench: tuple[
 def test_a_document_that_does_not_fit_is_passed_over(bench: tuple[Any, Any]) -> None:
     measuring, _ = bench
     assert measuring._page(["a", "b", "c"], {"a": 5, "b": 90, "c": 5}, 12) == {"a", "c"}
+
+
+def test_rows_of_other_systems_are_kept_while_their_versions_are_the_same(
+    bench: tuple[Any, Any], tmp_path: Path
+) -> None:
+    import run
+
+    rows = {"Weft": {"recall@5": 0.5}, "grep": {"recall@5": 0.25}}
+
+    def write(versions: dict[str, str]) -> None:
+        results = {"versions": versions, "sets": {"tiny": {"systems": rows}}}
+        (tmp_path / "results.json").write_text(json.dumps(results), encoding="utf-8")
+
+    write({**run.versions(), "weft": "0.0.1"})
+    assert run.kept(tmp_path, "") == {}
+    assert run.kept(tmp_path, "Weft") == {"tiny": {"grep": rows["grep"]}}
+    with pytest.raises(SystemExit, match="No system is called Wefft"):
+        run.kept(tmp_path, "Wefft")
+    write({**run.versions(), "bm25s": "0.0.1"})
+    with pytest.raises(SystemExit, match="Other versions than before: bm25s"):
+        run.kept(tmp_path, "Weft")

@@ -27,6 +27,7 @@ TEXTS = {
     "again": "The Ghost, a performer of whom Brandi Carlile heard.",
     "common": "A record of the Story, which someone wrote.",
     "concert": "On that evening in Seattle they heard Brandi Carlile sing.",
+    "part": "Later on Brandi Carlile went home.",
     "carlile": "The castle of the earl was sold to Belinda Carlile.",
     "whole": "A ghost and a performer in a story that Phil Hanseroth wrote.",
     "hanseroth": "The twins are Tim and Phil Hanseroth.",
@@ -45,7 +46,8 @@ def index(tmp_path: Path) -> Iterator[EmbeddedIndex]:
 @pytest.fixture
 def store(tmp_path: Path, index: EmbeddedIndex) -> Iterator[SqliteStore]:
     """A store of the texts above."""
-    nodes = [Node(f"world:{name}", "note", text=text) for name, text in TEXTS.items()]
+    titles = {"part": "The Ghost"}
+    nodes = [Node(f"world:{name}", "note", title=titles.get(name, ""), text=text) for name, text in TEXTS.items()]
     store = SqliteStore.open(tmp_path / ".weft")
     ingest([MemorySource(nodes, ())], Workshop(store, index, None, COUNT))
     yield store
@@ -182,3 +184,10 @@ def test_names_do_not_lead_from_one_part_of_a_text_to_another(store: SqliteStore
     found = candidates(store, {"album": 1.0, "concert": 0.1})
     same = [replace(each, node=replace(each.node, title="The Ghost")) for each in found]
     assert bridges(store, same)["concert"] == 0
+
+
+def test_names_lead_to_no_other_part_of_the_text_that_holds_them(store: SqliteStore, index: EmbeddedIndex) -> None:
+    (album,) = candidates(store, {"album": 1.0})
+    assert "part" in followed(store, index, [album])
+    titled = replace(album, node=replace(album.node, title="The Ghost"))
+    assert "part" not in followed(store, index, [titled])

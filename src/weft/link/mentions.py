@@ -1,6 +1,5 @@
 """Names of nodes found in the texts of others become `mentions` edges."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Final
@@ -23,8 +22,6 @@ _BATCH: Final = 500
 _FEW: Final = 1000
 _FRACTION: Final = 5
 _FEW_NAMES: Final = 500
-_JOINT: Final = re.compile(r"[._-]")
-"""Where the terms of a longer word part: budget.py, read_all."""
 _ALL_EDGES: Final = 1_000_000
 
 Containing = Callable[[Sequence[int]], Sequence[int]]
@@ -159,8 +156,14 @@ def _mentioning(snapshot: Snapshot, ids: Sequence[int]) -> Iterator[int]:
 
 def _terms(name: str) -> tuple[int, ...]:
     """Hashes of terms that every text holding the name has; none when the name has no plain telling word."""
-    plain = [part for word in content_words(name) for part in _JOINT.split(word) if part.isalpha()]
-    return tuple(sorted({term_hash(term) for word in plain for term in analyze(word)}))
+    # Of a word like budget.py only the parts are sure: as a whole it may stand in a text with more around it.
+    sure = [analyze(word)[0 if _is_plain(word) else 1 :] for word in content_words(name)]
+    return tuple(sorted({term_hash(term) for terms in sure for term in terms}))
+
+
+def _is_plain(word: str) -> bool:
+    """Whether a word is one term wherever it stands; a single letter may have been C++."""
+    return word.isalpha() and len(word) > 1
 
 
 def _texts(store: Store, tenant: str, scope: _Scope) -> Iterator[Node]:
