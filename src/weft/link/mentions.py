@@ -18,7 +18,7 @@ MAKER: Final = "link:mentions@1"
 EDGE_TYPE: Final = "mentions"
 MOST_TARGETS: Final = 200
 
-_BATCH: Final = 2000
+_BATCH: Final = 500
 _FEW: Final = 1000
 _FRACTION: Final = 5
 _FEW_NAMES: Final = 500
