@@ -17,6 +17,10 @@ class Recent(Generic[Key, Value]):
         self._kept: OrderedDict[Key, Value] = OrderedDict()
         self._guard = threading.Lock()
 
+    def __contains__(self, key: Key) -> bool:
+        with self._guard:
+            return key in self._kept
+
     def get(self, key: Key) -> Value | None:
         """The value of a key, or None where it is not remembered."""
         with self._guard:

@@ -42,6 +42,7 @@ _TOKENS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Formats that detect-secrets does not have (yet); letters in front make a pattern quick to search for."""
 
+_REST_OF_WORD: Final = re.compile(r"(?<=\w)\w+")
 _AUTHORIZATION: Final = re.compile(r"\b(?:bearer|basic)\s+([\w.~+/-]{16,}=*)", re.IGNORECASE)
 _NAMES: Final = r"(?:api|access|auth|private)[_-]?key|secret(?:[_-]?key)?|passw(?:or)?d|passphrase|pwd|token"
 _UNQUOTED: Final = re.compile(rf"({_NAMES})[ \t]*[=:][ \t]*([^\s'\"`,;(){{}}<>\[\]$]{{6,}}+)(?!\()", re.IGNORECASE)
@@ -135,9 +136,14 @@ def _apart(secrets: Sequence[_Secret]) -> list[_Secret]:
 
 
 def _token(match: re.Match[str], kind: str, place: int) -> _Secret:
-    """What a pattern matched; where its one group ends the match, as in `://user:(password)@`, the group."""
+    """What a pattern matched; where its one group ends the match, as in `://user:(password)@`, the group.
+
+    Providers make their keys longer over the years, so it reaches to the end of the word.
+    """
     inner = match.re.groups == 1 and match.end() - match.end(1) <= 1
     start, end = match.span(1) if inner else match.span()
+    if rest := _REST_OF_WORD.match(match.string, end):
+        end = rest.end()
     found = match.string[start:end]
     left = len(found) - len(found.lstrip(" \t\r\n=:\"'"))
     right = len(found) - len(found.rstrip(" \t\r\n\"'"))

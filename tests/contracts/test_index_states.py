@@ -1,6 +1,8 @@
 """What every derived search promises whatever state its files are in: behind, ahead, missing, foreign, damaged."""
 
 import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from index_world import (
@@ -18,6 +20,7 @@ from index_world import (
 
 from weft.errors import StoreReadOnly
 from weft.model import Filter
+from weft.store import index as index_module
 
 # How the server's own engines propose is tried in test_index_conformance; states are those of what is derived.
 pytestmark = pytest.mark.backends("sqlite", "postgres", "postgres-files", "postgres-milvus")
@@ -222,6 +225,27 @@ def test_a_reader_far_behind_catches_up_for_others_when_it_may(world, open_index
     with world.snapshot(WORLD) as snapshot:
         assert helpful.lexical(snapshot, terms("owl"), Filter(), 10).notes == ()
     assert open_index().status()["lexical_sequence"] == open_index().status()["vector_sequence"] == 2
+
+
+@pytest.mark.backends("sqlite")
+def test_of_many_who_ask_at_once_one_looks_through_what_is_missing(world, open_index, monkeypatch):
+    write(world, *animals())
+    reader, turns, waiting = open_index(), [], threading.Barrier(4)
+    scan = index_module.changes_after
+
+    def counted(*given):
+        turns.append(given)
+        return scan(*given)
+
+    def ask(_):
+        waiting.wait()
+        return found(reader, world, "red fox")
+
+    monkeypatch.setattr(index_module, "changes_after", counted)
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(ask, range(4)))
+    assert answers == [answers[0]] * 4
+    assert len(turns) == 1
 
 
 # --- upkeep ----------------------------------------------------------------------------------------------

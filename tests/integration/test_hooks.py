@@ -97,6 +97,30 @@ def test_a_prompt_gets_what_bears_on_it_within_the_budget(folder: Path) -> None:
     assert counter_for("cl100k_base")[0].count(small.text) <= 90
 
 
+def test_a_prompt_is_answered_without_loading_what_it_does_not_need(folder: Path) -> None:
+    payload = {"session_id": "a", "cwd": str(folder), "hook_event_name": "UserPromptSubmit"}
+    done = subprocess.run(
+        [COMMAND[0], "-X", "importtime", *COMMAND[1:], *PATIENT],
+        input=json.dumps({**payload, "prompt": "Who approves refunds, and when are backups verified?"}).encode(),
+        capture_output=True,
+        env=around(folder),
+        check=True,
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
+    needless = {
+        "detect_secrets",
+        "numpy.ma",
+        "pydantic",
+        "rich",
+        "tiktoken",
+        "weft.faces.hooks.verdicts",
+        "weft.ingest",
+    }
+    assert TOPICS["refunds"] in done.stdout.decode()
+    assert "numpy" in loaded
+    assert not needless & loaded
+
+
 def test_a_memory_that_is_told_counts_as_used(folder: Path) -> None:
     assert "Use tabs for indentation" in prompt(folder, "Is the indentation made with tabs?").text
     book = UsageBook(folder / ".weft")

@@ -37,6 +37,7 @@ def test_a_file_that_comes_while_watching_is_indexed(tmp_path: Path) -> None:
         try:
             first = _report(watching.stdout.readline())
             assert first["kinds"] == {"file": 1, "function": 1}
+            (tmp_path / "code" / "build.log").write_text("nobody reads this\n", encoding="utf-8")
             (tmp_path / "code" / "b.py").write_text("class Second: ...\n", encoding="utf-8")
             second = _report(watching.stdout.readline())
             assert (second["units"], second["kinds"]) == (2, {"class": 1, "file": 1})

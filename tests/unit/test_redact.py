@@ -20,6 +20,7 @@ SECRETS = {
     "Hugging Face": "hf" + "_" + MIXED[:34],
     "Slack": "xox" + "b-123456789012-" + MIXED[:24],
     "Stripe": "sk" + "_live_" + MIXED[:24],
+    "Stripe, longer than its pattern": "sk" + "_live_51" + 3 * MIXED[:32],
     "JWT": "ey" + "JhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
     "NPM": "npm" + "_" + MIXED,
 }

@@ -133,18 +133,23 @@ class ContextAssembler:
     async def _assembled(
         self, profile: Profile, request: Request, searches: Searches, sources: dict[str, str]
     ) -> FormattedContext:
-        answers = await self._answers(searches, tuple(sources))
+        reading = self.searcher.reading() if isinstance(self.searcher, Shared) else None
+        if reading is None:
+            answers = await search_all(searches(self.searcher), self.deadline_seconds)
+            return await self._page(profile, request, sources, answers)
+        # Until the page is made: what the searches found would be looked through for cycles in between.
+        with uncollected():
+            answers = await search_in_turn(reading, searches, tuple(sources), self.deadline_seconds)
+            return await self._page(profile, request, sources, answers)
+
+    async def _page(
+        self, profile: Profile, request: Request, sources: dict[str, str], answers: Sequence[Answer]
+    ) -> FormattedContext:
         for answer in answers:
             if answer.failure:
                 warn("search_failed", source=answer.name, reason=answer.failure)
         page = PageMaker(profile, replace(request, token_model=self.token_model), sources, self.clock())
         return await asyncio.to_thread(self._made, page, answers)
-
-    async def _answers(self, searches: Searches, names: Sequence[str]) -> tuple[Answer, ...]:
-        reading = self.searcher.reading() if isinstance(self.searcher, Shared) else None
-        if reading is None:
-            return await search_all(searches(self.searcher), self.deadline_seconds)
-        return await search_in_turn(reading, searches, names, self.deadline_seconds)
 
     def _made(self, page: PageMaker, answers: Sequence[Answer]) -> FormattedContext:
         with uncollected():

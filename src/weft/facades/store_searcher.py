@@ -10,7 +10,6 @@ from weft.errors import StoreError
 from weft.facades.learning import ContextAssembler
 from weft.facades.learning_types import ContextItem
 from weft.facades.logging import warn
-from weft.faces.collecting import uncollected
 from weft.frozen import dataclass
 from weft.gather import Desk
 from weft.learning import EXPERIENCE, MEMORY, VALUE, UsageBook
@@ -47,7 +46,7 @@ class StoreSearcher:
 
     @contextmanager
     def _sharing(self) -> Iterator["StoreSearcher"]:
-        with self._desk() as desk, uncollected():
+        with self._desk() as desk:
             yield replace(self, desk=desk)
 
     def search_memories(self, query: str, limit: int) -> tuple[Candidate, ...]:

@@ -20,7 +20,7 @@ _UNREAD: Final = frozenset({"node_modules", "__pycache__", "venv"})
 def changes(paths: Sequence[Path], store: Path) -> Iterator[set[str]]:
     """At once an empty set, when watching has begun, then every set of paths that changed together.
 
-    What the store itself writes, and what no source reads, does not count. Ends when it is interrupted.
+    What the store itself writes, and what no source reads, does not count. It goes on until it is interrupted.
     """
     # Only those who watch load a library for it.
     from watchfiles import watch
@@ -31,7 +31,6 @@ def changes(paths: Sequence[Path], store: Path) -> Iterator[set[str]]:
         debounce=_QUIET,
         rust_timeout=_TURN,
         yield_on_timeout=True,
-        raise_interrupt=False,
     )
     begun = False
     for changed in watching:

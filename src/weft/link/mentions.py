@@ -1,5 +1,6 @@
 """Names of nodes found in the texts of others become `mentions` edges."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Final
@@ -22,6 +23,8 @@ _BATCH: Final = 2000
 _FEW: Final = 1000
 _FRACTION: Final = 5
 _FEW_NAMES: Final = 500
+_JOINT: Final = re.compile(r"[._-]")
+"""Where the terms of a longer word part: budget.py, read_all."""
 _ALL_EDGES: Final = 1_000_000
 
 Containing = Callable[[Sequence[int]], Sequence[int]]
@@ -156,7 +159,7 @@ def _mentioning(snapshot: Snapshot, ids: Sequence[int]) -> Iterator[int]:
 
 def _terms(name: str) -> tuple[int, ...]:
     """Hashes of terms that every text holding the name has; none when the name has no plain telling word."""
-    plain = [word for word in content_words(name) if word.isalpha()]
+    plain = [part for word in content_words(name) for part in _JOINT.split(word) if part.isalpha()]
     return tuple(sorted({term_hash(term) for word in plain for term in analyze(word)}))
 
 

@@ -12,6 +12,8 @@ from weft.sources.ignoring import Rules, is_ignored, rules_above, rules_in
 
 IGNORED: Final = "ignored by .gitignore or .weftignore"
 
+_STORE: Final = "weft.sqlite"
+"""The file by which a folder is known to be a store of ours, whatever it is called."""
 _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "venv"})
 
 
@@ -46,6 +48,9 @@ class Walk:
         if (status.st_dev, status.st_ino) in self._seen:
             return
         self._seen.add((status.st_dev, status.st_ino))
+        if any(entry.name == _STORE for entry in entries):
+            self.remarks["in Weft stores"] += 1
+            return
         here = (*rules, *rules_in(folder, len(self._above) + len(prefix)))
         for entry in entries:
             if not entry.name.startswith("."):

@@ -56,6 +56,7 @@ class EmbeddedIndex:
         )
         self._overlays = Recent[Any, Overlay](_OVERLAYS)
         self._writer_lock = threading.Lock()
+        self._looking_through = threading.RLock()
 
     # --- reading ---
 
@@ -106,7 +107,15 @@ class EmbeddedIndex:
             return generation, NOTHING, ()
         key = (since, snapshot.identity, snapshot.sequence, snapshot.view)
         overlay = self._overlays.get(key)
-        if overlay is None:
+        if overlay is not None:
+            return generation, overlay, _scanned(overlay)
+        # What is missing may be everything: one reader of a process looks it through, and the others wait.
+        with self._looking_through:
+            if (
+                key in self._overlays
+                or generations.nearest(snapshot.identity, snapshot.sequence) is not generation
+            ):
+                return self._pinned(generations, snapshot, may_write)
             first = snapshot.tail(since, PAGE)
             needed = generation is None or not first.complete
             if may_write and needed and self._caught_up_for_others():

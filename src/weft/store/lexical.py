@@ -12,6 +12,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft.frozen import dataclass
+from weft.recent import Recent
 from weft.store.digests import Intact, check_digests
 from weft.store.progress import Damaged, Progress, unpacked
 from weft.store.records import LONGEST_FACET_VALUE
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 TITLE_WEIGHT: Final = 2
 _MARGIN: Final = 64
 _FEW_WORDS: Final = 16
+_ASKED: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,8 @@ class LexicalGeneration:
     progress: Progress
     index: Any
     searcher: Any
+    asked: Recent[tuple[tuple[int, float], ...], Any] = field(default_factory=lambda: Recent(_ASKED))
+    """Queries by the weights of their terms: one question is asked of several kinds."""
 
     def search(self, weights: Mapping[int, float], scope: Scope, limit: int) -> "tuple[Ids, Scores]":
         """The best passages holding any of the terms, and those that tie with the last, by score and id."""
@@ -69,13 +74,16 @@ class LexicalGeneration:
 
     def _query(self, weights: Mapping[int, float], scope: Scope) -> Any:
         tantivy = engine()
-        terms = [(tantivy.Occur.Should, self._term(term, weight)) for term, weight in weights.items()]
-        query = tantivy.Query.boolean_query(terms)
+        query = self.asked.get_or_make(tuple(weights.items()), lambda: self._any_term(weights))
         conditions = _conditions(self.index.schema, scope, self.progress.names)
         if not conditions:
             return query
         zero = [tantivy.Query.const_score_query(condition, 0.0) for condition in conditions]
         return tantivy.Query.boolean_query([(tantivy.Occur.Must, part) for part in (query, *zero)])
+
+    def _any_term(self, weights: Mapping[int, float]) -> Any:
+        should = engine().Occur.Should
+        return engine().Query.boolean_query([(should, self._term(*each)) for each in weights.items()])
 
     def _term(self, term: int, weight: float) -> Any:
         query, word = engine().Query, f"{term:08x}"

@@ -4,6 +4,8 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+import orjson
+
 from weft.ports import Changes
 from weft.store import adjacency, aliases, links
 from weft.store.nodes import NodeWriter
@@ -78,15 +80,17 @@ def _write_importance(
     connection: sqlite3.Connection, numbers: Numbers, importance: Mapping[tuple[str, str], float]
 ) -> bool:
     """Set importance without touching the nodes: searches do not depend on it, so nothing is indexed again."""
-    changed = []
+    by_tenant: dict[str, dict[str, float]] = {}
     for (tenant, key), value in importance.items():
-        row = connection.execute(
-            "SELECT n.node_id, n.value FROM keys k JOIN importance n ON n.node_id = k.node_id"
-            " WHERE k.tenant_id = ? AND k.key = ?",
-            (numbers.tenant(tenant), key),
-        ).fetchone()
-        if row and abs(row[1] - value) > _SAME_IMPORTANCE:
-            changed.append((float(value), row[0]))
+        by_tenant.setdefault(tenant, {})[key] = float(value)
+    changed: list[tuple[float, int]] = []
+    for tenant, values in by_tenant.items():
+        stored = connection.execute(
+            "SELECT k.key, n.node_id, n.value FROM json_each(?) j CROSS JOIN keys k ON k.tenant_id = ?"
+            " AND k.key = j.value CROSS JOIN importance n ON n.node_id = k.node_id",
+            (orjson.dumps(list(values)).decode(), numbers.tenant(tenant)),
+        )
+        changed += [(values[key], node) for key, node, was in stored if abs(was - values[key]) > _SAME_IMPORTANCE]
     connection.executemany("UPDATE importance SET value = ? WHERE node_id = ?", changed)
     return bool(changed)
 

@@ -132,11 +132,12 @@ class Cast:
         )
 
     def styled(self, figure: Figure, title: str) -> int:
-        """How often someone is called by a title and the given name."""
+        """How often someone is called by a title and the given name, or by that of her husband."""
+        given = figure.given.removeprefix("mrs ")
         return sum(
             self.counted[form].count
             for form in figure.forms
-            if form[0] == title and (parted(form[1])[0] or same_given(form[1][0].lower(), figure.given))
+            if form[0] == title and (parted(form[1])[0] or same_given(form[1][0].lower(), given))
         )
 
     def titled(self, figure: Figure, title: str) -> int:

@@ -21,6 +21,7 @@ Way = tuple[int, tuple[str, ...], str]
 
 _OPENED: Final = 12
 """How many texts of a subject are opened: those that the question found, then those that name it most."""
+_STATES: Final = 8
 _REMEMBERED: Final = 16_384
 _MENTIONS: Final = 4
 """How many places of a passage are pointed out to whoever makes an excerpt of it."""
@@ -35,8 +36,12 @@ class _Naming:
     others: int = 0
 
 
-_NAMINGS: Final[Recent[tuple[object, ...], _Naming]] = Recent(_REMEMBERED)
-"""By the state of a store and the view of it, the subject, and the passage: what questions return to."""
+class _Namings(dict[tuple[int, int, Span], _Naming]):
+    """By subject, text and passage, what questions return to; forgets all when full, which changes no answer."""
+
+
+_NAMINGS: Final[Recent[tuple[object, ...], _Namings]] = Recent(_STATES)
+"""By the state of a store and the view of it."""
 
 
 class _Named(NamedTuple):
@@ -89,7 +94,7 @@ class Tellings:
     opened: Mapping[Way, Mapping[int, int]]
     """The texts that are opened for a subject, and the link that leads to each."""
     divided: Mapping[int, Sequence[Candidate]]
-    state: tuple[object, ...]
+    known: _Namings
     cast: Callable[[], _Cast]
     """Read only for passages that nobody asked for since the store last changed."""
     named: dict[Way, list[_Named]] = field(default_factory=dict)
@@ -118,7 +123,7 @@ class Tellings:
             divided.setdefault(each.node.id, []).append(each)
         state = (snapshot.identity, snapshot.sequence, snapshot.view, tuple(near.kinds))
         cast = cache(lambda: _Cast.of(ids, own, near.kinds, snapshot))
-        return cls(near, opened, divided, state, cast)
+        return cls(near, opened, divided, _NAMINGS.get_or_make(state, _Namings), cast)
 
     def passages(self, subject: Candidate, part: Part) -> tuple[Candidate, ...]:
         """The passages that a part takes, each with how often it names the subject as a share of the most."""
@@ -138,8 +143,13 @@ class Tellings:
 
     def _naming(self, subject: int, passage: Candidate) -> _Naming:
         node, span = passage.node, passage.window or (0, len(passage.node.text))
-        slot = (*self.state, subject, node.id, span)
-        return _NAMINGS.get_or_make(slot, lambda: self.cast().naming(subject, node, span, self.near.kinds))
+        slot = (subject, node.id, span)
+        naming = self.known.get(slot)
+        if naming is None:
+            if len(self.known) >= _REMEMBERED:
+                self.known.clear()
+            naming = self.known[slot] = self.cast().naming(subject, node, span, self.near.kinds)
+        return naming
 
     def _reached(self, subject: Candidate, named: _Named, most: int) -> Candidate:
         reached = self.near.reached(subject, named.passage, named.at)

@@ -92,7 +92,7 @@ class EncodingCounter:
     def count(self, text: str) -> int:
         """The tokens of the text, special tokens in it being ordinary text."""
         if len(text) <= _LONGEST_BY_LINE and "\r" not in text and "\n/" not in text:
-            remembered = _remembering(self)
+            remembered = _remembering(self.name)
             return sum([remembered(line) for line in _LINE.findall(text)])
         text = encodable(text)
         if len(text) <= _WHOLE_LIMIT:
@@ -142,8 +142,9 @@ class EncodingCounter:
 
 
 @cache
-def _remembering(counter: EncodingCounter) -> Callable[[str], int]:
-    """What counts a line, and remembers those of usual length."""
+def _remembering(name: str) -> Callable[[str], int]:
+    """What counts a line in the encoding of that name, and remembers those of usual length."""
+    counter = EncodingCounter(name)
 
     def count(line: str) -> int:
         return counter.whole(encodable(line))

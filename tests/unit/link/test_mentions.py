@@ -218,6 +218,19 @@ def test_older_texts_are_looked_up_by_terms_where_the_caller_can(store: SqliteSt
     assert asked == [tuple(sorted(map(term_hash, analyze("mara venn"))))]
 
 
+@pytest.mark.parametrize("text", ["See budget.py.", "It is in src/weft/budget.py, below.", "core.budget.py-3"])
+def test_a_name_with_dots_is_looked_up_by_terms_that_every_text_with_it_has(store: SqliteStore, text: str) -> None:
+    asked: list[Sequence[int]] = []
+
+    def containing(terms: Sequence[int]) -> Sequence[int]:
+        asked.append(terms)
+        return ()
+
+    put(store, node("file", "budget.py"))
+    link(store, "file", containing=containing)
+    assert asked and set(asked[0]) <= set(map(term_hash, analyze(text)))
+
+
 def test_a_name_that_is_gone_takes_its_edges_with_it(store: SqliteStore) -> None:
     put(store, node("log", "Log", "Mara Venn came."), MARA)
     link(store, "log", "mara")

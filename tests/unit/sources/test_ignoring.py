@@ -44,6 +44,14 @@ def test_ignored_files_and_folders_are_counted(tmp_path: Path) -> None:
     assert source.remarks() == {"ignored by .gitignore or .weftignore": 2}
 
 
+def test_a_store_is_not_read_whatever_it_is_called(tmp_path: Path) -> None:
+    lay(tmp_path, "a.md", "kept/derived/state.json", "kept/weft.sqlite", "kept/b.md")
+    assert listed(tmp_path) == {"a.md"}
+    source = open_source(str(tmp_path), name="s")
+    list(source.units())
+    assert source.remarks() == {"in Weft stores": 1}
+
+
 def test_an_ignored_folder_is_read_when_it_is_the_one_asked_for(tmp_path: Path) -> None:
     lay(tmp_path, "worlds/one/a.md", "worlds/b.md")
     (tmp_path / ".git").mkdir()

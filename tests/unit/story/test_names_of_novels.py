@@ -115,6 +115,11 @@ def test_a_father_is_not_the_son_whose_wife_goes_by_his_given_name() -> None:
     assert named(story, "Mrs. Charles") is named(story, "Mrs. Charles Musk")
 
 
+def test_a_mother_is_not_the_wife_of_her_son_however_short_that_is_called() -> None:
+    story = told(FAMILY + '"Well," said Mrs. Charles. ' * 12)
+    assert named(story, "Mrs. Musk") is not named(story, "Mrs. Charles Musk")
+
+
 def test_a_word_made_of_a_name_is_nobody() -> None:
     story = told('"Emma Stone!" said Ann. "I heard her Emma Stone-ing you," said Emma Stone. "It was Ann-like."')
     assert {entity.name for entity in story.entities} == {"Emma Stone", "Ann"}

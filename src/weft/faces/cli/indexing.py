@@ -46,11 +46,14 @@ def index(
     token = wiring.surroundings().tana_token
     _check(paths, source, clean(tenant), token, reading)
 
-    def run(weft: "Weft") -> "Report":
+    def run(weft: "Weft", *, again: bool = False) -> "Report":
         with watched("looking") as progress:
             report = weft.index(
                 *paths, source=source, tenant=clean(tenant), reading=reading, tana_token=token, progress=progress
             )
+        if again and not (report.units_changed or report.removed):
+            # Told, it would be one more change to whoever writes this down in a watched folder.
+            return report
         if as_json:
             output.write_json({"store": weft.location, **output.shape(report)}, indented=not watch)
         else:
@@ -63,8 +66,8 @@ def index(
         raise typer.Exit(PARTLY_DONE)
 
 
-def _follow(weft: "Weft", paths: list[str], run: "Callable[[Weft], Report]") -> "Report":
-    """Index now and after every change until somebody stops it."""
+def _follow(weft: "Weft", paths: list[str], run: "Callable[..., Report]") -> "Report":
+    """Index now and after every change until somebody stops it; what changes nothing is not told."""
     from weft.faces.watching import changes
 
     told = changes([Path(each) for each in paths if each != "tana://"], weft.folder)
@@ -75,7 +78,7 @@ def _follow(weft: "Weft", paths: list[str], run: "Callable[[Weft], Report]") -> 
     # Being interrupted is how watching ends; what was being indexed then is whole, and goes on next time.
     with suppress(KeyboardInterrupt):
         for _ in told:
-            report = run(weft)
+            report = run(weft, again=True)
     return report
 
 
