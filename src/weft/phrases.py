@@ -15,7 +15,7 @@ _REACH: Final = 32
 _APART: Final = "\n" * (_REACH + 1)
 """Between a title and a text: no phrase begins in the one and ends in the other."""
 _LONGEST_END: Final = 24
-"""So many letters at most a word goes on after its beginning."""
+"""A word is read no further than so many letters, unless its beginning is longer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ def test_a_phrase_tells_as_much_as_its_less_telling_word() -> None:
     assert [phrase.share for phrase in asked] == [0.5, 0.5]
 
 
-def test_what_no_text_of_the_view_tells_makes_no_phrase() -> None:
+def test_words_without_weight_and_a_word_twice_are_no_phrase() -> None:
     assert phrases(["one", "two"], {}) == ()
     assert phrases(["one", "one"], _weights("one")) == ()
 
