@@ -13,7 +13,7 @@ from weft.model import Candidate, Filter, Node
 from weft.phrases import Phrase, held, phrases
 from weft.ports import Embedder, Index, NodeRow, PassageRow, Proposals, Snapshot, TermStatistics
 from weft.profile import Fusion, Probe
-from weft.terms import gains, inverse_frequency, statistics_of, term_hash
+from weft.terms import gains, inverse_frequency, statistics_of, term_hashes
 from weft.text import analyze, below_title
 
 if TYPE_CHECKING:
@@ -107,13 +107,13 @@ def understand(question: str, snapshot: Snapshot, embed: Embedder | None, histor
         (asked, 1.0),
         *((turn[:_QUESTION_LIMIT], _RECALLED * _FADING**age) for age, turn in enumerate(history)),
     ]
-    terms: dict[int, float] = {}
-    for turn, weight in turns:
-        for term, count in Counter(map(term_hash, analyze(turn))).items():
-            # A term repeated from turn to turn tells no more than where it weighs most.
-            terms[term] = max(terms.get(term, 0.0), weight * (count if turn is asked else 1))
+    said = [analyze(turn) for turn, _ in turns]
+    terms = {term: float(count) for term, count in Counter(term_hashes(said[0])).items()}
+    for words, (_, weight) in zip(said[1:], turns[1:], strict=True):
+        # A term repeated from turn to turn tells no more than where it weighs most.
+        terms |= {term: max(terms.get(term, 0.0), weight) for term in term_hashes(words)}
     query = Query(asked, terms, _vector(turns, embed), snapshot.statistics(tuple(terms)))
-    return replace(query, phrases=phrases(analyze(asked), query.weights()))
+    return replace(query, phrases=phrases(said[0], query.weights()))
 
 
 def _vector(turns: Sequence[tuple[str, float]], embed: Embedder | None) -> "NDArray[np.float32] | None":
