@@ -99,7 +99,7 @@ class PostgresIndex:
 
     def _make(self, statements: Sequence[str]) -> None:
         with self._store.writing():
-            self._store.execute_alone("SET maintenance_work_mem = '512MB'")
+            self._store.execute_alone(searching.MEMORY_TO_BUILD)
             for statement in statements:
                 self._store.execute_alone(statement)
             self._store.execute_alone("RESET maintenance_work_mem")

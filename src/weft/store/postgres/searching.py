@@ -25,6 +25,11 @@ _RARE: Final = 8000
 _MOST_DIMENSIONS: Final = 4000
 # A wide graph: on texts that resemble each other a narrow one misses too many neighbours.
 _GRAPH: Final = "m = 32, ef_construction = 128"
+MEMORY_TO_BUILD: Final = (
+    "SELECT set_config('maintenance_work_mem', greatest(pg_size_bytes('512MB'),"
+    " pg_size_bytes(current_setting('maintenance_work_mem'))) / 1024 || 'kB', false)"
+)
+"""A graph that outgrows its memory is finished on disk, many times slower: the server may be set to give more."""
 # What the view or the filter hides is looked past: more of the graph is searched, and it is walked on until enough
 # is found, in any order, because ours is computed afterwards.
 _LOOK_PAST: Final = "SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = 300"
