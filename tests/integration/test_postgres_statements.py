@@ -1,5 +1,6 @@
 """How often one question speaks to the server: on a network, every statement is a journey there and back."""
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from weft import Edge, Node, Weft
 from weft.model import Filter
 from weft.ports import Changes
 from weft.prepare import prepare
+from weft.store.postgres.searching import MEMORY_TO_BUILD
 
 Sent = Callable[[Callable[[], object]], list[str]]
 
@@ -33,12 +35,13 @@ def weft(postgres_url: str, tmp_path: Path) -> Iterator[Weft]:
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
-    """What is sent to the server while something is done."""
+    """What is sent to the server while something is done, one statement after another."""
     seen: list[str] = []
     execute = psycopg.Cursor.execute
 
     def noted(self: psycopg.Cursor, query: str, *given: object, **options: object) -> object:
-        seen.append(query)
+        if threading.current_thread() is threading.main_thread():
+            seen.append(query)
         return execute(self, query, *given, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(psycopg.Cursor, "execute", noted)
@@ -56,7 +59,7 @@ def test_a_context_from_the_engines_sends_eleven_statements_at_most(weft: Weft, 
     weft._index.catch_up(weft.store)
     weft.context("red fox 1")
     statements = sent(lambda: weft.context("red fox 7"))
-    assert any("<=>" in statement for statement in statements), "vectors are searched by the graph"
+    assert any("<@>" in statement for statement in statements), "words are searched by BM25"
     assert len(statements) <= 11
 
 
@@ -99,3 +102,13 @@ def test_a_write_for_many_tenants_sends_as_many_statements_as_one_for_two(weft: 
 
     assert len(written(range(2))) == len(written(range(2, 60)))
     assert weft.status([f"tenant {number}" for number in range(60)]).nodes == 60
+
+
+@pytest.mark.parametrize(("given", "used"), [("64MB", "512MB"), ("1GB", "1GB")])
+def test_a_graph_is_built_in_half_a_gigabyte_or_in_what_the_server_gives(
+    postgres_url: str, given: str, used: str
+) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as link:
+        link.execute(f"SET maintenance_work_mem = '{given}'")
+        link.execute(MEMORY_TO_BUILD)
+        assert link.execute("SHOW maintenance_work_mem").fetchall() == [(used,)]

@@ -1,7 +1,8 @@
 """One consistent reading of a PostgreSQL store through a view."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from copy import copy
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 import orjson
@@ -25,6 +26,7 @@ from weft.vectors import unit_rows
 
 if TYPE_CHECKING:
     from weft.ports import Ids, Vectors
+    from weft.store.postgres.lending import Lending
 
 _TOTALS: Final = -1
 
@@ -57,14 +59,22 @@ class PostgresSnapshot:
     caller asks for the same ones right after.
     """
 
-    def __init__(self, link: Link, view: View, seen: Seen, state: State, remembered: Remembered) -> None:
-        self.link, self.view, self.seen, self.state = link, view, seen, state
+    def __init__(
+        self, link: Link, view: View, seen: Seen, state: State, remembered: Remembered, lender: "Lending"
+    ) -> None:
+        self.link, self.view, self.seen, self.state, self.lender = link, view, seen, state, lender
         self.sequence, self.version, self.space = state.sequence, state.version, state.space
         self._remembered = remembered
         self._frequency: dict[int, int] = {}
         self._totals: tuple[int, int] | None = None
         self._passages: dict[int, PassageRow] = {}
         self._vectors: dict[int, bytes] = {}
+
+    def through(self, link: Link) -> Self:
+        """The same moment, read through another connection; what either has read both know."""
+        twin = copy(self)
+        twin.link = link
+        return twin
 
     @property
     def identity(self) -> str:
