@@ -292,6 +292,8 @@ def test_a_replica_is_read_while_it_has_every_write_and_the_primary_otherwise(op
     assert weft.store.readers.best() is weft.store.readers._primary  # type: ignore[union-attr]
     assert weft.store.readers.lag() == 1  # type: ignore[union-attr]
     assert len(weft.search("fox").candidates) == 2
+    assert len(weft.search("fox", consistency="session").candidates) == 2
+    assert len(weft.search("fox", consistency="eventually").candidates) == 1, "the replica as it is"
 
 
 def test_while_the_primary_is_away_the_replica_answers_and_the_other_way_round(

@@ -17,6 +17,7 @@ from weft.store.postgres.failures import is_lost
 
 _PATIENCE: Final = 2.0
 _AT_ONCE: Final = 0.001
+_AS_IT_IS: Final = ("bounded", "eventually")
 _LET_BE: Final = 5.0
 """Seconds that a server is waited for where another one can answer, and that it is then not asked again."""
 
@@ -129,13 +130,18 @@ class Readers:
         self._primary = Lending(address, address.server, seconds)
         self._replica = Lending(address, address.replica, seconds) if address.replica else None
 
-    def best(self) -> Lending:
-        """The replica while it has caught up with the primary or the primary is away, else the primary."""
+    def best(self, consistency: str = "") -> Lending:
+        """The replica while it has caught up with the primary or the primary is away, else the primary.
+
+        Who is content with less than every acknowledged write gets the replica as it is.
+        """
         if self._replica is None:
             return self._primary
         copied = self._replica.sequence()
         if copied is None:
             return self._primary
+        if consistency in _AS_IT_IS:
+            return self._replica
         written = self._primary.sequence()
         return self._replica if written is None or copied >= written else self._primary
 

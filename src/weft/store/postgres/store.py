@@ -137,7 +137,7 @@ class PostgresStore(HandingOut):
     @contextmanager
     def _snapshot(self, view: View | None) -> Iterator[PostgresSnapshot]:
         seen = None if view is None else self._seen(view)
-        lender = self.readers.best()
+        lender = self.readers.best("" if view is None else view.consistency)
         with explained(self.address), lender.reading(_opening(seen)) as (link, row):
             if seen is None or view is None:
                 seen, view = self._remembered.names.everything(link)
