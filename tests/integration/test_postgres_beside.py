@@ -10,6 +10,7 @@ import pytest
 
 from postgres_server import drop_schema
 from weft import Node, Weft
+from weft.errors import InvalidInput
 from weft.store.postgres import PostgresStore, lending
 
 Open = Callable[..., Weft]
@@ -94,3 +95,16 @@ def test_a_second_connection_that_breaks_leaves_the_search_to_the_first(
     monkeypatch.setattr(type(weft._index), "semantic", broken)
     assert keys(weft)[0] == "s:7"
     assert set(walks) == {False}
+
+
+@pytest.mark.parametrize(("parameters", "candidates"), [("", "200"), ("&candidates=400", "400")])
+def test_the_address_says_how_many_candidates_the_graph_is_walked_for(
+    opened: Open, parameters: str, candidates: str
+) -> None:
+    with opened(parameters).store.everything() as snapshot:
+        assert snapshot.rows("SHOW hnsw.ef_search") == [(candidates,)]  # type: ignore[attr-defined]
+
+
+def test_a_number_of_candidates_that_the_server_would_refuse_is_refused(opened: Open) -> None:
+    with pytest.raises(InvalidInput, match="'0' is no number of candidates"):
+        opened("&candidates=0")
