@@ -9,10 +9,11 @@ import pytest
 
 from postgres_server import drop_schema
 from weft import Edge, Node, Weft
-from weft.model import Filter
+from weft.model import Filter, View
 from weft.ports import Changes
 from weft.prepare import prepare
 from weft.store.postgres.searching import MEMORY_TO_BUILD
+from weft.terms import term_hash
 
 Sent = Callable[[Callable[[], object]], list[str]]
 
@@ -79,6 +80,25 @@ def test_a_filter_is_looked_up_once_until_the_next_write(weft: Weft, sent: Sent)
     assert not any("facet_names" in statement for statement in sent(ask))
     weft.put([Node("s:new", "note", text="a new red fox", tags=("even",))])
     assert any("facet_names" in statement for statement in sent(ask))
+
+
+def test_statistics_of_words_are_read_once_until_the_next_write(weft: Weft, sent: Sent) -> None:
+    def counted(work: Callable[[], object]) -> bool:
+        return any("term_statistics" in statement for statement in sent(work))
+
+    def frequency() -> int:
+        with weft.store.snapshot(View()) as snapshot:
+            return sum(snapshot.statistics([term_hash("fox")]).frequency.values())
+
+    assert counted(frequency)
+    assert not counted(frequency)
+    weft.put([Node("s:other", "note", "other", text="a fox of another tenant")])
+    assert not counted(frequency)
+    weft.put([Node("s:new", "note", text="a new fox")])
+    assert frequency() == 61
+    weft.store.transact(lambda link: link.execute("UPDATE term_statistics SET frequency = 7"))  # type: ignore[union-attr]
+    weft.store.rebuild_derived()
+    assert frequency() == 61
 
 
 def test_statements_are_prepared_once_in_the_life_of_a_connection(weft: Weft) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Final, Self, TypeVar
 from weft.errors import EmbedderMismatch, StoreReadOnly
 from weft.model import Edge, View
 from weft.ports import Changes, NameRow, NodeRow, StoreStatus
+from weft.recent import Recent
 from weft.store.addresses import Address
 from weft.store.exporting import HandingOut, Shelf
 from weft.store.listing import ListedEdge, Place
@@ -29,6 +30,8 @@ T = TypeVar("T")
 _STATE: Final = "identity, sequence, embedder, dimensions, space"
 _LAST_CHARACTER: Final = "\U0010ffff"
 _LONGEST_BEGINNING: Final = 300
+_VIEWS: Final = 16
+"""Of so many views the statistics are remembered."""
 
 
 class PostgresStore(HandingOut):
@@ -38,7 +41,7 @@ class PostgresStore(HandingOut):
         self.address, self.words, self.read_only = address, words, read_only
         self._lock = Writing(address, busy_seconds)
         self.readers = Readers(address, busy_seconds)
-        self._remembered = Remembered(Names(), RememberedScans())
+        self._remembered = Remembered(Names(), RememberedScans(), Recent(_VIEWS))
 
     @classmethod
     def open(
@@ -122,7 +125,13 @@ class PostgresStore(HandingOut):
 
     def rebuild_derived(self) -> None:
         """Derive neighbour lists, names, facets and statistics anew from nodes, passages and edges."""
-        self.transact(repair.rebuild_derived)
+
+        def rebuilt(link: Link) -> None:
+            repair.rebuild_derived(link)
+            # Nobody, in whatever process, may go on with what was derived before.
+            next_sequence(link, names_by_number(link, "tenants"))
+
+        self.transact(rebuilt)
 
     # --- reading -----------------------------------------------------------------------------------------
 
