@@ -23,7 +23,7 @@ from weft.store.postgres.searching import MEMORY_TO_BUILD, graph_name
 from weft.vectors import quantise
 
 SPACE, JUDGED, NEAREST = 1, 200, 10
-WIDTHS = (100, 200, 300, 400)
+WIDTHS = (100, 200, 250, 300, 400)
 
 
 def measure(link: psycopg.Connection[Any], server: Server, graph: str, questions: list[bytes]) -> dict[str, Any]:
