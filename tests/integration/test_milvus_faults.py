@@ -1,5 +1,7 @@
 """What can go wrong between a store and the search index in Milvus, and what readers find meanwhile."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -175,3 +177,19 @@ def test_an_empty_collection_is_filled_without_deleting_and_an_interrupted_filli
     assert deleted
     assert weft.index_status()["passages"] == 20
     assert len(found(weft)) == 20
+
+
+def test_another_process_searches_what_this_one_left(postgres_url: str, tmp_path: Path) -> None:
+    url, index = f"{postgres_url}&schema=milvus_left", f"milvus://{tmp_path / 'left.db'}"
+    program = (
+        "import sys; from weft import Node, Weft\n"
+        "with Weft.open(sys.argv[1], folder=sys.argv[2], index=sys.argv[3]) as weft:\n"
+        "    if sys.argv[4:]: weft.put([Node('s:1', 'note', text='a red fox')])\n"
+        "    found = weft.search('red fox')\n"
+        "    print([each.node.key for each in found.candidates], found.notes, weft.index_status()['passages'])"
+    )
+    for more in (["write"], []):
+        command = [sys.executable, "-c", program, url, str(tmp_path), index, *more]
+        told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        assert told.stdout.splitlines()[-1] == "['s:1'] () 1"
+    drop_schema(postgres_url, "milvus_left")

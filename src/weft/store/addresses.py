@@ -1,5 +1,6 @@
 """Where a PostgreSQL store is: a URL as libpq takes it, with a few settings of our own among its parameters."""
 
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
@@ -58,8 +59,8 @@ def read_address(text: str) -> Address:
         _schema(own.get("schema", "weft")),
         own.get("replica", ""),
         _words(own.get("words", "auto")),
-        _number("connections", own.get("connections", str(_MOST_CONNECTIONS))),
-        _number("candidates", own.get("candidates", str(_CANDIDATES))),
+        _number("connections", own, _MOST_CONNECTIONS),
+        _number("candidates", own, _CANDIDATES),
     )
 
 
@@ -77,7 +78,8 @@ def _words(name: str) -> str:
     return name
 
 
-def _number(name: str, given: str) -> int:
+def _number(name: str, own: Mapping[str, str], usual: int) -> int:
+    given = own.get(name, str(usual))
     if not (given.isascii() and given.isdigit() and 0 < int(given) <= 1000):
-        raise InvalidInput(f"{given!r} is no number of {name}. Give 1 to 1000, such as {name}=16.")
+        raise InvalidInput(f"{given!r} is no number of {name}. Give 1 to 1000, such as {name}={usual}.")
     return int(given)

@@ -1,5 +1,6 @@
 """The collection of passages in Milvus: what an entity holds, what filters ask of it, and how far it has come."""
 
+import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -76,6 +77,8 @@ def level_of(consistency: str) -> str:
 def connected(address: str) -> MilvusClient:
     """The client for `milvus://host:port/database?token=...` or `milvus:///path/file.db`."""
     parts = urlsplit(address)
+    # Whatever fails is told by us; the client would print its own trace beside it.
+    logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
     try:
         if not parts.netloc:
             return MilvusClient(parts.path)
@@ -110,6 +113,13 @@ class Collection:
     def exists(self) -> bool:
         """Whether anything was ever caught up."""
         return bool(self._client.has_collection(self._state_name))
+
+    def load(self) -> bool:
+        """Let the collections be searched, where there are any: a server that starts anew has let go of them."""
+        held = self.exists()
+        for name in (self.name, self._state_name) if held else ():
+            self._client.load_collection(name)
+        return held
 
     def make(self) -> None:
         """Make the collections, and let go of those of other versions of this store."""

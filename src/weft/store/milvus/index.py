@@ -51,6 +51,7 @@ class MilvusIndex:
         self._address, self._level = address, consistency_of(address)
         self._guard = threading.Lock()
         self._connected: MilvusClient | None = None
+        self._known: set[str] = set()
 
     # --- reading ---
 
@@ -113,7 +114,13 @@ class MilvusIndex:
 
     def _collection(self, snapshot: Snapshot, level: str) -> Collection:
         dimensions = (snapshot.embedder() or ("", 0))[1]
-        return Collection(self._client(), level, snapshot.identity, dimensions)
+        return self._loaded(Collection(self._client(), level, snapshot.identity, dimensions))
+
+    def _loaded(self, collection: Collection) -> Collection:
+        """The collection, of which the server has been told once that it is searched."""
+        if collection.name not in self._known and collection.load():
+            self._known.add(collection.name)
+        return collection
 
     def _client(self) -> MilvusClient:
         """The connection, made when it is first needed: who only opens a store need not wait for Milvus."""
@@ -171,7 +178,9 @@ class MilvusIndex:
             client = self._client()
             names = [name for name in client.list_collections() if name.startswith("weft_")]
             held = [
-                Collection(client, self._level, *_parts(name)) for name in names if not name.endswith("_state")
+                self._loaded(Collection(client, self._level, *_parts(name)))
+                for name in names
+                if not name.endswith("_state")
             ]
             reached = max((each.state().progress.sequence for each in held), default=0)
             passages, vectors = (sum(each.count(what) for each in held) for what in ("", "embedded == true"))
