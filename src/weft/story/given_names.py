@@ -47,18 +47,18 @@ def _intimates(cast: Cast, form: Form) -> list[Figure]:
 def _among_their_own(cast: Cast, figures: Sequence[Figure], form: Form) -> Figure | None:
     """Whom a given name alone means: of two well known by their full names, the one whose family is around.
 
-    A book that calls Charles Hayter by both names whenever he comes has another Charles at home.
+    A book that calls Charles Hayter by both names whenever he comes has another Charles at home. Where no family
+    tells, it is one of those nearest to where the name stands, and nobody if they are mostly far away.
     """
-    around = {figure.forms[0]: cast.near(figure, form) for figure in figures}
-    nearest = max(around.values(), default=0)
-    if len(figures) > 1 and 2 * nearest < len(cast.texts[form]):
-        return None
-    figures = [figure for figure in figures if 2 * around[figure.forms[0]] >= nearest]
     known = [figure for figure in figures if cast.count(figure) >= _WELL_KNOWN]
     beside = sorted(((cast.kin_beside(figure, form), figure.forms[0], figure) for figure in known), reverse=True)
     if len(beside) > 1 and beside[0][0] > max(_KIN, 2 * beside[1][0]):
         return beside[0][2]
-    return cast.best(figures)
+    around = [(cast.near(figure, form), figure) for figure in figures]
+    nearest = max((near for near, _ in around), default=0)
+    if len(figures) > 1 and 2 * nearest < len(cast.texts[form]):
+        return None
+    return cast.best(figure for near, figure in around if 2 * near >= nearest)
 
 
 def take_nickname(cast: Cast, form: Form) -> bool:

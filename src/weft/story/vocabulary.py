@@ -222,8 +222,9 @@ NEVER: Final = (
         scotch scottish welsh british american roman russian dutch chinese indian european turkish persian
         japanese egyptian christian catholic protestant jewish muslim englishman englishmen frenchman frenchmen
         german germans chapter volume book part contents illustration footnote preface the end oh ah o ugh pooh
-        hm hum hey tis twas sh shh hist pshaw faugh bah pish tut whew hooray hurray huzza bravo lo fie humph heigh
-        heigho zounds egad begad gosh golly goodness gracious lordy mercy jiminy hark halloa holloa
+        messrs misses captains honourable hm hum hey tis twas sh shh hist pshaw faugh bah pish tut whew hooray
+        hurray huzza bravo lo fie humph heigh heigho zounds egad begad gosh golly goodness gracious lordy mercy
+        jiminy hark halloa holloa
         alas hurrah hallo hullo hello yes no well why what ha ho hush good bye dear ay aye eh pray amen project
         gutenberg ebook etext york's p.s p.m a.m n.b mr mrs miss esq jun sen okay ok thank thanks please day
         night morning evening spring summer autumn winter madam ma'am sir act scene exit exeunt enter nobody
