@@ -48,7 +48,7 @@ def gatsby(folder: Path) -> None:
         with tarfile.open(archive) as held:
             names = sorted(name for name in held.getnames() if "/chapter-" in name)
             chapters = [file.read() for name in names if (file := held.extractfile(name)) is not None]
-    (folder / "gatsby.txt").write_bytes(b"".join(chapters))
+    (folder / "gatsby.txt").write_bytes(b"\n\n".join(chapters))
 
 
 def packed(package: Path, folder: Path) -> None:
