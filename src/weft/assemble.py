@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from weft.account import citations, ledger
 from weft.adapting import adapted
@@ -19,6 +20,9 @@ from weft.quoting import Asked
 from weft.render import ItemStyle, open_format
 from weft.spots import asides_of
 from weft.tokens import DEFAULT_ENCODING
+
+if TYPE_CHECKING:
+    from weft.tokens.encodings import EncodingCounter
 
 
 def assemble(
@@ -54,8 +58,18 @@ def _printer(plan: Plan, gathered: Gathered, count: TokenCounter) -> Printer:
         count=count,
         styles=_styles(plan),
         asked=Asked.of(gathered.query.text, gathered.query.weights()),
-        stored=count.name == DEFAULT_ENCODING,
+        stored=_stored(count),
     )
+
+
+def _stored(count: TokenCounter) -> "EncodingCounter | None":
+    """The counter, where it is the one that counted what is stored."""
+    if count.name != DEFAULT_ENCODING:
+        return None
+    # Whoever counts otherwise starts sooner without it.
+    from weft.tokens.encodings import EncodingCounter
+
+    return count if isinstance(count, EncodingCounter) else None
 
 
 def _styles(plan: Plan) -> Mapping[str, ItemStyle]:

@@ -16,7 +16,7 @@ _Slot = tuple[str, str, tuple[int, int] | None]
 SMALLEST_EXCERPT: Final = 24
 """An excerpt of fewer tokens than this says less than a summary or a pointer."""
 
-SHORT_TEXT: Final = 400
+SHORT_TEXT: Final = 800
 """A text of so few tokens is not cut for the sake of others: on a small page it may take more than its share."""
 
 SMALLEST_ITEM: Final = 9

@@ -1,6 +1,6 @@
 """A layout becomes a page that costs no more than its budget, counted as a whole once it is printed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -165,7 +165,17 @@ def _printed(
     )
     page = _page(plan, layout, frame, outcomes, warning)
     text, manifest = render(page, printer.format, printer.styles, frame, printer.item)
-    return _composed(page, text, manifest, outcomes, printer.count.count(text), _received(plan, layout))
+    tokens = printer.page(text, _shown(page))
+    return _composed(page, text, manifest, outcomes, tokens, _received(plan, layout))
+
+
+def _shown(page: Page) -> Iterator[Item]:
+    """The items of a page in printed order."""
+    for section in page.sections:
+        yield from section.items
+        for group in section.groups:
+            for part in group.parts:
+                yield from part.items
 
 
 def _composed(

@@ -170,7 +170,7 @@ def _foreign(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
     first = plan.profile.probes[0].name
     return tuple(
         told(
-            each,
+            _counted(each, stored),
             {"relevance": each.score, "lexical": each.score, "semantic": each.score, **each.parts},
             node=each.node if not each.node.id or _is_ours(each.node, stored) else replace(each.node, id=0),
             probe=each.probe or first,
@@ -178,6 +178,14 @@ def _foreign(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
         )
         for each in brought
     )
+
+
+def _counted(candidate: Candidate, stored: Mapping[int, NodeRow]) -> Candidate:
+    """The candidate without a count of its text, unless it is the one that is stored for this text."""
+    row = stored.get(candidate.node.id)
+    if row is not None and row.node.text == candidate.node.text and row.text_tokens == candidate.text_tokens:
+        return candidate
+    return replace(candidate, text_tokens=None)
 
 
 def _brought(plan: Plan) -> list[Candidate]:
@@ -198,7 +206,7 @@ def _brought_for_parts(plan: Plan) -> dict[tuple[str, str], tuple[Candidate, ...
     names = _part_names(plan)
     for each in _brought(plan) if names else ():
         if _is_part(each, names):
-            parts[each.root, each.probe] = (*parts.get((each.root, each.probe), ()), each)
+            parts[each.root, each.probe] = (*parts.get((each.root, each.probe), ()), _counted(each, {}))
     return parts
 
 

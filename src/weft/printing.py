@@ -1,7 +1,8 @@
 """What things cost when printed: every heading and item is rendered in its format and counted as it will stand."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from weft.budget import Leaf
 from weft.excerpt import Measured, declaration, excerpt, indented, measure
@@ -12,19 +13,22 @@ from weft.quoting import Asked, Quotable, quotable, quotation
 from weft.render import Format, ItemStyle, Line, text_of
 from weft.text import is_code
 
+if TYPE_CHECKING:
+    from weft.tokens.encodings import EncodingCounter
+
 _JOIN = 1
 """Tokens by which joined parts may exceed the sum of their counts, for each part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Printer:
-    """Costs under one format and tokenizer; `stored` says that stored counts are this tokenizer's."""
+    """Costs under one format and tokenizer; `stored` is the tokenizer where stored counts are its own."""
 
     format: Format
     count: TokenCounter
     styles: Mapping[str, ItemStyle]
     asked: Asked
-    stored: bool
+    stored: "EncodingCounter | None"
     headings: dict[tuple[str, str], int] = field(default_factory=dict)
     printed: dict[tuple[object, ...], tuple[Line, ...]] = field(default_factory=dict)
     quotable: dict[tuple[object, ...], Quotable] = field(default_factory=dict)
@@ -67,11 +71,19 @@ class Printer:
         """The cost of an item; the stored count stands for a text that is printed whole and unchanged."""
         lines = self.item(item, self.style(leaf.name))
         known = item.candidate.text_tokens
-        if self.stored and known is not None and item.detail is Detail.WHOLE:
+        if self.stored is not None and known is not None and item.detail is Detail.WHOLE:
             around = [line for line in lines if not line.verbatim]
             if len(lines) - len(around) == item.candidate.node.text.strip().count("\n") + 1:
                 return known + self.lines(around) + _JOIN
         return self.lines(lines)
+
+    def page(self, text: str, items: Iterable[Item]) -> int:
+        """The cost of a page that shows these items in this order; stored counts stand for texts printed whole."""
+        if self.stored is None:
+            return self.count.count(text)
+        whole = [item.candidate for item in items if item.detail is Detail.WHOLE]
+        known = [(each.node.text, each.text_tokens) for each in whole if each.text_tokens is not None]
+        return self.stored.count_holding(text, known)
 
     def shorten(self, candidate: Candidate, room: int) -> tuple[tuple[int, int], ...]:
         """The spans of a candidate's text that speak most to the question within the room."""

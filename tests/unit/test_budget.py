@@ -98,7 +98,7 @@ def test_a_relaxed_cap_gives_way_to_a_short_text_on_a_small_page() -> None:
     strict, relaxed = leaf("a", 300, 100, cap=0.5), leaf("a", 300, 100, cap=0.5, relax=True)
     assert details(fitted([strict], 500))[0] is Detail.EXCERPT
     assert details(fitted([relaxed], 500)) == [Detail.WHOLE, Detail.WHOLE]
-    assert details(fitted([leaf("a", 450, 100, cap=0.5, relax=True)], 500))[1] is Detail.WHOLE
+    assert details(fitted([leaf("a", 850, 300, cap=0.5, relax=True)], 1000)) == [Detail.EXCERPT, Detail.WHOLE]
 
 
 def test_a_relaxed_cap_gives_way_only_when_nothing_else_wants_the_room() -> None:

@@ -218,6 +218,16 @@ def test_results_of_another_search_enter_without_ids_and_keep_their_order(weft: 
     assert [entry.key for entry in context.ledger] == ["x:1", "x:2", "x:0"]
 
 
+def test_a_count_that_is_handed_in_with_a_text_is_not_believed(weft: Weft) -> None:
+    pump = weft.show("world:pump")[0]
+    long = "Many words of a text that came from elsewhere. " * 40
+    for node in (Node("x:1", "hit", title="Hit", text=long.strip()), replace(pump, text=long.strip())):
+        context = weft.context(
+            "pump", candidates=[Candidate(node, score=1.0, text_tokens=3)], max_tokens=100, now=NOW
+        )
+        assert context.tokens == counter_for("cl100k_base")[0].count(context.text) <= 100
+
+
 def test_an_id_of_another_store_is_not_walked_from(weft: Weft) -> None:
     pump = weft.show("world:pump")[0]
     stranger = Candidate(Node("x:1", "hit", title="Hit", text="Not a pump.", id=pump.id), score=1.0)

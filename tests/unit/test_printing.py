@@ -32,7 +32,7 @@ class Noting:
 
 def test_a_text_is_read_once_for_excerpts_of_all_lengths() -> None:
     noting = Noting()
-    printer = Printer(open_format("markdown"), noting, {}, Asked({}, ()), stored=False)
+    printer = Printer(open_format("markdown"), noting, {}, Asked({}, ()), stored=None)
     candidate = Candidate(Node("notes:a", "note", text="The gulls were loud. " * 200))
     assert all(printer.shorten(candidate, room) for room in (40, 80, 120))
     assert len(noting.read) == 200

@@ -163,6 +163,28 @@ def test_counting_by_lines_changes_no_count(counter: EncodingCounter, lines: lis
 
 @EXACT
 @settings(max_examples=200)
+@given(
+    parts=st.lists(LINES.map("\n".join), max_size=4),
+    between=st.sampled_from(["\n", "\n\n", "\n \n### A\n", " "]),
+)
+def test_known_counts_of_parts_change_no_count(counter: EncodingCounter, parts: list[str], between: str) -> None:
+    text = f"# Title{between}{between.join(parts)}{between}- b"
+    known = [(part, counter.whole(part)) for part in parts]
+    assert counter.count_holding(text, known) == counter.whole(text)
+    assert counter.count_holding(text, known[::-1]) == counter.whole(text)
+
+
+@EXACT
+def test_what_is_known_is_not_counted_again(counter: EncodingCounter) -> None:
+    part = "Ann and Bo met.\n\nThey talked."
+    text = f"# Title\n\n{part}\n\n- {part}"
+    assert counter.count_holding(text, [(part, 1_000), (part, 1_000)]) == (
+        1_000 + counter.count(text) - counter.count(part)
+    )
+
+
+@EXACT
+@settings(max_examples=200)
 @given(text=st.text(st.sampled_from("ab Z19 \n\t'.,;-_/(上海。é\u0301"), max_size=80), size=st.integers(1, 20))
 def test_splitting_between_words_changes_no_count(counter: EncodingCounter, text: str, size: int) -> None:
     encode = _public(counter.name).encode_ordinary

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -54,7 +54,7 @@ _WHOLE_LIMIT = 100_000
 _WORD_END = re.compile(r"[^\W_](?=[\s!-&(-/:-@\[-`{-~。，、！？；：「」])")
 # Merging is local: a cut inside a word was never seen to lose more than two tokens (1 is typical).
 _FORCED_CUT_ALLOWANCE = 4
-_TAIL_REACH = 256
+_TAIL_REACH = 32
 # Tokens of our own, of characters that are for private use: one between texts that are counted together, one
 # where blanks are cut. Numbers above those of every token of either encoding.
 _MARK = "\uf8ff\ue000\uf8ff\ue001"
@@ -91,7 +91,7 @@ class EncodingCounter:
 
     def count(self, text: str) -> int:
         """The tokens of the text, special tokens in it being ordinary text."""
-        if len(text) <= _LONGEST_BY_LINE and "\r" not in text and "\n/" not in text:
+        if _is_by_line(text):
             remembered = _remembering(self.name)
             return sum([remembered(line) for line in _LINE.findall(text)])
         text = encodable(text)
@@ -108,6 +108,24 @@ class EncodingCounter:
             return sum(len(encoding.encode_ordinary(part)) for part in _parts(text))
         cut = _cut(text)
         return len(encoding.encode(cut, allowed_special={_CUT})) - cut.count(_CUT)
+
+    def count_holding(self, text: str, known: Iterable[tuple[str, int]]) -> int:
+        """The tokens of a text in which others stand on lines of their own, in this order, with known counts.
+
+        Those of them that do not stand so are counted with the rest.
+        """
+        if not _is_by_line(text):
+            return self.count(text)
+        total = at = 0
+        for part, tokens in known:
+            start = _on_lines(text, part, at)
+            if start < 0:
+                continue
+            # A part's last sign may make one token with the blank lines below it, so it goes with them.
+            end = _last_word_end(text, start + len(part), start)
+            total += self.count(text[at:start]) + tokens - self.count(text[end : start + len(part)])
+            at = end
+        return total + self.count(text[at:])
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """The tokens of each text; many are counted in one call, for which other threads need not wait."""
@@ -169,6 +187,18 @@ def _encoding(name: str) -> Encoding:
     ranks = dict(zip(map(a2b_base64, fields[::2]), range(len(fields) // 2), strict=True))
     special = {_MARK: _MARK_NUMBER, _CUT: _CUT_NUMBER}
     return Encoding(name, pat_str=WORD_PATTERNS[name], mergeable_ranks=ranks, special_tokens=special)
+
+
+def _is_by_line(text: str) -> bool:
+    """Whether the lines of a text can be counted one by one."""
+    return len(text) <= _LONGEST_BY_LINE and "\r" not in text and "\n/" not in text
+
+
+def _on_lines(text: str, part: str, start: int) -> int:
+    """Where a part stands on lines of its own; -1 where it does not, or has blanks around it."""
+    found = text.find(part, start) if part and part == part.strip() else -1
+    alone = text[found - 1 : found] in ("", "\n") and text[found + len(part) : found + len(part) + 1] in ("", "\n")
+    return found if alone else -1
 
 
 def _has_runs(text: str) -> bool:
