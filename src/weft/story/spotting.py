@@ -6,9 +6,10 @@ from typing import Final
 
 from weft.frozen import dataclass
 from weft.story.model import Prose, Sighting
-from weft.story.usage import NAMES_TOO, Usage
+from weft.story.usage import ADDRESSES, NAMES_TOO, YOURS, Usage
 from weft.story.vocabulary import ASKED, JOINING, KINDREDS, NEVER, PARTICLES, SAINTS, SPEECH, TITLES
 from weft.story.words import Word, words_of
+from weft.text.terms import STOP_WORDS
 
 _REACH: Final = 14
 """How many words after a name its pronoun is looked for."""
@@ -76,9 +77,13 @@ class _Reader:
         word = self.words[place]
         if not (word.capital or word.shouted) or not (begins or word.joined):
             return False
+        if word.plain in ADDRESSES and place and self.words[place - 1].plain in YOURS:
+            return False
         if word.plain in self.named:
             return self._may_begin(place) if begins else True
-        leads = word.plain not in NEVER and (len(word.text) == 1 or not word.opens)
+        leads = (
+            word.plain not in NEVER and word.plain not in STOP_WORDS and (len(word.text) == 1 or not word.opens)
+        )
         if word.shouted or not (leads or word.plain in TITLES or word.plain in KINDREDS):
             return False
         return self._leads(place)

@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import Final
 
 from weft.frozen import dataclass
-from weft.story.vocabulary import CALENDAR, GIVEN_NAMES, KNOWN_PLACES, NEVER, SPEECH, TITLES
+from weft.story.vocabulary import CALENDAR, GIVEN_NAMES, KNOWN_PLACES, NEVER, ROLES, SPEECH, TITLES, VERBS
 from weft.story.words import Word
 from weft.text.terms import STOP_WORDS
 
@@ -15,6 +15,10 @@ NAMES_TOO: Final = frozenset({"will"})
 """Filler words that parents give to children."""
 _DERIVED: Final = ("-ing", "-ish", "-ism", "-like", "-esque")
 """What makes another word of a name: Emma Woodhouse-ing, Darcy-like."""
+ADDRESSES: Final = ROLES & GIVEN_NAMES.keys()
+YOURS: Final = frozenset({"your", "his", "her", "their"})
+"""Her Grace is a duchess; Grace alone may be anybody."""
+_OFTEN: Final = 4
 _FROM: Final = ("er", "n", "an", "ian", "ite", "ese")
 _STEM: Final = 3
 """Endings that make a people of a place's name, which is longer than this."""
@@ -31,6 +35,8 @@ class Usage:
     speaks: Counter[str] = field(default_factory=Counter)
     titled: Counter[str] = field(default_factory=Counter)
     owns: Counter[str] = field(default_factory=Counter)
+    acts: Counter[str] = field(default_factory=Counter)
+    """Before a verb, at the head of a sentence."""
 
     def count(self, words: Sequence[Word]) -> None:
         """Take up the words of one text."""
@@ -39,6 +45,8 @@ class Usage:
                 continue
             if not word.capital:
                 self.lower[word.plain] += 1
+                continue
+            if word.plain in ADDRESSES and place and words[place - 1].plain in YOURS:
                 continue
             (self.opening if word.opens else self.middle)[word.plain] += 1
             self._witness(words, place)
@@ -54,20 +62,27 @@ class Usage:
             self.titled[word.plain] += 1
         if word.owns:
             self.owns[word.plain] += 1
+        if word.opens and (after in VERBS or after.endswith("ed")):
+            self.acts[word.plain] += 1
 
     def is_name(self, plain: str) -> bool:
         """Whether the book as a whole writes the word as a name."""
-        if len(plain) == 1 or plain in NEVER or (plain in STOP_WORDS and plain not in NAMES_TOO):
+        witnesses = self.speaks[plain] + self.titled[plain]
+        never = plain in NEVER and not (plain in ADDRESSES and witnesses > 1)
+        if len(plain) == 1 or never or (plain in STOP_WORDS and plain not in NAMES_TOO):
             return False
         if plain.endswith(_DERIVED):
             return False
         middle, lower = self.middle[plain], self.lower[plain]
-        witnesses = self.speaks[plain] + self.titled[plain]
         if witnesses < 2 and self._is_general(plain):
             return False
         if not lower:
-            return middle > 0 or (witnesses > 0 and self.opening[plain] > 1)
+            return middle > 0 or (witnesses > 0 and self.opening[plain] > 1) or self._opens_and_acts(plain)
         return middle > 1 and (middle / (middle + lower) >= _MOSTLY or witnesses > 1 + lower // 200)
+
+    def _opens_and_acts(self, plain: str) -> bool:
+        """Whether a word that stands only at the head of sentences is mostly followed by a verb, as names are."""
+        return self.acts[plain] >= _OFTEN and 2 * self.acts[plain] > self.opening[plain]
 
     def _is_general(self, plain: str) -> bool:
         """Whether a word is written with a capital for what it means, and names somebody only if he speaks."""

@@ -93,6 +93,14 @@ SPEECH: Final = _words(
     """
 )
 
+VERBS: Final = _words(
+    """
+        was is had has went came sat stood took saw gave made knew felt left ran did could would fell rose spoke
+        told held kept shook drew put sold wrote sang led met lost won found
+    """
+)
+"""What follows a name at the head of a sentence, besides words in -ed."""
+
 KIN: Final = {
     "spouse": _words("wife husband spouse bride bridegroom consort widow widower"),
     "parent": _words("""

@@ -205,3 +205,24 @@ def test_a_title_that_two_bear_once_is_still_somebody_called_by_it_alone() -> No
     alone = '"Go," said the Baron. The Baron frowned. He left. "Stay," said the Baron. ' * 6
     story = told(alone + "He knew Baron Thun and Baron de Thun.")
     assert kinds(story)["Baron"] == "character"
+
+
+def test_grace_is_somebody_and_her_grace_is_nobody() -> None:
+    story = told(
+        '"Come," said Grace. Grace Poole laughed. "No," said Grace. They said grace. "Your Grace," said Tom, "is '
+        'good." His Grace said nothing. "Yes," said Tom.'
+    )
+    assert len(named(story, "Grace").mentions) == 3
+
+
+def test_whoever_only_opens_sentences_is_found_by_what_he_does() -> None:
+    story = told(
+        "Marrow sold a horse. It was cold. Marrow walked home. Marrow sat down. Meanwhile the rain fell. Marrow "
+        "opened the gate. Meanwhile the wind rose. Meanwhile it was dark. Meanwhile they slept. Marrow was old."
+    )
+    assert set(kinds(story)) == {"Marrow"}
+
+
+def test_small_words_with_a_capital_are_no_part_of_a_name() -> None:
+    story = told("He read The Tribune daily. In The Tribune he found it, and The Tribune was right. He read on.")
+    assert not [name for name in kinds(story) if name.startswith("The ")]
