@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from weft.faces.entities import Listed
     from weft.story import Correction
 
-_NAMELESS: Final = "The story was read, and no {what} was found in it. A note in a folder such as Characters/ or Locations/ names one."
+_NAMELESS: Final = (
+    "The story was read, and no {what} was found in it. A note in a folder such as Characters/ or Locations/ "
+    "names one."
+)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="What the entity is called: its name or an alias.")]
 Chapter = Annotated[
     int | None,
