@@ -148,3 +148,8 @@ def test_who_else_a_passage_names_is_looked_up_anew_after_a_write(tmp_path: Path
             [Node("s:gull", "character", title="gull", text="A bird.")], [Edge("s:two", "s:gull", "mentions")]
         )
         assert filled(opened, alone) == [()]
+
+
+def test_a_definition_is_cut_around_the_name(weft: Weft) -> None:
+    ((told,),) = filled(weft, Part("definition"), subjects=("s:bo",))
+    assert [told.node.text[start:end] for start, end in told.spans] == ["Boris"]
