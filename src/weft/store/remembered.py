@@ -1,13 +1,14 @@
 """Rows that questions come back to, kept as they were read until the store changes."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from weft.model import View
 from weft.ports import NodeRow, PassageRow
 from weft.recent import Recent
 
 Row = TypeVar("Row")
+Fact = TypeVar("Fact")
 
 _VIEWS: Final = 4
 _ROWS: Final = 4_000
@@ -24,6 +25,15 @@ class RowsOfView:
         self.passages = Kept[PassageRow]()
         self.passages_of = Kept[tuple[PassageRow, ...]]()
         self.vectors = Kept[bytes]()
+        self.frequency = Kept[int]()
+        self._facts: dict[str, Any] = {}
+
+    def once(self, name: str, read: Callable[[], Fact]) -> Fact:
+        """Something else about the state, read the first time it is asked for."""
+        if name not in self._facts:
+            self._facts[name] = read()
+        known: Fact = self._facts[name]
+        return known
 
 
 class Kept(dict[int, Row]):

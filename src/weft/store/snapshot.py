@@ -15,7 +15,7 @@ from weft.store.filters import matching_ids
 from weft.store.numbers import names_by_number
 from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, edge_of, folded_name, node_rows, passage_rows
 from weft.store.remembered import RememberedRows
-from weft.store.statistics import RememberedScans, scanned_statistics, stored_statistics
+from weft.store.statistics import RememberedScans, scanned_statistics, tenant_totals, term_frequencies
 from weft.store.tail import read_tail
 from weft.store.visibility import Visibility
 from weft.store.write import sequence_of
@@ -53,11 +53,11 @@ class SqliteSnapshot:
 
     @cached_property
     def _kinds(self) -> dict[int, str]:
-        return names_by_number(self.connection, "kinds")
+        return self._kept.once("kinds", lambda: names_by_number(self.connection, "kinds"))
 
     @cached_property
     def _edge_types(self) -> dict[int, str]:
-        return names_by_number(self.connection, "edge_types")
+        return self._kept.once("edge_types", lambda: names_by_number(self.connection, "edge_types"))
 
     # --- nodes -------------------------------------------------------------------------------------------
 
@@ -198,7 +198,20 @@ class SqliteSnapshot:
         if self.visible.as_of is not None:
             scan = partial(scanned_statistics, self.connection, self.visible.of("p"))
             return self._scans.get(self.view, self.sequence, scan).of(term_hashes)
-        return stored_statistics(self.connection, self.visible.by_tenant("t.tenant_id"), _json(set(term_hashes)))
+        frequency = self._kept.frequency.recalled(term_hashes, self._frequencies)
+        passages, length = self._totals
+        return TermStatistics(
+            passages, length / passages if passages else 0.0, {term: n for term, n in frequency.items() if n}
+        )
+
+    def _frequencies(self, term_hashes: Sequence[int]) -> dict[int, int]:
+        return term_frequencies(self.connection, self.visible.by_tenant("t.tenant_id"), term_hashes)
+
+    @cached_property
+    def _totals(self) -> tuple[int, int]:
+        return self._kept.once(
+            "totals", lambda: tenant_totals(self.connection, self.visible.by_tenant("t.tenant_id"))
+        )
 
     def embedder(self) -> tuple[str, int] | None:
         """Name and dimensions of the embedder whose vectors are stored."""

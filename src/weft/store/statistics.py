@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import Final, TypeAlias
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from weft.frozen import dataclass
@@ -102,21 +103,26 @@ def count_terms(term_hashes: Iterable[bytes]) -> tuple[Hashes, Counts]:
     return hashes.astype(np.uint32), counts.astype(np.int64)
 
 
-def stored_statistics(connection: sqlite3.Connection, visible: str, term_hashes: str) -> TermStatistics:
-    """Statistics of whole tenants; `visible` is a condition on t.tenant_id, the hashes are a JSON list."""
+def tenant_totals(connection: sqlite3.Connection, visible: str) -> tuple[int, int]:
+    """How many passages whole tenants have, and their length; `visible` is a condition on t.tenant_id."""
     passages, length = connection.execute(
         f"SELECT coalesce(sum(t.passages), 0), coalesce(sum(t.total_length), 0) FROM tenant_statistics t"
         f" WHERE {visible}"
     ).fetchone()
-    frequency: dict[int, int] = {}
+    return passages, length
+
+
+def term_frequencies(connection: sqlite3.Connection, visible: str, term_hashes: Sequence[int]) -> dict[int, int]:
+    """In how many passages of whole tenants each term occurs; 0 where it does not."""
+    frequency = dict.fromkeys(term_hashes, 0)
     # Added up here, because grouping would sort the rows once more.
     for term, count in connection.execute(
         f"SELECT t.term_hash, t.frequency FROM json_each(?) j CROSS JOIN term_statistics t"
         f" ON t.term_hash = j.value WHERE {visible}",
-        (term_hashes,),
+        (orjson.dumps(list(frequency), option=orjson.OPT_SERIALIZE_NUMPY).decode(),),
     ):
-        frequency[term] = frequency.get(term, 0) + count
-    return TermStatistics(passages, length / passages if passages else 0.0, frequency)
+        frequency[term] += count
+    return frequency
 
 
 @dataclass(frozen=True, slots=True)
