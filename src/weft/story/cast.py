@@ -115,8 +115,7 @@ class Cast:
 
         Jim Turner of one chapter is not the Jim of all the others.
         """
-        kin = [each for each in self.counted if parted(each[1])[1] == figure.surname and each not in figure.forms]
-        if sum(self.counted[each].count for each in kin) > self.count(figure):
+        if sum(self.counted[each].count for each in self._kin(figure)) > self.count(figure):
             return False
         mine = [text for each in figure.forms for text in self.texts[each]]
         if min(mine) <= self.texts[form][0]:
@@ -147,10 +146,13 @@ class Cast:
         """Whether anybody in the book has a surname."""
         return any(parted(names)[1] == surname for _, names in self.counted)
 
+    def _kin(self, figure: Figure) -> list[Form]:
+        """The forms with somebody's surname that are not his."""
+        return [each for each in self.counted if parted(each[1])[1] == figure.surname and each not in figure.forms]
+
     def kin_beside(self, figure: Figure, form: Form) -> int:
         """In how many sentences a form stands beside others of somebody's surname."""
-        kin = [each for each in self.counted if parted(each[1])[1] == figure.surname and each not in figure.forms]
-        around = set[tuple[int, int]]().union(*(self.counted[each].sentences for each in kin))
+        around = set[tuple[int, int]]().union(*(self.counted[each].sentences for each in self._kin(figure)))
         return len(around & self.counted[form].sentences)
 
     def is_given(self, form: Form) -> bool:
