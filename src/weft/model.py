@@ -126,12 +126,21 @@ class Passage:
     heading_path: tuple[str, ...] = ()
 
 
+STRONG: Final = "strong"
+CONSISTENCIES: Final = (STRONG, "session", "bounded", "eventually")
+"""How fresh an answer must be: with every acknowledged write, those of this process, recent ones, or any."""
+
+
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a reader may see: a set of tenants, optionally only what is known up to a point in the sequence."""
+    """What a reader may see: a set of tenants, optionally only what is known up to a point in the sequence.
+
+    `consistency` is how fresh that must be; empty is what the store's address says, `strong` by default.
+    """
 
     tenants: tuple[str, ...] = (DEFAULT_TENANT,)
     as_of: int | None = None
+    consistency: str = ""
 
 
 @dataclass(frozen=True, slots=True)

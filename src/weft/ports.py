@@ -502,3 +502,19 @@ class Index(Protocol):
     def status(self) -> Mapping[str, str | int]: ...
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class SideBySide(Protocol):
+    """An index that searches for the words and the meaning of a question at once."""
+
+    def both(
+        self,
+        snapshot: Snapshot,
+        term_hashes: Sequence[int],
+        vector: "Vectors",
+        filter: Filter,
+        limits: tuple[int, int],
+    ) -> tuple[Proposals, Proposals]:
+        """What `lexical` and `semantic` return, with a limit each."""
+        ...

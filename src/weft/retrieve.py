@@ -11,7 +11,7 @@ from weft.candidates import told
 from weft.frozen import dataclass
 from weft.model import Candidate, Filter, Node
 from weft.phrases import Phrase, held, phrases
-from weft.ports import Embedder, Index, NodeRow, PassageRow, Proposals, Snapshot, TermStatistics
+from weft.ports import Embedder, Index, NodeRow, PassageRow, Proposals, SideBySide, Snapshot, TermStatistics
 from weft.profile import Fusion, Probe
 from weft.terms import gains, inverse_frequency, statistics_of, term_hashes
 from weft.text import analyze, below_title
@@ -149,12 +149,8 @@ def narrow(query: Query, filter: Filter, snapshot: Snapshot) -> Query:
 
 def search(query: Query, probe: Probe, filter: Filter, fusion: Fusion, snapshot: Snapshot, index: Index) -> Found:
     """Candidates for one probe, at most `probe.limit` nodes, ordered by relevance, then tenant and key."""
-    lexical = semantic = None
     most = max(fusion.pool, probe.limit)
-    if probe.match != "vector" and query.terms:
-        lexical = index.lexical(snapshot, proposing_terms(query), filter, _MARGIN * most)
-    if probe.match != "bm25" and query.vector is not None:
-        semantic = index.semantic(snapshot, query.vector, filter, most)
+    lexical, semantic = _proposed(query, probe.match, filter, most, (snapshot, index))
     near = _cosines(semantic)
     ids = list(dict.fromkeys([*(lexical.passage_ids.tolist() if lexical is not None else ()), *near]))
     measured = query if lexical is not None else replace(query, terms={})
@@ -163,6 +159,21 @@ def search(query: Query, probe: Probe, filter: Filter, fusion: Fusion, snapshot:
     pool = _Pool.of(rows, measured, cosine, None, fusion, added=added)
     notes = (lexical.notes if lexical else ()) + (semantic.notes if semantic else ())
     return Found(_rank(pool, probe, near.keys(), snapshot), pool.scale, len(ids), notes)
+
+
+def _proposed(
+    query: Query, match: str, filter: Filter, most: int, desk: tuple[Snapshot, Index]
+) -> tuple[Proposals | None, Proposals | None]:
+    """What the index proposes by words and by meaning; None for a search that was not made."""
+    snapshot, index = desk
+    terms = proposing_terms(query) if match != "vector" and query.terms else None
+    vector = query.vector if match != "bm25" else None
+    if terms is not None and vector is not None and isinstance(index, SideBySide):
+        return index.both(snapshot, terms, vector, filter, (_MARGIN * most, most))
+    return (
+        None if terms is None else index.lexical(snapshot, terms, filter, _MARGIN * most),
+        None if vector is None else index.semantic(snapshot, vector, filter, most),
+    )
 
 
 def _foremost(

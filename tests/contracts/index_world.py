@@ -7,7 +7,7 @@ import numpy as np
 import xxhash
 
 from weft.model import Filter, Node, Origin, Passage, View
-from weft.ports import Changes, Index, PreparedNode, PreparedPassage
+from weft.ports import Changes, Index, PreparedNode, PreparedPassage, SideBySide
 from weft.vectors import cosines, norms, quantise, stacked
 
 OpenIndex = Callable[..., Index]
@@ -112,6 +112,11 @@ def agrees_with_truth(index, store, question="red fox", *, view=WORLD, filter=AL
         near = index.semantic(snapshot, vector(question), filter, limit)
         pairs = list(zip(near.passage_ids.tolist(), near.scores.tolist(), strict=True))
         assert pairs == expected_semantic(snapshot, question, filter, limit)
+        if isinstance(index, SideBySide):
+            at_once = index.both(snapshot, terms(question), vector(question), filter, (1000, limit))
+            assert [each.passage_ids.tolist() for each in at_once] == [
+                each.passage_ids.tolist() for each in (words, near)
+            ]
     return True
 
 

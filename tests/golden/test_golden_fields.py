@@ -404,7 +404,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "item_tokens": part(BOOTS, TIES, item_tokens=50),
         "detail": part(BOOTS, DEFINED, detail=(Detail.SUMMARY,)),
         "blocks": part(BOOTS, DEFINED, blocks=(Block("title"), Block("text"))),
-        "order": part(replace(BOOTS, max_tokens=4000), TIES, order="sequence"),
+        "order": part(replace(BOOTS, max_tokens=8000), TIES, order="sequence"),
         "when": part(BOOTS, DEFINED, when="max_entities"),
         "score": part(BOOTS, TIES, score=Score(weights={"importance": 1.0})),
     }

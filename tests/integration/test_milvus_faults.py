@@ -1,7 +1,10 @@
 """What can go wrong between a store and the search index in Milvus, and what readers find meanwhile."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,7 +70,7 @@ def test_nodes_replaced_between_looking_and_searching_are_not_missed(
 
     monkeypatch.setattr(Collection, "search", overtaken)
     assert found(weft) == ALL, "the snapshot is older than the write"
-    assert len(searched) > 2
+    assert len(searched) > 1
 
 
 def test_a_replacement_of_more_nodes_than_are_written_down_hides_nothing(
@@ -106,3 +109,87 @@ def test_an_unknown_consistency_is_refused_before_anything_is_asked(postgres_url
     with pytest.raises(UnknownName, match="consistency"):
         Weft.open(f"{postgres_url}&schema=milvus_faults", folder=tmp_path, index="milvus://host?consistency=wild")
     drop_schema(postgres_url, "milvus_faults")
+
+
+def test_words_and_meaning_travel_in_one_request(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
+    from weft.store.milvus.collection import Collection
+
+    search, fields = Collection.search, []
+
+    def noted(self: Collection, questions: list[Any]) -> list[int]:
+        fields.append([each.field for each in questions])
+        return search(self, questions)
+
+    monkeypatch.setattr(Collection, "search", noted)
+    assert found(weft) == ALL
+    assert fields == [["terms", "vector"]]
+
+
+def test_every_call_may_choose_its_consistency(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pymilvus import MilvusClient
+
+    asked, levels = MilvusClient.hybrid_search, []
+
+    def noted(self: MilvusClient, *given: Any, **options: Any) -> Any:
+        levels.append(options["consistency_level"])
+        return asked(self, *given, **options)
+
+    monkeypatch.setattr(MilvusClient, "hybrid_search", noted)
+    weft.put([note(1, "a red fox again")])
+    assert found(weft) == ALL
+    assert found(weft, consistency="eventually") == ALL
+    weft.context("red fox", consistency="bounded")
+    assert levels == ["Strong", "Eventually", "Bounded"]
+    with pytest.raises(UnknownName, match="eventualy"):
+        weft.context("red fox", consistency="eventualy")
+
+
+def test_an_empty_collection_is_filled_without_deleting_and_an_interrupted_filling_holds_nothing_twice(
+    weft: Weft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from weft.store.milvus import index
+    from weft.store.milvus.collection import Collection
+
+    class Killed(BaseException): ...
+
+    add, deleted = Collection.add, []
+
+    def killed(self: Collection, passages: Any) -> None:
+        add(self, passages)
+        raise Killed
+
+    def noted(self: Collection, nodes: Any, passages: Any) -> None:
+        deleted.append(nodes)
+        replace(self, nodes, passages)
+
+    replace = Collection.replace
+    weft.put([note(number) for number in range(8, 20)])
+    monkeypatch.setattr(index, "_FIRST_PAGE", 5)
+    monkeypatch.setattr(Collection, "replace", noted)
+    weft._index.rebuild(weft.store)  # type: ignore[union-attr]
+    assert not deleted
+    assert weft.index_status()["passages"] == 20
+    monkeypatch.setattr(Collection, "add", killed)
+    with pytest.raises(Killed):
+        weft._index.rebuild(weft.store)  # type: ignore[union-attr]
+    monkeypatch.setattr(Collection, "add", add)
+    weft._index.catch_up(weft.store)
+    assert deleted
+    assert weft.index_status()["passages"] == 20
+    assert len(found(weft)) == 20
+
+
+def test_another_process_searches_what_this_one_left(postgres_url: str, tmp_path: Path) -> None:
+    url, index = f"{postgres_url}&schema=milvus_left", f"milvus://{tmp_path / 'left.db'}"
+    program = (
+        "import sys; from weft import Node, Weft\n"
+        "with Weft.open(sys.argv[1], folder=sys.argv[2], index=sys.argv[3]) as weft:\n"
+        "    if sys.argv[4:]: weft.put([Node('s:1', 'note', text='a red fox')])\n"
+        "    found = weft.search('red fox')\n"
+        "    print([each.node.key for each in found.candidates], found.notes, weft.index_status()['passages'])"
+    )
+    for more in (["write"], []):
+        command = [sys.executable, "-c", program, url, str(tmp_path), index, *more]
+        told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        assert told.stdout.splitlines()[-1] == "['s:1'] () 1"
+    drop_schema(postgres_url, "milvus_left")

@@ -220,6 +220,22 @@ def test_many_that_open_a_new_store_at_once_make_it_once(place: str) -> None:
         store.close()
 
 
+def test_several_servers_that_bring_an_old_store_up_to_date_at_once_do_it_once(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (schema, opening):
+        monkeypatch.setattr(module, "MIGRATIONS", schema.MIGRATIONS[:1])
+        monkeypatch.setattr(module, "SCHEMA_VERSION", 1)
+    PostgresStore.open(read_address(place)).close()
+    monkeypatch.undo()
+    with ThreadPoolExecutor(4) as pool:
+        stores = list(pool.map(lambda _: PostgresStore.open(read_address(place)), range(4)))
+    applied = stores[0]._rows("SELECT number FROM migrations ORDER BY number")
+    assert [number for (number,) in applied] == [*range(1, schema.SCHEMA_VERSION + 1)]
+    for store in stores:
+        store.close()
+
+
 def test_a_migration_that_breaks_off_leaves_the_steps_before_it_and_goes_on_next_time(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,6 +308,8 @@ def test_a_replica_is_read_while_it_has_every_write_and_the_primary_otherwise(op
     assert weft.store.readers.best() is weft.store.readers._primary  # type: ignore[union-attr]
     assert weft.store.readers.lag() == 1  # type: ignore[union-attr]
     assert len(weft.search("fox").candidates) == 2
+    assert len(weft.search("fox", consistency="session").candidates) == 2
+    assert len(weft.search("fox", consistency="eventually").candidates) == 1, "the replica as it is"
 
 
 def test_while_the_primary_is_away_the_replica_answers_and_the_other_way_round(

@@ -1,5 +1,6 @@
 """Work that waits in a store on a server: who does it, what happens when it fails, and embedding while in use."""
 
+import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -83,6 +84,24 @@ def test_a_job_that_fails_waits_and_is_given_up_in_the_end(weft: Weft, url: str)
     assert queue_of(weft).retry(seen.id).state == "waiting"
     with pytest.raises(InvalidInput, match="No failed job"):
         queue_of(weft).retry(seen.id)
+
+
+def test_a_worker_whose_clock_and_zone_differ_takes_a_job_when_the_server_says_so(
+    weft: Weft, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_job(weft, "embed", "default", "onnx:/nowhere")
+    assert run_job(weft) is not None
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + 86_400.0)
+    monkeypatch.setenv("PGTZ", "Pacific/Auckland")
+    with Weft.open(url, folder=tmp_path / "ahead") as ahead:
+        assert run_job(ahead) is None, "a day later by its own clock, but not by the server's"
+        address = read_address(url)
+        with psycopg.connect(address.server, autocommit=True) as link:
+            link.execute(f"UPDATE {address.schema}.jobs SET due = now()")
+        assert run_job(ahead) is not None
+        times = [(seen.created, seen.due) for seen in queue_of(ahead).listed()]
+    assert times == [(seen.created, seen.due) for seen in queue_of(weft).listed()]
 
 
 def test_a_job_that_every_worker_dies_of_is_given_up_too(weft: Weft) -> None:

@@ -1,5 +1,6 @@
 """How often one question speaks to the server: on a network, every statement is a journey there and back."""
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,9 +9,11 @@ import pytest
 
 from postgres_server import drop_schema
 from weft import Edge, Node, Weft
-from weft.model import Filter
+from weft.model import Filter, View
 from weft.ports import Changes
 from weft.prepare import prepare
+from weft.store.postgres.searching import MEMORY_TO_BUILD
+from weft.terms import term_hash
 
 Sent = Callable[[Callable[[], object]], list[str]]
 
@@ -33,12 +36,13 @@ def weft(postgres_url: str, tmp_path: Path) -> Iterator[Weft]:
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
-    """What is sent to the server while something is done."""
+    """What is sent to the server while something is done, one statement after another."""
     seen: list[str] = []
     execute = psycopg.Cursor.execute
 
     def noted(self: psycopg.Cursor, query: str, *given: object, **options: object) -> object:
-        seen.append(query)
+        if threading.current_thread() is threading.main_thread():
+            seen.append(query)
         return execute(self, query, *given, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(psycopg.Cursor, "execute", noted)
@@ -56,7 +60,7 @@ def test_a_context_from_the_engines_sends_eleven_statements_at_most(weft: Weft, 
     weft._index.catch_up(weft.store)
     weft.context("red fox 1")
     statements = sent(lambda: weft.context("red fox 7"))
-    assert any("<=>" in statement for statement in statements), "vectors are searched by the graph"
+    assert any("<@>" in statement for statement in statements), "words are searched by BM25"
     assert len(statements) <= 11
 
 
@@ -76,6 +80,25 @@ def test_a_filter_is_looked_up_once_until_the_next_write(weft: Weft, sent: Sent)
     assert not any("facet_names" in statement for statement in sent(ask))
     weft.put([Node("s:new", "note", text="a new red fox", tags=("even",))])
     assert any("facet_names" in statement for statement in sent(ask))
+
+
+def test_statistics_of_words_are_read_once_until_the_next_write(weft: Weft, sent: Sent) -> None:
+    def counted(work: Callable[[], object]) -> bool:
+        return any("term_statistics" in statement for statement in sent(work))
+
+    def frequency() -> int:
+        with weft.store.snapshot(View()) as snapshot:
+            return sum(snapshot.statistics([term_hash("fox")]).frequency.values())
+
+    assert counted(frequency)
+    assert not counted(frequency)
+    weft.put([Node("s:other", "note", "other", text="a fox of another tenant")])
+    assert not counted(frequency)
+    weft.put([Node("s:new", "note", text="a new fox")])
+    assert frequency() == 61
+    weft.store.transact(lambda link: link.execute("UPDATE term_statistics SET frequency = 7"))  # type: ignore[union-attr]
+    weft.store.rebuild_derived()
+    assert frequency() == 61
 
 
 def test_statements_are_prepared_once_in_the_life_of_a_connection(weft: Weft) -> None:
@@ -99,3 +122,13 @@ def test_a_write_for_many_tenants_sends_as_many_statements_as_one_for_two(weft: 
 
     assert len(written(range(2))) == len(written(range(2, 60)))
     assert weft.status([f"tenant {number}" for number in range(60)]).nodes == 60
+
+
+@pytest.mark.parametrize(("given", "used"), [("64MB", "512MB"), ("1GB", "1GB")])
+def test_a_graph_is_built_in_half_a_gigabyte_or_in_what_the_server_gives(
+    postgres_url: str, given: str, used: str
+) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as link:
+        link.execute(f"SET maintenance_work_mem = '{given}'")
+        link.execute(MEMORY_TO_BUILD)
+        assert link.execute("SHOW maintenance_work_mem").fetchall() == [(used,)]

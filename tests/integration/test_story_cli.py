@@ -34,6 +34,13 @@ def test_entities_are_listed_most_mentioned_first(cli: Cli, novel: list[str]) ->
     assert "Margaret Vane" in cli("entities", "list", *novel).out
 
 
+def test_a_story_without_names_is_said_to_have_none(cli: Cli, tmp_path: Path) -> None:
+    file, store = tmp_path / "rain.txt", ["--store", str(tmp_path / "rain")]
+    file.write_text("Chapter 1\n\nthe rain fell, and nobody came.\n\nChapter 2\n\nit rained on.\n")
+    assert cli("index", str(file), "--as", "story", *store).code == 0
+    assert "no entity was found in it" in cli("entities", "list", *store).err
+
+
 def test_as_of_a_chapter_later_names_are_unknown(cli: Cli, novel: list[str]) -> None:
     assert "Tom Sallow" in listed(cli, *novel)
     assert "Tom Sallow" not in listed(cli, "--as-of", "2", *novel)
@@ -80,8 +87,15 @@ def test_what_cannot_be_done_is_said(cli: Cli, novel: list[str], arguments: tupl
     assert told in done.err
 
 
-def test_a_store_without_a_story_says_how_to_get_one(cli: Cli, world: Path) -> None:
-    assert "weft index BOOK --as story" in cli("entities", "list", "--type", "event").err
+def test_a_store_without_a_story_says_how_to_get_one(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Text.", encoding="utf-8")
+    store = ["--store", str(tmp_path / "plain")]
+    assert cli("index", str(tmp_path / "a.txt"), *store).code == 0
+    assert "weft index BOOK --as story" in cli("entities", "list", *store).err
+
+
+def test_a_story_without_one_type_says_so(cli: Cli, novel: list[str]) -> None:
+    assert "no event was found in it" in cli("entities", "list", "--type", "event", *novel).err
 
 
 def test_files_cannot_be_read_as_anything_else(cli: Cli, tmp_path: Path) -> None:

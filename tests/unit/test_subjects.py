@@ -82,6 +82,25 @@ def test_the_most_telling_passage_has_a_usage_of_one(weft: Weft) -> None:
     assert all(each.spans and quoted(each) for each in told)
 
 
+def test_a_passage_tells_whether_it_names_the_subject_alone(weft: Weft) -> None:
+    (told,) = filled(weft, QUOTES)
+    assert {("Boris" in quoted(each), each.parts["alone"]) for each in told} == {(True, 0.0), (False, 1.0)}
+
+
+def test_what_defines_a_subject_is_not_quoted_again(tmp_path: Path) -> None:
+    defined = "Ada was a tall woman with a red coat."
+    with Weft.open(tmp_path / ".weft", embedder=None) as opened:
+        opened.put(
+            [
+                Node("s:ada", "character", title="Ada", text=defined),
+                Node("s:one", "scene", title="One", text=f"{defined} She sang."),
+                Node("s:two", "scene", title="Two", text="Ada left the house at noon."),
+            ]
+        )
+        (told,) = filled(opened, QUOTES)
+    assert [each.node.key for each in told] == ["s:two"]
+
+
 def test_the_note_of_another_subject_is_not_quoted(weft: Weft) -> None:
     alone, together = filled(weft, QUOTES), filled(weft, QUOTES, subjects=("s:ada", "s:bo"))
     assert "s:bo" in {each.node.key for each in alone[0]}
@@ -129,3 +148,8 @@ def test_who_else_a_passage_names_is_looked_up_anew_after_a_write(tmp_path: Path
             [Node("s:gull", "character", title="gull", text="A bird.")], [Edge("s:two", "s:gull", "mentions")]
         )
         assert filled(opened, alone) == [()]
+
+
+def test_a_definition_is_cut_around_the_name(weft: Weft) -> None:
+    ((told,),) = filled(weft, Part("definition"), subjects=("s:bo",))
+    assert [told.node.text[start:end] for start, end in told.spans] == ["Boris"]

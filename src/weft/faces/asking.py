@@ -33,6 +33,7 @@ class Asked:
     filter: Filter = field(default_factory=Filter)
     tenants: tuple[str, ...] = (DEFAULT_TENANT,)
     as_of: int | None = None
+    consistency: str = ""
     parameters: Mapping[str, Json] | None = None
     token_model: str = "cl100k_base"
     now: datetime | None = None
@@ -44,7 +45,7 @@ def ask(weft: "Weft", asked: Asked) -> Context:
     """The context for what is asked, kept for later comparison."""
     profile = asked.profile or profile_with(weft, asked.lens)
     _check_depth(asked.depth, weft.profile(profile).max_depth)
-    aimed = aim(weft, asked.words, View(asked.tenants, asked.as_of), profile, asked.blend)
+    aimed = aim(weft, asked.words, View(asked.tenants, asked.as_of, asked.consistency), profile, asked.blend)
     notes = check_filter(weft, asked.filter, asked.tenants)
     found = weft.context(
         aimed.question,
@@ -60,6 +61,7 @@ def ask(weft: "Weft", asked: Asked) -> Context:
         filter=asked.filter,
         tenants=asked.tenants,
         as_of=asked.as_of,
+        consistency=asked.consistency,
         parameters=asked.parameters,
         token_model=asked.token_model,
         now=asked.now,

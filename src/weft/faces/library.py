@@ -56,6 +56,7 @@ class Weft(ChangingStore):
         filter: Filter = Filter(),  # noqa: B008  (frozen)
         tenants: Sequence[str] = (DEFAULT_TENANT,),
         as_of: int | None = None,
+        consistency: str = "",
         parameters: Mapping[str, Json] | None = None,
         candidates: Sequence[Candidate] | None = None,
         token_model: str = DEFAULT_ENCODING,
@@ -67,7 +68,8 @@ class Weft(ChangingStore):
         """One page about the question, the nodes named in `start`, or several topics, within `max_tokens`.
 
         A `session` is not shown again what it was already given. `keep` (and every session) writes the context
-        down beside the store, for `diff` and `since`.
+        down beside the store, for `diff` and `since`. A lower `consistency` than `strong` lets replicas and
+        clusters answer sooner, without the last writes.
         """
         request = Request(
             question=question,
@@ -82,7 +84,7 @@ class Weft(ChangingStore):
             format=format,
             include_fields=include_fields,
             filter=filter,
-            view=View(tuple(tenants), as_of),
+            view=View(tuple(tenants), as_of, consistency),
             parameters=parameters or {},
             candidates=None if candidates is None else tuple(candidates),
             token_model=token_model,
@@ -180,13 +182,14 @@ class Weft(ChangingStore):
         filter: Filter = Filter(),  # noqa: B008  (frozen)
         tenants: Sequence[str] = (DEFAULT_TENANT,),
         as_of: int | None = None,
+        consistency: str = "",
     ) -> Found:
         """The nodes that match best, without walking or printing."""
         if limit < 1:
             raise InvalidInput(f"A limit of {limit} finds nothing. Give 1 or more.")
 
         def asked() -> Found:
-            with self.desk(View(tuple(tenants), as_of)) as desk:
+            with self.desk(View(tuple(tenants), as_of, consistency)) as desk:
                 query = understand(question, desk.snapshot, desk.embed)
                 probe = Probe("search", match=match, limit=limit)
                 return search(query, probe, filter, Fusion(), desk.snapshot, desk.index)

@@ -7,11 +7,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from weft.embed import open_embedder
-from weft.errors import EmbedderMismatch
+from weft.errors import EmbedderMismatch, UnknownName
 from weft.gather import Desk
 from weft.history import History
 from weft.loading import load_lenses, load_profile, profiles_version, with_lenses
-from weft.model import View
+from weft.model import CONSISTENCIES, View
 from weft.ports import Embedder, Index, Snapshot, Store, StoreStatus
 from weft.profile import Profile
 from weft.recent import Recent
@@ -83,6 +83,8 @@ class OpenStore:
     @contextmanager
     def desk(self, view: View) -> Iterator[Desk]:
         """One pinned reading of the store with its index and embedder."""
+        if view.consistency and view.consistency not in CONSISTENCIES:
+            raise UnknownName("consistency", view.consistency, CONSISTENCIES)
         with self._seen(view) as (store, index, seen), store.snapshot(seen) as snapshot:
             yield Desk(snapshot, index, self._usable_embedder(snapshot))
 

@@ -1,5 +1,6 @@
 """Where a PostgreSQL store is: a URL as libpq takes it, with a few settings of our own among its parameters."""
 
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
@@ -9,6 +10,9 @@ from weft.frozen import dataclass
 _SCHEMES: Final = ("postgresql://", "postgres://")
 _WORDS: Final = ("auto", "bm25", "tsvector")
 _MOST_CONNECTIONS: Final = 16
+_CANDIDATES: Final = 200
+"""Enough to find nineteen in twenty of the nearest ten among 100,000."""
+_OWN: Final = ("schema", "replica", "words", "connections", "candidates")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,8 @@ class Address:
     words: str = "auto"
     """How words are searched: by pg_textsearch (`bm25`), by `tsvector`, or by the first that the server has."""
     connections: int = _MOST_CONNECTIONS
+    candidates: int = _CANDIDATES
+    """How many of the nearest the graph is walked for: more find more of the true ones, and cost more."""
 
     @property
     def shown(self) -> str:
@@ -42,7 +48,7 @@ def read_address(text: str) -> Address:
     """The address in a URL; parameters that are not ours are left to libpq."""
     parts = urlsplit(text)
     given = parse_qsl(parts.query, keep_blank_values=True)
-    own = {name: value for name, value in given if name in ("schema", "replica", "words", "connections")}
+    own = {name: value for name, value in given if name in _OWN}
     rest = urlencode([pair for pair in given if pair[0] not in own], quote_via=quote)
     server = urlunsplit((parts.scheme, parts.netloc, parts.path, rest, ""))
     if parts.scheme and not parts.netloc and not server.startswith(f"{parts.scheme}://"):
@@ -53,7 +59,8 @@ def read_address(text: str) -> Address:
         _schema(own.get("schema", "weft")),
         own.get("replica", ""),
         _words(own.get("words", "auto")),
-        _connections(own.get("connections", str(_MOST_CONNECTIONS))),
+        _number("connections", own, _MOST_CONNECTIONS),
+        _number("candidates", own, _CANDIDATES),
     )
 
 
@@ -71,7 +78,8 @@ def _words(name: str) -> str:
     return name
 
 
-def _connections(number: str) -> int:
-    if not (number.isascii() and number.isdigit() and 0 < int(number) <= 1000):
-        raise InvalidInput(f"{number!r} is no number of connections. Give 1 to 1000, such as connections=16.")
-    return int(number)
+def _number(name: str, own: Mapping[str, str], usual: int) -> int:
+    given = own.get(name, str(usual))
+    if not (given.isascii() and given.isdigit() and 0 < int(given) <= 1000):
+        raise InvalidInput(f"{given!r} is no number of {name}. Give 1 to 1000, such as {name}={usual}.")
+    return int(given)

@@ -1,5 +1,6 @@
 """The people of a book as they come together: what is known of each so far."""
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import field
@@ -19,6 +20,12 @@ _MET: Final = 5
 _RARELY: Final = 0.05
 _OFTEN: Final = 5
 """A title used less often, and in a smaller share, says nothing: even Emma is an aunt now and then."""
+_REACH: Final = 12
+"""Texts within which two forms of one person's name are found somewhere; those of two namesakes may never be."""
+_ELSEWHERE: Final = 0.9
+_FEW: Final = 3
+DOMINANT: Final = 3
+"""Whoever is named so many times as often as another is meant where either may be."""
 SAME_RANK: Final = {"capt": "captain", "col": "colonel", "gen": "general", "dr": "doctor", "lt": "lieutenant"}
 
 
@@ -42,6 +49,8 @@ class Cast:
 
     length: int = 1
     """Sentences in which anybody is named, or between such."""
+    texts: dict[Form, list[int]] = field(default_factory=dict)
+    """In which texts a form stands, in order."""
 
     def __post_init__(self) -> None:
         ends: dict[int, int] = {}
@@ -49,6 +58,7 @@ class Cast:
             for prose, sentence in tally.sentences:
                 ends[prose] = max(ends.get(prose, 0), sentence + 1)
         self.length = sum(ends.values()) or 1
+        self.texts = {form: sorted({text for text, _ in tally.sentences}) for form, tally in self.counted.items()}
         for (title, names), tally in self.counted.items():
             if title and title not in STYLED_BY_GIVEN_NAME and len(names) == 1:
                 self.formal[names[0].lower()] += tally.count
@@ -89,6 +99,31 @@ class Cast:
         by_chance = len(one.sentences) * len(other.sentences) / self.length
         return meetings > max(2.0, _MEETINGS * fewer) or (meetings > _MET and meetings > _BY_CHANCE * by_chance)
 
+    def near(self, figure: Figure, form: Form) -> int:
+        """In how many of its texts a form stands with this person not far away."""
+        theirs = sorted({text for each in figure.forms for text in self.texts[each]})
+        return sum(
+            bisect_right(theirs, text + _REACH) > bisect_left(theirs, text - _REACH) for text in self.texts[form]
+        )
+
+    def is_near(self, figure: Figure, form: Form) -> bool:
+        """Whether a form stands somewhere near this person, or there is too little of him to tell."""
+        return self.count(figure) < _FEW or self.near(figure, form) > 0
+
+    def passes_by(self, figure: Figure, form: Form) -> bool:
+        """Whether somebody of no family turns up late and for a while, in a book that uses the form all along.
+
+        Jim Turner of one chapter is not the Jim of all the others.
+        """
+        if sum(self.counted[each].count for each in self._kin(figure)) > self.count(figure):
+            return False
+        mine = [text for each in figure.forms for text in self.texts[each]]
+        if min(mine) <= self.texts[form][0]:
+            return False
+        low, high = min(mine) - _REACH, max(mine) + _REACH
+        elsewhere = sum(not low <= text <= high for text in self.texts[form])
+        return elsewhere >= _ELSEWHERE * len(self.texts[form])
+
     def best(self, figures: Iterable[Figure]) -> Figure | None:
         """The most mentioned of some people."""
         return max(figures, key=lambda figure: (self.count(figure), figure.forms[0]), default=None)
@@ -101,16 +136,23 @@ class Cast:
 
     def called(self, given: str) -> list[Figure]:
         """Those whose given name is this one, or long or short for it."""
-        return [figure for figure in self.figures if figure.given and same_given(figure.given, given)]
+        return [figure for figure in self.figures if figure.given and _goes_by(figure, given)]
 
     def family(self, surname: str) -> list[Figure]:
         """Those of a surname."""
         return [figure for figure in self.figures if figure.surname == surname]
 
+    def is_surname(self, surname: str) -> bool:
+        """Whether anybody in the book has a surname."""
+        return any(parted(names)[1] == surname for _, names in self.counted)
+
+    def _kin(self, figure: Figure) -> list[Form]:
+        """The forms with somebody's surname that are not his."""
+        return [each for each in self.counted if parted(each[1])[1] == figure.surname and each not in figure.forms]
+
     def kin_beside(self, figure: Figure, form: Form) -> int:
         """In how many sentences a form stands beside others of somebody's surname."""
-        kin = [each for each in self.counted if parted(each[1])[1] == figure.surname and each not in figure.forms]
-        around = set[tuple[int, int]]().union(*(self.counted[each].sentences for each in kin))
+        around = set[tuple[int, int]]().union(*(self.counted[each].sentences for each in self._kin(figure)))
         return len(around & self.counted[form].sentences)
 
     def is_given(self, form: Form) -> bool:
@@ -142,4 +184,15 @@ class Cast:
 
     def titled(self, figure: Figure, title: str) -> int:
         """How often somebody is called by a title, alone or before a name."""
-        return sum(self.counted[form].count for form in figure.forms if title in (form[0], form[1][0].lower()))
+        return sum(
+            self.counted[form].count
+            for form in figure.forms
+            if title in (SAME_RANK.get(form[0], form[0]), form[1][0].lower())
+        )
+
+
+def _goes_by(figure: Figure, given: str) -> bool:
+    """Whether a given name is somebody's, or stands in one of the ways to write the full name."""
+    return same_given(figure.given, given) or any(
+        len(names) > 1 and names[0].lower() == given for _, names in figure.forms
+    )

@@ -6,6 +6,8 @@ from typing import Final
 
 from weft.story.vocabulary import CAPITAL_PARTICLES, NICKNAMES, PARTICLES
 
+SAINT: Final = "st."
+"""A saint inside a name, as it is written there."""
 _REMEMBERED: Final = 8192
 """Every name of a book is compared with every other."""
 
@@ -18,6 +20,9 @@ def head_of(names: Sequence[str]) -> tuple[str, ...]:
 def parted(names: Sequence[str]) -> tuple[str, str]:
     """Given name and surname in lower case; a single word, or one after a particle, is a surname only."""
     words = [name.lower() for name in names]
+    if words[0] == SAINT and len(words) > 2:
+        # Mr. St. John Rivers
+        return f"st {words[1]}", " ".join(words[2:])
     if len(words) == 1 or _is_particle(names[0]):
         return "", " ".join(words)
     if "of" in words or "the" in words:

@@ -1,16 +1,21 @@
 """Forms into entities: people, places and the rest, with what notes and corrections say about them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
+from typing import Final
 
 from weft.frozen import dataclass
+from weft.story.cast import SAME_RANK
 from weft.story.forms import parted
 from weft.story.kinds import is_place, kind_of, named_kind
 from weft.story.merging import merge
 from weft.story.model import Correction, Form, Known
 from weft.story.naming import best_name, folded, form_of, usual_name, written
 from weft.story.tally import Tally, summed
-from weft.story.vocabulary import ESTATE_NOUNS, TITLES
+from weft.story.vocabulary import ESTATE_NOUNS, GIVEN_NAMES, NICKNAMES, PLAIN_TITLES, TITLES
+
+_BORNE: Final = 0.1
+"""Who bears a title this often, beside how often it stands alone, may be meant by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +42,30 @@ def group(
 ) -> list[Group]:
     """The entities of a book, those with notes first, each form in one of them."""
     listed = {form: note for note in reversed(known) for form in map(form_of, note.names)}
-    apart = {form for form in counted if form not in listed and _stands_apart(form, counted)}
+    surnames = {(form[1][-1],) for form in counted if _is_somebody(form)}
+    apart = {form for form in counted if form not in listed and _stands_apart(form, counted, surnames)}
     people = merge({form: tally for form, tally in counted.items() if form not in apart})
     owned, free = _owned(people, listed, counted)
-    surnames = {parted(form[1])[1] for form in counted}
+    families = {parted(form[1])[1] for form in counted}
     groups = [_noted(note, owned.get(note.key, ()), counted) for note in known]
     groups += [
         _found(forms, counted)
         for forms in (*free, *_places(apart, counted))
-        if not _is_plural(forms, counted, surnames) and not _is_shared_title(forms, people, counted)
+        if not _is_plural(forms, counted, families) and not _is_shared_title(forms, people, counted)
     ]
     return [each for each in corrected(groups, corrections, counted) if each.kind]
 
 
-def _stands_apart(form: Form, counted: Mapping[Form, Tally]) -> bool:
-    return bool(named_kind(form)) or is_place(form, counted[form])
+def _stands_apart(form: Form, counted: Mapping[Form, Tally], surnames: Set[tuple[str, ...]]) -> bool:
+    tally = counted[form]
+    return bool(named_kind(form, tally)) or (is_place(form, tally) and form[1][-1:] not in surnames)
+
+
+def _is_somebody(form: Form) -> bool:
+    """Whether a full name is a person's by its title or its given name: Mr. Dan Cody."""
+    title, names = form
+    given = names[0].lower()
+    return len(names) == 2 and (title in PLAIN_TITLES or given in GIVEN_NAMES or given in NICKNAMES)
 
 
 def _owned(
@@ -93,9 +107,9 @@ def _places(apart: set[Form], counted: Mapping[Form, Tally]) -> list[tuple[Form,
     return [tuple(forms) for forms in gathered.values()]
 
 
-def _is_plural(forms: Sequence[Form], counted: Mapping[Form, Tally], surnames: set[str]) -> bool:
+def _is_plural(forms: Sequence[Form], counted: Mapping[Form, Tally], families: set[str]) -> bool:
     """Whether a name is only a family's: the Bennets, the Miss Steeles."""
-    if not all(_singulars(names[-1].lower()) & surnames for _, names in forms):
+    if not all(_singulars(names[-1].lower()) & families for _, names in forms):
         return False
     together = sum(counted[form].count if form[0] else counted[form].article for form in forms)
     return 2 * together > sum(counted[form].count for form in forms)
@@ -113,7 +127,11 @@ def _is_shared_title(
     title = usual[1][0].lower()
     if len(usual[1]) > 1 or title not in TITLES or not all(names[0].lower() == title for _, names in forms):
         return False
-    return sum(any(form[0] == title for form in each) for each in people) > 1
+    rank = SAME_RANK.get(title, title)
+    borne = [
+        sum(counted[form].count for form in each if SAME_RANK.get(form[0], form[0]) == rank) for each in people
+    ]
+    return sum(count >= max(1, _BORNE * counted[usual].count) for count in borne) > 1
 
 
 # --- corrections -----------------------------------------------------------------------------------------

@@ -27,15 +27,22 @@ _GUESSED: Final = 0.35
 """How sure a name is somebody's when nothing but its capitals says so."""
 
 
-def named_kind(form: Form) -> str:
+def named_kind(form: Form, tally: Tally) -> str:
     """The kind that the words of a name tell by themselves: Netherfield Park, House Stark; else nothing."""
     title, names = form
-    if title:
+    if title or _is_full_name(form, tally):
         return ""
     words = [part for name in names for part in name.lower().split("-")]
     if len(words) > 1:
         return _by_nouns(words)
     return "location" if words[0].endswith("shire") else ""
+
+
+def _is_full_name(form: Form, tally: Tally) -> bool:
+    """Whether a name that ends like a place's is somebody's: Alfred Temple, where nobody is in or goes to."""
+    _, names = form
+    given = len(names) == 2 and names[0].lower() in GIVEN_NAMES
+    return given and not tally.inside + tally.away + tally.article
 
 
 def _by_nouns(words: list[str]) -> str:
@@ -55,7 +62,7 @@ def _by_nouns(words: list[str]) -> str:
 
 def _is_known_place(form: Form) -> bool:
     title, names = form
-    return not title and len(names) == 1 and names[0].lower() in KNOWN_PLACES
+    return not title and " ".join(names).lower() in KNOWN_PLACES
 
 
 def is_place(form: Form, tally: Tally) -> bool:
@@ -71,7 +78,7 @@ def is_place(form: Form, tally: Tally) -> bool:
 
 def kind_of(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
     """The kind of an entity and how sure that is; no kind when nothing speaks for its being anything."""
-    told = next((kind for form in forms if (kind := named_kind(form))), "")
+    told = next((kind for form in forms if (kind := named_kind(form, tally))), "")
     if told and not tally.titled:
         return told, _confidence(tally.count, 0.8)
     if tally.goes_on > _PART_SHARE * tally.count:

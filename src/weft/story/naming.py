@@ -42,8 +42,9 @@ def best_name(forms: Sequence[Form], counted: Mapping[Form, Tally]) -> str:
 
 
 def usual_name(forms: Sequence[Form], counted: Mapping[Form, Tally]) -> str:
-    """Whatever is used most."""
-    return written(max(forms, key=lambda form: (counted[form].count, -len(form[0]), written(form))))
+    """Whatever is used most; a bare title only where there is nothing else."""
+    named = [form for form in forms if form[0] or form[1][0].lower() not in TITLES]
+    return written(max(named or forms, key=lambda form: (counted[form].count, -len(form[0]), written(form))))
 
 
 def _spelled_out(form: Form) -> bool:

@@ -1,17 +1,16 @@
 """Where names stand in prose: capitalised words that the whole book, not one sentence, shows to be names."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import Final
 
 from weft.frozen import dataclass
 from weft.story.model import Prose, Sighting
-from weft.story.vocabulary import ASKED, CALENDAR, JOINING, KINDREDS, NEVER, PARTICLES, SPEECH, TITLES
+from weft.story.usage import ADDRESSES, NAMES_TOO, YOURS, Usage
+from weft.story.vocabulary import ASKED, JOINING, KINDREDS, NEVER, PARTICLES, SAINTS, SPEECH, TITLES
 from weft.story.words import Word, words_of
 from weft.text.terms import STOP_WORDS
 
-_MOSTLY: Final = 0.5
 _REACH: Final = 14
 """How many words after a name its pronoun is looked for."""
 _PRONOUNS: Final = {
@@ -19,65 +18,7 @@ _PRONOUNS: Final = {
     **dict.fromkeys(("she", "her", "hers", "herself"), "she"),
     **dict.fromkeys(("it", "its", "itself"), "it"),
 }
-_NAMES_TOO: Final = frozenset({"will"})
-"""Filler words that parents give to children."""
-_DERIVED: Final = ("-ing", "-ish", "-ism", "-like", "-esque")
-"""What makes another word of a name: Emma Woodhouse-ing, Darcy-like."""
 _SENTENCE_END: Final = (".", "!", "?", "…", "\n\n")
-
-
-@dataclass(slots=True)
-class Usage:
-    """How often each word of the book is written how; words in lower case."""
-
-    middle: Counter[str] = field(default_factory=Counter)
-    """With a capital where none was due."""
-    opening: Counter[str] = field(default_factory=Counter)
-    lower: Counter[str] = field(default_factory=Counter)
-    speaks: Counter[str] = field(default_factory=Counter)
-    titled: Counter[str] = field(default_factory=Counter)
-    owns: Counter[str] = field(default_factory=Counter)
-
-    def count(self, words: Sequence[Word]) -> None:
-        """Take up the words of one text."""
-        for place, word in enumerate(words):
-            if word.shouted:
-                continue
-            if not word.capital:
-                self.lower[word.plain] += 1
-                continue
-            (self.opening if word.opens else self.middle)[word.plain] += 1
-            self._witness(words, place)
-
-    def _witness(self, words: Sequence[Word], place: int) -> None:
-        """Count what marks a person: speaking, being titled, owning."""
-        word = words[place]
-        before = words[place - 1].plain if place else ""
-        after = words[place + 1].plain if place + 1 < len(words) else ""
-        if after in SPEECH or before in SPEECH:
-            self.speaks[word.plain] += 1
-        if before in TITLES and word.joined:
-            self.titled[word.plain] += 1
-        if word.owns:
-            self.owns[word.plain] += 1
-
-    def is_name(self, plain: str) -> bool:
-        """Whether the book as a whole writes the word as a name."""
-        if len(plain) == 1 or plain in NEVER or (plain in STOP_WORDS and plain not in _NAMES_TOO):
-            return False
-        if plain.endswith(_DERIVED):
-            return False
-        middle, lower = self.middle[plain], self.lower[plain]
-        witnesses = self.speaks[plain] + self.titled[plain]
-        if plain in CALENDAR and witnesses < 2:
-            return False
-        if not lower:
-            return middle > 0 or (witnesses > 0 and self.opening[plain] > 1)
-        return middle > 1 and (middle / (middle + lower) >= _MOSTLY or witnesses > 1 + lower // 200)
-
-    def is_common(self, plain: str) -> bool:
-        """Whether a name is also an everyday word here, so that at the head of a sentence it proves nothing."""
-        return plain in _NAMES_TOO or self.lower[plain] > self.middle[plain]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +77,13 @@ class _Reader:
         word = self.words[place]
         if not (word.capital or word.shouted) or not (begins or word.joined):
             return False
+        if word.plain in ADDRESSES and place and self.words[place - 1].plain in YOURS:
+            return False
         if word.plain in self.named:
             return self._may_begin(place) if begins else True
-        leads = (len(word.text) == 1 and word.plain not in NEVER) or (word.plain in CALENDAR and not word.opens)
+        leads = (
+            word.plain not in NEVER and word.plain not in STOP_WORDS and (len(word.text) == 1 or not word.opens)
+        )
         if word.shouted or not (leads or word.plain in TITLES or word.plain in KINDREDS):
             return False
         return self._leads(place)
@@ -151,7 +96,7 @@ class _Reader:
         if not word.opens or not self.usage.is_common(word.plain):
             return True
         after = self.words[place + 1].plain if place + 1 < len(self.words) else ""
-        return word.owns or after in SPEECH or (word.plain in _NAMES_TOO and after not in ASKED)
+        return word.owns or after in SPEECH or (word.plain in NAMES_TOO and after not in ASKED)
 
     def _is_title(self, place: int) -> bool:
         return place < len(self.words) and self.words[place].capital and self.words[place].plain in TITLES
@@ -171,7 +116,7 @@ class _Reader:
             return place
         end = place + 1
         while end < len(self.words) and not self.words[end - 1].owns:
-            if self._is_title(end) and self.words[end - 1].plain not in TITLES and self._leads(end):
+            if self._is_title(end) and not self._goes_on(end) and self._leads(end):
                 break
             if self._is_part(end, begins=False):
                 end += 1
@@ -181,6 +126,10 @@ class _Reader:
                 break
             end = bridge
         return end
+
+    def _goes_on(self, place: int) -> bool:
+        """Whether a title belongs to the name before it: a second title, or the saint in Robert St. Simon."""
+        return self.words[place - 1].plain in TITLES or self.words[place].plain in SAINTS
 
     def _bridge(self, place: int) -> int:
         """Past the small words inside a name, when a name goes on behind them."""
@@ -205,7 +154,7 @@ class _Reader:
 
     def _take(self, place: int, end: int, sentence: int) -> None:
         title, first = "", place
-        while first < end - 1 and self.words[first].plain in TITLES and self.words[first + 1].text not in JOINING:
+        while first < end - 1 and self._titles(first, title):
             title, first = self.words[first].plain, first + 1
         names = tuple(_written(word) for word in self.words[first:end])
         after = self.words[end] if end < len(self.words) else None
@@ -225,6 +174,12 @@ class _Reader:
         )
         self._pair(sighting, place)
         self.found.append(sighting)
+
+    def _titles(self, place: int, before: str) -> bool:
+        """Whether a word at the head of a name is a title; behind one, a saint is a surname: Lord St. Simon."""
+        plain = self.words[place].plain
+        saint = bool(before) and plain in SAINTS
+        return plain in TITLES and not saint and self.words[place + 1].text not in JOINING
 
     def _before(self, place: int) -> str:
         """The word before a name, past an article, if nothing but blanks parts them."""
@@ -251,4 +206,6 @@ class _Reader:
 
 
 def _written(word: Word) -> str:
+    if word.plain in SAINTS:
+        return "St."
     return word.text.capitalize() if word.shouted else word.text

@@ -14,7 +14,7 @@ from weft.story.spotting import spot
 from weft.story.tally import Tally, tallies
 from weft.text.scripts import UNSPACED
 
-Definer = Callable[[Sequence[Sighting]], Passage]
+Definer = Callable[[Sequence[Sighting], str], Passage]
 
 _SURE: Final = 0.3
 _SURER: Final = 0.4
@@ -35,7 +35,8 @@ def tell(proses: Sequence[Prose], known: Sequence[Known] = (), corrections: Sequ
     groups = [each for each in group(counted, known, corrections) if _counts(each, counted)]
     spans = sentence_spans(proses)
     entities = [
-        _entity(each, counted, by_form, define_with=lambda found: define(found, proses, spans)) for each in groups
+        _entity(each, counted, by_form, define_with=lambda found, kind: define(found, kind, proses, spans))
+        for each in groups
     ]
     entities.sort(key=lambda entity: (-len(entity.mentions), entity.name, entity.note))
     return Story(tuple(entities), relate(proses, entities))
@@ -120,7 +121,7 @@ def _entity(
         aliases=tuple(name for name in names if folded(name) != folded(each.name)),
         confidence=each.confidence,
         mentions=tuple(mentions),
-        definition=define_with(mentions),
+        definition=define_with(mentions, each.kind),
         spoke=sum(counted[form].speaks for form in each.forms),
         note=each.note,
     )

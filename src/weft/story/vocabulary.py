@@ -22,7 +22,7 @@ _NOBLE: Final = {
     """,
 }
 _FOREIGN: Final = {
-    MALE: "monsieur m mons herr signor señor senor sahib massa marse",
+    MALE: "monsieur m mons herr signor señor senor sahib massa marse mars marster",
     FEMALE: """
         madame mme mademoiselle mlle frau fräulein fraulein signora signorina señora senora señorita madam
     """,
@@ -72,7 +72,7 @@ ABBREVIATED: Final = _words(
 PARTICLES: Final = _words("""
     de du des la le von van der den di da del della bin ibn al el ap ben zu af av
 """)
-CAPITAL_PARTICLES: Final = _words("van von de du der di del della la le")
+CAPITAL_PARTICLES: Final = _words("van von de du der di del della la le st.")
 """Those that are no given names, so that a capital changes nothing."""
 SAINTS: Final = _words("st saint")
 """Titles that are part of a given name: St. John Rivers is no John, nor is St. George."""
@@ -92,6 +92,14 @@ SPEECH: Final = _words(
         spoke resumed ejaculated vociferated echoed urged concluded objected
     """
 )
+
+VERBS: Final = _words(
+    """
+        was is had has went came sat stood took saw gave made knew felt left ran did could would fell rose spoke
+        told held kept shook drew put sold wrote sang led met lost won found
+    """
+)
+"""What follows a name at the head of a sentence, besides words in -ed."""
 
 KIN: Final = {
     "spouse": _words("wife husband spouse bride bridegroom consort widow widower"),
@@ -156,9 +164,19 @@ KNOWN_PLACES: Final = _words(
         arabia india china japan africa asia europe america australia canada mexico brazil peru chile cuba
         jamaica jerusalem london paris rome venice vienna berlin dublin edinburgh madrid lisbon moscow
         petersburg amsterdam brussels naples florence athens constantinople cairo calcutta boston philadelphia
-        chicago atlantic pacific mediterranean baltic thames seine rhine danube nile mississippi
+        chicago atlantic pacific mediterranean baltic thames seine rhine danube nile mississippi tokyo peking
+        bombay bulgaria hungary bohemia saxony bavaria normandy brittany flanders sicily corsica malta cyprus crete
+        syria palestine morocco algiers tunis abyssinia siberia tartary tibet siam burma ceylon java sumatra borneo
+        philippines hawaii alaska california texas florida virginia ohio illinois missouri kentucky tennessee
+        louisiana alabama georgia carolina pennsylvania massachusetts connecticut maine vermont indiana iowa
+        kansas nebraska oregon nevada utah colorado wisconsin minnesota michigan maryland delaware arkansas
+        cornwall devon kent sussex surrey essex norfolk suffolk oxford cambridge bath bristol liverpool manchester
+        birmingham glasgow munich hamburg frankfurt dresden cologne geneva zurich lyons bordeaux marseilles
+        milan turin genoa pisa padua barcelona seville cadiz warsaw prague budapest bucharest antwerp ghent
+        copenhagen stockholm oslo montreal quebec toronto baltimore broadway piccadilly manhattan brooklyn
+        argentina venezuela bolivia paraguay uruguay ecuador colombia
     """
-)
+) | {"united states", "great britain", "new york", "new england", "new orleans", "new zealand"}
 """Places that every book means when it names them, unless somebody in it speaks by that name."""
 ABOARD_SIGNS: Final = _words("aboard board")
 """Words before ships: on board the Pequod."""
@@ -179,13 +197,30 @@ ROLES: Final = _words(
 )
 """How many are called and nobody by name."""
 
+PEOPLES: Final = _words(
+    """
+        spaniard spaniards portuguese swede swedish dane danish norwegian norwegians finnish icelandic pole poles
+        polish hungarian austrian austrians prussian prussians bohemian swiss belgian belgians greeks turk turks
+        arab arabs arabian arabic moor moors moorish jew jews hebrew israelite negro negroes mulatto yankee yankees
+        mexican mexicans cuban peruvian brazilian canadian canadians australian africans african asian asiatic
+        americans russians italians romans frenchwoman englishwoman irishman irishmen irishwoman scotchman
+        scotchmen scotsman welshmen dutchman dutchmen chinaman chinamen hindoo hindu hindoos lascar lascars malay
+        malays savoyard venetian parisian londoner florentine neapolitan genoese flemish norman normans saxon
+        saxons teuton celt celtic gaelic sanskrit indians injuns europeans asiatics christians catholics
+        protestants mahometan mohammedan mussulman jesuit jesuits quaker quakers puritan puritans methodist
+        presbyterian lutheran calvinist anglican buddhist pagan papist
+    """
+)
+"""Peoples and confessions: what many are at once."""
+
 CALENDAR: Final = _words(
     """
+        north south east west
         monday tuesday wednesday thursday friday saturday sunday january february march april may june july
         august september october november december
     """
 )
-"""Days and months, which name someone only if he speaks, or as part of a longer name: the March Hare."""
+"""Days, months and directions, which name someone if he speaks, or as part of a longer name: the March Hare."""
 
 NEVER: Final = (
     _words(
@@ -195,7 +230,9 @@ NEVER: Final = (
         scotch scottish welsh british american roman russian dutch chinese indian european turkish persian
         japanese egyptian christian catholic protestant jewish muslim englishman englishmen frenchman frenchmen
         german germans chapter volume book part contents illustration footnote preface the end oh ah o ugh pooh
-        hm hum hey tis twas
+        messrs misses captains honourable hm hum hey tis twas sh shh hist pshaw faugh bah pish tut whew hooray
+        hurray huzza bravo lo fie humph heigh heigho zounds egad begad gosh golly goodness gracious lordy mercy
+        jiminy hark halloa holloa
         alas hurrah hallo hullo hello yes no well why what ha ho hush good bye dear ay aye eh pray amen project
         gutenberg ebook etext york's p.s p.m a.m n.b mr mrs miss esq jun sen okay ok thank thanks please day
         night morning evening spring summer autumn winter madam ma'am sir act scene exit exeunt enter nobody
@@ -203,6 +240,7 @@ NEVER: Final = (
     """
     )
     | ROLES
+    | PEOPLES
 )
 """Capitalised words that name nobody in a story."""
 

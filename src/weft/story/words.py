@@ -30,7 +30,7 @@ class Word(NamedTuple):
         """Whether it begins with a capital, perhaps after a particle (d'Artagnan), and is not shouted."""
         if self.text[0].isupper():
             return len(self.text) == 1 or not self.text.isupper()
-        return self.text[1:2] in ("'", "’") and self.text[2:3].isupper()
+        return len(self.text) > 3 and self.text[1] in ("'", "’") and self.text[2].isupper()
 
     @property
     def shouted(self) -> bool:

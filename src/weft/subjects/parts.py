@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
+from weft.candidates import told
 from weft.frozen import dataclass
 from weft.model import Candidate
 from weft.ports import Snapshot
 from weft.profile import Part
 from weft.subjects.neighbours import Neighbours
-from weft.subjects.passages import Divide, Tellings
+from weft.subjects.passages import Divide, Tellings, names_of
+from weft.text import named_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +35,23 @@ def parts_of(
     opened, and decides which of very many are.
     """
     near = Neighbours.of(subjects, parts, kinds, snapshot)
-    told = Tellings.of(subjects, parts, near, snapshot, divide, relevance)
+    tellings = Tellings.of(subjects, parts, near, snapshot, divide, relevance)
     return tuple(
-        SubjectPart(subject, part, _candidates(subject, part, near, told))
+        SubjectPart(subject, part, _candidates(subject, part, near, tellings))
         for subject in subjects
         for part in parts
     )
 
 
-def _candidates(subject: Candidate, part: Part, near: Neighbours, told: Tellings) -> tuple[Candidate, ...]:
+def _candidates(subject: Candidate, part: Part, near: Neighbours, tellings: Tellings) -> tuple[Candidate, ...]:
     if not part.via:
-        return (subject,)
-    return told.passages(subject, part) if part.unit == "passage" else near.candidates(subject, part)
+        return (_pointed(subject),)
+    return tellings.passages(subject, part) if part.unit == "passage" else near.candidates(subject, part)
+
+
+def _pointed(subject: Candidate) -> Candidate:
+    """A subject with the place where its own text names it, for an excerpt where the question points to none."""
+    if subject.spans:
+        return subject
+    text = subject.node.text
+    return told(subject, subject.parts, spans=tuple(named_in(text, names_of(subject.node), (0, len(text)))[:1]))

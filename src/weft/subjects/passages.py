@@ -23,6 +23,8 @@ _OPENED: Final = 12
 """How many texts of a subject are opened: those that the question found, then those that name it most."""
 _STATES: Final = 8
 _REMEMBERED: Final = 16_384
+_MOSTLY: Final = 1 / 3
+"""How much of a passage may be the subject's definition where there are few others."""
 _MENTIONS: Final = 4
 """How many places of a passage are pointed out to whoever makes an excerpt of it."""
 
@@ -131,6 +133,9 @@ class Tellings:
         if way not in self.named:
             self.named[way] = list(self._naming_passages(way))
         taken = [each for each in self.named[way] if fits(part, 1 + each.naming.others)]
+        again = [_share_of(subject.node.text, each.passage) for each in taken]
+        spare = again.count(0.0) >= (part.limit or 1)
+        taken = [each for each, share in zip(taken, again, strict=True) if share <= (0.0 if spare else _MOSTLY)]
         most = max((each.naming.count for each in taken), default=1)
         return tuple([self._reached(subject, each, most) for each in taken])
 
@@ -153,7 +158,8 @@ class Tellings:
 
     def _reached(self, subject: Candidate, named: _Named, most: int) -> Candidate:
         reached = self.near.reached(subject, named.passage, named.at)
-        parts = {**reached.parts, "usage": round(named.naming.count / most, 9)}
+        usage, alone = round(named.naming.count / most, 9), float(not named.naming.others)
+        parts = {**reached.parts, "usage": usage, "alone": alone}
         window = reached.window or (0, len(reached.node.text))
         return told(reached, parts, spans=named.naming.places, window=window)
 
@@ -178,6 +184,14 @@ def _opened(
     weights, tags = near.weight, near.tag
     order = {text: (-relevance.get(text, 0.0), -float(weights[at]), int(tags[at])) for text, at in found.items()}
     return {text: found[text] for text in sorted(order, key=order.__getitem__)[:_OPENED]}
+
+
+def _share_of(definition: str, passage: Candidate) -> float:
+    """How much of a passage is what the subject is defined by, and so is printed above it."""
+    low, high = passage.window or (0, len(passage.node.text))
+    start = passage.node.text.find(definition) if definition else -1
+    shared = min(high, start + len(definition)) - max(low, start)
+    return shared / (high - low) if start >= 0 and shared > 0 else 0.0
 
 
 def names_of(node: Node) -> tuple[str, ...]:

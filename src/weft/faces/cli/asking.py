@@ -11,7 +11,17 @@ from weft.faces import wiring
 from weft.faces.asking import Asked, ask, check_filter
 from weft.faces.cli import output
 from weft.faces.cli.explain import write_ledger
-from weft.faces.cli.options import AsJson, AsOf, EmbedderSpec, Kinds, Sources, StoreFolder, Tags, Tenants
+from weft.faces.cli.options import (
+    AsJson,
+    AsOf,
+    EmbedderSpec,
+    Freshness,
+    Kinds,
+    Sources,
+    StoreFolder,
+    Tags,
+    Tenants,
+)
 from weft.faces.cli.progress import watched
 from weft.faces.texts import SEARCH_COLUMNS, relevance, search_rows
 from weft.faces.values import budget_of, clean, filter_of, parameters_of, tenants_of, time_of
@@ -50,6 +60,7 @@ def context(
     sources: Sources = None,
     tenants: Tenants = None,
     as_of: AsOf = None,
+    consistency: Freshness = "",
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the profile; may be repeated."),
@@ -80,6 +91,7 @@ def context(
         filter=filter_of(kinds, tags, sources),
         tenants=tenants_of(tenants),
         as_of=as_of,
+        consistency=consistency,
         parameters=parameters_of(settings),
         token_model=token_model,
         now=time_of(now),
@@ -136,6 +148,7 @@ def search(
     sources: Sources = None,
     tenants: Tenants = None,
     as_of: AsOf = None,
+    consistency: Freshness = "",
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
     as_json: AsJson = False,
@@ -146,7 +159,9 @@ def search(
         raise InvalidInput("The question is empty. Say what to look for, as in `weft search refunds`.")
     with wiring.open_weft(store, embedder=embedder) as weft, watched("searching"):
         notes = check_filter(weft, wanted, seen)
-        found = weft.search(question, limit=limit, match=match, filter=wanted, tenants=seen, as_of=as_of)
+        found = weft.search(
+            question, limit=limit, match=match, filter=wanted, tenants=seen, as_of=as_of, consistency=consistency
+        )
     if as_json:
         results = [_result(each) for each in found.candidates]
         output.write_json({"results": results, "notes": (*notes, *found.notes)})

@@ -1,6 +1,6 @@
 """`weft entities`: who and what is in a story, and correcting what was found."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from weft.faces.entities import Listed
     from weft.story import Correction
 
+_NAMELESS: Final = (
+    "The story was read, and no {what} was found in it. A note in a folder such as Characters/ or Locations/ "
+    "names one."
+)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="What the entity is called: its name or an alias.")]
 Chapter = Annotated[
     int | None,
@@ -59,16 +63,20 @@ def list_entities(
 ) -> None:
     """List the entities, most mentioned first."""
     from weft.faces.entities import entities
+    from weft.stories import tells_stories
     from weft.story import KINDS
 
     kinds = KINDS if kind is None else (clean(kind),)
     with wiring.open_weft(store, embedder=embedder) as weft, watched("telling"):
         found = entities(weft, tenant=clean(tenant), kinds=kinds, as_of=as_of)
+        read = not found and tells_stories(weft.store, (clean(tenant),))
     if as_json:
         output.write_json([{"texts": each.texts, **output.shape(each.node)} for each in found[:limit]])
     elif found:
         columns = ("name", "type", "texts", "from", "sure", "also called", "key")
         output.write_table(columns, [_row(each) for each in found[:limit]])
+    elif read:
+        output.note(_NAMELESS.format(what="entity" if kind is None else clean(kind)))
     else:
         output.note("No entities are known. `weft index BOOK --as story` finds those of a book.")
 

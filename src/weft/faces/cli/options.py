@@ -33,6 +33,14 @@ Tags = Annotated[
 Sources = Annotated[
     list[str] | None, typer.Option("--source", metavar="NAME", help="Only nodes of this source; may be repeated.")
 ]
+Freshness = Annotated[
+    str,
+    typer.Option(
+        "--consistency",
+        metavar="LEVEL",
+        help="How fresh replicas and clusters must be: strong (default), session, bounded or eventually.",
+    ),
+]
 AsOf = Annotated[
     int | None,
     typer.Option(

@@ -23,7 +23,7 @@ from weft.faces.rest.responses import ContextResponse, GraphResponse, ProfileLis
 from weft.faces.rest.served import Served
 from weft.faces.rest.shapes import answer, edge_shape, encoded, node_shape
 from weft.loading import available_profiles, profiles_version
-from weft.model import Candidate, Filter, View
+from weft.model import STRONG, Candidate, Filter, View
 from weft.profile import Lens, Profile
 from weft.store.listing import ListedEdge
 
@@ -84,9 +84,11 @@ def _answered(
     session = None if given.session is None else who.session(given.session)
     page = page_for(given, weft, tenants, clock, session)
     service.metrics.tokens.inc(page.tokens)
-    with weft.desk(View(tenants, given.as_of)) as desk:
+    with weft.desk(View(tenants, given.as_of, given.consistency or "")) as desk:
         lists = lists_of(page, desk.snapshot)
-    return {**_shape(lists, notes), **printed(page)}, session is None and is_timeless(weft.profile(page.profile))
+    fresh = given.consistency in (None, STRONG)
+    lasting = fresh and session is None and is_timeless(weft.profile(page.profile))
+    return {**_shape(lists, notes), **printed(page)}, lasting
 
 
 def _shape(lists: KnowledgeContext, notes: list[str]) -> dict[str, Any]:

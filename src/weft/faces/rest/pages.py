@@ -23,7 +23,7 @@ _LIST_FIELDS: Final = (
 )
 _PAGE_FIELDS: Final = (
     *("format", "start", "topics", "history", "filter", "include_fields", "parameters", "preset", "as_of"),
-    *("session", "candidates"),
+    *("consistency", "session", "candidates"),
 )
 
 
@@ -46,7 +46,7 @@ def page_for(
     given: ContextRequest, weft: Weft, tenants: tuple[str, ...], observe: Observe, session: str | None
 ) -> Context:
     """The page, by the profile that is named or `knowledge`, whose limits are those of the request."""
-    name, view = given.profile or KNOWLEDGE, View(tenants, given.as_of)
+    name, view = given.profile or KNOWLEDGE, View(tenants, given.as_of, given.consistency or "")
     aimed = _aimed(given, weft, view)
     request = Request(
         question=aimed.question,

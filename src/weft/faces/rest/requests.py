@@ -122,6 +122,9 @@ class ContextRequest(Body):
     filter: FilterInput | None = Field(None, description="Which nodes may be found for a printed page.")
     include_fields: bool | None = Field(None, description="Whether a printed page tells the fields of nodes.")
     as_of: int | None = Field(None, ge=0, le=LARGEST_ID, description="Only what is known up to this point.")
+    consistency: Literal["strong", "session", "bounded", "eventually"] | None = Field(
+        None, description="How fresh replicas and clusters must be for a printed page; `strong` unless told."
+    )
     session: Name | None = Field(None, description="Leave out of a printed page what this session received.")
     candidates: Annotated[list[CandidateInput], Field(max_length=1000)] | None = Field(
         None, description="Print these instead of searching; links lead on from none of them."

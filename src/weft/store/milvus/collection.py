@@ -1,7 +1,8 @@
 """The collection of passages in Milvus: what an entity holds, what filters ask of it, and how far it has come."""
 
+import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
@@ -9,12 +10,12 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import orjson
 import xxhash
-from pymilvus import DataType, MilvusClient
+from pymilvus import AnnSearchRequest, DataType, MilvusClient, RRFRanker
 from pymilvus.exceptions import MilvusException
 
 from weft.errors import StoreGone, UnknownName
 from weft.frozen import dataclass
-from weft.model import Filter, View
+from weft.model import CONSISTENCIES, STRONG, Filter, View
 from weft.ports import TailPassage
 from weft.store.filters import facet_groups
 from weft.store.lexical import weighted_counts
@@ -23,7 +24,6 @@ from weft.store.records import to_microseconds
 from weft.store.scope import microseconds, position_of
 
 SCHEMA: Final = 1
-_CONSISTENCY: Final = ("Strong", "Session", "Bounded", "Eventually")
 _ABSENT: Final = -(1 << 62)
 _LAST_TERM: Final = (1 << 32) - 2
 _SATURATION: Final = 1.2
@@ -37,7 +37,7 @@ _DELETED_AT_ONCE: Final = 2000
 _WRITTEN_AT_ONCE: Final = 1000
 _MOST_PENDING: Final = 5000
 MOST: Final = 16_384
-"""The most entities that one search may return."""
+"""The most entities that one request may return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +51,34 @@ class State:
     pending: tuple[int, ...] | None = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is looked for in a field of the entities that meet a condition, and how many of the best are wanted."""
+
+    field: str
+    data: Any
+    condition: str
+    limit: int
+
+
 def consistency_of(address: str) -> str:
-    """How fresh every answer must be, as the address says."""
-    level = _given(address).get("consistency", "Strong").capitalize()
-    if level not in _CONSISTENCY:
-        raise UnknownName("consistency", level, _CONSISTENCY)
-    return level
+    """How fresh answers must be unless a call says otherwise, as the address says."""
+    return level_of(_given(address).get("consistency", STRONG))
+
+
+def level_of(consistency: str) -> str:
+    """What Milvus calls a level of consistency."""
+    level = consistency.lower()
+    if level not in CONSISTENCIES:
+        raise UnknownName("consistency", level, CONSISTENCIES)
+    return level.capitalize()
 
 
 def connected(address: str) -> MilvusClient:
     """The client for `milvus://host:port/database?token=...` or `milvus:///path/file.db`."""
     parts = urlsplit(address)
+    # Whatever fails is told by us; the client would print its own trace beside it.
+    logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
     try:
         if not parts.netloc:
             return MilvusClient(parts.path)
@@ -96,6 +113,13 @@ class Collection:
     def exists(self) -> bool:
         """Whether anything was ever caught up."""
         return bool(self._client.has_collection(self._state_name))
+
+    def load(self) -> bool:
+        """Let the collections be searched, where there are any: a server that starts anew has let go of them."""
+        held = self.exists()
+        for name in (self.name, self._state_name) if held else ():
+            self._client.load_collection(name)
+        return held
 
     def make(self) -> None:
         """Make the collections, and let go of those of other versions of this store."""
@@ -156,9 +180,17 @@ class Collection:
         for start in range(0, len(nodes), _DELETED_AT_ONCE):
             listed = ", ".join(map(str, nodes[start : start + _DELETED_AT_ONCE]))
             self._client.delete(self.name, filter=f"node in [{listed}]")
-        for start in range(0, len(passages), _WRITTEN_AT_ONCE):
-            rows = [self._entity(passage) for passage in passages[start : start + _WRITTEN_AT_ONCE]]
+        for rows in self._entities(passages):
             self._client.upsert(self.name, rows)
+
+    def add(self, passages: Sequence[TailPassage]) -> None:
+        """Add the passages of nodes of which the collection holds nothing."""
+        for rows in self._entities(passages):
+            self._client.insert(self.name, rows)
+
+    def _entities(self, passages: Sequence[TailPassage]) -> Iterator[list[dict[str, Any]]]:
+        for start in range(0, len(passages), _WRITTEN_AT_ONCE):
+            yield [self._entity(passage) for passage in passages[start : start + _WRITTEN_AT_ONCE]]
 
     def _entity(self, passage: TailPassage) -> dict[str, Any]:
         embedded = len(passage.vector) == self.dimensions
@@ -176,17 +208,21 @@ class Collection:
             "vector": [float(value) for value in vector],
         }
 
-    def search(self, field: str, data: Any, condition: str, limit: int) -> list[int]:
-        """Ids of the best passages by words (`terms`) or by meaning (`vector`)."""
-        found = self._client.search(
-            self.name,
-            data=[data],
-            anns_field=field,
-            filter=condition,
-            limit=min(limit, MOST),
-            output_fields=["id"],
-            consistency_level=self.level,
-        )
+    def search(self, questions: Sequence[Question]) -> list[int]:
+        """Ids of the best passages for a question, or for any of several, which travel in one request."""
+        options: dict[str, Any] = {"output_fields": ["id"], "consistency_level": self.level}
+        if len(questions) == 1:
+            (one,) = questions
+            options |= {"data": [one.data], "anns_field": one.field, "filter": one.condition}
+            found = self._client.search(self.name, limit=one.limit, **options)
+        else:
+            asked = [
+                AnnSearchRequest([each.data], each.field, {}, each.limit, expr=each.condition)
+                for each in questions
+            ]
+            # Which ranker does not matter: there is room for all that was found, and we order it.
+            limit = sum(each.limit for each in questions)
+            found = self._client.hybrid_search(self.name, asked, RRFRanker(), limit, **options)
         return [int(hit["id"]) for hit in found[0]]
 
     def count(self, condition: str = "") -> int:

@@ -5,9 +5,9 @@ readers take those nodes from their own snapshot. So a reader never misses what 
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from pymilvus import MilvusClient
@@ -15,46 +15,33 @@ from pymilvus.exceptions import MilvusException
 
 from weft.errors import StoreGone
 from weft.frozen import dataclass
-from weft.model import Filter
+from weft.model import STRONG, Filter
 from weft.ports import Proposals, Snapshot, Store, Tail
 from weft.store.milvus.collection import (
-    MOST,
     Collection,
     State,
-    asked,
     condition_of,
     connected,
     consistency_of,
     gone,
+    level_of,
 )
-from weft.store.overlay import PAGE, Known, Overlay, earlier_state, overlay_of
+from weft.store.milvus.searching import Found, Search, by_meaning, by_words, matching
+from weft.store.overlay import PAGE, Overlay, earlier_state
 from weft.store.progress import Progress
 from weft.store.records import LONGEST_FACET_VALUE
-from weft.store.scope import EQUAL, cut_at_tie
-from weft.store.weights import nothing, term_weights, wrong_width
-from weft.vectors import cosines, norms, quantise, stacked
+from weft.store.weights import nothing
 
 if TYPE_CHECKING:
-    from weft.ports import Ids, Scores, Vectors
+    from weft.ports import Vectors
 
-Found: TypeAlias = "tuple[Ids, Scores]"
-
-_MARGIN: Final = 64
 _PAGE_OF_CHANGES: Final = 1000
+_FIRST_PAGE: Final = 5000
+_WRITING: Final = level_of(STRONG)
+"""Whoever writes must know what was written last, whatever readers are content with."""
 _TRIES: Final = 4
 _NONE: Final[Found] = (np.zeros(0, np.int64), np.zeros(0))
 _AWAY: Final = "Milvus does not answer: candidates come from the rest alone. "
-
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """One search in both places: what the collection is asked, what the overlay finds, and how ids are scored."""
-
-    field: str
-    question: Any
-    own: Callable[[Overlay], Found]
-    scored: Callable[[list[int]], Found]
-    condition: str = ""
 
 
 class MilvusIndex:
@@ -64,77 +51,76 @@ class MilvusIndex:
         self._address, self._level = address, consistency_of(address)
         self._guard = threading.Lock()
         self._connected: MilvusClient | None = None
+        self._known: set[str] = set()
 
     # --- reading ---
 
     def lexical(self, snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int) -> Proposals:
         """Passages that hold any of the terms, most promising first; ties at the cut are included."""
-        weights, mean_length = term_weights(snapshot, term_hashes)
-        if not weights or limit <= 0:
-            return nothing()
-        passing = _passing(snapshot, filter)
-
-        def scored(ids: list[int]) -> Found:
-            rows = snapshot.passages(ids)
-            known = [Known(row.id, row.node_id, row.term_hashes, row.term_counts, b"") for row in rows]
-            return overlay_of((), known).lexical(weights, mean_length, None, len(rows))
-
-        def own(overlay: Overlay) -> Found:
-            return overlay.lexical(weights, mean_length, passing, limit)
-
-        return self._proposed(snapshot, filter, limit, _Search("terms", asked(weights), own, scored))
+        (found,) = self._proposed(snapshot, filter, [by_words(snapshot, term_hashes, filter, limit)])
+        return found
 
     def semantic(self, snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Proposals:
         """The passages nearest to the vector with their exact cosines; ties at the cut are included."""
-        packed = quantise(np.asarray(vector, dtype=np.float32).reshape(1, -1))[0]
-        stored = snapshot.embedder()
-        if not stored or not packed or limit <= 0 or not snapshot.view.tenants:
-            return nothing()
-        if stored[1] != len(packed):
-            return nothing(wrong_width(len(packed), stored))
-        query, passing = np.frombuffer(packed, np.int8), _passing(snapshot, filter)
+        (found,) = self._proposed(snapshot, filter, [by_meaning(snapshot, vector, filter, limit)])
+        return found
 
-        def scored(ids: list[int]) -> Found:
-            kept = [row.id for row in snapshot.passages(ids)]
-            rows = zip(kept, quantise(snapshot.vectors(kept)), strict=True)
-            pairs = [(number, row) for number, row in rows if row]
-            matrix = stacked([row for _, row in pairs], len(packed))
-            return np.array([number for number, _ in pairs], np.int64), cosines(matrix, norms(matrix), query)
+    def both(
+        self,
+        snapshot: Snapshot,
+        term_hashes: Sequence[int],
+        vector: "Vectors",
+        filter: Filter,
+        limits: tuple[int, int],
+    ) -> tuple[Proposals, Proposals]:
+        """Both searches in one request, which Milvus answers from one state."""
+        words = by_words(snapshot, term_hashes, filter, limits[0])
+        near = by_meaning(snapshot, vector, filter, limits[1])
+        found = self._proposed(snapshot, filter, [words, near])
+        return found[0], found[1]
 
-        def own(overlay: Overlay) -> Found:
-            return overlay.semantic(query, passing, limit)
-
-        direction = query.astype(np.float32).tolist()
-        search = _Search("vector", direction, own, scored, " and embedded == true")
-        return self._proposed(snapshot, filter, limit, search)
-
-    def _proposed(self, snapshot: Snapshot, filter: Filter, limit: int, search: _Search) -> Proposals:
-        """What collection and snapshot propose together; words are left out, with a note, while Milvus is away."""
+    def _proposed(
+        self, snapshot: Snapshot, filter: Filter, wanted: Sequence[Search | Proposals]
+    ) -> list[Proposals]:
+        """What is known already, and what collection and snapshot propose for the rest; that is left out, with a
+        note, while Milvus is away.
+        """
+        searches = [each for each in wanted if isinstance(each, Search)]
         try:
             with self._explained():
-                return self._searched(snapshot, filter, limit, search)
+                found = iter(self._searched(snapshot, filter, searches) if searches else ())
         except StoreGone as error:
-            return nothing(_AWAY + str(error))
+            found = iter([nothing(_AWAY + str(error)) for _ in searches])
+        return [next(found) if isinstance(each, Search) else each for each in wanted]
 
-    def _searched(self, snapshot: Snapshot, filter: Filter, limit: int, search: _Search) -> Proposals:
-        collection, judged = self._collection(snapshot), _judged(snapshot, filter)
+    def _searched(self, snapshot: Snapshot, filter: Filter, searches: Sequence[Search]) -> list[Proposals]:
+        collection, judged = self._collection(snapshot, self._level_for(snapshot)), _judged(snapshot, filter)
         for _ in range(_TRIES):
             state = collection.state()
             pinned = _pinned(snapshot, collection, state)
             if pinned is None:
                 break
             condition = condition_of(snapshot.view, filter, pinned.overlay.masked.tolist(), judged)
-            found = (
-                _matching(collection, search, condition + search.condition, limit) if pinned.searchable else _NONE
-            )
+            found = matching(collection, searches, condition) if pinned.searchable else [_NONE] * len(searches)
             # Nodes that were replaced between the two looks may be in neither of their states.
             if collection.state() == state:
-                return Proposals(*cut_at_tie(*_joined(found, search.own(pinned.overlay)), limit), pinned.notes)
-        return Proposals(*cut_at_tie(*search.own(_everything(snapshot)), limit), (_SCANNED,))
+                pairs = zip(searches, found, strict=True)
+                return [Proposals(*each.joined(ours, pinned.overlay), pinned.notes) for each, ours in pairs]
+        scanned = _everything(snapshot)
+        return [Proposals(*each.joined(_NONE, scanned), (_SCANNED,)) for each in searches]
 
-    def _collection(self, snapshot: Snapshot) -> Collection:
+    def _level_for(self, snapshot: Snapshot) -> str:
+        return level_of(snapshot.view.consistency) if snapshot.view.consistency else self._level
+
+    def _collection(self, snapshot: Snapshot, level: str) -> Collection:
         dimensions = (snapshot.embedder() or ("", 0))[1]
-        return Collection(self._client(), self._level, snapshot.identity, dimensions)
+        return self._loaded(Collection(self._client(), level, snapshot.identity, dimensions))
+
+    def _loaded(self, collection: Collection) -> Collection:
+        """The collection, of which the server has been told once that it is searched."""
+        if collection.name not in self._known and collection.load():
+            self._known.add(collection.name)
+        return collection
 
     def _client(self) -> MilvusClient:
         """The connection, made when it is first needed: who only opens a store need not wait for Milvus."""
@@ -155,7 +141,7 @@ class MilvusIndex:
     def catch_up(self, store: Store) -> int:
         """Bring the collection up to the store's sequence and return it."""
         with store.writing(), self._explained(), store.everything() as snapshot:
-            collection = self._collection(snapshot)
+            collection = self._collection(snapshot, _WRITING)
             collection.make()
             state = collection.state()
             if state.progress.sequence > snapshot.sequence or state.progress.identity != snapshot.identity:
@@ -163,11 +149,16 @@ class MilvusIndex:
                 collection.make()
                 state = State(Progress(snapshot.identity))
             progress = state.progress
+            # One snapshot tells of every node once: into an empty collection there is nothing to replace.
+            is_first = progress.sequence == 0 and state.pending == () and not collection.count()
             while progress.sequence < snapshot.sequence:
-                page = snapshot.tail(progress.sequence, _PAGE_OF_CHANGES)
+                page = snapshot.tail(progress.sequence, _FIRST_PAGE if is_first else _PAGE_OF_CHANGES)
                 nodes = sorted({*page.changed_nodes, *(state.pending or ())})
                 collection.save(State(progress, tuple(nodes)))
-                collection.replace(nodes, page.passages)
+                if is_first:
+                    collection.add(page.passages)
+                else:
+                    collection.replace(nodes, page.passages)
                 reached = snapshot.sequence if page.complete else page.sequence
                 progress = progress.advanced(reached, page.changed_nodes)
                 collection.save(State(progress))
@@ -176,7 +167,7 @@ class MilvusIndex:
     def rebuild(self, store: Store) -> int:
         """Derive everything anew and return the sequence reached."""
         with self._explained(), store.everything() as snapshot:
-            self._collection(snapshot).drop()
+            self._collection(snapshot, _WRITING).drop()
         return self.catch_up(store)
 
     # --- the rest ---
@@ -187,7 +178,9 @@ class MilvusIndex:
             client = self._client()
             names = [name for name in client.list_collections() if name.startswith("weft_")]
             held = [
-                Collection(client, self._level, *_parts(name)) for name in names if not name.endswith("_state")
+                self._loaded(Collection(client, self._level, *_parts(name)))
+                for name in names
+                if not name.endswith("_state")
             ]
             reached = max((each.state().progress.sequence for each in held), default=0)
             passages, vectors = (sum(each.count(what) for each in held) for what in ("", "embedded == true"))
@@ -239,27 +232,6 @@ def _pinned(snapshot: Snapshot, collection: Collection, state: State) -> _Pinned
         nodes.update(page.changed_nodes)
     notes = (_SCANNED,) if len(nodes) > PAGE else ()
     return _Pinned(earlier_state(snapshot, sorted(nodes)), collection.exists(), notes)
-
-
-def _matching(collection: Collection, search: _Search, condition: str, limit: int) -> Found:
-    """What the collection proposes, by our own score; more is asked for while the cut falls among equals."""
-    wanted = limit + _MARGIN
-    while True:
-        ids = collection.search(search.field, search.question, condition, wanted)
-        found, scores = search.scored(ids)
-        ranked = np.sort(scores)[::-1]
-        enough = len(ranked) > limit and ranked[-1] < ranked[limit - 1] * (1 - EQUAL)
-        if len(ids) < min(wanted, MOST) or enough or wanted >= MOST:
-            return found, scores
-        wanted = min(4 * wanted, MOST)
-
-
-def _joined(*found: Found) -> Found:
-    return np.concatenate([ids for ids, _ in found]), np.concatenate([scores for _, scores in found])
-
-
-def _passing(snapshot: Snapshot, filter: Filter) -> "Ids | None":
-    return None if filter.empty else snapshot.matching(filter)
 
 
 def _judged(snapshot: Snapshot, filter: Filter) -> list[int] | None:

@@ -22,10 +22,7 @@ T = TypeVar("T")
 EVERYTHING: Final = "*"
 _LOCKS: Final = 0x57454654  # "WEFT": the class of our advisory locks
 _PATIENCE: Final = 0.05
-# The graph is searched wide enough to find nineteen in twenty of the nearest ten.
-_SETTINGS: Final = (
-    "SET jit = off; SET hnsw.ef_search = 200; SET hnsw.max_scan_tuples = 200000; SET client_min_messages = warning"
-)
+_SETTINGS: Final = "SET jit = off; SET hnsw.max_scan_tuples = 200000; SET client_min_messages = warning"
 
 
 def connect(address: Address, server: str = "", seconds: float = 10.0) -> Link:
@@ -48,7 +45,8 @@ def configure(link: Link, address: Address) -> None:
         prepare=False,
     ).fetchall()
     path = ", ".join(f'"{name}"' for name in dict.fromkeys([address.schema, *(row[0] for row in rows), "public"]))
-    link.execute(f"SET search_path = {path}; {_SETTINGS}", prepare=False)
+    wide = f"SET hnsw.ef_search = {address.candidates}"
+    link.execute(f"SET search_path = {path}; {_SETTINGS}; {wide}", prepare=False)
 
 
 class Writing:

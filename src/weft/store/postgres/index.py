@@ -6,9 +6,11 @@ exactly, which gives the same answers as every other engine; it is remembered un
 """
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
+import psycopg
 
 from weft.errors import StoreError
 from weft.model import Filter
@@ -17,6 +19,7 @@ from weft.recent import Recent
 from weft.store.overlay import Known, Overlay, overlay_of
 from weft.store.postgres import searching
 from weft.store.postgres.copying import received
+from weft.store.postgres.failures import is_lost
 from weft.store.postgres.snapshot import PostgresSnapshot
 from weft.store.postgres.store import PostgresStore
 from weft.store.scope import cut_at_tie
@@ -38,6 +41,9 @@ class PostgresIndex:
         self._store, self._exact_below = store, exact_below
         self._recent = Recent[tuple[object, ...], "tuple[Overlay | None, Ids | None]"](_REMEMBERED)
         self._has_bm25 = False
+        # Who reads through one connection needs a second one for this.
+        most = store.address.connections // 2
+        self._threads = ThreadPoolExecutor(most, thread_name_prefix="weft-near") if most else None
 
     # --- reading ---
 
@@ -66,6 +72,35 @@ class PostgresIndex:
             query = np.frombuffer(packed, dtype=np.int8)
             return Proposals(*cut_at_tie(*few.semantic(query, None, limit), limit))
         return Proposals(*searching.by_vector(ours, packed, nodes, limit))
+
+    def both(
+        self,
+        snapshot: Snapshot,
+        term_hashes: Sequence[int],
+        vector: "Vectors",
+        filter: Filter,
+        limits: tuple[int, int],
+    ) -> tuple[Proposals, Proposals]:
+        """Both searches; the graph is walked through a second connection while the first one looks up words."""
+        ours = _ours(snapshot)
+        near: Future[Proposals | None] | None = None
+        if self._threads is not None and self._few(ours, filter)[0] is None:
+            near = self._threads.submit(self._semantic_beside, ours, vector, filter, limits[1])
+        words = self.lexical(ours, term_hashes, filter, limits[0])
+        found = None if near is None or near.cancel() else near.result()
+        return words, self.semantic(ours, vector, filter, limits[1]) if found is None else found
+
+    def _semantic_beside(
+        self, snapshot: PostgresSnapshot, vector: "Vectors", filter: Filter, limit: int
+    ) -> Proposals | None:
+        """What `semantic` returns, or None where there is no second connection to ask."""
+        try:
+            with self._store.beside(snapshot) as twin:
+                return None if twin is None else self.semantic(twin, vector, filter, limit)
+        except psycopg.Error as error:
+            if not is_lost(error):
+                raise
+            return None
 
     def _engine(self, snapshot: PostgresSnapshot) -> str:
         """How words are searched now: by BM25 once its index is there, else by tsvector, indexed or not."""
@@ -99,7 +134,7 @@ class PostgresIndex:
 
     def _make(self, statements: Sequence[str]) -> None:
         with self._store.writing():
-            self._store.execute_alone("SET maintenance_work_mem = '512MB'")
+            self._store.execute_alone(searching.MEMORY_TO_BUILD)
             for statement in statements:
                 self._store.execute_alone(statement)
             self._store.execute_alone("RESET maintenance_work_mem")
@@ -135,6 +170,8 @@ class PostgresIndex:
 
     def close(self) -> None:
         """Forget what was remembered; the connections are the store's."""
+        if self._threads is not None:
+            self._threads.shutdown()
         self._recent.clear()
 
 

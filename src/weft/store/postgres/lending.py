@@ -8,7 +8,7 @@ from typing import Final
 
 import psycopg
 from psycopg.rows import TupleRow
-from psycopg_pool import ConnectionPool
+from psycopg_pool import ConnectionPool, PoolTimeout
 
 from weft.errors import StoreError
 from weft.store.addresses import Address
@@ -16,6 +16,8 @@ from weft.store.postgres.connection import Link, configure, connect
 from weft.store.postgres.failures import is_lost
 
 _PATIENCE: Final = 2.0
+_AT_ONCE: Final = 0.001
+_AS_IT_IS: Final = ("bounded", "eventually")
 _LET_BE: Final = 5.0
 """Seconds that a server is waited for where another one can answer, and that it is then not asked again."""
 
@@ -45,6 +47,19 @@ class Lending:
         link, row = self._begun(opening)
         try:
             yield link, row
+        finally:
+            self._give_back(link)
+
+    @contextmanager
+    def spare(self, opening: str) -> Iterator[tuple[Link, TupleRow] | None]:
+        """The same on one more connection, or None where none is idle; the pool then grows for the next time."""
+        try:
+            link = self._pool.getconn(timeout=_AT_ONCE)
+        except PoolTimeout:
+            yield None
+            return
+        try:
+            yield link, _opened(link, opening)
         finally:
             self._give_back(link)
 
@@ -86,10 +101,7 @@ class Lending:
         while True:
             link = self._borrow(deadline)
             try:
-                cursor = link.execute(f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {opening}", prepare=False)
-                while cursor.nextset():
-                    pass
-                return link, cursor.fetchone() or ()
+                return link, _opened(link, opening)
             except psycopg.Error as error:
                 self._give_back(link)
                 if not is_lost(error) or time.monotonic() > deadline:
@@ -118,13 +130,18 @@ class Readers:
         self._primary = Lending(address, address.server, seconds)
         self._replica = Lending(address, address.replica, seconds) if address.replica else None
 
-    def best(self) -> Lending:
-        """The replica while it has caught up with the primary or the primary is away, else the primary."""
+    def best(self, consistency: str = "") -> Lending:
+        """The replica while it has caught up with the primary or the primary is away, else the primary.
+
+        Who is content with less than every acknowledged write gets the replica as it is.
+        """
         if self._replica is None:
             return self._primary
         copied = self._replica.sequence()
         if copied is None:
             return self._primary
+        if consistency in _AS_IT_IS:
+            return self._replica
         written = self._primary.sequence()
         return self._replica if written is None or copied >= written else self._primary
 
@@ -140,6 +157,14 @@ class Readers:
         for lending in (self._primary, self._replica):
             if lending is not None:
                 lending.close()
+
+
+def _opened(link: Link, opening: str) -> TupleRow:
+    """Begin a read transaction; the row that the statements which open it end with."""
+    cursor = link.execute(f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {opening}", prepare=False)
+    while cursor.nextset():
+        pass
+    return cursor.fetchone() or ()
 
 
 def _sequence_of(link: Link) -> int:

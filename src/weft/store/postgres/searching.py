@@ -25,9 +25,12 @@ _RARE: Final = 8000
 _MOST_DIMENSIONS: Final = 4000
 # A wide graph: on texts that resemble each other a narrow one misses too many neighbours.
 _GRAPH: Final = "m = 32, ef_construction = 128"
-# What the view or the filter hides is looked past: more of the graph is searched, and it is walked on until enough
-# is found, in any order, because ours is computed afterwards.
-_LOOK_PAST: Final = "SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = 300"
+MEMORY_TO_BUILD: Final = (
+    "SELECT set_config('maintenance_work_mem', greatest(pg_size_bytes('512MB'),"
+    " pg_size_bytes(current_setting('maintenance_work_mem'))) / 1024 || 'kB', false)"
+)
+"""A graph that outgrows its memory is finished on disk, many times slower: the server may be set to give more."""
+_WIDEST: Final = 1000
 
 
 def by_words(
@@ -116,11 +119,11 @@ def by_vector(snapshot: PostgresSnapshot, packed: bytes, nodes: "Ids | None", li
     # A plan for any number of nodes would take them for a few, and leave the graph aside.
     values: dict[str, Any] = {"vector": _literal(packed), "nodes": nodes, "planned_once": nodes is None}
     if nodes is not None:
-        snapshot.link.execute(_LOOK_PAST, prepare=False)
+        _look_past(snapshot)
     while True:
         rows = _proposed(snapshot, f"{nearest}{asked}", **values)
         if len(rows) < asked and nodes is None:
-            snapshot.link.execute(_LOOK_PAST, prepare=False)
+            _look_past(snapshot)
             rows = _proposed(snapshot, f"{nearest}{asked}", **values)
         stored = snapshot.stored_vectors([row.id for row in rows])
         ids, matrix = bigints(stored), stacked(list(stored.values()), width)
@@ -129,6 +132,16 @@ def by_vector(snapshot: PostgresSnapshot, packed: bytes, nodes: "Ids | None", li
         if len(rows) < asked or ranked[-1] < ranked[limit - 1] * (1 - EQUAL) or asked > limit + TIES:
             return cut_at_tie(ids, scores, limit)
         asked *= 4
+
+
+def _look_past(snapshot: PostgresSnapshot) -> None:
+    """Look past what the view or the filter hides from now on: more of the graph is searched, and it is walked on
+    until enough is found, in any order, because ours is computed afterwards.
+    """
+    candidates = min(_WIDEST, snapshot.lender.address.candidates * 3 // 2)
+    snapshot.link.execute(
+        f"SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = {candidates}", prepare=False
+    )
 
 
 def _literal(packed: bytes) -> str:

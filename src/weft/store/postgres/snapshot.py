@@ -1,7 +1,8 @@
 """One consistent reading of a PostgreSQL store through a view."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from copy import copy
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 import orjson
@@ -9,6 +10,7 @@ import orjson
 from weft.frozen import dataclass
 from weft.model import Alias, Edge, Filter, View
 from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, Tail, TermStatistics
+from weft.recent import Recent
 from weft.store import adjacency
 from weft.store.adjacency import ENTRY
 from weft.store.postgres.arrays import bigints
@@ -25,8 +27,10 @@ from weft.vectors import unit_rows
 
 if TYPE_CHECKING:
     from weft.ports import Ids, Vectors
+    from weft.store.postgres.lending import Lending
 
 _TOTALS: Final = -1
+_MOST_TERMS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +46,21 @@ class State:
     """The last write that touched a tenant of the view."""
 
 
+class Counted:
+    """Term statistics of one state of a view, as far as they were asked for; for any thread."""
+
+    def __init__(self) -> None:
+        self.totals: tuple[int, int] | None = None
+        self.frequency: dict[int, int] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """What a store remembers between snapshots."""
 
     names: Names
     scans: RememberedScans
+    counted: Recent[tuple[View, int], Counted]
 
 
 class PostgresSnapshot:
@@ -57,14 +70,22 @@ class PostgresSnapshot:
     caller asks for the same ones right after.
     """
 
-    def __init__(self, link: Link, view: View, seen: Seen, state: State, remembered: Remembered) -> None:
-        self.link, self.view, self.seen, self.state = link, view, seen, state
+    def __init__(
+        self, link: Link, view: View, seen: Seen, state: State, remembered: Remembered, lender: "Lending"
+    ) -> None:
+        self.link, self.view, self.seen, self.state, self.lender = link, view, seen, state, lender
         self.sequence, self.version, self.space = state.sequence, state.version, state.space
         self._remembered = remembered
-        self._frequency: dict[int, int] = {}
-        self._totals: tuple[int, int] | None = None
+        kept = (view, state.version)
+        self._counted = Counted() if seen.whole else remembered.counted.get_or_make(kept, Counted)
         self._passages: dict[int, PassageRow] = {}
         self._vectors: dict[int, bytes] = {}
+
+    def through(self, link: Link) -> Self:
+        """The same moment, read through another connection; what either has read both know."""
+        twin = copy(self)
+        twin.link = link
+        return twin
 
     @property
     def identity(self) -> str:
@@ -190,14 +211,16 @@ class PostgresSnapshot:
         asked = {int(each) for each in term_hashes}
         if self.seen.as_of is not None:
             return self._remembered.scans.get(self.view, self.sequence, self._scan).of(sorted(asked))
-        missing = sorted(asked - self._frequency.keys())
-        if missing or self._totals is None:
-            self._learn(missing)
-        passages, length = self._totals or (0, 0)
-        frequency = {term: self._frequency[term] for term in asked if self._frequency[term]}
+        known = {term: self._counted.frequency.get(term) for term in asked}
+        missing = sorted(term for term, count in known.items() if count is None)
+        if missing or self._counted.totals is None:
+            known |= self._learn(missing)
+        passages, length = self._counted.totals or (0, 0)
+        frequency = {term: count for term, count in known.items() if count}
         return TermStatistics(passages, length / passages if passages else 0.0, frequency)
 
-    def _learn(self, term_hashes: Sequence[int]) -> None:
+    def _learn(self, term_hashes: Sequence[int]) -> dict[int, int]:
+        """How many passages hold each of the terms, remembered together with how many there are."""
         rows = self.rows(
             "SELECT t.term_hash, sum(t.frequency)::bigint, 0::bigint FROM term_statistics t"
             f" WHERE t.term_hash = ANY(%(terms)s) AND {self.seen.by_tenant('t.tenant_id')} GROUP BY t.term_hash"
@@ -207,8 +230,12 @@ class PostgresSnapshot:
             terms=bigints(term_hashes),
         )
         found = {term: (count, length) for term, count, length in rows}
-        self._totals = found.pop(_TOTALS)
-        self._frequency.update((term, found.get(term, (0, 0))[0]) for term in term_hashes)
+        self._counted.totals = found.pop(_TOTALS)
+        fresh = {term: found.get(term, (0, 0))[0] for term in term_hashes}
+        if len(self._counted.frequency) + len(fresh) > _MOST_TERMS:
+            self._counted.frequency.clear()
+        self._counted.frequency.update(fresh)
+        return fresh
 
     def _scan(self) -> Any:
         with self.link.cursor(binary=True) as cursor:

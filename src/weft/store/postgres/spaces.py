@@ -10,7 +10,7 @@ from weft.store.postgres.connection import Link, connect, rows_of
 from weft.store.postgres.copying import copy_rows, half_precision
 from weft.store.postgres.failures import explained
 from weft.store.postgres.nodes import VECTORS
-from weft.store.postgres.searching import graph_name, graph_statement, is_broken
+from weft.store.postgres.searching import MEMORY_TO_BUILD, graph_name, graph_statement, is_broken
 from weft.store.postgres.write import names_by_number, next_sequence
 from weft.store.records import PASSAGE_COLUMNS, passage_rows
 
@@ -65,7 +65,7 @@ def add_vectors(store: "PostgresStore", space: int, vectors: Sequence[tuple[int,
 def make_graph(store: "PostgresStore", space: int, dimensions: int) -> None:
     """Make the index over a set while others read and write."""
     with explained(store.address), connect(store.address) as link:
-        link.execute("SET maintenance_work_mem = '512MB'")
+        link.execute(MEMORY_TO_BUILD)
         if is_broken(link, graph_name(space, dimensions)):
             link.execute(f"DROP INDEX CONCURRENTLY {graph_name(space, dimensions)}", prepare=False)
         link.execute(graph_statement(space, dimensions, "CONCURRENTLY"), prepare=False)

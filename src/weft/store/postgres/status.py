@@ -17,10 +17,8 @@ def read_status(snapshot: "PostgresSnapshot", address: Address) -> StoreStatus:
     by_tenant = _counts(snapshot, f"SELECT n.tenant_id, count(*) FROM nodes n WHERE {seen.of('n')} GROUP BY 1")
     by_edge_type = _counts(
         snapshot,
-        "SELECT y.name, count(*) FROM edges e JOIN keys ka ON ka.id = e.source_key JOIN keys kb"
-        " ON kb.id = e.target_key JOIN nodes a ON a.id = ka.node_id JOIN nodes b ON b.id = kb.node_id"
-        f" JOIN edge_types y ON y.id = e.type_id WHERE {seen.of('a')} AND {seen.of('b')} AND {SHARED}"
-        " GROUP BY 1 ORDER BY 1",
+        f"SELECT y.name, count(*) FROM edges e {_ends(snapshot)} JOIN edge_types y ON y.id = e.type_id"
+        f" WHERE {seen.of('a')} AND {seen.of('b')} AND {SHARED} GROUP BY 1 ORDER BY 1",
     )
     return StoreStatus(
         location=address.shown,
@@ -36,6 +34,19 @@ def read_status(snapshot: "PostgresSnapshot", address: Address) -> StoreStatus:
         by_kind=_by_facet(snapshot, "kind:"),
         by_source=_by_facet(snapshot, "source:"),
         by_edge_type=by_edge_type,
+    )
+
+
+def _ends(snapshot: "PostgresSnapshot") -> str:
+    """What joins an edge with both its nodes; keys tell enough unless it matters from when nodes are known."""
+    if snapshot.seen.as_of is None:
+        return (
+            "JOIN keys a ON a.id = e.source_key AND a.node_id IS NOT NULL"
+            " JOIN keys b ON b.id = e.target_key AND b.node_id IS NOT NULL"
+        )
+    return (
+        "JOIN keys ka ON ka.id = e.source_key JOIN nodes a ON a.id = ka.node_id"
+        " JOIN keys kb ON kb.id = e.target_key JOIN nodes b ON b.id = kb.node_id"
     )
 
 

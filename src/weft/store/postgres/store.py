@@ -7,6 +7,7 @@ from typing import Any, Final, Self, TypeVar
 from weft.errors import EmbedderMismatch, StoreReadOnly
 from weft.model import Edge, View
 from weft.ports import Changes, NameRow, NodeRow, StoreStatus
+from weft.recent import Recent
 from weft.store.addresses import Address
 from weft.store.exporting import HandingOut, Shelf
 from weft.store.listing import ListedEdge, Place
@@ -29,6 +30,8 @@ T = TypeVar("T")
 _STATE: Final = "identity, sequence, embedder, dimensions, space"
 _LAST_CHARACTER: Final = "\U0010ffff"
 _LONGEST_BEGINNING: Final = 300
+_VIEWS: Final = 16
+"""Of so many views the statistics are remembered."""
 
 
 class PostgresStore(HandingOut):
@@ -38,7 +41,7 @@ class PostgresStore(HandingOut):
         self.address, self.words, self.read_only = address, words, read_only
         self._lock = Writing(address, busy_seconds)
         self.readers = Readers(address, busy_seconds)
-        self._remembered = Remembered(Names(), RememberedScans())
+        self._remembered = Remembered(Names(), RememberedScans(), Recent(_VIEWS))
 
     @classmethod
     def open(
@@ -122,7 +125,13 @@ class PostgresStore(HandingOut):
 
     def rebuild_derived(self) -> None:
         """Derive neighbour lists, names, facets and statistics anew from nodes, passages and edges."""
-        self.transact(repair.rebuild_derived)
+
+        def rebuilt(link: Link) -> None:
+            repair.rebuild_derived(link)
+            # Nobody, in whatever process, may go on with what was derived before.
+            next_sequence(link, names_by_number(link, "tenants"))
+
+        self.transact(rebuilt)
 
     # --- reading -----------------------------------------------------------------------------------------
 
@@ -137,10 +146,18 @@ class PostgresStore(HandingOut):
     @contextmanager
     def _snapshot(self, view: View | None) -> Iterator[PostgresSnapshot]:
         seen = None if view is None else self._seen(view)
-        with self._reading(seen) as (link, row):
+        lender = self.readers.best("" if view is None else view.consistency)
+        with explained(self.address), lender.reading(_opening(seen)) as (link, row):
             if seen is None or view is None:
                 seen, view = self._remembered.names.everything(link)
-            yield PostgresSnapshot(link, view, seen, State(*row), self._remembered)
+            yield PostgresSnapshot(link, view, seen, State(*row), self._remembered, lender)
+
+    @contextmanager
+    def beside(self, snapshot: PostgresSnapshot) -> Iterator[PostgresSnapshot | None]:
+        """The same moment on a second connection; None where none is idle or the store has moved on meanwhile."""
+        with snapshot.lender.spare(_opening(snapshot.seen)) as lent:
+            same = lent is not None and State(*lent[1]) == snapshot.state
+            yield snapshot.through(lent[0]) if lent is not None and same else None
 
     def _seen(self, view: View) -> Seen:
         """The numbers of a view's tenants, which are looked up once in the life of a process."""
@@ -151,16 +168,10 @@ class PostgresStore(HandingOut):
             return self._remembered.names.seen(link, view)
 
     @contextmanager
-    def _reading(self, seen: Seen | None = None) -> Iterator[tuple[Link, Any]]:
-        """A connection in a transaction that sees these tenants, all by default, and the state of the store."""
-        setting = EVERYTHING if seen is None else seen.setting
-        version = "sequence" if seen is None else (
-            "coalesce((SELECT max(v.sequence) FROM tenant_versions v"
-            f" WHERE v.tenant_id = ANY('{seen.setting}'::integer[])), 0)"
-        )  # fmt: skip
-        opening = f"SET LOCAL weft.tenants = '{setting}'; SELECT {_STATE}, {version} FROM state"
-        with explained(self.address), self.readers.best().reading(opening) as (link, row):
-            yield link, row
+    def _reading(self) -> Iterator[Link]:
+        """A connection in a transaction that sees all tenants."""
+        with explained(self.address), self.readers.best().reading(_opening(None)) as (link, _):
+            yield link
 
     def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
         """All nodes of a tenant in id order, a page at a time, so that no transaction stays open in between."""
@@ -172,7 +183,7 @@ class PostgresStore(HandingOut):
 
     def hashes(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
         """Content hash by key for the nodes that exist."""
-        with self._reading() as (link, _):
+        with self._reading() as link:
             tenants = rows_of(link, "SELECT id FROM tenants WHERE md5(name) = %s", (name_digest(tenant),))
             stored = stored_keys(link, [(number, key) for (number,) in tenants for key in keys])
         return {key: one.content_hash for (_, key), one in stored.items() if one.content_hash is not None}
@@ -207,7 +218,7 @@ class PostgresStore(HandingOut):
 
     def edges_drawn(self, tenant: str, key: str, maker: str) -> tuple[Edge, ...]:
         """Every edge that a maker drew from one key."""
-        with self._reading() as (link, _):
+        with self._reading() as link:
             return listing.drawn_edges(link, tenant, key, maker)
 
     def tagged(self, tenant: str, tag: str) -> tuple[str, ...]:
@@ -258,7 +269,7 @@ class PostgresStore(HandingOut):
         return tuple(name for (name,) in rows)
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
-        with self._reading() as (link, _):
+        with self._reading() as link:
             return rows_of(link, query, values or None)
 
     def status(self, view: View | None = None) -> StoreStatus:
@@ -300,3 +311,11 @@ class PostgresStore(HandingOut):
         with self.everything() as snapshot:
             kinds = names_by_number(snapshot.link, "kinds")
             yield Shelf(snapshot, rows, snapshot.seen.tenants, kinds, "marks", vectors)
+
+
+def _opening(seen: Seen | None) -> str:
+    """What begins a transaction that sees these tenants, None for all, and answers with the state of the store."""
+    if seen is None or seen.whole:
+        return f"SET LOCAL weft.tenants = '{EVERYTHING}'; SELECT {_STATE}, sequence FROM state"
+    version = f"SELECT max(v.sequence) FROM tenant_versions v WHERE v.tenant_id = ANY('{seen.setting}'::integer[])"
+    return f"SET LOCAL weft.tenants = '{seen.setting}'; SELECT {_STATE}, coalesce(({version}), 0) FROM state"

@@ -1,0 +1,113 @@
+"""Whom a surname means, alone or behind a title."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from weft.story.cast import DOMINANT, SAME_RANK, Cast, Figure
+from weft.story.forms import parted
+from weft.story.model import Form
+from weft.story.vocabulary import FAMILIAR_TITLES, MALE, NOBLE_TITLES, PLAIN_TITLES, SAINTS, TITLES
+
+_TOLD_APART: Final = 0.2
+"""Whoever is so often called by title and given name is not meant by the title and surname alone."""
+_COUPLED: Final = 0.25
+"""Husband and wife are named together in so large a share of his sentences."""
+_LADIES: Final = frozenset({"miss", "mrs", "lady"})
+"""A woman goes by one of these at a time."""
+_SHARED: Final = frozenset({"mr", "miss", "ms", "master"})
+"""Titles that several members of a family bear at once."""
+_RANKS: Final = frozenset(TITLES) - NOBLE_TITLES - FAMILIAR_TITLES - PLAIN_TITLES.keys()
+
+
+def take_titled_surname(cast: Cast, form: Form) -> bool:
+    """A title and a surname: the one of that family whom it fits best, or somebody new."""
+    title, names = form
+    given, surname = parted(names)
+    if not title or title in SAINTS or given:
+        return False
+    fitting = [
+        figure for figure in cast.family(surname) if _fits(cast, figure, form) and cast.is_near(figure, form)
+    ]
+    if _is_elder(cast, form):
+        fitting = [figure for figure in fitting if not figure.given]
+    if title not in _SHARED:
+        fitting = _of_rank(cast, fitting, form)
+    mine = max(fitting, key=lambda figure: (_claim(cast, figure, title), figure.forms[0]), default=None)
+    if mine is None:
+        mine = Figure("", surname)
+        cast.figures.append(mine)
+    mine.forms.append(form)
+    return True
+
+
+def _is_elder(cast: Cast, form: Form) -> bool:
+    """Whether a Mr. is the husband of the plain Mrs., in a family where a younger wife goes by her husband's name.
+
+    Mr. and Mrs. Musgrove have a son, whose wife is Mrs. Charles Musgrove.
+    """
+    wife = cast.counted.get(("mrs", form[1]))
+    if form[0] != "mr" or wife is None:
+        return False
+    younger = any(figure.given.startswith("mrs ") for figure in cast.family(parted(form[1])[1]))
+    husband = cast.counted[form]
+    return younger and husband.meets(wife) > _COUPLED * len(husband.sentences)
+
+
+def _fits(cast: Cast, figure: Figure, form: Form) -> bool:
+    held = cast.titles(figure)
+    title = SAME_RANK.get(form[0], form[0])
+    if title in held and not figure.given:
+        return True
+    ladylike = _LADIES & {title, *(each for each, _ in figure.forms)}
+    clash = len(ladylike) > 1 or (bool(ladylike) and bool(_RANKS & {title, *held}))
+    clash |= title not in PLAIN_TITLES and bool(held - PLAIN_TITLES.keys() - {title})
+    clash |= title in PLAIN_TITLES and bool(held & NOBLE_TITLES)
+    return not clash and not _is_told_apart(cast, figure, form) and cast.agree(figure, form)
+
+
+def _is_told_apart(cast: Cast, figure: Figure, form: Form) -> bool:
+    """Whether the book calls somebody by title and given name because the title alone means another."""
+    title, mine = form[0], cast.count(figure)
+    if title not in PLAIN_TITLES or cast.styled(figure, title) <= _TOLD_APART * mine:
+        return False
+    told = PLAIN_TITLES[title]
+    kin = [each for each in cast.family(figure.surname) if each is not figure and cast.gender(each) in ("", told)]
+    return bool(kin) or figure.given.startswith("mrs ") or cast.counted[form].count > DOMINANT * mine
+
+
+def _of_rank(cast: Cast, figures: Sequence[Figure], form: Form) -> list[Figure]:
+    """Those who hold a rank, else the only one who may: Lord Stark is he whom others call Lord Eddard."""
+    title, names = form
+    holders = [figure for figure in figures if cast.styled(figure, title)]
+    if holders:
+        return holders
+    told = TITLES[title] or MALE
+    family = [figure for figure in cast.family(parted(names)[1]) if cast.gender(figure) in ("", told)]
+    return list(figures) if len(family) == 1 else []
+
+
+def _claim(cast: Cast, figure: Figure, title: str) -> float:
+    """How good a claim to the bare title a member of the family has: Miss Bennet is not Miss Lydia."""
+    styled = cast.styled(figure, title) if title in PLAIN_TITLES else 0
+    return cast.count(figure) / (1 + styled)
+
+
+def take_bare_surname(cast: Cast, form: Form) -> bool:
+    """A surname alone: whoever of the family is most often called by it with a title."""
+    title, names = form
+    given, surname = parted(names)
+    return not title and not given and cast.joins(form, most_formal(cast, surname, form))
+
+
+def most_formal(cast: Cast, surname: str, form: Form) -> Figure | None:
+    """Whom of a family its name alone means, if it may mean any of them."""
+    fitting = [
+        figure for figure in cast.family(surname) if cast.agree(figure, form) and cast.is_near(figure, form)
+    ]
+    return max(fitting, key=lambda each: (_formal(cast, each), each.forms[0]), default=None)
+
+
+def _formal(cast: Cast, figure: Figure) -> tuple[bool, int, int]:
+    """Men come first: a surname without a title was theirs for long."""
+    titled = sum(cast.counted[form].count for form in figure.forms if form[0] and not parted(form[1])[0])
+    return bool(titled) and cast.gender(figure) == MALE, titled, cast.count(figure)

@@ -1,0 +1,112 @@
+"""How a whole book writes each word, and which words that shows to be names."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import field
+from typing import Final
+
+from weft.frozen import dataclass
+from weft.story.vocabulary import CALENDAR, GIVEN_NAMES, KNOWN_PLACES, NEVER, ROLES, SPEECH, TITLES, VERBS
+from weft.story.words import Word
+from weft.text.terms import STOP_WORDS
+
+_MOSTLY: Final = 0.5
+NAMES_TOO: Final = frozenset({"will"})
+"""Filler words that parents give to children."""
+_DERIVED: Final = ("-ing", "-ish", "-ism", "-like", "-esque")
+"""What makes another word of a name: Emma Woodhouse-ing, Darcy-like."""
+ADDRESSES: Final = ROLES & GIVEN_NAMES.keys()
+YOURS: Final = frozenset({"your", "his", "her", "their"})
+"""Her Grace is a duchess; Grace alone may be anybody."""
+_OFTEN: Final = 4
+_FROM: Final = ("er", "n", "an", "ian", "ite", "ese")
+_STEM: Final = 3
+"""Endings that make a people of a place's name, which is longer than this."""
+
+
+@dataclass(slots=True)
+class Usage:
+    """How often each word of the book is written how; words in lower case."""
+
+    middle: Counter[str] = field(default_factory=Counter)
+    """With a capital where none was due."""
+    opening: Counter[str] = field(default_factory=Counter)
+    lower: Counter[str] = field(default_factory=Counter)
+    speaks: Counter[str] = field(default_factory=Counter)
+    titled: Counter[str] = field(default_factory=Counter)
+    owns: Counter[str] = field(default_factory=Counter)
+    acts: Counter[str] = field(default_factory=Counter)
+    """Before a verb, at the head of a sentence."""
+
+    def count(self, words: Sequence[Word]) -> None:
+        """Take up the words of one text."""
+        for place, word in enumerate(words):
+            if word.shouted:
+                continue
+            if not word.capital:
+                self.lower[word.plain] += 1
+                continue
+            if word.plain in ADDRESSES and place and words[place - 1].plain in YOURS:
+                continue
+            (self.opening if word.opens else self.middle)[word.plain] += 1
+            self._witness(words, place)
+
+    def _witness(self, words: Sequence[Word], place: int) -> None:
+        """Count what marks a person: speaking, being titled, owning."""
+        word = words[place]
+        before = words[place - 1].plain if place else ""
+        after = words[place + 1].plain if place + 1 < len(words) else ""
+        if after in SPEECH or before in SPEECH:
+            self.speaks[word.plain] += 1
+        if before in TITLES and word.joined:
+            self.titled[word.plain] += 1
+        if word.owns:
+            self.owns[word.plain] += 1
+        if word.opens and (after in VERBS or after.endswith("ed")):
+            self.acts[word.plain] += 1
+
+    def is_name(self, plain: str) -> bool:
+        """Whether the book as a whole writes the word as a name."""
+        witnesses = self.speaks[plain] + self.titled[plain]
+        never = plain in NEVER and not (plain in ADDRESSES and witnesses > 1)
+        if len(plain) == 1 or never or (plain in STOP_WORDS and plain not in NAMES_TOO):
+            return False
+        if plain.endswith(_DERIVED):
+            return False
+        middle, lower = self.middle[plain], self.lower[plain]
+        if witnesses < 2 and self._is_general(plain):
+            return False
+        if not lower:
+            return middle > 0 or (witnesses > 0 and self.opening[plain] > 1) or self._opens_and_acts(plain)
+        return middle > 1 and (middle / (middle + lower) >= _MOSTLY or witnesses > 1 + lower // 200)
+
+    def _opens_and_acts(self, plain: str) -> bool:
+        """Whether a word that stands only at the head of sentences is mostly followed by a verb, as names are."""
+        return self.acts[plain] >= _OFTEN and 2 * self.acts[plain] > self.opening[plain]
+
+    def _is_general(self, plain: str) -> bool:
+        """Whether a word is written with a capital for what it means, and names somebody only if he speaks."""
+        dated = plain.removesuffix("s") in CALENDAR
+        return dated or self._is_compound(plain) or self._is_people(plain)
+
+    def _is_people(self, plain: str) -> bool:
+        """Whether a word tells where somebody is from: a Nantucketer, the Bulgarians."""
+        one = plain.removesuffix("s")
+        stems = [one.removesuffix(ending) for ending in _FROM if one.endswith(ending)]
+        return any(len(stem) > _STEM and self._is_place(stem) for stem in stems)
+
+    def _is_place(self, plain: str) -> bool:
+        """Whether a word may be a place's name: written as a name, and nobody speaks or is titled by it."""
+        if plain in KNOWN_PLACES:
+            return True
+        named = self.middle[plain] > 1 and not self.lower[plain] and plain not in GIVEN_NAMES
+        return named and not self.speaks[plain] and not self.titled[plain]
+
+    def _is_compound(self, plain: str) -> bool:
+        """Whether everyday words are put together: Pain-killer."""
+        parts = plain.split("-")
+        return len(parts) > 1 and all(self.lower[part] or part in CALENDAR for part in parts)
+
+    def is_common(self, plain: str) -> bool:
+        """Whether a name is also an everyday word here, so that at the head of a sentence it proves nothing."""
+        return plain in NAMES_TOO or self.lower[plain] > self.middle[plain]
