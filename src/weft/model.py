@@ -237,10 +237,11 @@ class Step:
 class Candidate:
     """A node that may go on the page, by value, with what speaks for it.
 
-    `parts` are the signals by name (0..1); `covers` is what each term of the question, by its hash, adds to the
-    lexical one; `spans` the character ranges that matched, best first, and `words` the packed hashes of the terms
-    in them; `path` the steps from a starting node, which is its `root`; `text_tokens` the stored count of the
-    node's text. With a `window` it stands for that passage of the node alone: characters [start, end) of its text.
+    `parts` are the signals by name (0..1; `lexical` more where phrases count); `covers` is what each term and
+    phrase of the question, by its hash, adds to the lexical one; `spans` the character ranges that matched, best
+    first, and `words` the packed hashes of the terms in them; `path` the steps from a starting node, which is its
+    `root`; `text_tokens` the stored count of the node's text. With a `window` it stands for that passage of the
+    node alone: characters [start, end) of its text.
     """
 
     node: Node

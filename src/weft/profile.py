@@ -280,12 +280,13 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """How the two searches become one relevance: weights of their calibrated scores, and of title terms."""
+    """How two searches become one relevance: weights of their calibrated scores, of title terms and of phrases."""
 
     lexical: float = 0.7
     semantic: float = 0.3
     pool: int = 40
     title_weight: float = 2.0
+    phrase_weight: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

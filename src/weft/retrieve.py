@@ -9,10 +9,11 @@ import numpy as np
 
 from weft.candidates import told
 from weft.frozen import dataclass
-from weft.model import Candidate, Filter
+from weft.model import Candidate, Filter, Node
+from weft.phrases import Phrase, held, phrases
 from weft.ports import Embedder, Index, NodeRow, PassageRow, Proposals, SideBySide, Snapshot, TermStatistics
 from weft.profile import Fusion, Probe
-from weft.terms import gains, inverse_frequency, statistics_of, term_hash
+from weft.terms import gains, inverse_frequency, statistics_of, term_hashes
 from weft.text import analyze, below_title
 
 if TYPE_CHECKING:
@@ -35,12 +36,14 @@ _FADING: Final = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question as the searches see it: its terms with their weights, its vector, and the view's statistics."""
+    """A question as the searches see it: its terms with their weights, its vector, the view's statistics, and
+    the words that stand side by side in it."""
 
     text: str
     terms: Mapping[int, float]
     vector: "NDArray[np.float32] | None"
     statistics: TermStatistics
+    phrases: tuple[Phrase, ...] = ()
 
     def weights(self) -> dict[int, float]:
         """How telling each term of the question is in this view."""
@@ -104,12 +107,13 @@ def understand(question: str, snapshot: Snapshot, embed: Embedder | None, histor
         (asked, 1.0),
         *((turn[:_QUESTION_LIMIT], _RECALLED * _FADING**age) for age, turn in enumerate(history)),
     ]
-    terms: dict[int, float] = {}
-    for turn, weight in turns:
-        for term, count in Counter(map(term_hash, analyze(turn))).items():
-            # A term repeated from turn to turn tells no more than where it weighs most.
-            terms[term] = max(terms.get(term, 0.0), weight * (count if turn is asked else 1))
-    return Query(asked, terms, _vector(turns, embed), snapshot.statistics(tuple(terms)))
+    said = [analyze(turn) for turn, _ in turns]
+    terms = {term: float(count) for term, count in Counter(term_hashes(said[0])).items()}
+    for words, (_, weight) in zip(said[1:], turns[1:], strict=True):
+        # A term repeated from turn to turn tells no more than where it weighs most.
+        terms |= {term: max(terms.get(term, 0.0), weight) for term in term_hashes(words)}
+    query = Query(asked, terms, _vector(turns, embed), snapshot.statistics(tuple(terms)))
+    return replace(query, phrases=phrases(said[0], query.weights()))
 
 
 def _vector(turns: Sequence[tuple[str, float]], embed: Embedder | None) -> "NDArray[np.float32] | None":
@@ -228,6 +232,7 @@ class _Pool:
     lexical: Sequence[float]
     cosine: Sequence[float]
     places: Mapping[int, list[int]]
+    phrases: Mapping[Phrase, float]
 
     @classmethod
     def of(
@@ -251,7 +256,9 @@ class _Pool:
         # Plain lists, because most nodes have one passage, for which an array is slower than a look-up.
         relevance, lexical = known.relevance(score, cosine, fusion).tolist(), known.lexical(score).tolist()
         told = np.round(added / (known.lexical_top or 1.0), 9).tolist()
-        return cls(rows, known, sorted(query.terms), told, relevance, lexical, cosine.tolist(), places)
+        together = {each: round(fusion.phrase_weight * each.share, 9) for each in query.phrases}
+        asked = together if fusion.phrase_weight else {}
+        return cls(rows, known, sorted(query.terms), told, relevance, lexical, cosine.tolist(), places, asked)
 
     def best(self, node: int) -> float:
         """The relevance of a node's best passage."""
@@ -261,22 +268,24 @@ class _Pool:
         """Whether a node shares a word with the question, or is alike enough without one."""
         return any(self.lexical[place] > 0 or self.cosine[place] >= floor for place in self.places[node])
 
-    def signals(self, node: int) -> dict[str, float]:
-        """The best of each score over a node's passages."""
-        places = self.places[node]
-        return {
-            "relevance": self.best(node),
-            "lexical": round(max([self.lexical[place] for place in places]), 9),
-            "semantic": max(0.0, *[self.cosine[place] for place in places]),
-        }
-
-    def covers(self, node: int) -> dict[int, float]:
-        """What each term of the question adds to the lexical share of the node's best passage."""
-        places = self.places[node]
+    def signals(self, node: Node) -> tuple[dict[str, float], dict[int, float]]:
+        """The best of each score over a node's passages, and what each term and phrase of the question adds to the
+        lexical one."""
+        places = self.places[node.id]
         place = places[0]
         if len(places) > 1:
             place = max(places, key=lambda at: (self.lexical[at], -self.rows[at].passage.ordinal))
-        return {term: gain for term, gain in zip(self.terms, self.gains[place], strict=True) if gain > 0}
+        lexical, covers = self.said(place, node)
+        semantic = max(0.0, *[self.cosine[at] for at in places])
+        return {"relevance": self.best(node.id), "lexical": lexical, "semantic": semantic}, covers
+
+    def said(self, place: int, node: Node) -> tuple[float, dict[int, float]]:
+        """The lexical score of a node's passage, and what each term and phrase of the question adds to it."""
+        covers = {term: gain for term, gain in zip(self.terms, self.gains[place], strict=True) if gain > 0}
+        passage = self.rows[place].passage
+        together = held(self.phrases, covers, node.title, node.text[passage.start : passage.end])
+        covers |= {phrase.key: self.phrases[phrase] for phrase in together}
+        return round(self.lexical[place] + sum([self.phrases[phrase] for phrase in together]), 9), covers
 
     def spans(self, node: int) -> tuple[tuple[int, int], ...]:
         """Where a node's best passages stand in its text."""
@@ -309,7 +318,7 @@ def by_relevance(candidate: Candidate) -> tuple[float, str, str]:
 
 
 def _candidate(stored: NodeRow, pool: _Pool, near: Collection[int], probe: Probe) -> Candidate:
-    parts = pool.signals(stored.node.id)
+    parts, covers = pool.signals(stored.node)
     found_near = any(pool.rows[place].id in near for place in pool.places[stored.node.id])
     return Candidate(
         node=stored.node,
@@ -317,7 +326,7 @@ def _candidate(stored: NodeRow, pool: _Pool, near: Collection[int], probe: Probe
         probe=probe.name,
         match_source=_match_source(parts["lexical"] > 0, found_near),
         root=stored.node.key,
-        covers=pool.covers(stored.node.id),
+        covers=covers,
         spans=pool.spans(stored.node.id),
         text_tokens=stored.text_tokens,
         sketch=stored.sketch,
@@ -381,8 +390,9 @@ def _related(candidate: Candidate, pool: _Pool) -> Candidate:
     node = candidate.node.id
     if "relevance" in candidate.parts or node not in pool.places:
         return candidate
-    parts = {**candidate.parts, **pool.signals(node)}
-    return told(candidate, parts, spans=pool.spans(node), covers=pool.covers(node), words=pool.words(node))
+    signals, covers = pool.signals(candidate.node)
+    parts = {**candidate.parts, **signals}
+    return told(candidate, parts, spans=pool.spans(node), covers=covers, words=pool.words(node))
 
 
 def divide(
@@ -420,10 +430,7 @@ def divide(
 def _passage(candidate: Candidate, pool: _Pool, place: int, first: int) -> Candidate:
     start, end = pool.rows[place].passage.start, pool.rows[place].passage.end
     span = (max(start, min(first, end)), end)
-    signals = {
-        "relevance": pool.relevance[place],
-        "lexical": round(pool.lexical[place], 9),
-        "semantic": max(0.0, pool.cosine[place]),
-    }
-    covers = {term: gain for term, gain in zip(pool.terms, pool.gains[place], strict=True) if gain > 0}
+    lexical, covers = pool.said(place, candidate.node)
+    semantic = max(0.0, pool.cosine[place])
+    signals = {"relevance": pool.relevance[place], "lexical": lexical, "semantic": semantic}
     return told(candidate, {**candidate.parts, **signals}, spans=(span,), covers=covers, window=span)

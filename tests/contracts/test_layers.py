@@ -29,6 +29,7 @@ TOOLS = {
     "sampling",
     "candidates",
     "leads",
+    "phrases",
     "differing",
     "beside",
 }

@@ -207,6 +207,7 @@ def cases() -> dict[tuple[str, str], Case]:
             few,
         ),
         "title_weight": inside("repo", "general", LOCKED, "fusion", title_weight=40.0),
+        "phrase_weight": inside("repo", "general", LOCKED, "fusion", phrase_weight=40.0),
     }
     scored = {
         "combine": score({"weights": {"relevance": 1.0, "recency": 1.0}}, combine="product"),
