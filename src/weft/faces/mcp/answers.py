@@ -57,6 +57,7 @@ def _asked(shelf: Shelf, given: Mapping[str, Any]) -> tuple[Context, list[str]]:
         filter=_filter(given),
         tenants=shelf.tenants,
         as_of=given.get("as_of"),
+        consistency=given.get("consistency", ""),
         parameters=given.get("parameters", {}),
         token_model=given.get("token_model", "cl100k_base"),
         now=time_of(given.get("now")),
@@ -112,6 +113,7 @@ def search(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
         filter=wanted,
         tenants=tenants,
         as_of=given.get("as_of"),
+        consistency=given.get("consistency", ""),
     )
     rows = search_rows(found.candidates)
     lines = table(SEARCH_COLUMNS, rows) if rows else ["Nothing matches."]

@@ -6,6 +6,7 @@ from weft.faces.mcp import answers
 from weft.faces.mcp.arguments import Parameter
 from weft.faces.mcp.card import ToolCard
 from weft.faces.mcp.learning_cards import FORGET, PREMORTEM, REMEMBER, RESOLVE, START, UPDATE
+from weft.model import CONSISTENCIES
 
 _TOPIC: Final = Parameter(
     "topic",
@@ -32,6 +33,9 @@ _FILTERS: Final = (
     Parameter("tags", "texts", "Only nodes with these tags.", ("tag", "supertags", "supertag")),
     Parameter("sources", "texts", "Only nodes of these sources.", ("source",)),
     Parameter("as_of", "number", "Only what is known up to this point of the sequence, such as a chapter."),
+    Parameter(
+        "consistency", "text", "How fresh replicas and clusters must be; strong unless told.", (), CONSISTENCIES
+    ),
 )
 _PAGE: Final = (
     Parameter("lens", "text", "A way to look, such as writing, coding, planning or meeting-prep; see `lenses`."),
