@@ -44,7 +44,7 @@ def copy(source: Copyable, target: Copyable, index: Index, tell: Progress) -> Co
         for tenant, shared in books.shared.items():
             target.share(tenant, shared)
         target.write(Changes(units=books.units))
-        tell("building the search index", books.nodes, books.nodes)
+        tell("building the search index", 0, None)
         index.catch_up(target)
         reached = _compared(source, target, tell)
         target.write(Changes(units=((DEFAULT_TENANT, _PLACE, books.identity, ""),)))
