@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from weft.budget import Leaf
 from weft.excerpt import Measured, declaration, excerpt, indented, measure
 from weft.frozen import dataclass
+from weft.leaves import Leaf
 from weft.model import Candidate, Detail, Item
 from weft.ports import TokenCounter
 from weft.quoting import Asked, Quotable, quotable, quotation
