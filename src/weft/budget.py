@@ -35,9 +35,7 @@ def _by_share(leaves: Sequence[Leaf], room: Room) -> list[Shelf]:
     shares = sum(leaf.share for leaf in leaves)
     shelves = [Shelf(leaf, room, room.budget * leaf.share / shares) for leaf in leaves]
     for shelf in shelves:
-        before = room.spent
-        for place in range(len(shelf.leaf.candidates)):
-            shelf.place(place, shelf.own - (room.spent - before), relaxed=False)
+        shelf.spend()
     return shelves
 
 
@@ -56,9 +54,5 @@ def _leftovers(shelves: Sequence[Shelf], room: Room, *, relaxed: bool) -> bool:
     """Offer what is left to every candidate in turn; whether any took much of it."""
     before = room.spent
     for shelf in shelves:
-        for place in range(len(shelf.leaf.candidates)):
-            if room.left < SMALLEST_ITEM:
-                return False
-            if relaxed or not shelf.hopeless(place):
-                shelf.place(place, room.left, relaxed=relaxed)
-    return room.spent - before > SMALLEST_EXCERPT
+        shelf.offer(relaxed=relaxed)
+    return room.left >= SMALLEST_ITEM and room.spent - before > SMALLEST_EXCERPT

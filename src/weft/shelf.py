@@ -67,7 +67,8 @@ class Shelf:
     room: Room
     own: float
     placed: list[Item | None] = field(default_factory=list)
-    reasons: list[str] = field(default_factory=list)
+    turns: list[_Turn | None] = field(default_factory=list)
+    """In which attempt a candidate got its place."""
     slots: list[_Slot] = field(default_factory=list)
     offered: list[float] = field(default_factory=list)
     """The most that a candidate was last allowed to cost: with no more, it would be shown no better."""
@@ -76,24 +77,38 @@ class Shelf:
     pointed: list[bool] = field(default_factory=list)
     """Whether a pointer was allowed then."""
     costs: dict[tuple[int, Detail], int] = field(default_factory=dict)
-    counts: dict[Detail, int] = field(default_factory=dict)
     count: int = 0
+    pointers: int = 0
     bounds: tuple[tuple[float, float], tuple[float, float]] = ((0.0, 0.0), (0.0, 0.0))
     """What an item may cost, and one whole; and the same where the cap gives way."""
 
     def __post_init__(self) -> None:
         """Make every place empty."""
         many = len(self.leaf.candidates)
-        self.placed, self.reasons = [None] * many, [""] * many
+        self.placed, self.turns = [None] * many, [None] * many
         self.offered, self.failed, self.pointed = [-1.0] * many, [-1.0] * many, [False] * many
         self.slots = [_slot(each) for each in self.leaf.candidates]
         self.bounds = _bounds(self.leaf, self.own), _bounds(self.leaf, _ENDLESS)
+
+    def spend(self) -> None:
+        """Give what is the leaf's own to its candidates in turn."""
+        before = self.room.spent
+        for place in range(len(self.placed)):
+            self.place(place, self.own - (self.room.spent - before), relaxed=False)
+
+    def offer(self, *, relaxed: bool) -> None:
+        """Offer what is left on the page to every candidate in turn that may gain by it."""
+        for place in range(len(self.placed)):
+            if self.room.left < SMALLEST_ITEM:
+                return
+            if relaxed or not self._hopeless(place):
+                self.place(place, self.room.left, relaxed=relaxed)
 
     def place(self, place: int, room: float, *, relaxed: bool) -> None:
         """Give a candidate the best level of detail that the room allows, never less than it has."""
         current = self.placed[place]
         if current is None:
-            if not self._admitted(place) or self.room.left < SMALLEST_ITEM:
+            if self.full or self.room.left < SMALLEST_ITEM or self._elsewhere(place):
                 return
         elif self._complete(current):
             return
@@ -106,22 +121,29 @@ class Shelf:
         item = self._best(place, turn, current)
         if item is not None:
             self._book(place, item, current)
-            self.reasons[place] = self._why(item, turn)
+            self.turns[place] = turn
         elif current is None:
             self.failed[place], self.pointed[place] = turn.cap, self._points()
 
-    def hopeless(self, place: int) -> bool:
+    def outcomes(self) -> Iterator[Outcome]:
+        """What became of each candidate, when all is placed."""
+        left = self._why_not()
+        for place, candidate in enumerate(self.leaf.candidates):
+            item, turn = self.placed[place], self.turns[place]
+            reason = self._why(item, turn) if item and turn else self._elsewhere(place) or left
+            yield Outcome(self.leaf.name, candidate, item, reason)
+
+    @property
+    def full(self) -> bool:
+        """Whether the leaf takes no further item."""
+        return self.leaf.limit is not None and self.count >= self.leaf.limit
+
+    def _hopeless(self, place: int) -> bool:
         """Whether a candidate already failed in at least the room that is left, or has all it can get."""
         current = self.placed[place]
         if current is not None:
             return self._complete(current)
         return self.failed[place] >= self.room.left and (self.pointed[place] or not self._points())
-
-    def outcomes(self) -> Iterator[Outcome]:
-        """What became of each candidate, when all is placed."""
-        left = self._why_not() if self.placed else ""
-        for candidate, item, reason in zip(self.leaf.candidates, self.placed, self.reasons, strict=True):
-            yield Outcome(self.leaf.name, candidate, item, reason or left)
 
     def _hopeful(self, place: int, turn: _Turn) -> bool:
         """Whether there is more room, or a pointer is allowed now, than when it last failed."""
@@ -131,20 +153,15 @@ class Shelf:
 
     def _points(self) -> bool:
         """Whether the leaf may take one more pointer."""
-        return self.leaf.pointers is None or self.counts.get(Detail.POINTER, 0) < self.leaf.pointers
+        return self.leaf.pointers is None or self.pointers < self.leaf.pointers
 
-    def _admitted(self, place: int) -> bool:
+    def _elsewhere(self, place: int) -> str:
+        """Where the candidate's text stands on the page, if it is not to stand here too."""
         leaf, slot = self.leaf, self.slots[place]
-        elsewhere = self.room.taken.get(slot)
-        if elsewhere is not None and not (
-            self.room.repeat or leaf.own or (leaf.again and slot not in self.room.told)
-        ):
-            self.reasons[place] = f"already printed in {elsewhere}"
-            return False
-        if leaf.limit is not None and self.count >= leaf.limit:
-            self.reasons[place] = f"the section's limit of {leaf.limit} items is reached"
-            return False
-        return True
+        printed = self.room.taken.get(slot)
+        if printed is None or self.room.repeat or leaf.own or (leaf.again and slot not in self.room.told):
+            return ""
+        return f"already printed in {printed}"
 
     def _turn(self, room: float, held: int, *, relaxed: bool) -> _Turn:
         own = min(room, self.room.left) + held
@@ -218,13 +235,10 @@ class Shelf:
             if name not in room.opened:
                 room.opened.add(name)
                 room.spent += tokens
-        room.spent += item.tokens
-        self.counts[item.detail] = self.counts.get(item.detail, 0) + 1
-        if current is None:
-            self.count += 1
-        else:
-            room.spent -= current.tokens
-            self.counts[current.detail] -= 1
+        room.spent += item.tokens - (current.tokens if current else 0)
+        self.count += current is None
+        self.pointers += item.detail is Detail.POINTER
+        self.pointers -= current is not None and current.detail is Detail.POINTER
         self.placed[place] = item
         room.taken.setdefault(self.slots[place], self.leaf.name)
         if _shows_most(item):
@@ -242,11 +256,13 @@ class Shelf:
         return f"reduced to fit: {_left(turn, 'were left')}"
 
     def _why_not(self) -> str:
-        """Why a candidate that was not refused outright is not shown: what is left."""
+        """Why a candidate that stands nowhere is not shown: what is left."""
+        if self.full:
+            return f"the section's limit of {self.leaf.limit} items is reached"
         turn = self._turn(self.room.left, 0, relaxed=self.leaf.relax)
         if turn.cap == _ENDLESS:
             return f"has nothing to print as {' or '.join(self.leaf.ladder)}"
-        if Detail.POINTER in self.leaf.ladder and self.counts.get(Detail.POINTER, 0) == self.leaf.pointers:
+        if Detail.POINTER in self.leaf.ladder and not self._points():
             return f"no room: {_left(turn)}, and the section's limit of {self.leaf.pointers} pointers is reached"
         return f"no room: {_left(turn)}"
 
