@@ -32,6 +32,8 @@ TOOLS = {
     "leaves",
     "shelf",
     "phrases",
+    "pool",
+    "question",
     "differing",
     "beside",
 }

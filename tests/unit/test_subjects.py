@@ -6,8 +6,10 @@ import pytest
 
 from weft import Candidate, Edge, Node, Weft
 from weft.model import Alias, View
+from weft.pool import Scale
 from weft.profile import Fusion, Part
-from weft.retrieve import Scale, divide, understand
+from weft.question import understand
+from weft.retrieve import divide
 from weft.subjects import parts_of, with_relations
 
 KINDS = ("character", "location")
