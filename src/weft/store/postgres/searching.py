@@ -15,7 +15,7 @@ from weft.store.scope import EQUAL, TIES, cut_at_tie
 from weft.vectors import cosines, norms, stacked
 
 if TYPE_CHECKING:
-    from weft.ports import Ids, Scores
+    from weft.ports.arrays import Ids, Scores
 
 BM25_INDEX: Final = "search_words"
 TSVECTOR_INDEX: Final = "search_terms"
