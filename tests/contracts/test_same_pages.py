@@ -20,11 +20,16 @@ QUESTIONS = [question(Random(seed)) for seed in range(6)]
 NARROWED = Filter(kinds=("note", "faq", "memory"))
 
 
+def opened(backend: Backend) -> Weft:
+    """An empty store of that engine."""
+    store = backend.store()
+    pair = Opened(store, backend.index(store), backend.folder)  # type: ignore[arg-type]
+    return Weft(pair, open_embedder("static"), (), History(backend.folder))
+
+
 def filled(backend: Backend, size: int) -> Weft:
     """A store of that engine with a random world, and a small one of another tenant beside it."""
-    store = backend.store()
-    opened = Opened(store, backend.index(store), backend.folder)  # type: ignore[arg-type]
-    weft = Weft(opened, open_embedder("static"), (), History(backend.folder))
+    weft = opened(backend)
     shop = Workshop(weft.store, weft._index, weft._embed, COUNT)
     ingest([MemorySource(*random_world(7, size))], shop)
     ingest([MemorySource(*random_world(8, 20, "other"), "beside")], shop)
@@ -60,3 +65,25 @@ def test_pages_as_of_a_chapter_and_of_several_tenants_are_the_same(both: tuple[W
         for view in ({"as_of": 40}, {"tenants": ("default", "other")}, {"tenants": ("other",)}):
             ours, theirs = (weft.context(asked, now=NOW, **view) for weft in (embedded, tried))
             assert theirs.text == ours.text
+
+
+@pytest.fixture
+def larger(backend: Backend, open_index: object) -> Iterator[tuple[Weft, Weft]]:
+    """The same with more than a thousand nodes, of which the engines propose."""
+    embedded = filled(Backend("sqlite", backend.folder / "embedded"), 1000)
+    tried = opened(backend)
+    embedded.copy_to(tried)
+    yield embedded, tried
+    embedded.close()
+    tried.close()
+
+
+@pytest.mark.backends("postgres-engines", "postgres-tsvector", "postgres-milvus")
+def test_nine_of_ten_selected_items_of_larger_worlds_are_the_same(larger: tuple[Weft, Weft]) -> None:
+    shares = []
+    for asked in QUESTIONS:
+        ours, theirs = (
+            {source.key for source in weft.context(asked, max_tokens=3000, now=NOW).sources} for weft in larger
+        )
+        shares.append(len(ours & theirs) / len(ours))
+    assert sum(shares) / len(shares) >= 0.9

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from store_worlds import OpenStore, prepared, write_edges, write_nodes
 
 from backends import Backend
 from weft.errors import StoreBusy
-from weft.model import Edge, View
+from weft.model import Alias, Edge, EdgeSet, View
 from weft.ports import Changes, Store
 
 HERE = Path(__file__).parent
@@ -105,22 +105,73 @@ def test_another_thread_of_the_same_store_waits_too(open_store: OpenStore) -> No
     assert isinstance(failure, StoreBusy)
 
 
-class _Killing:
+def _killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class _Edges:
     """An edge set that kills its own process as soon as its edges are read, with the nodes already written."""
 
     maker, tenant, scope = "m@1", "default", None
 
     @property
     def edges(self) -> tuple[Edge, ...]:
-        os.kill(os.getpid(), signal.SIGKILL)
+        _killed()
         return ()
 
 
-def die_while_writing(backend: Backend) -> None:
+class _Aliases(_Edges):
+    """The same of aliases."""
+
+    @property
+    def aliases(self) -> dict[str, tuple[Alias, ...]]:
+        _killed()
+        return {}
+
+
+class _Units(tuple[tuple[str, str, str, str], ...]):
+    """The same of units, which come after edges and aliases."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[tuple[str, str, str, str]]:
+        _killed()
+        return super().__iter__()
+
+
+class _Importance(dict[tuple[str, str], float]):
+    """The same of importance."""
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        _killed()
+        return super().__iter__()
+
+    keys = values = items = __iter__  # type: ignore[assignment]
+
+
+DEADLY = {
+    "aliases": {"aliases": (_Aliases(),)},
+    "edges": {"edges": (_Edges(),)},
+    "units": {"units": _Units([("default", "s", "unit", "stamp")])},
+    "importance": {"importance": _Importance({("default", "s:kept"): 0.5})},
+}
+
+
+def die_while_writing(backend: Backend, part: str) -> None:
     """Write some nodes and be killed before the end."""
     store = backend.store()
     nodes = tuple(prepared(f"s:lost.{number}") for number in range(500))
-    store.write(Changes(upserts=(*nodes, prepared("s:kept", title="changed")), edges=(_Killing(),)))  # type: ignore[arg-type]
+    edge = EdgeSet("m@2", "default", (Edge("s:kept", "s:lost.1", "x"),))
+    deadly = {"edges": (edge,), **DEADLY[part]}
+    store.write(Changes(upserts=(*nodes, prepared("s:kept", title="changed")), **deadly))  # type: ignore[arg-type]
+
+
+def die_holding_the_right_to_write(backend: Backend) -> None:
+    """Be killed between two writes that belong together."""
+    store = backend.store()
+    with store.writing():
+        write_nodes(store, prepared("s:first"))
+        _killed()
 
 
 def write_until_killed(backend: Backend) -> None:
@@ -134,25 +185,38 @@ def write_until_killed(backend: Backend) -> None:
         number += 1
 
 
-def _child(function: Callable[[Backend], None], backend: Backend) -> subprocess.Popen[str]:
+def _child(function: Callable[..., None], backend: Backend, *given: str) -> subprocess.Popen[str]:
     place = f"Backend({backend.name!r}, Path({str(backend.folder)!r}), {backend.server!r})"
     program = "from pathlib import Path; from backends import Backend; import test_store_processes as t"
-    program += f"; t.{function.__name__}({place})"
+    program += f"; t.{function.__name__}({', '.join([place, *map(repr, given)])})"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])}
     return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
 
 
-def test_being_killed_in_the_middle_of_a_write_leaves_the_state_before_it(backend: Backend) -> None:
+@pytest.mark.parametrize("part", DEADLY)
+def test_being_killed_in_the_middle_of_a_write_leaves_the_state_before_it(backend: Backend, part: str) -> None:
     store = backend.store()
     sequence = write_nodes(store, prepared("s:kept", title="old"))
-    child = _child(die_while_writing, backend)
+    child = _child(die_while_writing, backend, part)
     child.communicate()
     assert child.returncode == -signal.SIGKILL
     with store.snapshot(View()) as snapshot:
         assert snapshot.sequence == sequence
         assert set(snapshot.find(["old", "changed", "s:lost.1"])) == {"old"}
+        assert snapshot.edges(snapshot.find(["old"])["old"]) == []
     assert write_nodes(store, prepared("s:next")) == sequence + 1
     assert store.verify() == ()
+    store.close()
+
+
+def test_a_writer_killed_between_two_writes_lets_the_next_one_write(backend: Backend) -> None:
+    store = backend.store()
+    child = _child(die_holding_the_right_to_write, backend)
+    child.communicate()
+    assert child.returncode == -signal.SIGKILL
+    write_nodes(store, prepared("s:second"))
+    with store.snapshot(View()) as snapshot:
+        assert set(snapshot.find(["s:first", "s:second"])) == {"s:first", "s:second"}
     store.close()
 
 

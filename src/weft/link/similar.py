@@ -7,7 +7,7 @@ from weft.model import Filter
 from weft.ports import Index, Snapshot
 
 if TYPE_CHECKING:
-    from weft.ports import Vectors
+    from weft.ports.arrays import Vectors
 
 SIMILAR_MAKER: Final = "link:similar@1"
 SIMILAR_EDGE: Final = "similar"

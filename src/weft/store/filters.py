@@ -12,7 +12,7 @@ from weft.store.records import LONGEST_FACET_VALUE, to_microseconds
 from weft.store.visibility import Visibility
 
 if TYPE_CHECKING:
-    from weft.ports import Ids
+    from weft.ports.arrays import Ids
 
 
 def matching_ids(connection: sqlite3.Connection, visible: Visibility, wanted: Filter) -> "Ids":

@@ -12,7 +12,7 @@ from weft.terms import term_hash
 from weft.text import analyze
 
 if TYPE_CHECKING:
-    from weft.ports import Ids, Vectors
+    from weft.ports.arrays import Ids, Vectors
 
 
 @dataclass(slots=True)

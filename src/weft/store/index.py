@@ -30,7 +30,7 @@ from weft.store.weights import nothing, term_weights, wrong_width
 from weft.vectors import quantise
 
 if TYPE_CHECKING:
-    from weft.ports import Ids, Scores, Vectors
+    from weft.ports.arrays import Ids, Scores, Vectors
 
 _OVERLAYS: Final = 8
 _MOST_REMEMBERED: Final = 65_536

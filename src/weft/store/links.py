@@ -12,6 +12,8 @@ from weft.store.numbers import Numbers
 Identity: TypeAlias = tuple[int, int, int, int]  # source key, maker, type, target key
 Strength: TypeAlias = tuple[float, float, str]  # weight, confidence, evidence
 
+_HEAVIEST: Final = 3.4028234e38
+"""Lists of neighbours keep weights in 32 bits."""
 _TEMPORARY: Final = (
     "CREATE TEMP TABLE IF NOT EXISTS stale (node_id INTEGER PRIMARY KEY)",
     "CREATE TEMP TABLE IF NOT EXISTS fresh (source_key INTEGER, maker_id INTEGER, type_id INTEGER,"
@@ -113,7 +115,7 @@ def wanted_edges(numbers: EdgeNumbers, given: EdgeSet) -> dict[Identity, Strengt
     wanted: dict[Identity, Strength] = {}
     numbers.known_keys(given.tenant, [key for edge in given.edges for key in (edge.source, edge.target)])
     for edge in given.edges:
-        if edge.tenant != given.tenant or not (math.isfinite(edge.weight) and math.isfinite(edge.confidence)):
+        if edge.tenant != given.tenant or not (abs(edge.weight) <= _HEAVIEST and math.isfinite(edge.confidence)):
             raise _refused(edge, given)
         target_tenant = given.tenant if edge.target_tenant is None else edge.target_tenant
         source_key = numbers.key(given.tenant, edge.source)
@@ -132,7 +134,7 @@ def _refused(edge: Edge, given: EdgeSet) -> InvalidInput:
         )
     return InvalidInput(
         f"{where} has weight {edge.weight} and confidence {edge.confidence}. "
-        "Allowed are finite numbers: leave the edge out or correct them."
+        f"Allowed are finite numbers, and weights up to {_HEAVIEST:g}: leave the edge out or correct them."
     )
 
 

@@ -106,7 +106,14 @@ def node_values(prepared: PreparedNode) -> Row:
 
 def packed_texts(texts: Sequence[str]) -> str | None:
     """A list of texts as JSON, or None when it is empty."""
-    return orjson.dumps(list(texts)).decode() if texts else None
+    if not texts:
+        return None
+    try:
+        return orjson.dumps(list(texts)).decode()
+    except TypeError:
+        # Encoding them says, in the words of every other text, which of them is not Unicode.
+        "".join(texts).encode("utf-8")
+        raise
 
 
 def _packed_fields(node: Node) -> str | None:

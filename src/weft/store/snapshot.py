@@ -22,7 +22,7 @@ from weft.store.write import sequence_of
 from weft.vectors import unit_rows
 
 if TYPE_CHECKING:
-    from weft.ports import Ids, Vectors
+    from weft.ports.arrays import Ids, Vectors
 
 
 class SqliteSnapshot:

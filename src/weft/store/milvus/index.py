@@ -33,7 +33,7 @@ from weft.store.records import LONGEST_FACET_VALUE
 from weft.store.weights import nothing
 
 if TYPE_CHECKING:
-    from weft.ports import Vectors
+    from weft.ports.arrays import Vectors
 
 _PAGE_OF_CHANGES: Final = 1000
 _FIRST_PAGE: Final = 5000

@@ -15,7 +15,7 @@ from weft.store.weights import nothing, term_weights, wrong_width
 from weft.vectors import cosines, norms, quantise, stacked
 
 if TYPE_CHECKING:
-    from weft.ports import Ids, Scores, Vectors
+    from weft.ports.arrays import Ids, Scores, Vectors
 
 Found: TypeAlias = "tuple[Ids, Scores]"
 

@@ -14,7 +14,7 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
 if TYPE_CHECKING:
-    from weft.ports import Ids
+    from weft.ports.arrays import Ids
 
 _BIGINT: Final = 20
 _BIGINTS: Final = 1016

@@ -13,7 +13,7 @@ from weft.store.postgres.texts import name_digest
 from weft.store.records import LONGEST_FACET_VALUE, to_microseconds
 
 if TYPE_CHECKING:
-    from weft.ports import Ids
+    from weft.ports.arrays import Ids
 
 
 def matching_ids(link: Link, seen: Seen, wanted: Filter) -> "Ids":

@@ -27,7 +27,7 @@ from weft.store.weights import nothing, term_weights, wrong_width
 from weft.vectors import quantise
 
 if TYPE_CHECKING:
-    from weft.ports import Ids, Vectors
+    from weft.ports.arrays import Ids, Vectors
 
 EXACT_BELOW: Final = 4000
 """So many passages are searched one by one; beyond them the server's indexes propose."""

@@ -15,7 +15,7 @@ from weft.store.postgres.copying import Columns, copy_rows
 from weft.store.postgres.numbers import Numbers
 
 if TYPE_CHECKING:
-    from weft.ports import Ids
+    from weft.ports.arrays import Ids
 
 _EDGES: Final = Columns(
     "edges",

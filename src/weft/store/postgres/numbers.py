@@ -10,7 +10,7 @@ from weft.store.postgres.copying import Columns, copy_rows
 from weft.store.postgres.texts import digest
 
 if TYPE_CHECKING:
-    from weft.ports import Ids
+    from weft.ports.arrays import Ids
 
 KEYS: Final = Columns("keys", id="int8", tenant_id="int4", digest="int8", node_id="int8", key="text")
 

@@ -15,13 +15,14 @@ from weft.store.scope import EQUAL, TIES, cut_at_tie
 from weft.vectors import cosines, norms, stacked
 
 if TYPE_CHECKING:
-    from weft.ports import Ids, Scores
+    from weft.ports.arrays import Ids, Scores
 
 BM25_INDEX: Final = "search_words"
 TSVECTOR_INDEX: Final = "search_terms"
 _MARGIN: Final = 16
-_RARE: Final = 8000
-"""Without BM25 the rarest words propose, together about so many passages."""
+_RARE: Final = 20_000
+_WEIGHED: Final = 1000
+"""Without BM25 the rarest words propose, together about so many passages, of which so many are weighed."""
 _MOST_DIMENSIONS: Final = 4000
 # A wide graph: on texts that resemble each other a narrow one misses too many neighbours.
 _GRAPH: Final = "m = 32, ef_construction = 128"
@@ -37,64 +38,71 @@ def by_words(
     snapshot: PostgresSnapshot, words: str, weights: Mapping[int, float], nodes: "Ids | None", limit: int
 ) -> "tuple[Ids, Scores]":
     """The best passages by our own score among those the server proposes, and those that tie with the last."""
-    propose = _bm25 if words == "bm25" else _tsvector
+    search = _by_bm25 if words == "bm25" else _by_tsvector
+    return cut_at_tie(*search(snapshot, weights, nodes, limit), limit)
+
+
+def _by_bm25(
+    snapshot: PostgresSnapshot, weights: Mapping[int, float], nodes: "Ids | None", limit: int
+) -> "tuple[Ids, Scores]":
+    """What BM25 ranks first, more of it while the last ones still tie."""
     asked = limit + _MARGIN
     while True:
-        rows = propose(snapshot, weights, nodes, asked)
-        found, scores = _scored(snapshot, rows, weights)
-        order = np.lexsort((found, -scores))
-        ranked = scores[order]
+        rows = _proposed(
+            snapshot,
+            f"SELECT w.passage_id FROM words w WHERE {_scope(snapshot, 'w', nodes)}"
+            f" ORDER BY w.words <@> to_bm25query(%(words)s, '{BM25_INDEX}') LIMIT {asked}",
+            # The extension sees the limit while it plans; from a plan that is kept it would rank a thousand.
+            planned_once=False,
+            words=" ".join(map(word_of, weights)),
+            nodes=nodes,
+        )
+        found, scores = _scored(
+            snapshot, [(row.id, row.node_id, row.term_hashes, row.term_counts) for row in rows], weights
+        )
+        ranked = np.sort(scores)[::-1]
         enough = len(ranked) > limit and ranked[-1] < ranked[limit - 1] * (1 - EQUAL)
         if len(rows) < asked or enough or asked > limit + TIES:
-            return cut_at_tie(found, scores, limit)
+            return found, scores
         asked *= 4
 
 
-def _scored(
-    snapshot: PostgresSnapshot, rows: Sequence[PassageRow], weights: Mapping[int, float]
+def _by_tsvector(
+    snapshot: PostgresSnapshot, weights: Mapping[int, float], nodes: "Ids | None", limit: int
 ) -> "tuple[Ids, Scores]":
-    known = [Known(row.id, row.node_id, row.term_hashes, row.term_counts, b"") for row in rows]
-    mean = snapshot.statistics(()).mean_length
-    return overlay_of((), known).lexical(weights, mean, None, len(rows))
+    """The passages whose rarest words weigh most together.
+
+    The server knows which words a passage holds, but not how often and among how many others: many more are
+    proposed than are wanted, with no more of each than weighing it takes.
+    """
+    terms = _rarest(snapshot, weights)
+    rows = snapshot.rows(
+        "SELECT p.id, p.node_id, p.term_hashes, p.term_counts FROM (SELECT w.passage_id"
+        " FROM unnest(%(words)s::text[], %(weights)s::double precision[]) o(word, weight)"
+        " JOIN words w ON to_tsvector('simple', w.words) @@ o.word::tsquery"
+        f" WHERE {_scope(snapshot, 'w', nodes)} GROUP BY w.passage_id"
+        " ORDER BY sum(o.weight) DESC, w.passage_id LIMIT %(limit)s) f JOIN passages p ON p.id = f.passage_id",
+        planned_once=False,
+        words=[word_of(term) for term in terms],
+        weights=[weights[term] for term in terms],
+        nodes=nodes,
+        limit=max(2 * limit, _WEIGHED),
+    )
+    return _scored(snapshot, rows, weights)
+
+
+def _scored(
+    snapshot: PostgresSnapshot, rows: Sequence[tuple[int, int, bytes, bytes]], weights: Mapping[int, float]
+) -> "tuple[Ids, Scores]":
+    """Our own score of passages that are given by id, node, term hashes and counts."""
+    known = [Known(*row, vector=b"") for row in rows]
+    return overlay_of((), known).lexical(weights, snapshot.statistics(()).mean_length, None, len(known))
 
 
 def _proposed(snapshot: PostgresSnapshot, found: str, *, planned_once: bool, **values: Any) -> list[PassageRow]:
     """The passages whose ids a query finds, in the same round trip."""
     source = f"({found}) o(id) JOIN passages p ON p.id = o.id"
     return snapshot.read_passages(source, planned_once=planned_once, **values)
-
-
-def _bm25(
-    snapshot: PostgresSnapshot, weights: Mapping[int, float], nodes: "Ids | None", limit: int
-) -> list[PassageRow]:
-    return _proposed(
-        snapshot,
-        f"SELECT w.passage_id FROM words w WHERE {_scope(snapshot, 'w', nodes)}"
-        f" ORDER BY w.words <@> to_bm25query(%(words)s, '{BM25_INDEX}') LIMIT {limit}",
-        # The extension sees the limit while it plans; from a plan that is kept it would rank a thousand.
-        planned_once=False,
-        words=" ".join(map(word_of, weights)),
-        nodes=nodes,
-    )
-
-
-def _tsvector(
-    snapshot: PostgresSnapshot, weights: Mapping[int, float], nodes: "Ids | None", limit: int
-) -> list[PassageRow]:
-    """Passages by the summed weight of the words they hold; the rarest words propose, and only they."""
-    terms = _rarest(snapshot, weights)
-    return _proposed(
-        snapshot,
-        "SELECT w.passage_id FROM unnest(%(words)s::text[], %(weights)s::double precision[]) o(word, weight)"
-        " JOIN words w ON to_tsvector('simple', w.words) @@ o.word::tsquery"
-        f" WHERE {_scope(snapshot, 'w', nodes)} GROUP BY w.passage_id"
-        " ORDER BY sum(o.weight) DESC, w.passage_id LIMIT %(limit)s",
-        planned_once=False,
-        words=[word_of(term) for term in terms],
-        weights=[weights[term] for term in terms],
-        nodes=nodes,
-        limit=limit,
-    )
 
 
 def _rarest(snapshot: PostgresSnapshot, weights: Mapping[int, float]) -> list[int]:

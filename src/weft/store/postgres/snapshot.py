@@ -26,7 +26,7 @@ from weft.store.statistics import COUNTED_AT_ONCE, RememberedScans, counted_stat
 from weft.vectors import unit_rows
 
 if TYPE_CHECKING:
-    from weft.ports import Ids, Vectors
+    from weft.ports.arrays import Ids, Vectors
     from weft.store.postgres.lending import Lending
 
 _TOTALS: Final = -1

@@ -1,0 +1,42 @@
+"""The small protocols between the core and what stands outside it: sources, stores, indexes, models."""
+
+from weft.ports.changes import Books, Changes, Fingerprint, Portion, PreparedNode, PreparedPassage
+from weft.ports.indexes import Index, Proposals, SideBySide
+from weft.ports.models import Embedder, TokenCounter
+from weft.ports.rows import Adjacency, NameRow, NodeRow, PassageRow, StoreStatus, Tail, TailPassage, TermStatistics
+from weft.ports.sources import Problem, Releasing, Remarking, Resumable, Source, Tell, Telling, Unit, untold
+from weft.ports.stores import Exporting, Snapshot, Store
+
+__all__ = [
+    "Adjacency",
+    "Books",
+    "Changes",
+    "Embedder",
+    "Exporting",
+    "Fingerprint",
+    "Index",
+    "NameRow",
+    "NodeRow",
+    "PassageRow",
+    "Portion",
+    "PreparedNode",
+    "PreparedPassage",
+    "Problem",
+    "Proposals",
+    "Releasing",
+    "Remarking",
+    "Resumable",
+    "SideBySide",
+    "Snapshot",
+    "Source",
+    "Store",
+    "StoreStatus",
+    "Tail",
+    "TailPassage",
+    "Tell",
+    "Telling",
+    "TermStatistics",
+    "TokenCounter",
+    "Unit",
+    "untold",
+]
