@@ -33,12 +33,10 @@ SIGNALS: Final = (
     "table",
     "named",
     "usage",
-    "alone",
 )
 """What can be weighed: the fused search score and its two halves, the walk's score, what an item adds to another
 that leads to it, closeness, the weight of the last edge, freshness, the node's importance, a value looked up in
-`score.table`, whether the question names the node, how often a passage names the subject it is told of, and
-whether it names no other."""
+`score.table`, whether the question names the node, and how often a passage names the subject it is told of."""
 
 BLOCKS: Final = (
     "title",
@@ -190,7 +188,8 @@ class Part:
     """One part of a `for_each` subject: its neighbours over `via` edges, or with no `via` the subject itself.
 
     With the unit `passage` it takes those passages of its neighbours that name the subject. `links` keeps
-    neighbours linked with (passages that name) one subject-like node only ("one") or more ("several").
+    neighbours linked with (passages that name) one subject-like node only ("one") or more ("several"). Of a
+    passage that names more, "one" takes the longest stretch that names the subject alone, if it is long enough.
     `item_tokens` limits what one item may cost, whatever room there is; `when` is as for a section.
     """
 
