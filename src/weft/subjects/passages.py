@@ -3,12 +3,13 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cache
+from itertools import islice
 from typing import Final, NamedTuple
 
 from weft.candidates import told
 from weft.frozen import dataclass
 from weft.model import Candidate, Node
-from weft.ports import Snapshot
+from weft.ports import NodeRow, Snapshot
 from weft.profile import Part
 from weft.recent import Recent
 from weft.subjects.neighbours import Neighbours, linked_with
@@ -22,6 +23,8 @@ Way = tuple[int, tuple[str, ...], str]
 
 _OPENED: Final = 12
 """How many texts of a subject are opened: those that the question found, then those that name it most."""
+_LITTLE: Final = 12_000
+"""Characters: where those hold no more, all are opened that links lead to, for chunks are shorter than scenes."""
 _STATES: Final = 8
 _REMEMBERED: Final = 16_384
 _MOSTLY: Final = 1 / 3
@@ -145,9 +148,9 @@ class Tellings:
         own = frozenset(each.node.id for each in subjects)
         telling = [part for part in parts if part.via and part.unit == "passage"]
         ways = {_way(each, part): (each, part) for each in subjects for part in telling}
-        opened = {way: _opened(near, near.places(*asked), own, relevance) for way, asked in ways.items()}
-        ids = sorted({text for texts in opened.values() for text in texts})
-        rows = snapshot.nodes(ids)
+        ranked = {way: _ranked(near, near.places(*asked), own, relevance) for way, asked in ways.items()}
+        opened, rows = _opened(ranked, snapshot)
+        ids = sorted(rows)
         whole = [Candidate(row.node, text_tokens=row.text_tokens, sketch=row.sketch) for row in rows.values()]
         divided: dict[int, list[Candidate]] = {}
         for each in divide(whole) if whole else ():
@@ -198,9 +201,25 @@ def _way(subject: Candidate, part: Part) -> Way:
 
 
 def _opened(
+    ranked: Mapping[Way, Mapping[int, int]], snapshot: Snapshot
+) -> tuple[dict[Way, Mapping[int, int]], dict[int, NodeRow]]:
+    """For every way the texts that are opened, with the link that leads to each; and all of these texts."""
+    opened: dict[Way, Mapping[int, int]] = {
+        way: dict(islice(texts.items(), _OPENED)) for way, texts in ranked.items()
+    }
+    rows = dict(snapshot.nodes(sorted({text for texts in opened.values() for text in texts})))
+    for way, texts in ranked.items():
+        held = sum(len(rows[text].node.text) for text in opened[way] if text in rows)
+        if len(texts) > _OPENED and held <= _LITTLE:
+            opened[way] = texts
+    rows |= snapshot.nodes(sorted({text for texts in opened.values() for text in texts if text not in rows}))
+    return opened, rows
+
+
+def _ranked(
     around: Neighbours, places: Sequence[int], subjects: Collection[int], relevance: Mapping[int, float]
 ) -> dict[int, int]:
-    """The texts at some links that are opened, and the link that leads to each.
+    """The texts at some links, those to open first before others, and the link that leads to each.
 
     What defines another subject of the page is told there, and not here once more.
     """
@@ -212,7 +231,7 @@ def _opened(
             found.setdefault(text, at)
     weights, tags = near.weight, near.tag
     order = {text: (-relevance.get(text, 0.0), -float(weights[at]), int(tags[at])) for text, at in found.items()}
-    return {text: found[text] for text in sorted(order, key=order.__getitem__)[:_OPENED]}
+    return {text: found[text] for text in sorted(order, key=order.__getitem__)}
 
 
 def _share_of(definition: str, telling: _Telling) -> float:
