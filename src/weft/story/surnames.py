@@ -110,10 +110,15 @@ def _claim(cast: Cast, figure: Figure, title: str) -> float:
 
 
 def take_bare_surname(cast: Cast, form: Form) -> bool:
-    """A surname alone: whoever of the family is most often called by it with a title."""
+    """A surname alone: whoever of the family is most often called by it with a title.
+
+    A title that stands at the end of a name, Post Captain, is no surname unless it has a title itself, Mr. Bishop.
+    """
     title, names = form
     given, surname = parted(names)
-    return not title and not given and cast.joins(form, most_formal(cast, surname, form))
+    if title or given or (surname in TITLES and not cast.formal[surname]):
+        return False
+    return cast.joins(form, most_formal(cast, surname, form))
 
 
 def most_formal(cast: Cast, surname: str, form: Form) -> Figure | None:

@@ -87,3 +87,17 @@ def test_a_namesake_of_one_chapter_is_not_the_hero_though_the_hero_is_often_near
     titled = '"Mister Jim!" cried Bill.'
     story = told(*home[:60], robbers, titled, *home[60:])
     assert named(story, "Jim Turner") is not named(story, "Jim")
+
+
+def test_a_title_at_the_end_of_a_name_is_no_surname() -> None:
+    story = told(
+        '"No," said Captain Orme. "Yes," said Captain Teague. He was made a Post Captain. '
+        '"Hush," said the Captain. Then the Captain laughed, and a third Captain laughed too.'
+    )
+    assert {"Captain Orme", "Captain Teague"} <= names(story)
+    assert "Captain" not in {name for entity in story.entities for name in (entity.name, *entity.aliases)}
+
+
+def test_a_surname_that_is_a_title_too_is_somebody_s() -> None:
+    story = told('"No," said Mr. Bishop. He sat. Mr. Tom Bishop rose. "Yes," said Bishop. He laughed at Ann.')
+    assert "Bishop" in named(story, "Mr. Bishop").aliases
