@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from weft.budget import Outcome
 from weft.layout import Layout, Refused
+from weft.leaves import Outcome
 from weft.model import Candidate, Citation, Detail, LedgerEntry
 
 

@@ -7,9 +7,10 @@ from hashlib import blake2b
 from typing import Final
 
 from weft.account import citations
-from weft.budget import Outcome, fit
+from weft.budget import fit
 from weft.frozen import dataclass
 from weft.layout import Layout
+from weft.leaves import Outcome
 from weft.loading import fill
 from weft.model import Detail, Item, ManifestEntry, Page, PlacedGroup, PlacedSection
 from weft.plan import Plan

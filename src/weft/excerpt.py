@@ -44,7 +44,7 @@ def measure(
     units = [unit for region in _regions(text, focus, head) for unit in _sentences(text, region)]
     costs = count.count_many([text[start:end] for start, end in units])
     told = [gain(terms_of(text[start:end]), weights) for start, end in units]
-    return Measured(text, units, costs, told, worth_of(told, units, focus), head)
+    return Measured(text, units, costs, told, worth_of(told, ranks_of(units, focus)), head)
 
 
 def excerpt(read: Measured, max_tokens: int, count: TokenCounter) -> tuple[Span, ...]:
@@ -146,15 +146,25 @@ def _sentences(text: str, region: Span) -> list[Span]:
     return [(low + start, low + end) for start, end in sentences(text[low:high])]
 
 
-def worth_of(own: Sequence[float], units: Sequence[Span], focus: Sequence[Span]) -> list[float]:
+def ranks_of(units: Sequence[Span], focus: Sequence[Span]) -> list[int | None]:
+    """For each sentence the first of the spans in focus that it touches."""
+    ranks: list[int | None] = [None] * len(units)
+    for rank in range(len(focus) - 1, -1, -1):
+        low, high = focus[rank]
+        for place, (start, end) in enumerate(units):
+            if start < high and end > low:
+                ranks[place] = rank
+    return ranks
+
+
+def worth_of(own: Sequence[float], ranks: Sequence[int | None]) -> list[float]:
     """How much each sentence tells of what was asked, with a share of its neighbours' and of its passage's."""
     top = max(own, default=0.0) or 1.0
-    worth = []
-    for place, (start, end) in enumerate(units):
-        beside = max(own[place - 1] if place else 0.0, own[place + 1] if place + 1 < len(own) else 0.0)
-        rank = next((at for at, (low, high) in enumerate(focus) if start < high and end > low), None)
-        worth.append(own[place] + 0.5 * beside + (top / (2 + rank) if rank is not None else 0.0))
-    return worth
+    around = [0.0, *own, 0.0]
+    return [
+        told + 0.5 * max(around[place], around[place + 2]) + (top / (2 + rank) if rank is not None else 0.0)
+        for place, (told, rank) in enumerate(zip(own, ranks, strict=True))
+    ]
 
 
 def gain(terms: frozenset[int], weights: Mapping[int, float]) -> float:

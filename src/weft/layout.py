@@ -65,7 +65,7 @@ def lay_out(plan: Plan, gathered: Gathered, desk: Desk, now: datetime, opening: 
         refused += [Refused(each, section.name, reason) for each in mine[limit:]]
         for spot in subject_spots(section, mine[:limit], judging, opening):
             members, again = _without_received(plan, spot.leaf.candidates)
-            spots.append(replace(spot, leaf=replace(spot.leaf, candidates=tuple(members))))
+            spots.append(replace(spot, leaf=replace(spot.leaf, candidates=tuple(members))) if again else spot)
             received += again
     return Layout(tuple(spots), tuple(refused + repeats + received), len({each.place for each in received}))
 

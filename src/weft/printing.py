@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from weft.budget import Leaf
 from weft.excerpt import Measured, declaration, excerpt, indented, measure
 from weft.frozen import dataclass
+from weft.leaves import Leaf
 from weft.model import Candidate, Detail, Item
 from weft.ports import TokenCounter
 from weft.quoting import Asked, Quotable, quotable, quotation
-from weft.render import Format, ItemStyle, Line, text_of
+from weft.render import Format, ItemStyle, Lines, text_of
 from weft.text import is_code
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Printer:
     asked: Asked
     stored: "EncodingCounter | None"
     headings: dict[tuple[str, str], int] = field(default_factory=dict)
-    printed: dict[tuple[object, ...], tuple[Line, ...]] = field(default_factory=dict)
+    printed: dict[tuple[object, ...], tuple[Lines, ...]] = field(default_factory=dict)
     quotable: dict[tuple[object, ...], Quotable] = field(default_factory=dict)
     measured: dict[tuple[object, ...], Measured] = field(default_factory=dict)
 
@@ -41,7 +41,7 @@ class Printer:
         section, _, rest = leaf.partition("/")
         return self.styles[f"{section}/{rest.rpartition('/')[2]}" if rest else section]
 
-    def lines(self, lines: Sequence[Line]) -> int:
+    def lines(self, lines: Sequence[Lines]) -> int:
         """The cost of some lines."""
         return self.count.count(text_of(lines)) + _JOIN if lines else 0
 
@@ -52,14 +52,14 @@ class Printer:
             self.headings[key] = self.lines(self._heading(kind, heading))
         return self.headings[key]
 
-    def _heading(self, kind: str, heading: str | Candidate) -> tuple[Line, ...]:
+    def _heading(self, kind: str, heading: str | Candidate) -> tuple[Lines, ...]:
         if isinstance(heading, Candidate):
             return self.format.group(heading) + self.format.group_end()
         if kind == "section":
             return self.format.section(heading, heading, False, True) + self.format.section_end()
         return self.format.part(heading) + self.format.part_end()
 
-    def item(self, item: Item, style: ItemStyle) -> tuple[Line, ...]:
+    def item(self, item: Item, style: ItemStyle) -> tuple[Lines, ...]:
         """The lines of an item, printed once however often they are asked for."""
         node = item.candidate.node
         key = (id(style), node.tenant, node.key, item.detail, item.spans)
@@ -72,8 +72,9 @@ class Printer:
         lines = self.item(item, self.style(leaf.name))
         known = item.candidate.text_tokens
         if self.stored is not None and known is not None and item.detail is Detail.WHOLE:
-            around = [line for line in lines if not line.verbatim]
-            if len(lines) - len(around) == item.candidate.node.text.strip().count("\n") + 1:
+            quoted = sum([each.count for each in lines if each.verbatim])
+            if quoted == item.candidate.node.text.strip().count("\n") + 1:
+                around = [each for each in lines if not each.verbatim]
                 return known + self.lines(around) + _JOIN
         return self.lines(lines)
 

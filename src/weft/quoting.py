@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from weft.excerpt import Span, beginning, gain, terms_of, worth_of
+from weft.excerpt import Span, beginning, gain, ranks_of, terms_of, worth_of
 from weft.frozen import dataclass
 from weft.ports import TokenCounter
 from weft.text import analyze, fold, sentences
@@ -26,12 +26,12 @@ class Asked:
         """The terms of a question."""
         return cls(weights, tuple(sorted({term[:_OPENING] for term in analyze(question)})))
 
-    def gain(self, sentence: str) -> float:
+    def gain(self, sentence: str, folded: str) -> float:
         """How much a sentence tells of it; most show at a glance that it is nothing."""
-        folded = fold(sentence)
-        if not any(opening in folded for opening in self.openings):
-            return 0.0
-        return gain(terms_of(sentence), self.weights)
+        for opening in self.openings:
+            if opening in folded:
+                return gain(terms_of(sentence), self.weights)
+        return 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,34 +52,49 @@ class Quotable:
 def quotable(text: str, window: Span, focus: Sequence[Span], asked: Asked, count: TokenCounter) -> Quotable:
     """The window in sentences; of those in focus, the one that tells most is meant."""
     low, high = window
-    inside, costs = _read(text[low:high], count)
-    units = [(low + start, low + end) for start, end in inside]
-    worth = worth_of([asked.gain(text[start:end]) for start, end in units], units, focus)
-    focused = [any(start < last and end > first for first, last in focus) for start, end in units]
-    meant = max(range(len(units)), key=lambda at: (focused[at], worth[at], -at), default=-1)
-    return Quotable(units, costs, worth, meant)
+    read = _read(text[low:high], count)
+    units = [(low + start, low + end) for start, end in read.units]
+    told = [asked.gain(text[start:end], folded) for (start, end), folded in zip(units, read.folded, strict=True)]
+    ranks = ranks_of(units, focus)
+    worth = worth_of(told, ranks)
+    meant = max(range(len(units)), key=lambda at: (ranks[at] is not None, worth[at], -at), default=-1)
+    return Quotable(units, read.costs, worth, meant)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The sentences of a passage, what each costs, and each as questions are looked for in it."""
+
+    units: Sequence[Span]
+    costs: Sequence[int]
+    folded: Sequence[str]
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _read(passage: str, count: TokenCounter) -> tuple[Sequence[Span], Sequence[int]]:
-    """The sentences of a passage and what each costs; of the passages that questions return to, read once."""
+def _read(passage: str, count: TokenCounter) -> _Read:
+    """A passage in sentences; those that questions return to are read once."""
     units = sentences(passage)
-    return units, count.count_many([passage[start:end] for start, end in units])
+    texts = [passage[start:end] for start, end in units]
+    return _Read(units, count.count_many(texts), [fold(text) for text in texts])
 
 
 def quotation(text: str, passage: Quotable, max_tokens: int, count: TokenCounter) -> tuple[Span, ...]:
     """The longest run of sentences around the one that is meant, costing at most `max_tokens`."""
     if passage.meant < 0:
         return ()
-    if passage.costs[passage.meant] > max_tokens:
-        return beginning(text, passage.units[passage.meant], max_tokens, count)
-    low = high = passage.meant
-    room = max_tokens - passage.costs[low]
-    while beside := [at for at in (low - 1, high + 1) if _fits(passage, at, room)]:
-        place = max(beside, key=lambda at: (passage.worth[at], at))
-        low, high, room = min(low, place), max(high, place), room - passage.costs[place] - 1
-    return ((passage.units[low][0], passage.units[high][1]),)
-
-
-def _fits(passage: Quotable, place: int, room: int) -> bool:
-    return 0 <= place < len(passage.costs) and passage.costs[place] + 1 <= room
+    costs, worth, low = passage.costs, passage.worth, passage.meant
+    if costs[low] > max_tokens:
+        return beginning(text, passage.units[low], max_tokens, count)
+    high, room = low + 1, max_tokens - costs[low]
+    while True:
+        # A sentence costs one token more beside another.
+        before = low > 0 and costs[low - 1] < room
+        after = high < len(costs) and costs[high] < room
+        if before and not (after and worth[high] >= worth[low - 1]):
+            low -= 1
+            room -= costs[low] + 1
+        elif after:
+            room -= costs[high] + 1
+            high += 1
+        else:
+            return ((passage.units[low][0], passage.units[high - 1][1]),)

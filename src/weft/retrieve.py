@@ -268,38 +268,43 @@ class _Pool:
         """Whether a node shares a word with the question, or is alike enough without one."""
         return any(self.lexical[place] > 0 or self.cosine[place] >= floor for place in self.places[node])
 
-    def signals(self, node: Node) -> tuple[dict[str, float], dict[int, float]]:
-        """The best of each score over a node's passages, and what each term and phrase of the question adds to the
-        lexical one."""
+    def measured(self, node: Node) -> "_Measured":
+        """The best of each score over a node's passages, what each term and phrase of the question adds to the
+        lexical one, where the best passages stand in the text, and the packed hashes of their terms."""
         places = self.places[node.id]
-        place = places[0]
-        if len(places) > 1:
-            place = max(places, key=lambda at: (self.lexical[at], -self.rows[at].passage.ordinal))
-        lexical, covers = self.said(place, node)
+        if len(places) == 1:
+            return self._measured_alone(places[0], node)
+        lexical, covers = self.said(
+            max(places, key=lambda at: (self.lexical[at], -self.rows[at].passage.ordinal)), node
+        )
         semantic = max(0.0, *[self.cosine[at] for at in places])
-        return {"relevance": self.best(node.id), "lexical": lexical, "semantic": semantic}, covers
+        foremost = sorted(places, key=lambda at: (-self.relevance[at], self.rows[at].passage.ordinal))[:_SPANS]
+        rows = [self.rows[at] for at in foremost]
+        return (
+            {"relevance": self.best(node.id), "lexical": lexical, "semantic": semantic},
+            covers,
+            tuple([(row.passage.start, row.passage.end) for row in rows]),
+            b"".join([row.term_hashes for row in rows]),
+        )
+
+    def _measured_alone(self, place: int, node: Node) -> "_Measured":
+        """The same for a node of one passage, as most are."""
+        row, (lexical, covers) = self.rows[place], self.said(place, node)
+        parts = {"relevance": self.relevance[place], "lexical": lexical, "semantic": max(0.0, self.cosine[place])}
+        return parts, covers, ((row.passage.start, row.passage.end),), row.term_hashes
 
     def said(self, place: int, node: Node) -> tuple[float, dict[int, float]]:
         """The lexical score of a node's passage, and what each term and phrase of the question adds to it."""
         covers = {term: gain for term, gain in zip(self.terms, self.gains[place], strict=True) if gain > 0}
+        if not self.phrases:
+            return round(self.lexical[place], 9), covers
         passage = self.rows[place].passage
         together = held(self.phrases, covers, node.title, node.text[passage.start : passage.end])
         covers |= {phrase.key: self.phrases[phrase] for phrase in together}
         return round(self.lexical[place] + sum([self.phrases[phrase] for phrase in together]), 9), covers
 
-    def spans(self, node: int) -> tuple[tuple[int, int], ...]:
-        """Where a node's best passages stand in its text."""
-        return tuple([(row.passage.start, row.passage.end) for row in self._foremost(node)])
 
-    def words(self, node: int) -> bytes:
-        """The packed hashes of the terms in a node's best passages."""
-        return b"".join([row.term_hashes for row in self._foremost(node)])
-
-    def _foremost(self, node: int) -> list[PassageRow]:
-        places = self.places[node]
-        if len(places) > 1:
-            places = sorted(places, key=lambda at: (-self.relevance[at], self.rows[at].passage.ordinal))
-        return [self.rows[at] for at in places[:_SPANS]]
+_Measured = tuple[dict[str, float], dict[int, float], tuple[tuple[int, int], ...], bytes]
 
 
 def _rank(pool: _Pool, probe: Probe, near: Collection[int], snapshot: Snapshot) -> tuple[Candidate, ...]:
@@ -318,7 +323,7 @@ def by_relevance(candidate: Candidate) -> tuple[float, str, str]:
 
 
 def _candidate(stored: NodeRow, pool: _Pool, near: Collection[int], probe: Probe) -> Candidate:
-    parts, covers = pool.signals(stored.node)
+    parts, covers, spans, words = pool.measured(stored.node)
     found_near = any(pool.rows[place].id in near for place in pool.places[stored.node.id])
     return Candidate(
         node=stored.node,
@@ -327,10 +332,10 @@ def _candidate(stored: NodeRow, pool: _Pool, near: Collection[int], probe: Probe
         match_source=_match_source(parts["lexical"] > 0, found_near),
         root=stored.node.key,
         covers=covers,
-        spans=pool.spans(stored.node.id),
+        spans=spans,
         text_tokens=stored.text_tokens,
         sketch=stored.sketch,
-        words=pool.words(stored.node.id),
+        words=words,
     )
 
 
@@ -390,9 +395,8 @@ def _related(candidate: Candidate, pool: _Pool) -> Candidate:
     node = candidate.node.id
     if "relevance" in candidate.parts or node not in pool.places:
         return candidate
-    signals, covers = pool.signals(candidate.node)
-    parts = {**candidate.parts, **signals}
-    return told(candidate, parts, spans=pool.spans(node), covers=covers, words=pool.words(node))
+    signals, covers, spans, words = pool.measured(candidate.node)
+    return told(candidate, {**candidate.parts, **signals}, spans=spans, covers=covers, words=words)
 
 
 def divide(

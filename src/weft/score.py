@@ -16,9 +16,7 @@ def score(
     `absent` are signals this request cannot have at all (no embedder, say): the profile states the weights to
     use then, for all candidates alike.
     """
-    weights = weights_of(rule, absent)
-    readers = {name: _reader(name, rule, now) for name in (*weights, *rule.boosts)}
-    scored = [_scored(each, rule, weights, readers, lens) for each in candidates]
+    scored = [*map(_scorer(rule, weights_of(rule, absent), lens, now), candidates)]
     return tuple(sorted(scored, key=lambda each: _order(each, rule.start_first)))
 
 
@@ -35,33 +33,35 @@ def _order(candidate: Candidate, start_first: bool) -> tuple[bool, float, str, s
     return later, -candidate.score, candidate.node.tenant, candidate.node.key
 
 
-def _scored(
-    candidate: Candidate,
-    rule: Score,
-    weights: Mapping[str, float],
-    readers: Mapping[str, Callable[[Candidate], float] | None],
-    lens: Lens,
-) -> Candidate:
-    # Plain loops, because every candidate of every page runs through them.
-    parts = dict(candidate.parts)
-    for name, read in readers.items():
-        parts[name] = candidate.parts.get(name, 0.0) if read is None else read(candidate)
-    base = 1.0 if rule.combine == "product" else 0.0
-    for name, weight in weights.items():
-        base = base * parts[name] ** weight if rule.combine == "product" else base + parts[name] * weight
-    boosts = 1.0
-    for name, boost in rule.boosts.items():
-        boosts *= 1.0 + boost * parts[name]
-    raised = _raised(candidate, lens)
-    if raised != 1.0:
-        parts["raised"] = raised
-    return told(candidate, parts, score=round(base * boosts * raised, 6))
+def _scorer(
+    rule: Score, weights: Mapping[str, float], lens: Lens, now: datetime
+) -> Callable[[Candidate], Candidate]:
+    """What gives a candidate its score; plain loops, because every candidate of every page runs through them."""
+    readers = {name: _reader(name, rule, now) for name in (*weights, *rule.boosts)}
+    weighed, boosted, product = tuple(weights.items()), tuple(rule.boosts.items()), rule.combine == "product"
+    raises = bool(lens.raise_tags or lens.raise_kinds)
+
+    def scored(candidate: Candidate) -> Candidate:
+        known = candidate.parts
+        parts = {**known}
+        for name, read in readers.items():
+            parts[name] = known.get(name, 0.0) if read is None else read(candidate)
+        base = 1.0 if product else 0.0
+        for name, weight in weighed:
+            base = base * parts[name] ** weight if product else base + parts[name] * weight
+        boosts = 1.0
+        for name, boost in boosted:
+            boosts *= 1.0 + boost * parts[name]
+        raised = _raised(candidate, lens) if raises else 1.0
+        if raised != 1.0:
+            parts["raised"] = raised
+        return told(candidate, parts, score=round(base * boosts * raised, 6))
+
+    return scored
 
 
 def _raised(candidate: Candidate, lens: Lens) -> float:
     """What the lens multiplies this candidate's score by: for its kind, and for a tag that says more."""
-    if not lens.raise_tags and not lens.raise_kinds:
-        return 1.0
     kind = candidate.node.kind
     told = {kind} if kind in lens.raise_kinds else set()
     by_tag = [lens.raise_tags[tag] for tag in candidate.node.tags if tag in lens.raise_tags and tag not in told]

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from weft.budget import Leaf
 from weft.frozen import dataclass
+from weft.leaves import Leaf
 from weft.loading import fill
 from weft.model import Candidate, Detail
 from weft.plan import Plan

@@ -29,6 +29,8 @@ TOOLS = {
     "sampling",
     "candidates",
     "leads",
+    "leaves",
+    "shelf",
     "phrases",
     "differing",
     "beside",

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.budget import SMALLEST_EXCERPT, SMALLEST_ITEM, Leaf, Outcome, fit
+from weft.budget import fit
+from weft.leaves import Leaf, Outcome
 from weft.model import Candidate, Detail, Item, Node
 from weft.profile import LADDER, Select
+from weft.shelf import SMALLEST_EXCERPT, SMALLEST_ITEM
 
 POINTER, SUMMARY, FRAME = 10, 20, 12
 

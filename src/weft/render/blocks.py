@@ -107,7 +107,7 @@ def _bullet(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     body = body_of(item, limit=block.limit, titled=style.titled)
     if body and item.candidate.window:
         # A passage in a list is a quotation: that its text goes on before and after need not be said.
-        body = replace(body, gap_before=False, gap_after=False)
+        body = Body(body.runs)
     return Prose("bullet", body) if body else None
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from weft.frozen import dataclass
 from weft.model import Detail, Item, Node
 from weft.render.clean import clean
-from weft.render.lines import Line
+from weft.render.lines import Lines
 from weft.text import below_title, is_blank
 
 _BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
@@ -55,18 +55,15 @@ def body_of(item: Item, code: bool = False, limit: int | None = None, titled: bo
     return _quoted(node, _joined(item.spans, node.text, bounds[0]), (bounds, code, limit))
 
 
-def quoted_lines(node: Node, run: Run, text: str) -> list[Line]:
-    """The printed form of a run, line by line, each marked verbatim when nothing was changed in it."""
+def quoted_lines(node: Node, run: Run, text: str) -> list[Lines]:
+    """The printed form of a run, marked verbatim where nothing was changed in it."""
     key, tenant, origin, first = node.key, node.tenant, node.origin, run.first_line
-    printed = text.split("\n")
-    if first is None:
-        return [Line(line, key, tenant, origin) for line in printed]
-    if text is run.raw:
-        return [Line(line, key, tenant, origin, number, True) for number, line in enumerate(printed, first)]
+    if first is None or text is run.raw:
+        return [Lines(text, key, tenant, origin, first, first is not None)]
     stored = [line.removesuffix("\r") for line in run.raw.split("\n")]
     return [
-        Line(line, key, tenant, origin, number, line == was)
-        for number, (line, was) in enumerate(zip(printed, stored, strict=True), first)
+        Lines(line, key, tenant, origin, number, line == was)
+        for number, (line, was) in enumerate(zip(text.split("\n"), stored, strict=True), first)
     ]
 
 

@@ -12,7 +12,7 @@ from weft.frozen import dataclass
 from weft.model import Candidate, Citation, Detail, Item, Json, Node
 from weft.render.blocks import pieces_of
 from weft.render.clean import clean, one_line
-from weft.render.lines import Line, about, frame
+from weft.render.lines import Lines, about, frame
 from weft.render.pieces import Entries, ItemStyle, Piece, Prose, Title
 from weft.render.values import Dialect, aside_words, found_at, name_of
 
@@ -25,37 +25,37 @@ class JsonText:
 
     name: str = "json"
 
-    def head(self, title: str) -> tuple[Line, ...]:
+    def head(self, title: str) -> tuple[Lines, ...]:
         """The page's opening bracket and its title."""
         return frame("[" + _encoded({"title": one_line(title)}))
 
-    def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Line, ...]:
+    def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Lines, ...]:
         """A section's opening bracket, name and heading."""
         about_it = {"section": one_line(name), "heading": one_line(heading)}
         return frame(",[" + _encoded({label: words for label, words in about_it.items() if words}))
 
-    def section_end(self) -> tuple[Line, ...]:
+    def section_end(self) -> tuple[Lines, ...]:
         """A section's closing bracket."""
         return frame("]")
 
-    def group(self, subject: Candidate) -> tuple[Line, ...]:
+    def group(self, subject: Candidate) -> tuple[Lines, ...]:
         """The opening bracket of a subject's group, with its name and kind."""
         node = subject.node
         return (about(node, ",[" + _encoded({"subject": name_of(node), "kind": one_line(node.kind)})),)
 
-    def group_end(self) -> tuple[Line, ...]:
+    def group_end(self) -> tuple[Lines, ...]:
         """A group's closing bracket."""
         return frame("]")
 
-    def part(self, label: str) -> tuple[Line, ...]:
+    def part(self, label: str) -> tuple[Lines, ...]:
         """A part's opening bracket and label."""
         return frame(",[" + _encoded({"part": one_line(label)}))
 
-    def part_end(self) -> tuple[Line, ...]:
+    def part_end(self) -> tuple[Lines, ...]:
         """A part's closing bracket."""
         return frame("]")
 
-    def item(self, item: Item, style: ItemStyle) -> tuple[Line, ...]:
+    def item(self, item: Item, style: ItemStyle) -> tuple[Lines, ...]:
         """One object on one line, its members named by the blocks they come from."""
         node = item.candidate.node
         if item.detail is Detail.DROPPED:
@@ -77,32 +77,32 @@ class JsonText:
             _add(members, piece)
             if line is None and isinstance(piece, Prose) and piece.body:
                 line = piece.body.runs[0].first_line
-        return (Line("," + _encoded(members), node.key, node.tenant, node.origin, line),)
+        return (Lines("," + _encoded(members), node.key, node.tenant, node.origin, line),)
 
-    def before_pointers(self) -> tuple[Line, ...]:
+    def before_pointers(self) -> tuple[Lines, ...]:
         """Nothing: every item has marks of its own."""
         return ()
 
-    def notes(self, notes: Sequence[str]) -> tuple[Line, ...]:
+    def notes(self, notes: Sequence[str]) -> tuple[Lines, ...]:
         """The notes, on one line."""
         return frame("," + _encoded({"notes": [one_line(note) for note in notes]})) if notes else ()
 
-    def footer(self, text: str) -> tuple[Line, ...]:
+    def footer(self, text: str) -> tuple[Lines, ...]:
         """The footer, on one line."""
         return frame("," + _encoded({"footer": one_line(text)})) if text else ()
 
-    def sources(self, citations: Sequence[Citation]) -> tuple[Line, ...]:
+    def sources(self, citations: Sequence[Citation]) -> tuple[Lines, ...]:
         """The citations, one a line under the heading `sources`."""
         if not citations:
             return ()
-        return (Line(',["sources"'), *map(_citation, citations), Line("]"))
+        return (Lines(',["sources"'), *map(_citation, citations), Lines("]"))
 
-    def end(self) -> tuple[Line, ...]:
+    def end(self) -> tuple[Lines, ...]:
         """The page's closing bracket."""
         return frame("]")
 
 
-def _citation(citation: Citation) -> Line:
+def _citation(citation: Citation) -> Lines:
     node = Node(citation.key, citation.kind, citation.tenant, citation.title, origin=citation.origin)
     return about(node, "," + _encoded({"title": name_of(node), "kind": one_line(node.kind), "at": found_at(node)}))
 

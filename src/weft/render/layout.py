@@ -1,13 +1,17 @@
 """What the formats that print line by line share: quoted text with its gaps, bullets, leads and trees."""
 
+import re
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from weft.model import Item, Node
 from weft.render.body import Body, quoted_lines
 from weft.render.clean import one_line
-from weft.render.lines import Line, about
+from weft.render.lines import Lines, about
 from weft.render.pieces import Entries, ItemStyle, Piece, Prose, Title
 from weft.render.values import aside_words, found_at, name_of
+
+_BEFORE_WORDS: Final = re.compile(r"\n(?!\n|\Z)")
 
 
 def set_off(pieces: Sequence[Piece], style: ItemStyle) -> bool:
@@ -17,41 +21,53 @@ def set_off(pieces: Sequence[Piece], style: ItemStyle) -> bool:
     return style.level < 4 or isinstance(pieces[0], Title)
 
 
-def quoted(node: Node, body: Body | None, gap: str, guard: Callable[[str], str]) -> list[Line]:
+def quoted(node: Node, body: Body | None, gap: str, guard: Callable[[str], str]) -> list[Lines]:
     """The body's lines made harmless by `guard`, with the mark `gap` wherever something was left out."""
     if body is None:
         return []
-    lines: list[Line] = []
+    lines: list[Lines] = []
     for index, run in enumerate(body.runs):
         if index or body.gap_before:
-            lines.append(Line(gap))
+            lines.append(Lines(gap))
         lines += quoted_lines(node, run, guard(run.text))
     if body.gap_after:
-        lines.append(Line(gap))
+        lines.append(Lines(gap))
     return lines
 
 
-def between(node: Node, lead: str, lines: list[Line], tail: str) -> list[Line]:
+def between(node: Node, lead: str, lines: list[Lines], tail: str) -> list[Lines]:
     """The lines with a lead before the first and a tail behind the last."""
     if not lines:
         return [about(node, lead + tail)]
     if lead:
-        lines[0] = Line(lead + lines[0].text, node.key, node.tenant, node.origin, lines[0].source_line)
+        first, *others = lines[0].first_apart()
+        lines[:1] = [_changed(node, lead + first.text, first), *others]
     if tail:
-        lines[-1] = Line(lines[-1].text + tail, node.key, node.tenant, node.origin, lines[-1].source_line)
+        *others, last = lines[-1].last_apart()
+        lines[-1:] = [*others, _changed(node, last.text + tail, last)]
     return lines
 
 
-def bulleted(lines: Sequence[Line]) -> list[Line]:
+def _changed(node: Node, text: str, lines: Lines) -> Lines:
+    """Other words in the place of some lines."""
+    return Lines(text, node.key, node.tenant, node.origin, lines.source_line)
+
+
+def bulleted(lines: Sequence[Lines]) -> list[Lines]:
     """The lines as one list item, all but the first indented."""
-    texts = [f"- {lines[0].text.lstrip()}", *(f"  {line.text}" if line.text else "" for line in lines[1:])]
+    texts = [f"- {lines[0].text.lstrip()}", *[f"  {each.text}" if each.text else "" for each in lines[1:]]]
     return [
-        Line(text, line.key, line.tenant, line.origin, line.source_line, text == line.text and line.verbatim)
-        for text, line in zip(texts, lines, strict=True)
+        Lines(_indented(text), each.key, each.tenant, each.origin, each.source_line)
+        for text, each in zip(texts, lines, strict=True)
     ]
 
 
-def pointer(item: Item, style: ItemStyle, guard: Callable[[str], str]) -> Line:
+def _indented(text: str) -> str:
+    """The text with two spaces before all but the first of its lines, and before none that is empty."""
+    return _BEFORE_WORDS.sub("\n  ", text) if "\n\n" in text else text.replace("\n", "\n  ")
+
+
+def pointer(item: Item, style: ItemStyle, guard: Callable[[str], str]) -> Lines:
     """The one line that says a node exists, what it is and where to find it, and of an aside how it is linked."""
     node = item.candidate.node
     link = aside_words(item.candidate, style.asides)

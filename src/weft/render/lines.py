@@ -1,17 +1,18 @@
-"""One printed line and where it came from; the text and the manifest are both made of these."""
+"""Printed lines and where they came from; the text and the manifest are both made of these."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from weft.frozen import dataclass
 from weft.model import ManifestEntry, Node, Origin
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One printed line without its newline; `key` is None for the frame.
+class Lines:
+    """A line, or several that follow each other on the page as in their source; `key` is None for the frame.
 
-    `source_line` counts in `origin.file` when the node knows its first line there, else within the node's text.
-    `verbatim` promises that `text` occurs in the node's text character for character.
+    `source_line` is that of the first: it counts in `origin.file` when the node knows its first line there, else
+    within the node's text. `verbatim` promises that `text` occurs in the node's text character for character.
     """
 
     text: str
@@ -21,61 +22,76 @@ class Line:
     source_line: int | None = None
     verbatim: bool = False
 
+    @property
+    def count(self) -> int:
+        """How many lines these are."""
+        return self.text.count("\n") + 1
 
-BLANK = Line("")
+    def first_apart(self) -> "list[Lines]":
+        """The first line, and the others if there are any."""
+        return self._cut(self.text.find("\n"))
+
+    def last_apart(self) -> "list[Lines]":
+        """The last line, behind the others if there are any."""
+        return self._cut(self.text.rfind("\n"))
+
+    def _cut(self, place: int) -> "list[Lines]":
+        if place < 0:
+            return [self]
+        first, rest = replace(self, text=self.text[:place]), replace(self, text=self.text[place + 1 :])
+        if self.source_line is None:
+            return [first, rest]
+        return [first, replace(rest, source_line=self.source_line + first.count)]
 
 
-def frame(*texts: str) -> tuple[Line, ...]:
+BLANK = Lines("")
+
+
+def frame(*texts: str) -> tuple[Lines, ...]:
     """Lines that Weft itself prints."""
-    return tuple(Line(text) for text in texts)
+    return tuple([Lines(text) for text in texts])
 
 
-def about(node: Node, text: str) -> Line:
+def about(node: Node, text: str) -> Lines:
     """A line that says something about a node without quoting its text."""
-    return Line(text, node.key, node.tenant, node.origin)
+    return Lines(text, node.key, node.tenant, node.origin)
 
 
-def text_of(lines: Sequence[Line]) -> str:
+def text_of(lines: Sequence[Lines]) -> str:
     """The text of the lines, with no newline after the last one."""
-    return "\n".join([line.text for line in lines])
+    return "\n".join([each.text for each in lines])
 
 
-def manifest_of(lines: Sequence[Line]) -> tuple[ManifestEntry, ...]:
+def manifest_of(lines: Sequence[Lines]) -> tuple[ManifestEntry, ...]:
     """The source of every line, counted from 1, neighbours from one place merged into ranges."""
     entries: list[ManifestEntry] = []
-    start = 0
-    for index in range(1, len(lines) + 1):
-        if index == len(lines) or not _continues(lines[index - 1], lines[index]):
-            entries.append(_entry(lines, start, index))
-            start = index
+    printed, start = 0, 0
+    for at, each in enumerate(lines):
+        printed += each.count
+        if at + 1 == len(lines) or not _continues(each, lines[at + 1]):
+            first = entries[-1].last_line + 1 if entries else 1
+            entries.append(_entry(lines[start], each, first, printed))
+            start = at + 1
     return tuple(entries)
 
 
-def _continues(line: Line, following: Line) -> bool:
-    if following.key is None or line.key is None:
-        return following.key is line.key
-    if line.source_line is None or following.source_line is None:
-        adjacent = line.source_line is following.source_line
+def _continues(lines: Lines, following: Lines) -> bool:
+    if following.key is None or lines.key is None:
+        return following.key is lines.key
+    if lines.source_line is None or following.source_line is None:
+        adjacent = lines.source_line is following.source_line
     else:
-        adjacent = following.source_line == line.source_line + 1
+        adjacent = following.source_line == lines.source_line + lines.count
     return (
         adjacent
-        and line.key == following.key
-        and line.tenant == following.tenant
-        and line.verbatim is following.verbatim
-        and line.origin == following.origin
+        and lines.key == following.key
+        and lines.tenant == following.tenant
+        and lines.verbatim is following.verbatim
+        and lines.origin == following.origin
     )
 
 
-def _entry(lines: Sequence[Line], start: int, end: int) -> ManifestEntry:
-    first, last = lines[start], lines[end - 1]
-    return ManifestEntry(
-        start + 1,
-        end,
-        first.key,
-        first.tenant,
-        first.origin,
-        first.source_line,
-        last.source_line,
-        first.verbatim,
-    )
+def _entry(first: Lines, last: Lines, start: int, end: int) -> ManifestEntry:
+    ends = None if last.source_line is None else last.source_line + last.count - 1
+    source = (first.key, first.tenant, first.origin, first.source_line)
+    return ManifestEntry(start, end, *source, ends, first.verbatim)

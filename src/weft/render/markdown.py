@@ -8,7 +8,7 @@ from weft.model import Candidate, Citation, Node
 from weft.render.body import Body
 from weft.render.clean import one_line
 from weft.render.layout import between, bulleted, quoted, tree
-from weft.render.lines import BLANK, Line, about, frame
+from weft.render.lines import BLANK, Lines, about, frame
 from weft.render.markdown_guard import GAP, escaped, fence_for, guarded, guarded_behind, guarded_code
 from weft.render.open_ended import OpenEnded, headed
 from weft.render.pieces import Entries, ItemStyle, Piece, Prose, Title, Words
@@ -26,20 +26,20 @@ class Markdown(OpenEnded):
     dialect: ClassVar = DIALECT
     name: str = "markdown"
 
-    def head(self, title: str) -> tuple[Line, ...]:
+    def head(self, title: str) -> tuple[Lines, ...]:
         """The page's heading."""
         return frame(f"# {escaped(one_line(title))}") if title else ()
 
-    def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Line, ...]:
+    def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Lines, ...]:
         """A section's heading, below a blank line and perhaps a rule."""
         return headed(f"## {escaped(one_line(heading))}" if heading else "", first, separator)
 
-    def group(self, subject: Candidate) -> tuple[Line, ...]:
+    def group(self, subject: Candidate) -> tuple[Lines, ...]:
         """A subject's heading with its kind."""
         node = subject.node
         return (BLANK, about(node, f"### {escaped(name_of(node))} ({one_line(node.kind).upper()})"))
 
-    def part(self, label: str) -> tuple[Line, ...]:
+    def part(self, label: str) -> tuple[Lines, ...]:
         """A part's label in bold."""
         return frame("", f"**{one_line(label)}:**") if label else ()
 
@@ -49,9 +49,9 @@ class Markdown(OpenEnded):
         return escaped(name)
 
     @staticmethod
-    def lines(node: Node, pieces: Sequence[Piece], style: ItemStyle) -> list[Line]:
+    def lines(node: Node, pieces: Sequence[Piece], style: ItemStyle) -> list[Lines]:
         """The pieces of an item as lines, with blank ones where Markdown needs them."""
-        lines: list[Line] = []
+        lines: list[Lines] = []
         before: Piece | None = None
         for piece in pieces:
             if _apart(before, piece):
@@ -60,22 +60,22 @@ class Markdown(OpenEnded):
             before = piece
         return lines
 
-    def notes(self, notes: Sequence[str]) -> tuple[Line, ...]:
+    def notes(self, notes: Sequence[str]) -> tuple[Lines, ...]:
         """The notes in italics, one a line."""
         return frame("", *(f"*Note: {_plain(one_line(note))}*" for note in notes)) if notes else ()
 
-    def footer(self, text: str) -> tuple[Line, ...]:
+    def footer(self, text: str) -> tuple[Lines, ...]:
         """A rule and the footer in italics."""
         return frame("", "---", f"*{_plain(one_line(text))}*") if text else ()
 
-    def sources(self, citations: Sequence[Citation]) -> tuple[Line, ...]:
+    def sources(self, citations: Sequence[Citation]) -> tuple[Lines, ...]:
         """A rule and the list of citations."""
         if not citations:
             return ()
         return (*frame("", "---", "**Sources:**"), *map(_citation, citations))
 
 
-def _citation(citation: Citation) -> Line:
+def _citation(citation: Citation) -> Lines:
     node = Node(citation.key, citation.kind, citation.tenant, citation.title, origin=citation.origin)
     return about(node, f"- {escaped(name_of(node))} ({place_of(node) or one_line(node.kind)})")
 
@@ -87,7 +87,7 @@ def _apart(before: Piece | None, piece: Piece) -> bool:
     return not (isinstance(before, Prose) and before.role == "line")
 
 
-def _lines(node: Node, piece: Piece, style: ItemStyle) -> Sequence[Line]:
+def _lines(node: Node, piece: Piece, style: ItemStyle) -> Sequence[Lines]:
     if isinstance(piece, Title):
         kind = f" ({piece.kind})" if piece.kind else ""
         return [about(node, f"{'#' * style.level} {escaped(piece.text)}{kind}")]
@@ -101,7 +101,7 @@ def _lines(node: Node, piece: Piece, style: ItemStyle) -> Sequence[Line]:
     return bulleted(lines) if piece.role == "bullet" else lines
 
 
-def _prose(node: Node, piece: Prose) -> list[Line]:
+def _prose(node: Node, piece: Prose) -> list[Lines]:
     return between(node, piece.lead, quoted(node, piece.body, GAP, _guard_for(piece)), piece.tail)
 
 
@@ -112,10 +112,10 @@ def _guard_for(piece: Prose) -> Callable[[str], str]:
     return guarded_behind if piece.lead else guarded
 
 
-def _fenced(node: Node, body: Body) -> list[Line]:
+def _fenced(node: Node, body: Body) -> list[Lines]:
     fence = fence_for([run.text for run in body.runs])
     language = "".join(one_line(node.language or "").replace("`", "").split())
-    return [Line(fence + language), *quoted(node, body, GAP, guarded_code), Line(fence)]
+    return [Lines(fence + language), *quoted(node, body, GAP, guarded_code), Lines(fence)]
 
 
 def _plain(text: str) -> str:
@@ -127,21 +127,21 @@ def _italic(text: str) -> str:
     return f"*{_plain(text)}*"
 
 
-def _fields(node: Node, piece: Entries) -> list[Line]:
+def _fields(node: Node, piece: Entries) -> list[Lines]:
     return [about(node, f"- **{_plain(entry.label)}**: {entry.text}") for entry in piece.entries]
 
 
-def _links(node: Node, piece: Entries) -> list[Line]:
+def _links(node: Node, piece: Entries) -> list[Lines]:
     return [about(node, f"- {escaped(entry.label)} → {entry.text}") for entry in piece.entries]
 
 
-def _tree(node: Node, piece: Entries) -> list[Line]:
+def _tree(node: Node, piece: Entries) -> list[Lines]:
     texts = tree(node, piece)
     fence = fence_for(texts)
-    return [Line(fence), *(about(node, text) for text in texts), Line(fence)]
+    return [Lines(fence), *(about(node, text) for text in texts), Lines(fence)]
 
 
-def _images(node: Node, piece: Entries) -> list[Line]:
+def _images(node: Node, piece: Entries) -> list[Lines]:
     return [about(node, f"![{_bracketed(entry.name)}]({_reference(entry.text)})") for entry in piece.entries]
 
 
@@ -163,7 +163,7 @@ _WORDS: Final[Mapping[str, Callable[[str], str]]] = {
     "tags": lambda text: _italic(f"Tags: {text}"),
     "handle": lambda text: f"[more: {text}]",
 }
-_ENTRIES: Final[Mapping[str, Callable[[Node, Entries], list[Line]]]] = {
+_ENTRIES: Final[Mapping[str, Callable[[Node, Entries], list[Lines]]]] = {
     "fields": _fields,
     "links": _links,
     "tree": _tree,

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from weft.model import Candidate, Citation, Detail, Item, ManifestEntry, Page, PlacedGroup, PlacedSection
 from weft.profile import Frame
-from weft.render.lines import Line, manifest_of, text_of
+from weft.render.lines import Lines, manifest_of, text_of
 from weft.render.pieces import ItemStyle
 
 
@@ -20,60 +20,60 @@ class Format(Protocol):
         """What a request calls the format."""
         ...
 
-    def head(self, title: str) -> tuple[Line, ...]:
+    def head(self, title: str) -> tuple[Lines, ...]:
         """The opening of the page."""
         ...
 
-    def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Line, ...]:
+    def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Lines, ...]:
         """The opening of a section."""
         ...
 
-    def section_end(self) -> tuple[Line, ...]:
+    def section_end(self) -> tuple[Lines, ...]:
         """The end of a section."""
         ...
 
-    def group(self, subject: Candidate) -> tuple[Line, ...]:
+    def group(self, subject: Candidate) -> tuple[Lines, ...]:
         """The opening of one subject's group."""
         ...
 
-    def group_end(self) -> tuple[Line, ...]:
+    def group_end(self) -> tuple[Lines, ...]:
         """The end of a group."""
         ...
 
-    def part(self, label: str) -> tuple[Line, ...]:
+    def part(self, label: str) -> tuple[Lines, ...]:
         """The opening of a part of a group."""
         ...
 
-    def part_end(self) -> tuple[Line, ...]:
+    def part_end(self) -> tuple[Lines, ...]:
         """The end of a part."""
         ...
 
-    def item(self, item: Item, style: ItemStyle) -> tuple[Line, ...]:
+    def item(self, item: Item, style: ItemStyle) -> tuple[Lines, ...]:
         """One item at its level of detail."""
         ...
 
-    def before_pointers(self) -> tuple[Line, ...]:
+    def before_pointers(self) -> tuple[Lines, ...]:
         """What sets a list of pointers off from the items above it."""
         ...
 
-    def notes(self, notes: Sequence[str]) -> tuple[Line, ...]:
+    def notes(self, notes: Sequence[str]) -> tuple[Lines, ...]:
         """The notes to the reader."""
         ...
 
-    def footer(self, text: str) -> tuple[Line, ...]:
+    def footer(self, text: str) -> tuple[Lines, ...]:
         """The footer."""
         ...
 
-    def sources(self, citations: Sequence[Citation]) -> tuple[Line, ...]:
+    def sources(self, citations: Sequence[Citation]) -> tuple[Lines, ...]:
         """The list of citations."""
         ...
 
-    def end(self) -> tuple[Line, ...]:
+    def end(self) -> tuple[Lines, ...]:
         """The end of the page."""
         ...
 
 
-PrintItem = Callable[[Item, ItemStyle], tuple[Line, ...]]
+PrintItem = Callable[[Item, ItemStyle], tuple[Lines, ...]]
 
 
 def render(
@@ -97,9 +97,9 @@ def lines_of(
     styles: Mapping[str, ItemStyle],
     frame: Frame,
     print_item: PrintItem | None = None,
-) -> tuple[Line, ...]:
+) -> tuple[Lines, ...]:
     """All lines of the page in order; a blank line that would open the text is left out."""
-    lines: list[Line] = []
+    lines: list[Lines] = []
     for part in _parts(page, format, styles, frame, print_item or format.item):
         lines += part if lines or not part or part[0].text else part[1:]
     return tuple(lines)
@@ -107,7 +107,7 @@ def lines_of(
 
 def _parts(
     page: Page, format: Format, styles: Mapping[str, ItemStyle], frame: Frame, print_item: PrintItem
-) -> Iterator[tuple[Line, ...]]:
+) -> Iterator[tuple[Lines, ...]]:
     yield format.head(page.title)
     printed = [section for section in page.sections if section.items or section.groups]
     for index, section in enumerate(printed):
@@ -126,7 +126,7 @@ def _parts(
 
 def _items(
     items: Sequence[Item], style: ItemStyle, format: Format, print_item: PrintItem
-) -> Iterator[tuple[Line, ...]]:
+) -> Iterator[tuple[Lines, ...]]:
     """The items; the pointers that end them stand apart from what is above, unless that is a list too."""
     bullets = any(block.block == "bullet" for block in style.blocks)
     above = Detail.POINTER if bullets or style.level > 3 else None
@@ -143,7 +143,7 @@ def _group(
     format: Format,
     styles: Mapping[str, ItemStyle],
     print_item: PrintItem,
-) -> Iterator[tuple[Line, ...]]:
+) -> Iterator[tuple[Lines, ...]]:
     yield format.group(group.subject)
     for part in group.parts:
         if part.items:

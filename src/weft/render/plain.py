@@ -8,7 +8,7 @@ from weft.frozen import dataclass
 from weft.model import Candidate, Citation, Node
 from weft.render.clean import one_line
 from weft.render.layout import between, bulleted, quoted, tree
-from weft.render.lines import BLANK, Line, about, frame
+from weft.render.lines import BLANK, Lines, about, frame
 from weft.render.open_ended import OpenEnded, headed
 from weft.render.pieces import Entries, ItemStyle, Piece, Title, Words
 from weft.render.values import Dialect, name_of
@@ -54,20 +54,20 @@ class Plain(OpenEnded):
     dialect: ClassVar = DIALECT
     name: str = "plain"
 
-    def head(self, title: str) -> tuple[Line, ...]:
+    def head(self, title: str) -> tuple[Lines, ...]:
         """The title on a line of its own."""
         return frame(guarded(one_line(title))) if title else ()
 
-    def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Line, ...]:
+    def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Lines, ...]:
         """A section's heading, below a blank line and perhaps a rule."""
         return headed(f"=== {one_line(heading)} ===" if heading else "", first, separator)
 
-    def group(self, subject: Candidate) -> tuple[Line, ...]:
+    def group(self, subject: Candidate) -> tuple[Lines, ...]:
         """A subject's name and kind."""
         node = subject.node
         return (BLANK, about(node, f"--- {name_of(node)} ({one_line(node.kind).upper()}) ---"))
 
-    def part(self, label: str) -> tuple[Line, ...]:
+    def part(self, label: str) -> tuple[Lines, ...]:
         """A part's label."""
         return frame("", f"-- {one_line(label)} --") if label else ()
 
@@ -77,9 +77,9 @@ class Plain(OpenEnded):
         return name
 
     @staticmethod
-    def lines(node: Node, pieces: Sequence[Piece], style: ItemStyle) -> list[Line]:
+    def lines(node: Node, pieces: Sequence[Piece], style: ItemStyle) -> list[Lines]:
         """The pieces of an item as lines, its place behind its title."""
-        lines: list[Line] = []
+        lines: list[Lines] = []
         before: Piece | None = None
         for piece in pieces:
             if isinstance(before, Title) and isinstance(piece, Words) and piece.role == "location":
@@ -89,26 +89,26 @@ class Plain(OpenEnded):
             before = piece
         return lines
 
-    def notes(self, notes: Sequence[str]) -> tuple[Line, ...]:
+    def notes(self, notes: Sequence[str]) -> tuple[Lines, ...]:
         """The notes, one a line."""
         return frame("", *(f"Note: {one_line(note)}" for note in notes)) if notes else ()
 
-    def footer(self, text: str) -> tuple[Line, ...]:
+    def footer(self, text: str) -> tuple[Lines, ...]:
         """A rule and the footer."""
         return frame("", "---", one_line(text)) if text else ()
 
-    def sources(self, citations: Sequence[Citation]) -> tuple[Line, ...]:
+    def sources(self, citations: Sequence[Citation]) -> tuple[Lines, ...]:
         """The list of citations."""
         return (*frame("", "Sources:"), *map(_citation, citations)) if citations else ()
 
 
-def _citation(citation: Citation) -> Line:
-    return Line(
+def _citation(citation: Citation) -> Lines:
+    return Lines(
         f"  - {one_line(citation.title) or one_line(citation.key)}", citation.key, citation.tenant, citation.origin
     )
 
 
-def _lines(node: Node, piece: Piece) -> list[Line]:
+def _lines(node: Node, piece: Piece) -> list[Lines]:
     if isinstance(piece, Title):
         return [about(node, guarded(f"{piece.text} ({piece.kind})" if piece.kind else piece.text))]
     if isinstance(piece, Words):

@@ -8,7 +8,7 @@ from weft.model import Candidate, Citation, Detail, Item, Node
 from weft.render.blocks import pieces_of
 from weft.render.clean import one_line
 from weft.render.layout import between, quoted, tree
-from weft.render.lines import Line, about, frame
+from weft.render.lines import Lines, about, frame
 from weft.render.pieces import Entries, ItemStyle, Piece, Title, Words
 from weft.render.values import Dialect, aside_words, is_one_of_many, name_of
 
@@ -29,36 +29,36 @@ class Xml:
 
     name: str = "xml"
 
-    def head(self, title: str) -> tuple[Line, ...]:
+    def head(self, title: str) -> tuple[Lines, ...]:
         """The root's opening tag."""
         return frame(_tag("context", title=one_line(title)))
 
-    def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Line, ...]:
+    def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Lines, ...]:
         """A section's opening tag, named by its heading."""
         return frame(_tag("section", name=one_line(heading or name)))
 
-    def section_end(self) -> tuple[Line, ...]:
+    def section_end(self) -> tuple[Lines, ...]:
         """A section's closing tag."""
         return frame("</section>")
 
-    def group(self, subject: Candidate) -> tuple[Line, ...]:
+    def group(self, subject: Candidate) -> tuple[Lines, ...]:
         """The opening tag of a subject's group."""
         node = subject.node
         return (about(node, _tag("subject", name=name_of(node), type=one_line(node.kind))),)
 
-    def group_end(self) -> tuple[Line, ...]:
+    def group_end(self) -> tuple[Lines, ...]:
         """A group's closing tag."""
         return frame("</subject>")
 
-    def part(self, label: str) -> tuple[Line, ...]:
+    def part(self, label: str) -> tuple[Lines, ...]:
         """A part's opening tag."""
         return frame(_tag("part", name=one_line(label)))
 
-    def part_end(self) -> tuple[Line, ...]:
+    def part_end(self) -> tuple[Lines, ...]:
         """A part's closing tag."""
         return frame("</part>")
 
-    def item(self, item: Item, style: ItemStyle) -> tuple[Line, ...]:
+    def item(self, item: Item, style: ItemStyle) -> tuple[Lines, ...]:
         """One `entity` element; a pointer is an empty one."""
         node = item.candidate.node
         if item.detail is Detail.DROPPED:
@@ -76,27 +76,27 @@ class Xml:
         lines = [about(node, _tag("entity", name=title, **attributes))]
         for piece in pieces:
             lines += _lines(node, piece)
-        return (*lines, Line("</entity>"))
+        return (*lines, Lines("</entity>"))
 
-    def before_pointers(self) -> tuple[Line, ...]:
+    def before_pointers(self) -> tuple[Lines, ...]:
         """Nothing: every item has marks of its own."""
         return ()
 
-    def notes(self, notes: Sequence[str]) -> tuple[Line, ...]:
+    def notes(self, notes: Sequence[str]) -> tuple[Lines, ...]:
         """One `note` element a note."""
         return frame(*(f"<note>{escape(one_line(note))}</note>" for note in notes))
 
-    def footer(self, text: str) -> tuple[Line, ...]:
+    def footer(self, text: str) -> tuple[Lines, ...]:
         """The `footer` element."""
         return frame(f"<footer>{escape(one_line(text))}</footer>") if text else ()
 
-    def sources(self, citations: Sequence[Citation]) -> tuple[Line, ...]:
+    def sources(self, citations: Sequence[Citation]) -> tuple[Lines, ...]:
         """The `sources` element with one `source` a citation."""
         if not citations:
             return ()
-        return (Line("<sources>"), *map(_citation, citations), Line("</sources>"))
+        return (Lines("<sources>"), *map(_citation, citations), Lines("</sources>"))
 
-    def end(self) -> tuple[Line, ...]:
+    def end(self) -> tuple[Lines, ...]:
         """The root's closing tag."""
         return frame("</context>")
 
@@ -124,13 +124,13 @@ def _attributes(node: Node, pointer: bool = False) -> dict[str, str]:
     return {"type": kind, "file": file, "line": line, "url": "" if file else url}
 
 
-def _citation(citation: Citation) -> Line:
+def _citation(citation: Citation) -> Lines:
     name = one_line(citation.title) or one_line(citation.key)
     tag = _empty_tag("source", name=name, type=one_line(citation.kind))
-    return Line(f"  {tag}", citation.key, citation.tenant, citation.origin)
+    return Lines(f"  {tag}", citation.key, citation.tenant, citation.origin)
 
 
-def _lines(node: Node, piece: Piece) -> list[Line]:
+def _lines(node: Node, piece: Piece) -> list[Lines]:
     if isinstance(piece, Title):
         return []
     if isinstance(piece, Words):
@@ -139,7 +139,7 @@ def _lines(node: Node, piece: Piece) -> list[Line]:
         return [about(node, text) for text in _entries(node, piece)]
     lines = between(node, escape(piece.lead), quoted(node, piece.body, _GAP, escape), escape(piece.tail))
     if piece.role == "code":
-        return [Line(_tag("code", language=one_line(node.language or ""))), *lines, Line("</code>")]
+        return [Lines(_tag("code", language=one_line(node.language or ""))), *lines, Lines("</code>")]
     return lines
 
 

@@ -9,13 +9,13 @@ from render_pages import ALL_BLOCKS, FRAME, item, nodes, page_of, printed, style
 
 from weft.model import Detail, Item, Node, Origin, Page, PlacedSection
 from weft.profile import Block, Frame
-from weft.render import FORMATS, Format, ItemStyle, Line, lines_of, manifest_of, open_format, render, text_of
+from weft.render import FORMATS, Format, ItemStyle, Lines, lines_of, manifest_of, open_format, render, text_of
 
 NOTE = Node("n:1", "note", title="One", text="first\n\n# second\nthird", origin=Origin("n", "one.md", 5))
 STYLES = styles((Block("title"), Block("text")), (Block("bullet"),))
 
 
-def parts_of(page: Page, format: Format, page_styles: dict[str, ItemStyle]) -> Iterator[tuple[Line, ...]]:
+def parts_of(page: Page, format: Format, page_styles: dict[str, ItemStyle]) -> Iterator[tuple[Lines, ...]]:
     """The parts of a `page_of` page, asked for one by one as a budget would."""
     items, subjects = page.sections
     (group,) = subjects.groups
@@ -58,11 +58,12 @@ def test_verbatim_lines_stand_in_the_text_on_the_line_named(
     base = first if origin.file and first is not None else 1
     stored = known.text.split("\n")
     placed = item(known, Detail.EXCERPT, tuple(spans))
-    for line in open_format(name).item(placed, ItemStyle(ALL_BLOCKS)):
-        if line.verbatim:
-            assert line.key == known.key
-            assert line.source_line is not None
-            assert line.text in stored[line.source_line - base]
+    for lines in open_format(name).item(placed, ItemStyle(ALL_BLOCKS)):
+        if lines.verbatim:
+            assert lines.key == known.key
+            assert lines.source_line is not None
+            for number, line in enumerate(lines.text.split("\n"), lines.source_line):
+                assert line in stored[number - base]
 
 
 def test_neighbouring_lines_of_one_source_become_one_range() -> None:
@@ -82,13 +83,26 @@ def test_neighbouring_lines_of_one_source_become_one_range() -> None:
 
 
 def test_lines_of_different_tenants_are_never_merged() -> None:
-    lines = (Line("a", "k", "one", None, 1, True), Line("b", "k", "two", None, 2, True))
+    lines = (Lines("a", "k", "one", None, 1, True), Lines("b", "k", "two", None, 2, True))
     assert [entry.tenant for entry in manifest_of(lines)] == ["one", "two"]
 
 
 def test_source_lines_count_within_the_text_when_the_file_is_not_known() -> None:
     lines = open_format("plain").item(item(Node("k", "note", text="a\nb")), ItemStyle((Block("text"),)))
-    assert [(line.text, line.source_line) for line in lines[1:]] == [("a", 1), ("b", 2)]
+    assert [(each.text, each.source_line) for each in lines[1:]] == [("a\nb", 1)]
+
+
+def test_a_form_around_a_text_changes_its_first_and_last_line_only() -> None:
+    node = Node("k", "note", text="a\nb\nc")
+    lines = open_format("plain").item(item(node), ItemStyle((Block("line", form="<{text}>"),)))
+    told = [(each.text, each.source_line, each.verbatim) for each in lines[1:]]
+    assert told == [("<a", 1, False), ("b", 2, True), ("c>", 3, False)]
+
+
+def test_a_bullet_indents_all_lines_but_the_first_and_the_empty_ones() -> None:
+    node = Node("k", "note", text="a\n\nb\nc")
+    lines = open_format("plain").item(item(node), ItemStyle((Block("bullet"),)))
+    assert [(each.text, each.source_line, each.verbatim) for each in lines] == [("- a\n\n  b\n  c", 1, False)]
 
 
 def test_an_excerpt_marks_what_is_left_out_before_between_and_after() -> None:

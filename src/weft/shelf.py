@@ -1,0 +1,326 @@
+"""One place on the page while it is filled: what stands there, what was tried, and what the next try may cost."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import field, replace
+from typing import Final
+
+from weft.frozen import dataclass
+from weft.leaves import Leaf, Outcome
+from weft.model import Candidate, Detail, Item
+
+Cost = Callable[[Leaf, Item], int]
+Shorten = Callable[[Candidate, int], tuple[tuple[int, int], ...]]
+
+_Slot = tuple[str, str, tuple[int, int] | None]
+
+SMALLEST_EXCERPT: Final = 24
+"""An excerpt of fewer tokens than this says less than a summary or a pointer."""
+
+SHORT_TEXT: Final = 800
+"""A text of so few tokens is not cut for the sake of others: on a small page it may take more than its share."""
+
+SMALLEST_ITEM: Final = 9
+"""No item costs less than this, however short its name."""
+
+_ENDLESS: Final = float("inf")
+
+
+@dataclass(slots=True)
+class Room:
+    """What is left of the budget, which headings are opened, and which texts stand on the page so far.
+
+    `repeat` lets one node appear in several leaves.
+    """
+
+    budget: float
+    cost: Cost
+    shorten: Shorten
+    repeat: bool = False
+    spent: int = 0
+    opened: set[str] = field(default_factory=set)
+    taken: dict[_Slot, str] = field(default_factory=dict)
+    told: set[_Slot] = field(default_factory=set)
+    """What is shown for the most part, so that nothing would be gained by printing it again."""
+
+    @property
+    def left(self) -> float:
+        """What may still be spent."""
+        return self.budget - self.spent
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """One attempt at placing: how much the leaf may spend now, what one item may cost, or one whole, and the bound
+    that the leaf sets to that."""
+
+    room: float
+    cap: float
+    whole: float
+    bound: float
+
+
+@dataclass(slots=True)
+class Shelf:
+    """A leaf and what stands in it; `own` is its first budget. Lists go by the places of its candidates."""
+
+    leaf: Leaf
+    room: Room
+    own: float
+    placed: list[Item | None] = field(default_factory=list)
+    turns: list[_Turn | None] = field(default_factory=list)
+    """In which attempt a candidate got its place."""
+    slots: list[_Slot] = field(default_factory=list)
+    offered: list[float] = field(default_factory=list)
+    """The most that a candidate was last allowed to cost: with no more, it would be shown no better."""
+    failed: list[float] = field(default_factory=list)
+    """What a candidate was allowed to cost when it found no place."""
+    pointed: list[bool] = field(default_factory=list)
+    """Whether a pointer was allowed then."""
+    costs: dict[tuple[int, Detail], int] = field(default_factory=dict)
+    count: int = 0
+    pointers: int = 0
+    bounds: tuple[tuple[float, float], tuple[float, float]] = ((0.0, 0.0), (0.0, 0.0))
+    """What an item may cost, and one whole; and the same where the cap gives way."""
+
+    def __post_init__(self) -> None:
+        """Make every place empty."""
+        many = len(self.leaf.candidates)
+        self.placed, self.turns = [None] * many, [None] * many
+        self.offered, self.failed, self.pointed = [-1.0] * many, [-1.0] * many, [False] * many
+        self.slots = [_slot(each) for each in self.leaf.candidates]
+        self.bounds = _bounds(self.leaf, self.own), _bounds(self.leaf, _ENDLESS)
+
+    def spend(self) -> None:
+        """Give what is the leaf's own to its candidates in turn."""
+        before = self.room.spent
+        for place in range(len(self.placed)):
+            self.place(place, self.own - (self.room.spent - before), relaxed=False)
+
+    def offer(self, *, relaxed: bool) -> None:
+        """Offer what is left on the page to every candidate in turn that may gain by it."""
+        for place in range(len(self.placed)):
+            if self.room.left < SMALLEST_ITEM:
+                return
+            if relaxed or not self._hopeless(place):
+                self.place(place, self.room.left, relaxed=relaxed)
+
+    def place(self, place: int, room: float, *, relaxed: bool) -> None:
+        """Give a candidate the best level of detail that the room allows, never less than it has."""
+        current = self.placed[place]
+        if current is None:
+            if self.full or self.room.left < SMALLEST_ITEM or self._elsewhere(place):
+                return
+        elif self._complete(current):
+            return
+        turn = self._turn(room, current.tokens if current else 0, relaxed=relaxed)
+        if current is not None and turn.cap <= self.offered[place]:
+            return
+        self.offered[place] = turn.cap
+        if not self._hopeful(place, turn):
+            return
+        item = self._best(place, turn, current)
+        if item is not None:
+            self._book(place, item, current)
+            self.turns[place] = turn
+        elif current is None:
+            self.failed[place], self.pointed[place] = turn.cap, self._points()
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """What became of each candidate, when all is placed."""
+        left = self._why_not()
+        for place, candidate in enumerate(self.leaf.candidates):
+            item, turn = self.placed[place], self.turns[place]
+            reason = self._why(item, turn) if item and turn else self._elsewhere(place) or left
+            yield Outcome(self.leaf.name, candidate, item, reason)
+
+    @property
+    def full(self) -> bool:
+        """Whether the leaf takes no further item."""
+        return self.leaf.limit is not None and self.count >= self.leaf.limit
+
+    def _hopeless(self, place: int) -> bool:
+        """Whether a candidate already failed in at least the room that is left, or has all it can get."""
+        current = self.placed[place]
+        if current is not None:
+            return self._complete(current)
+        return self.failed[place] >= self.room.left and (self.pointed[place] or not self._points())
+
+    def _hopeful(self, place: int, turn: _Turn) -> bool:
+        """Whether there is more room, or a pointer is allowed now, than when it last failed."""
+        if turn.cap < SMALLEST_ITEM:
+            return False
+        return turn.cap > self.failed[place] or (self._points() and not self.pointed[place])
+
+    def _points(self) -> bool:
+        """Whether the leaf may take one more pointer."""
+        return self.leaf.pointers is None or self.pointers < self.leaf.pointers
+
+    def _elsewhere(self, place: int) -> str:
+        """Where the candidate's text stands on the page, if it is not to stand here too."""
+        leaf, slot = self.leaf, self.slots[place]
+        printed = self.room.taken.get(slot)
+        if printed is None or self.room.repeat or leaf.own or (leaf.again and slot not in self.room.told):
+            return ""
+        return f"already printed in {printed}"
+
+    def _turn(self, room: float, held: int, *, relaxed: bool) -> _Turn:
+        own = min(room, self.room.left) + held
+        if not self.count:
+            # A leaf that holds something has all its headings.
+            own -= sum([cost for name, cost in self.leaf.openings if name not in self.room.opened])
+        cap, whole = self.bounds[relaxed]
+        return _Turn(own, min(own, cap), min(own, whole), cap)
+
+    def _best(self, place: int, turn: _Turn, current: Item | None) -> Item | None:
+        """The candidate at the highest level that fits, if that is better than what stands there."""
+        for detail in self.leaf.ladder:
+            if current is not None and not _better(self.leaf, detail, current):
+                return None
+            item = self._option(place, detail, turn)
+            if item is not None and (
+                current is None or item.tokens > current.tokens or detail is not current.detail
+            ):
+                return item
+        return None
+
+    def _option(self, place: int, detail: Detail, turn: _Turn) -> Item | None:
+        """The item at this level if it exists and fits."""
+        candidate = self.leaf.candidates[place]
+        if detail is Detail.EXCERPT:
+            return self._excerpt(place, turn)
+        if detail is Detail.POINTER and (not self._points() or _pointer_least(candidate) > turn.cap):
+            return None
+        if detail is Detail.SUMMARY and not _summary(candidate):
+            return None
+        if detail is Detail.WHOLE and not _has_whole(self.leaf, candidate):
+            return None
+        most = turn.whole if detail is Detail.WHOLE else turn.cap
+        if (place, detail) not in self.costs:
+            if self.leaf.quotes and detail is Detail.WHOLE and (candidate.text_tokens or 0) > most:
+                return None
+            self.costs[place, detail] = self.room.cost(self.leaf, Item(candidate, detail))
+        tokens = self.costs[place, detail]
+        return Item(candidate, detail, tokens=tokens) if 0 < tokens <= most else None
+
+    def _excerpt(self, place: int, turn: _Turn) -> Item | None:
+        candidate = self.leaf.candidates[place]
+        if turn.cap <= SMALLEST_ITEM + SMALLEST_EXCERPT or not candidate.node.text:
+            return None
+        if turn.cap == _ENDLESS:
+            item = Item(candidate, Detail.EXCERPT, (candidate.window or (0, len(candidate.node.text)),))
+            return replace(item, tokens=self.room.cost(self.leaf, item))
+        room = int(turn.cap) - self._frame(place)
+        for _ in range(3):
+            if room < SMALLEST_EXCERPT:
+                return None
+            spans = self.room.shorten(candidate, room)
+            if not spans:
+                return None
+            tokens = self.room.cost(self.leaf, Item(candidate, Detail.EXCERPT, spans))
+            if 0 < tokens <= turn.cap:
+                return Item(candidate, Detail.EXCERPT, spans, tokens)
+            room -= tokens - int(turn.cap)
+        return None
+
+    def _frame(self, place: int) -> int:
+        """What an excerpt costs besides its text."""
+        if (place, Detail.EXCERPT) not in self.costs:
+            bare = Item(self.leaf.candidates[place], Detail.EXCERPT)
+            self.costs[place, Detail.EXCERPT] = self.room.cost(self.leaf, bare)
+        return self.costs[place, Detail.EXCERPT]
+
+    def _book(self, place: int, item: Item, current: Item | None) -> None:
+        room = self.room
+        for name, tokens in self.leaf.openings if not self.count else ():
+            if name not in room.opened:
+                room.opened.add(name)
+                room.spent += tokens
+        room.spent += item.tokens - (current.tokens if current else 0)
+        self.count += current is None
+        self.pointers += item.detail is Detail.POINTER
+        self.pointers -= current is not None and current.detail is Detail.POINTER
+        self.placed[place] = item
+        room.taken.setdefault(self.slots[place], self.leaf.name)
+        if _shows_most(item):
+            room.told.add(self.slots[place])
+
+    def _complete(self, item: Item) -> bool:
+        """Whether more room would not show more of it; an excerpt may grow until it is the whole passage."""
+        return _shows_all(item) if item.detail is Detail.EXCERPT else item.detail is self.leaf.ladder[0]
+
+    def _why(self, item: Item, turn: _Turn) -> str:
+        if _shows_all(item):
+            return "fits whole" if item.candidate.window is None else "the passage fits whole"
+        if item.detail is self.leaf.ladder[0] or turn.cap == _ENDLESS:
+            return f"fits as {item.detail}, the most that the section prints of it"
+        return f"reduced to fit: {_left(turn, 'were left')}"
+
+    def _why_not(self) -> str:
+        """Why a candidate that stands nowhere is not shown: what is left."""
+        if self.full:
+            return f"the section's limit of {self.leaf.limit} items is reached"
+        turn = self._turn(self.room.left, 0, relaxed=self.leaf.relax)
+        if turn.cap == _ENDLESS:
+            return f"has nothing to print as {' or '.join(self.leaf.ladder)}"
+        if Detail.POINTER in self.leaf.ladder and not self._points():
+            return f"no room: {_left(turn)}, and the section's limit of {self.leaf.pointers} pointers is reached"
+        return f"no room: {_left(turn)}"
+
+
+def _left(turn: _Turn, verb: str = "left") -> str:
+    bound = f", an item may cost {int(turn.bound)}" if turn.bound < turn.room else ""
+    return f"{max(int(turn.room), 0)} tokens {verb}{bound}"
+
+
+def _bounds(leaf: Leaf, own: float) -> tuple[float, float]:
+    """What an item may cost, and one that is shown whole, in a leaf that has so much of its own."""
+    cap = _ENDLESS
+    if leaf.cap is not None and own != _ENDLESS:
+        cap = max(int(own * leaf.cap), SMALLEST_ITEM + SMALLEST_EXCERPT)
+    whole = max(cap, SHORT_TEXT) if leaf.relax else cap
+    most = _ENDLESS if leaf.item_tokens is None else leaf.item_tokens
+    return min(cap, most), min(whole, most)
+
+
+def _shows_all(item: Item) -> bool:
+    """Whether all of the text, or of the passage that the candidate stands for, is shown."""
+    window = item.candidate.window
+    return item.spans == (window,) if window else item.detail is Detail.WHOLE
+
+
+def _shows_most(item: Item) -> bool:
+    window = item.candidate.passage or item.candidate.window
+    if window is None:
+        return True
+    return 2 * sum(end - start for start, end in item.spans) >= window[1] - window[0]
+
+
+def _has_whole(leaf: Leaf, candidate: Candidate) -> bool:
+    """Whether a candidate can be shown whole: a passage is an excerpt, and where texts are quoted there is one."""
+    if candidate.window is not None:
+        return False
+    return bool(candidate.node.text) or not (leaf.quotes and (leaf.own or leaf.again))
+
+
+def _slot(candidate: Candidate) -> _Slot:
+    """What tells a candidate's text from all others: its node, or a passage of it."""
+    passage = candidate.passage or candidate.window
+    whole = passage == (0, len(candidate.node.text))
+    return candidate.node.tenant, candidate.node.key, None if whole else passage
+
+
+def _pointer_least(candidate: Candidate) -> int:
+    """About what a pointer costs at least, so that the many that cannot fit need not be printed to know it."""
+    node = candidate.node
+    return SMALLEST_ITEM + (len(node.title) + len(node.kind) + len(node.origin.file or node.key)) // 5
+
+
+def _summary(candidate: Candidate) -> bool:
+    return bool(candidate.node.summary or candidate.node.fields.get("signature"))
+
+
+def _better(leaf: Leaf, detail: Detail, current: Item) -> bool:
+    """Whether a level is above the current one, or is an excerpt that may grow."""
+    here = leaf.ladder.index(detail)
+    at = leaf.ladder.index(current.detail)
+    return here < at or (here == at and detail is Detail.EXCERPT)
