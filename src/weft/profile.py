@@ -111,7 +111,8 @@ class Lens:
     """How to walk from what was found: which edges, how far, what to raise, which fields to show.
 
     `edges` empty means all types; `edge_weights` multiply by type. With `kinds`, nodes of other kinds are
-    neither taken nor walked through. `raise_kinds` and `raise_tags` multiply an item's score. `sample` says
+    neither taken nor walked through. Nodes with the field `named_with` are walked from only where the question
+    names them. `raise_kinds` and `raise_tags` multiply an item's score. `sample` says
     which links of a node with more than `fan_out` of them are followed. `focus` is the power to which the
     relevance of a start counts, `specificity` that to which the links of a node count against a step to it.
     """
@@ -124,6 +125,7 @@ class Lens:
     edges: tuple[str, ...] = ()
     edge_weights: Mapping[str, float] = field(default_factory=dict)
     kinds: tuple[str, ...] = ()
+    named_with: str | None = None
     raise_kinds: Mapping[str, float] = field(default_factory=dict)
     raise_tags: Mapping[str, float] = field(default_factory=dict)
     fields: tuple[str, ...] = ()
