@@ -289,7 +289,7 @@ def _shows_all(item: Item) -> bool:
 
 
 def _shows_most(item: Item) -> bool:
-    window = item.candidate.window
+    window = item.candidate.passage or item.candidate.window
     if window is None:
         return True
     return 2 * sum(end - start for start, end in item.spans) >= window[1] - window[0]
@@ -304,8 +304,9 @@ def _has_whole(leaf: Leaf, candidate: Candidate) -> bool:
 
 def _slot(candidate: Candidate) -> _Slot:
     """What tells a candidate's text from all others: its node, or a passage of it."""
-    whole = candidate.window == (0, len(candidate.node.text))
-    return candidate.node.tenant, candidate.node.key, None if whole else candidate.window
+    passage = candidate.passage or candidate.window
+    whole = passage == (0, len(candidate.node.text))
+    return candidate.node.tenant, candidate.node.key, None if whole else passage
 
 
 def _pointer_least(candidate: Candidate) -> int:
