@@ -30,6 +30,7 @@ TOOLS = {
     "candidates",
     "leads",
     "leaves",
+    "room",
     "shelf",
     "phrases",
     "pool",
