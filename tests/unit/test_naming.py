@@ -80,6 +80,11 @@ def test_a_window_bounds_where_names_are_looked_for() -> None:
     assert named_in("Odo and Odo", spellings(["Odo"]), (4, 11)) == [(8, 11)]
 
 
+def test_a_name_may_go_over_the_end_of_a_line_but_not_of_a_paragraph() -> None:
+    text = "She heard Mr.\nCollins. He left, Mr.\n\nCollins being asleep."
+    assert named_in(text, spellings(["Mr. Collins"]), (0, len(text))) == [(10, 21)]
+
+
 def test_a_repeated_title_is_skipped_and_another_first_line_is_not() -> None:
     assert below_title("# Springs\n\nAt dusk", "Springs") == 10
     assert below_title("At dusk\nit rained", "Springs") == 0

@@ -19,15 +19,17 @@ def spellings(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def named_in(text: str, names: Sequence[str], within: Span) -> list[Span]:
-    """Where one of the names stands in text[within], in order, none inside another."""
+    """Where one of the names stands in text[within], over line ends too, in order, none inside another."""
     found: list[Span] = []
+    low, high = within
+    flat = text[low:high].replace("\n", " ")
     for name in names:
-        at = text.find(name, *within)
+        at = flat.find(name)
         while at >= 0:
-            end = at + len(name)
-            if _stands_alone(text, at, end) and not _inside(found, at, end):
-                found.append((at, end))
-            at = text.find(name, end, within[1])
+            start, end = low + at, low + at + len(name)
+            if _stands_alone(text, start, end) and not _inside(found, start, end):
+                found.append((start, end))
+            at = flat.find(name, at + len(name))
     return sorted(found)
 
 
