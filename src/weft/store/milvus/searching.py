@@ -8,7 +8,8 @@ import numpy as np
 from weft.frozen import dataclass
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot
-from weft.store.milvus.collection import MOST, Collection, Question, asked
+from weft.store.milvus.collection import MOST, Collection, Question
+from weft.store.milvus.entities import asked
 from weft.store.overlay import Known, Overlay, overlay_of
 from weft.store.scope import EQUAL, cut_at_tie
 from weft.store.weights import nothing, term_weights, wrong_width
