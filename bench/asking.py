@@ -16,7 +16,7 @@ import tantivy
 from bench.measures import peak_megabytes, spread
 from weft import Weft
 from weft.model import Filter, View
-from weft.retrieve import proposing_terms, understand
+from weft.question import proposing_terms, understand
 from weft.store.vectors import open_generation
 from weft.vectors import cosines, quantise
 

@@ -5,7 +5,6 @@ unlike a spawned one it does not run the caller's script again. Batches go in an
 order. Nobody waits for the other process while there is a batch that it has not begun: that one is done here.
 """
 
-import copyreg
 import os
 import pickle
 import subprocess
@@ -14,10 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import fields
 from functools import cached_property
-from io import BytesIO
-from operator import attrgetter
 from pathlib import Path
 from queue import SimpleQueue
 from types import TracebackType
@@ -55,14 +51,10 @@ class _Task(Generic[Each, Answer]):
 
 @dataclass(frozen=True, slots=True)
 class Trade(Generic[Each, Answer]):
-    """What is to be done: a function of a module that takes the tools and returns a worker.
-
-    `records` are the frozen classes with slots that batches and answers are full of.
-    """
+    """What is to be done: a function of a module that takes the tools and returns a worker."""
 
     learn: Callable[..., Worker[Each, Answer]]
     tools: tuple[object, ...]
-    records: tuple[type, ...] = ()
 
 
 class Beside(Generic[Each, Answer]):
@@ -155,11 +147,11 @@ class _Other:
     Both go through threads, because a pipe holds little and neither process should wait for the other to read it.
     """
 
-    def __init__(self, process: "subprocess.Popen[bytes]", pipes: "_Pipes", trade: bytes, pack: "_Pack") -> None:
+    def __init__(self, process: "subprocess.Popen[bytes]", pipes: "_Pipes", trade: bytes) -> None:
         self._process = process
         self._things: SimpleQueue[Any] = SimpleQueue()
         self._answers: SimpleQueue[Any] = SimpleQueue()
-        threading.Thread(target=_give, args=(pipes[0], trade, self._things, pack), daemon=True).start()
+        threading.Thread(target=_give, args=(pipes[0], trade, self._things), daemon=True).start()
         threading.Thread(target=_take, args=(pipes[1], self._answers), daemon=True).start()
 
     def give(self, thing: object) -> None:
@@ -187,9 +179,8 @@ class _Other:
 
 def _started(trade: Trade[Any, Any]) -> _Other | None:
     """Another process that knows the trade; None where it cannot be handed over."""
-    pack = _Pack(trade.records)
     try:
-        known = pack(trade)
+        known = pickle.dumps(trade)
         process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM, str(Path(__file__).parents[1])],
             stdin=subprocess.PIPE,
@@ -201,46 +192,27 @@ def _started(trade: Trade[Any, Any]) -> _Other | None:
         return None
     if process.stdin is None or process.stdout is None:
         return None
-    return _Other(process, (process.stdin, process.stdout), known, pack)
-
-
-class _Pack:
-    """Pickles things full of frozen records by the fields of these, several times faster than by default."""
-
-    def __init__(self, records: Iterable[type]) -> None:
-        self._table: dict[type, Any] = copyreg.dispatch_table | {kind: _by_fields(kind) for kind in records}
-
-    def __call__(self, thing: object) -> bytes:
-        packed = BytesIO()
-        pickler = pickle.Pickler(packed)
-        pickler.dispatch_table = self._table
-        pickler.dump(thing)
-        return packed.getvalue()
-
-
-def _by_fields(kind: type) -> Callable[[object], tuple[object, ...]]:
-    values = attrgetter(*(field.name for field in fields(kind)))
-    return lambda each: (kind, values(each))
+    return _Other(process, (process.stdin, process.stdout), known)
 
 
 def serve(given: IO[bytes], answers: IO[bytes]) -> None:
     """Answer each batch that comes in until no more do."""
     trade: Trade[Any, Any] = pickle.load(given)
-    worker, pack = trade.learn(*trade.tools), _Pack(trade.records)
+    worker = trade.learn(*trade.tools)
     batches: SimpleQueue[Any] = SimpleQueue()
     # What comes in is taken at once, so that nobody who gives a batch waits until the one before is taken away.
     threading.Thread(target=_take, args=(given, batches), daemon=True).start()
     while (batch := batches.get()) is not None:
         # An error ends this process, and the other side meets it again when it does the work itself.
-        answers.write(pack(worker(batch)))
+        pickle.dump(worker(batch), answers)
         answers.flush()
 
 
-def _give(pipe: IO[bytes], first: bytes, things: "SimpleQueue[Any]", pack: _Pack) -> None:
+def _give(pipe: IO[bytes], first: bytes, things: "SimpleQueue[Any]") -> None:
     with suppress(OSError), pipe:
         pipe.write(first)
         while (thing := things.get()) is not None:
-            pipe.write(pack(thing))
+            pickle.dump(thing, pipe)
             pipe.flush()
 
 

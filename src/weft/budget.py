@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from weft.leaves import Leaf, Outcome
 from weft.profile import Select
-from weft.shelf import SMALLEST_EXCERPT, SMALLEST_ITEM, Cost, Room, Shelf, Shorten
+from weft.room import SMALLEST_EXCERPT, SMALLEST_ITEM, Cost, Room, Shorten
+from weft.shelf import Shelf
 
 
 def fit(

@@ -21,6 +21,7 @@ def told(
     distance: int | None = None,
     root: str | None = None,
     path: tuple[Step, ...] | None = None,
+    passage: tuple[int, int] | None = None,
 ) -> Candidate:
     """The candidate with these parts and, where given, another value for one of the others."""
     # By position, which is quicker than by name: this is done several times for every candidate.
@@ -39,6 +40,7 @@ def told(
         candidate.sketch,
         window or candidate.window,
         candidate.words if words is None else words,
+        passage or candidate.passage,
     )
 
 

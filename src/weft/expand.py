@@ -63,13 +63,26 @@ def expand(
     found: Sequence[Candidate], lens: Lens, snapshot: Snapshot, relevance: Relevance | None = None
 ) -> Walked:
     """The found candidates and what the lens reaches from the best of them."""
-    seeds = [each for each in found if each.node.id][: lens.seeds]
+    seeds = _seeds(found, lens)
     if lens.walk == "none" or lens.depth == 0 or not seeds:
         return Walked(tuple(found))
     scales = Scales(relevance) if relevance is not None and lens.sample == "relevance" else None
     area = _explore(seeds, lens, snapshot, scales)
     scores = _pagerank(seeds, area, lens) if lens.walk == "pagerank" else _breadth(area)
     return _collect(found, area, scores, lens, (snapshot, scales))
+
+
+def _seeds(found: Sequence[Candidate], lens: Lens) -> Sequence[Candidate]:
+    """The best of what was found, without what only a name would speak for where there is anything else."""
+    stored = [each for each in found if each.node.id]
+    if lens.named_with is not None:
+        stored = [each for each in stored if lens.named_with not in each.node.fields or _is_called(each)] or stored
+    return stored[: lens.seeds]
+
+
+def _is_called(candidate: Candidate) -> bool:
+    """Whether the question names the candidate, or the request starts from it."""
+    return candidate.parts.get("named", 0.0) > 0 or candidate.parts.get("start", 0.0) > 0
 
 
 def _explore(seeds: Sequence[Candidate], lens: Lens, snapshot: Snapshot, scales: Scales | None) -> _Neighbourhood:

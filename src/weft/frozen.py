@@ -1,9 +1,11 @@
 """Records at a fraction of their cost: each start defines hundreds, each answer fills hundreds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, FrozenInstanceError, fields
 from dataclasses import dataclass as standard
+from functools import partial
 from operator import attrgetter
+from types import new_class
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 __all__ = ["dataclass"]
@@ -14,23 +16,21 @@ Record = TypeVar("Record")
 def quick_dataclass(*, frozen: bool = False, slots: bool) -> Callable[[type[Record]], type[Record]]:
     """What `dataclasses.dataclass` makes of a class with slots, without compiling anything for it.
 
-    The standard one writes and compiles six methods for each class. All but `__init__` can be the same for every
-    class, and that one is written when the first record is made. Every field is one that `__init__` takes.
+    The standard one writes and compiles six methods for each class. All but the one that fills a record can be the
+    same for every class, and that one is written when the first record is made. Every field is one that it takes.
     """
 
     def made(plain: type[Record]) -> type[Record]:
         record: Any = standard(init=False, repr=False, eq=False, slots=slots)(plain)
-        compared = [field.name for field in fields(record) if field.compare]
-        values = attrgetter(*compared) if compared else lambda record: ()
+        values = _reader([field.name for field in fields(record) if field.compare])
         record.__signature__ = _Signature()
-        methods = {"__init__": _first_init(record), "__repr__": _repr, "__eq__": _equal_by(values)}
-        for name, method in methods.items():
+        for name, method in {"__repr__": _repr, "__eq__": _equal_by(values)}.items():
             if name not in vars(plain):
                 setattr(record, name, method)
         if frozen:
             _freeze(record, values)
         else:
-            record.__hash__ = None
+            record.__init__, record.__hash__ = _first_init(record), None
         return record  # type: ignore[no-any-return]
 
     return made
@@ -44,20 +44,20 @@ else:
 
 
 def _freeze(record: Any, values: Callable[[Any], Any]) -> None:
-    """Let nothing about a record change, so that it has a hash; copies and pickles are made all the same."""
+    """Let nothing about a record change, so that it has a hash; copies and pickles are made of its values."""
     names = [field.name for field in fields(record)]
-
-    def state(self: Any) -> list[Any]:
-        return [getattr(self, name) for name in names]
-
-    def restore(self: Any, state: list[Any]) -> None:
-        for name, value in zip(names, state, strict=True):
-            object.__setattr__(self, name, value)
-
+    given = _reader(names)
+    record.__new__, record.__reduce__ = _first_new(record), lambda self: (type(self), given(self))
     if vars(record).get("__hash__") is None:
         record.__hash__ = lambda self: hash(values(self))
     record.__setattr__, record.__delattr__ = _refuse, _refuse
-    record.__getstate__, record.__setstate__ = state, restore
+
+
+def _reader(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """What reads these fields of a record."""
+    return (
+        attrgetter(*names) if len(names) > 1 else lambda record: tuple([getattr(record, name) for name in names])
+    )
 
 
 def _refuse(self: Any, name: str, value: object = None) -> NoReturn:
@@ -79,44 +79,66 @@ def _equal_by(values: Callable[[Any], Any]) -> Callable[[Any, object], bool]:
 def _first_init(record: Any) -> Callable[..., None]:
     """An `__init__` that gives way to the real one when it is called."""
 
-    def init(self: Any, *given: Any, **named: Any) -> None:
-        record.__init__ = _written_init(record)
-        record.__init__(self, *given, **named)
+    def init(_self: Any, /, *given: Any, **named: Any) -> None:
+        record.__init__ = _written(record, "__init__", "_self")
+        record.__init__(_self, *given, **named)
 
     return init
 
 
+def _first_new(record: Any) -> Any:
+    """A `__new__` that gives way to the real one when it is called."""
+
+    def new(_kind: Any, /, *given: Any, **named: Any) -> Any:
+        record.__new__ = staticmethod(_written_new(record))
+        return record.__new__(_kind, *given, **named)
+
+    return staticmethod(new)
+
+
+def _written_new(record: Any) -> Any:
+    """A `__new__` that fills an open twin of the record, whose fields can simply be set, and then closes it.
+
+    To set the fields of a closed one, as the standard `__init__` does, takes up to three times as long.
+    """
+    alike = {"__slots__": record.__slots__, "__setattr__": object.__setattr__, "__module__": record.__module__}
+    bases = vars(record).get("__orig_bases__", record.__bases__)
+    twin = new_class(record.__name__, bases, exec_body=lambda scope: scope.update(alike))
+    scope = {"_open": partial(object.__new__, twin)}
+    return _written(record, "__new__", "_kind", scope, "_self = _open()", "_self.__class__ = _kind")
+
+
 class _Signature:
-    """What the real `__init__` takes, for those who ask before there is one."""
+    """What a record takes, for those who ask before there is one."""
 
     def __get__(self, record: Any, kind: type[Any]) -> Any:
         import inspect
 
-        _, *parameters = inspect.signature(_written_init(kind)).parameters.values()
+        _, *parameters = inspect.signature(_written(kind, "__init__", "_self")).parameters.values()
         return inspect.Signature(parameters)
 
 
-def _written_init(record: Any) -> Any:
-    """An `__init__` that sets the slots directly; the standard one looks up every field anew to set it.
+def _written(record: Any, method: str, first: str, scope: Any = None, before: str = "", after: str = "") -> Any:
+    """A method that takes every field and sets it, between some statements.
 
-    Written as source, as theirs is, because a loop over the slots would cost as much as it saves.
+    Written as source, as the standard one is, because a loop over the fields would cost as much as it saves.
     """
-    scope: dict[str, Any] = {"MISSING": MISSING}
-    parameters, lines = [], []
+    known: dict[str, Any] = {"MISSING": MISSING, **(scope or {})}
+    parameters, lines = [first], [before]
     for field in fields(record):
         name, given = field.name, field.name
-        scope[f"set_{name}"] = getattr(record, name).__set__
         if field.default is not MISSING:
-            scope[f"default_{name}"] = field.default
+            known[f"default_{name}"] = field.default
             parameters.append(f"{name}=default_{name}")
         elif field.default_factory is not MISSING:
-            scope[f"make_{name}"] = field.default_factory
+            known[f"make_{name}"] = field.default_factory
             parameters.append(f"{name}=MISSING")
             given = f"make_{name}() if {name} is MISSING else {name}"
         else:
             parameters.append(name)
-        lines.append(f" set_{name}(self, {given})")
-    if hasattr(record, "__post_init__"):
-        lines.append(" self.__post_init__()")
-    exec("\n".join([f"def __init__(self, {', '.join(parameters)}):", *(lines or [" pass"])]), scope)
-    return scope["__init__"]
+        lines.append(f"_self.{name} = {given}")
+    lines += [after, "_self.__post_init__()" if hasattr(record, "__post_init__") else ""]
+    lines.append("return _self" if method == "__new__" else "return None")
+    body = "\n ".join([line for line in lines if line])
+    exec(f"def {method}({', '.join(parameters)}):\n {body}", known)
+    return known[method]

@@ -13,9 +13,11 @@ from weft.loading import fill
 from weft.model import Candidate, Filter, Node
 from weft.naming import call_by_name
 from weft.plan import Plan, passes, probe_filter
+from weft.pool import Scale
 from weft.ports import Embedder, Index, NodeRow, Snapshot
 from weft.profile import Lens, Probe
-from weft.retrieve import Found, Query, Scale, begin, narrow, relate, relevance_of, search, understand
+from weft.question import Query, narrow, understand
+from weft.retrieve import Found, begin, relate, relevance_of, search
 from weft.topics import label_of, united
 
 Observe = Callable[[str], None]

@@ -9,8 +9,9 @@ from weft.gather import Desk, Gathered
 from weft.loading import fill
 from weft.model import Candidate
 from weft.plan import Plan
+from weft.pool import Scale
 from weft.profile import ForEach, Part, Section
-from weft.retrieve import Scale, divide, relate
+from weft.retrieve import divide, relate
 from weft.score import score
 from weft.spots import Opening, Spot, node_slot, part_spot
 from weft.subjects import SubjectPart, parts_of, with_relations

@@ -240,8 +240,8 @@ class Candidate:
     `parts` are the signals by name (0..1; `lexical` more where phrases count); `covers` is what each term and
     phrase of the question, by its hash, adds to the lexical one; `spans` the character ranges that matched, best
     first, and `words` the packed hashes of the terms in them; `path` the steps from a starting node, which is its
-    `root`; `text_tokens` the stored count of the node's text. With a `window` it stands for that passage of the
-    node alone: characters [start, end) of its text.
+    `root`; `text_tokens` the stored count of the node's text. With a `window` it stands for that part of the node
+    alone: characters [start, end) of its text, out of a longer `passage` if there is one.
     """
 
     node: Node
@@ -258,6 +258,7 @@ class Candidate:
     sketch: bytes = b""
     window: tuple[int, int] | None = None
     words: bytes = b""
+    passage: tuple[int, int] | None = None
 
 
 # --- what is handed out ----------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ from operator import attrgetter
 from typing import Any, Final
 
 from weft.beside import Beside, Trade
-from weft.model import Alias, Node, Origin, Passage
-from weft.ports import Embedder, PreparedNode, PreparedPassage, TokenCounter
+from weft.model import Node
+from weft.ports import Embedder, PreparedNode, TokenCounter
 from weft.prepare import prepare
 
 Placed = tuple[Node, str]
@@ -15,7 +15,6 @@ Placed = tuple[Node, str]
 Prepared = Callable[[], tuple[PreparedNode, ...]]
 """Asked for once, when the batch is to be written."""
 
-_RECORDS: Final = (Node, Origin, Alias, Passage, PreparedPassage)
 _DERIVED: Final = attrgetter(*(field.name for field in fields(PreparedNode) if field.name != "node"))
 """What is derived from a node; the node itself need not travel back."""
 
@@ -24,7 +23,7 @@ class Preparing(Beside[Placed, list[Any]]):
     """Prepares batches of nodes, here or in another process."""
 
     def __init__(self, embed: Embedder | None, count: TokenCounter) -> None:
-        super().__init__(Trade(_deriving, (embed, count), _RECORDS))
+        super().__init__(Trade(_deriving, (embed, count)))
 
     def prepared(self, nodes: Sequence[Placed]) -> Prepared:
         """Give a batch; call what is returned to have it prepared."""

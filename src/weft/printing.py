@@ -30,16 +30,18 @@ class Printer:
     asked: Asked
     stored: "EncodingCounter | None"
     headings: dict[tuple[str, str], int] = field(default_factory=dict)
+    known: dict[str, ItemStyle] = field(default_factory=dict)
     printed: dict[tuple[object, ...], tuple[Lines, ...]] = field(default_factory=dict)
     quotable: dict[tuple[object, ...], Quotable] = field(default_factory=dict)
     measured: dict[tuple[object, ...], Measured] = field(default_factory=dict)
 
     def style(self, leaf: str) -> ItemStyle:
         """How the items of a leaf are printed."""
-        if leaf in self.styles:
-            return self.styles[leaf]
-        section, _, rest = leaf.partition("/")
-        return self.styles[f"{section}/{rest.rpartition('/')[2]}" if rest else section]
+        if leaf not in self.known:
+            section, _, rest = leaf.partition("/")
+            shared = f"{section}/{rest.rpartition('/')[2]}" if rest else section
+            self.known[leaf] = self.styles.get(leaf) or self.styles[shared]
+        return self.known[leaf]
 
     def lines(self, lines: Sequence[Lines]) -> int:
         """The cost of some lines."""

@@ -33,12 +33,10 @@ SIGNALS: Final = (
     "table",
     "named",
     "usage",
-    "alone",
 )
 """What can be weighed: the fused search score and its two halves, the walk's score, what an item adds to another
 that leads to it, closeness, the weight of the last edge, freshness, the node's importance, a value looked up in
-`score.table`, whether the question names the node, how often a passage names the subject it is told of, and
-whether it names no other."""
+`score.table`, whether the question names the node, and how often a passage names the subject it is told of."""
 
 BLOCKS: Final = (
     "title",
@@ -113,7 +111,8 @@ class Lens:
     """How to walk from what was found: which edges, how far, what to raise, which fields to show.
 
     `edges` empty means all types; `edge_weights` multiply by type. With `kinds`, nodes of other kinds are
-    neither taken nor walked through. `raise_kinds` and `raise_tags` multiply an item's score. `sample` says
+    neither taken nor walked through. Nodes with the field `named_with` are walked from only where the question
+    names them. `raise_kinds` and `raise_tags` multiply an item's score. `sample` says
     which links of a node with more than `fan_out` of them are followed. `focus` is the power to which the
     relevance of a start counts, `specificity` that to which the links of a node count against a step to it.
     """
@@ -126,6 +125,7 @@ class Lens:
     edges: tuple[str, ...] = ()
     edge_weights: Mapping[str, float] = field(default_factory=dict)
     kinds: tuple[str, ...] = ()
+    named_with: str | None = None
     raise_kinds: Mapping[str, float] = field(default_factory=dict)
     raise_tags: Mapping[str, float] = field(default_factory=dict)
     fields: tuple[str, ...] = ()
@@ -190,7 +190,8 @@ class Part:
     """One part of a `for_each` subject: its neighbours over `via` edges, or with no `via` the subject itself.
 
     With the unit `passage` it takes those passages of its neighbours that name the subject. `links` keeps
-    neighbours linked with (passages that name) one subject-like node only ("one") or more ("several").
+    neighbours linked with (passages that name) one subject-like node only ("one") or more ("several"). Of a
+    passage that names more, "one" takes the longest stretch that names the subject alone, if it is long enough.
     `item_tokens` limits what one item may cost, whatever room there is; `when` is as for a section.
     """
 

@@ -23,8 +23,9 @@ from weft.learning.vocabulary import CATEGORIES
 from weft.model import DEFAULT_TENANT, Edge, Filter, Node, View
 from weft.ports import Snapshot
 from weft.profile import Fusion, Probe
+from weft.question import understand
 from weft.redact import redact
-from weft.retrieve import search, understand
+from weft.retrieve import search
 from weft.writing import delete, put
 
 CONTRADICTS: Final = "contradicts"

@@ -1,62 +1,12 @@
 """One place on the page while it is filled: what stands there, what was tried, and what the next try may cost."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import field, replace
-from typing import Final
 
 from weft.frozen import dataclass
 from weft.leaves import Leaf, Outcome
 from weft.model import Candidate, Detail, Item
-
-Cost = Callable[[Leaf, Item], int]
-Shorten = Callable[[Candidate, int], tuple[tuple[int, int], ...]]
-
-_Slot = tuple[str, str, tuple[int, int] | None]
-
-SMALLEST_EXCERPT: Final = 24
-"""An excerpt of fewer tokens than this says less than a summary or a pointer."""
-
-SHORT_TEXT: Final = 800
-"""A text of so few tokens is not cut for the sake of others: on a small page it may take more than its share."""
-
-SMALLEST_ITEM: Final = 9
-"""No item costs less than this, however short its name."""
-
-_ENDLESS: Final = float("inf")
-
-
-@dataclass(slots=True)
-class Room:
-    """What is left of the budget, which headings are opened, and which texts stand on the page so far.
-
-    `repeat` lets one node appear in several leaves.
-    """
-
-    budget: float
-    cost: Cost
-    shorten: Shorten
-    repeat: bool = False
-    spent: int = 0
-    opened: set[str] = field(default_factory=set)
-    taken: dict[_Slot, str] = field(default_factory=dict)
-    told: set[_Slot] = field(default_factory=set)
-    """What is shown for the most part, so that nothing would be gained by printing it again."""
-
-    @property
-    def left(self) -> float:
-        """What may still be spent."""
-        return self.budget - self.spent
-
-
-@dataclass(frozen=True, slots=True)
-class _Turn:
-    """One attempt at placing: how much the leaf may spend now, what one item may cost, or one whole, and the bound
-    that the leaf sets to that."""
-
-    room: float
-    cap: float
-    whole: float
-    bound: float
+from weft.room import ENDLESS, SMALLEST_EXCERPT, SMALLEST_ITEM, Room, Slot, Turn, bounds_of
 
 
 @dataclass(slots=True)
@@ -67,9 +17,9 @@ class Shelf:
     room: Room
     own: float
     placed: list[Item | None] = field(default_factory=list)
-    turns: list[_Turn | None] = field(default_factory=list)
+    turns: list[Turn | None] = field(default_factory=list)
     """In which attempt a candidate got its place."""
-    slots: list[_Slot] = field(default_factory=list)
+    slots: list[Slot] = field(default_factory=list)
     offered: list[float] = field(default_factory=list)
     """The most that a candidate was last allowed to cost: with no more, it would be shown no better."""
     failed: list[float] = field(default_factory=list)
@@ -88,7 +38,7 @@ class Shelf:
         self.placed, self.turns = [None] * many, [None] * many
         self.offered, self.failed, self.pointed = [-1.0] * many, [-1.0] * many, [False] * many
         self.slots = [_slot(each) for each in self.leaf.candidates]
-        self.bounds = _bounds(self.leaf, self.own), _bounds(self.leaf, _ENDLESS)
+        self.bounds = bounds_of(self.leaf, self.own), bounds_of(self.leaf, ENDLESS)
 
     def spend(self) -> None:
         """Give what is the leaf's own to its candidates in turn."""
@@ -145,7 +95,7 @@ class Shelf:
             return self._complete(current)
         return self.failed[place] >= self.room.left and (self.pointed[place] or not self._points())
 
-    def _hopeful(self, place: int, turn: _Turn) -> bool:
+    def _hopeful(self, place: int, turn: Turn) -> bool:
         """Whether there is more room, or a pointer is allowed now, than when it last failed."""
         if turn.cap < SMALLEST_ITEM:
             return False
@@ -163,15 +113,15 @@ class Shelf:
             return ""
         return f"already printed in {printed}"
 
-    def _turn(self, room: float, held: int, *, relaxed: bool) -> _Turn:
+    def _turn(self, room: float, held: int, *, relaxed: bool) -> Turn:
         own = min(room, self.room.left) + held
         if not self.count:
             # A leaf that holds something has all its headings.
             own -= sum([cost for name, cost in self.leaf.openings if name not in self.room.opened])
         cap, whole = self.bounds[relaxed]
-        return _Turn(own, min(own, cap), min(own, whole), cap)
+        return Turn(own, min(own, cap), min(own, whole), cap)
 
-    def _best(self, place: int, turn: _Turn, current: Item | None) -> Item | None:
+    def _best(self, place: int, turn: Turn, current: Item | None) -> Item | None:
         """The candidate at the highest level that fits, if that is better than what stands there."""
         for detail in self.leaf.ladder:
             if current is not None and not _better(self.leaf, detail, current):
@@ -183,7 +133,7 @@ class Shelf:
                 return item
         return None
 
-    def _option(self, place: int, detail: Detail, turn: _Turn) -> Item | None:
+    def _option(self, place: int, detail: Detail, turn: Turn) -> Item | None:
         """The item at this level if it exists and fits."""
         candidate = self.leaf.candidates[place]
         if detail is Detail.EXCERPT:
@@ -202,11 +152,11 @@ class Shelf:
         tokens = self.costs[place, detail]
         return Item(candidate, detail, tokens=tokens) if 0 < tokens <= most else None
 
-    def _excerpt(self, place: int, turn: _Turn) -> Item | None:
+    def _excerpt(self, place: int, turn: Turn) -> Item | None:
         candidate = self.leaf.candidates[place]
         if turn.cap <= SMALLEST_ITEM + SMALLEST_EXCERPT or not candidate.node.text:
             return None
-        if turn.cap == _ENDLESS:
+        if turn.cap == ENDLESS:
             item = Item(candidate, Detail.EXCERPT, (candidate.window or (0, len(candidate.node.text)),))
             return replace(item, tokens=self.room.cost(self.leaf, item))
         room = int(turn.cap) - self._frame(place)
@@ -248,38 +198,23 @@ class Shelf:
         """Whether more room would not show more of it; an excerpt may grow until it is the whole passage."""
         return _shows_all(item) if item.detail is Detail.EXCERPT else item.detail is self.leaf.ladder[0]
 
-    def _why(self, item: Item, turn: _Turn) -> str:
+    def _why(self, item: Item, turn: Turn) -> str:
         if _shows_all(item):
             return "fits whole" if item.candidate.window is None else "the passage fits whole"
-        if item.detail is self.leaf.ladder[0] or turn.cap == _ENDLESS:
+        if item.detail is self.leaf.ladder[0] or turn.cap == ENDLESS:
             return f"fits as {item.detail}, the most that the section prints of it"
-        return f"reduced to fit: {_left(turn, 'were left')}"
+        return f"reduced to fit: {turn.left('were left')}"
 
     def _why_not(self) -> str:
         """Why a candidate that stands nowhere is not shown: what is left."""
         if self.full:
             return f"the section's limit of {self.leaf.limit} items is reached"
         turn = self._turn(self.room.left, 0, relaxed=self.leaf.relax)
-        if turn.cap == _ENDLESS:
+        if turn.cap == ENDLESS:
             return f"has nothing to print as {' or '.join(self.leaf.ladder)}"
         if Detail.POINTER in self.leaf.ladder and not self._points():
-            return f"no room: {_left(turn)}, and the section's limit of {self.leaf.pointers} pointers is reached"
-        return f"no room: {_left(turn)}"
-
-
-def _left(turn: _Turn, verb: str = "left") -> str:
-    bound = f", an item may cost {int(turn.bound)}" if turn.bound < turn.room else ""
-    return f"{max(int(turn.room), 0)} tokens {verb}{bound}"
-
-
-def _bounds(leaf: Leaf, own: float) -> tuple[float, float]:
-    """What an item may cost, and one that is shown whole, in a leaf that has so much of its own."""
-    cap = _ENDLESS
-    if leaf.cap is not None and own != _ENDLESS:
-        cap = max(int(own * leaf.cap), SMALLEST_ITEM + SMALLEST_EXCERPT)
-    whole = max(cap, SHORT_TEXT) if leaf.relax else cap
-    most = _ENDLESS if leaf.item_tokens is None else leaf.item_tokens
-    return min(cap, most), min(whole, most)
+            return f"no room: {turn.left()}, and the section's limit of {self.leaf.pointers} pointers is reached"
+        return f"no room: {turn.left()}"
 
 
 def _shows_all(item: Item) -> bool:
@@ -289,7 +224,7 @@ def _shows_all(item: Item) -> bool:
 
 
 def _shows_most(item: Item) -> bool:
-    window = item.candidate.window
+    window = item.candidate.passage or item.candidate.window
     if window is None:
         return True
     return 2 * sum(end - start for start, end in item.spans) >= window[1] - window[0]
@@ -302,10 +237,11 @@ def _has_whole(leaf: Leaf, candidate: Candidate) -> bool:
     return bool(candidate.node.text) or not (leaf.quotes and (leaf.own or leaf.again))
 
 
-def _slot(candidate: Candidate) -> _Slot:
+def _slot(candidate: Candidate) -> Slot:
     """What tells a candidate's text from all others: its node, or a passage of it."""
-    whole = candidate.window == (0, len(candidate.node.text))
-    return candidate.node.tenant, candidate.node.key, None if whole else candidate.window
+    passage = candidate.passage or candidate.window
+    whole = passage == (0, len(candidate.node.text))
+    return candidate.node.tenant, candidate.node.key, None if whole else passage
 
 
 def _pointer_least(candidate: Candidate) -> int:

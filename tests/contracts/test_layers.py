@@ -30,8 +30,11 @@ TOOLS = {
     "candidates",
     "leads",
     "leaves",
+    "room",
     "shelf",
     "phrases",
+    "pool",
+    "question",
     "differing",
     "beside",
 }

@@ -42,6 +42,7 @@ LOCKED = Request("Why did the worker say database is locked?", max_tokens=700)
 BOOTS = Request("Why were Odo Farrant's boots dry?", max_tokens=1500)
 PELLWICK = Request(start=("Pellwick",), max_tokens=1500)
 LIGHT = Request(start=("Sallow Light", "Counting House"), max_tokens=1500)
+HARBOUR = Request("Which town lies on a harbour to the north?", max_tokens=1500)
 DEFINED, TIES = 1, 3
 """The places of two parts of an entity in `narrative`: its definition, and the passages that tie it to others."""
 PROJECT = Request("What is this project?", max_tokens=1500)
@@ -313,6 +314,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "edges": lens(edges=("nothing",)),
         "edge_weights": lens(edge_weights={"links": 9.0}),
         "kinds": lens(kinds=("chapter",)),
+        "named_with": inside("novel", "general", HARBOUR, "lenses", named_with="images"),
         "raise_kinds": lens(raise_kinds={"location": 9.0}),
         "raise_tags": lens(raise_tags={"pilot": 9.0, "character": 9.0}),
         "fields": Case(

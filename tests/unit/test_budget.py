@@ -11,7 +11,7 @@ from weft.budget import fit
 from weft.leaves import Leaf, Outcome
 from weft.model import Candidate, Detail, Item, Node
 from weft.profile import LADDER, Select
-from weft.shelf import SMALLEST_EXCERPT, SMALLEST_ITEM
+from weft.room import SMALLEST_EXCERPT, SMALLEST_ITEM
 
 POINTER, SUMMARY, FRAME = 10, 20, 12
 

@@ -155,6 +155,24 @@ def test_with_focus_the_walk_begins_mostly_at_the_most_relevant(tmp_path: Path) 
     assert sharp["world:near worse"] == pytest.approx(sharp["world:near best"] / 16)
 
 
+def test_what_only_a_name_speaks_for_starts_no_walk_unless_it_is_named(tmp_path: Path) -> None:
+    nodes = [Node("world:scene", "scene"), Node("world:hero", "character"), Node("world:friend", "character")]
+    nodes.append(Node("world:footnote", "character", fields={"mentions": 1}))
+    edges = [Edge("world:scene", "world:hero", "mentions"), Edge("world:footnote", "world:friend", "co_occurs")]
+    lens = Lens("x", walk="pagerank", named_with="mentions")
+    with store_of(tmp_path, nodes, edges) as store, store.snapshot(View()) as snapshot:
+        found = begin(("world:footnote", "world:scene"), snapshot, "probe")[0]
+        passed, scene = (replace(each, parts={"relevance": 0.9}) for each in found)
+        named = replace(passed, parts={"relevance": 0.9, "named": 1.0})
+        assert set(scores(expand([passed, scene], lens, snapshot))) == {
+            "world:footnote",
+            "world:scene",
+            "world:hero",
+        }
+        assert "world:friend" in scores(expand([named, scene], lens, snapshot))
+        assert "world:friend" in scores(expand([passed], lens, snapshot)), "where there is nothing else"
+
+
 def test_with_specificity_a_walk_steps_less_to_hubs(tmp_path: Path) -> None:
     crowd = [f"world:crowd{number}" for number in range(15)]
     nodes = [Node(key, "note") for key in ("world:start", "world:hub", "world:rare", *crowd)]

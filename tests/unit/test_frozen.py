@@ -67,6 +67,35 @@ def test_what_they_take_can_be_asked_before_and_after_the_first_one_is_made() ->
         New("a")
 
 
+def test_fields_may_be_called_like_anything() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Named:
+        self: str
+        kind: str
+        cls: str = ""
+
+    for _ in range(2):
+        made = Named(kind="a", self="b", cls="c")
+        assert (made.self, made.kind, made.cls) == ("b", "a", "c")
+
+
+def test_a_record_may_be_made_of_another_and_say_what_its_fields_are() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Child(Quick):
+        age: int = 0
+
+        def __post_init__(self) -> None:
+            assert self.age >= 0
+
+    made = Child("a", age=3)
+    assert (made.name, made.weight, made.age) == ("a", 1.0, 3)
+    assert copy.copy(made) == made
+    with pytest.raises(FrozenInstanceError):
+        made.age = 4  # type: ignore[misc]
+    with pytest.raises(AssertionError):
+        Child("a", age=-1)
+
+
 def test_they_read_and_hash_as_others_do() -> None:
     quick, slow = Quick("a", 2.0, {"x": 1.0}), Slow("a", 2.0, {"x": 1.0})
     assert repr(quick) == repr(slow).replace("Slow", "Quick")

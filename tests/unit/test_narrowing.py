@@ -4,7 +4,7 @@ from pathlib import Path
 
 from weft import Filter, Node, Weft
 from weft.model import View
-from weft.retrieve import narrow, understand
+from weft.question import narrow, understand
 from weft.terms import term_hash
 
 

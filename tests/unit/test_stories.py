@@ -256,3 +256,27 @@ def test_a_view_is_a_sound_store(weft: Weft, tmp_path: Path) -> None:
     store = SqliteStore.open(place, create=False)
     assert store.verify() == ()
     store.close()
+
+
+# --- the chapters of the example, without its notes ----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def chapters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
+    with Weft.open(tmp_path_factory.mktemp("chapters") / "store") as opened:
+        opened.index(Path(__file__).parents[2] / "examples" / "novel" / "Chapters", reading="story")
+        yield opened
+
+
+def test_names_in_links_without_a_note_are_read_whole(chapters: Weft) -> None:
+    found = {each.node.title: each.node.kind for each in entities(chapters)}
+    assert found["Tide Office"] == found["Lantern Company"] == "faction"
+    assert found["Drowned Stair"] == found["Pellwick"] == "location"
+    assert "Office" not in found
+
+
+def test_a_question_without_a_name_tells_of_those_whom_its_passages_name(chapters: Weft) -> None:
+    page = chapters.context("Who wears a drowned man's boots?", profile="narrative").page
+    told = [group.subject.node.title for section in page.sections for group in section.groups]
+    assert told[0] == "Tamsin Roke", "a place that only has a word of the question comes later"
+    assert {"Isaura Bell", "Odo Farrant"} <= set(told)

@@ -6,8 +6,10 @@ import pytest
 
 from weft import Candidate, Edge, Node, Weft
 from weft.model import Alias, View
+from weft.pool import Scale
 from weft.profile import Fusion, Part
-from weft.retrieve import Scale, divide, understand
+from weft.question import understand
+from weft.retrieve import divide
 from weft.subjects import parts_of, with_relations
 
 KINDS = ("character", "location")
@@ -82,9 +84,23 @@ def test_the_most_telling_passage_has_a_usage_of_one(weft: Weft) -> None:
     assert all(each.spans and quoted(each) for each in told)
 
 
-def test_a_passage_tells_whether_it_names_the_subject_alone(weft: Weft) -> None:
-    (told,) = filled(weft, QUOTES)
-    assert {("Boris" in quoted(each), each.parts["alone"]) for each in told} == {(True, 0.0), (False, 1.0)}
+def test_a_long_passage_that_names_several_gives_the_stretch_that_names_the_subject_alone(tmp_path: Path) -> None:
+    stretch = "Ada walked along the quay in the rain. " * 8
+    short = "Ada met Boris. Ada laughed."
+    with Weft.open(tmp_path / ".weft", embedder=None) as opened:
+        opened.put(
+            [
+                Node("s:ada", "character", title="Ada", text="A pilot."),
+                Node("s:bo", "character", title="Boris", text="A clerk."),
+                Node("s:long", "scene", title="Long", text=f"Ada met Boris. {stretch}Then Boris came and left."),
+                Node("s:short", "scene", title="Short", text=short),
+            ]
+        )
+        several, one = filled(opened, part("several"), part("one"))
+    (told,) = one
+    assert quoted(told) == stretch.strip()
+    assert told.passage == (0, len(told.node.text)), "the page knows what it is taken from, and prints it once"
+    assert {quoted(each) for each in several} == {short, told.node.text}
 
 
 def test_what_defines_a_subject_is_not_quoted_again(tmp_path: Path) -> None:

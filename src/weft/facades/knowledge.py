@@ -16,7 +16,8 @@ from weft.loading import find_lens
 from weft.model import Candidate, Filter, Json, Node
 from weft.ports import Snapshot, TokenCounter
 from weft.profile import Lens, Probe, Profile
-from weft.retrieve import Found, search, understand
+from weft.question import understand
+from weft.retrieve import Found, search
 
 ENTITY: Final = "entity"
 MOST_ENTITIES: Final = 10

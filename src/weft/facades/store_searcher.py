@@ -15,8 +15,9 @@ from weft.gather import Desk
 from weft.learning import EXPERIENCE, MEMORY, VALUE, UsageBook
 from weft.model import DEFAULT_TENANT, Candidate, Filter, View
 from weft.profile import Fusion, Probe
+from weft.question import Query, understand
 from weft.recent import Recent
-from weft.retrieve import Query, search, understand
+from weft.retrieve import search
 from weft.store import is_address
 
 if TYPE_CHECKING:

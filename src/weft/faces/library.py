@@ -27,7 +27,8 @@ from weft.model import (
 )
 from weft.ports import NodeRow, Snapshot
 from weft.profile import Fusion, Match, Probe, Profile
-from weft.retrieve import Found, search, understand
+from weft.question import understand
+from weft.retrieve import Found, search
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 if TYPE_CHECKING:

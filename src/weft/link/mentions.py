@@ -29,7 +29,6 @@ Progress = Callable[[int], None]
 
 _Read = tuple[str, str, str]
 """What is read for names: a node's tenant, its key and all its text."""
-_RECORDS: Final = (Owner, Edge)
 
 
 def link_mentions(
@@ -66,7 +65,7 @@ def each_mentions(
         return
     texts, words = _with_words(_texts(store, tenant, scope))
     names = _lexicon(store, tenant, words).usable()
-    with Beside(Trade(_reader, (names,), _RECORDS)) as beside:
+    with Beside(Trade(_reader, (names,))) as beside:
         for read, edges in beside.each(_batches(texts)):
             yield EdgeSet(MAKER, tenant, edges, tuple(key for _, key, _ in read))
             if progress:

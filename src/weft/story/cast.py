@@ -23,6 +23,8 @@ _OFTEN: Final = 5
 _REACH: Final = 12
 """Texts within which two forms of one person's name are found somewhere; those of two namesakes may never be."""
 _ELSEWHERE: Final = 0.9
+_AT_ONE_PLACE: Final = 0.8
+"""How much of a form must stand far from somebody who is called by his full name there once, or more often."""
 _FEW: Final = 3
 DOMINANT: Final = 3
 """Whoever is named so many times as often as another is meant where either may be."""
@@ -117,12 +119,13 @@ class Cast:
         """
         if sum(self.counted[each].count for each in self._kin(figure)) > self.count(figure):
             return False
-        mine = [text for each in figure.forms for text in self.texts[each]]
-        if min(mine) <= self.texts[form][0]:
+        mine = [text for each in figure.forms if parted(each[1])[0] for text in self.texts[each]]
+        if not mine or min(mine) <= self.texts[form][0]:
             return False
         low, high = min(mine) - _REACH, max(mine) + _REACH
         elsewhere = sum(not low <= text <= high for text in self.texts[form])
-        return elsewhere >= _ELSEWHERE * len(self.texts[form])
+        share = _AT_ONE_PLACE if self.count(figure) > 1 else _ELSEWHERE
+        return elsewhere >= share * len(self.texts[form])
 
     def best(self, figures: Iterable[Figure]) -> Figure | None:
         """The most mentioned of some people."""
@@ -145,6 +148,11 @@ class Cast:
     def is_surname(self, surname: str) -> bool:
         """Whether anybody in the book has a surname."""
         return any(parted(names)[1] == surname for _, names in self.counted)
+
+    def has_several(self, title: str, surname: str) -> bool:
+        """Whether the book speaks of several of one title and family at once: the Miss Steeles."""
+        plurals = {f"{surname}s", f"{surname}es"}
+        return any(each == title and names[-1].lower() in plurals for each, names in self.counted)
 
     def _kin(self, figure: Figure) -> list[Form]:
         """The forms with somebody's surname that are not his."""

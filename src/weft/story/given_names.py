@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from weft.story.cast import Cast, Figure
+from weft.story.cast import DOMINANT, Cast, Figure
 from weft.story.forms import is_beginning
 from weft.story.model import Form
 from weft.story.vocabulary import FAMILIAR_TITLES, NICKNAMES, NOBLE_TITLES, PLAIN_TITLES, SAINTS, TITLES
@@ -56,9 +56,15 @@ def _among_their_own(cast: Cast, figures: Sequence[Figure], form: Form) -> Figur
         return beside[0][2]
     around = [(cast.near(figure, form), figure) for figure in figures]
     nearest = max((near for near, _ in around), default=0)
-    if len(figures) > 1 and 2 * nearest < len(cast.texts[form]):
+    if len(figures) > 1 and (3 if _stands_out(cast, figures) else 2) * nearest < len(cast.texts[form]):
         return None
     return cast.best(figure for near, figure in around if 2 * near >= nearest)
+
+
+def _stands_out(cast: Cast, figures: Sequence[Figure]) -> bool:
+    """Whether one of some people is mentioned far more often than any other."""
+    most, second, *_ = sorted((cast.count(figure) for figure in figures), reverse=True)
+    return most >= DOMINANT * second
 
 
 def take_nickname(cast: Cast, form: Form) -> bool:
@@ -89,7 +95,8 @@ def _may_be_short(cast: Cast, figure: Figure, form: Form) -> bool:
     usual = bool(figure.surname) or cast.count(figure) >= cast.counted[form].count
     noble = bool(cast.titles(figure) & NOBLE_TITLES)
     distant = noble and all(title or len(names) == 1 for title, names in figure.forms)
-    return usual and not distant and cast.agree(figure, form) and cast.is_near(figure, form)
+    here = cast.is_near(figure, form) and not cast.passes_by(figure, form)
+    return usual and not distant and here and cast.agree(figure, form)
 
 
 def _is_own_name(cast: Cast, form: Form) -> bool:

@@ -14,6 +14,8 @@ from weft.story.naming import best_name, folded, form_of, usual_name, written
 from weft.story.tally import Tally, summed
 from weft.story.vocabulary import ESTATE_NOUNS, GIVEN_NAMES, NICKNAMES, PLAIN_TITLES, TITLES
 
+_REALMS: Final = 2
+"""A title of more realms than that, King of Spain, of Poland and of Corsica, is nobody's alone."""
 _BORNE: Final = 0.1
 """Who bears a title this often, beside how often it stands alone, may be meant by it."""
 
@@ -131,7 +133,16 @@ def _is_shared_title(
     borne = [
         sum(counted[form].count for form in each if SAME_RANK.get(form[0], form[0]) == rank) for each in people
     ]
-    return sum(count >= max(1, _BORNE * counted[usual].count) for count in borne) > 1
+    shared = sum(count >= max(1, _BORNE * counted[usual].count) for count in borne) > 1
+    return shared or _has_many_realms(title, forms, counted)
+
+
+def _has_many_realms(title: str, forms: Sequence[Form], counted: Mapping[Form, Tally]) -> bool:
+    """Whether a title goes with several realms, and none of them is this one's before others: many a King of."""
+    realms = [form for form in counted if not form[0] and len(form[1]) > 1 and form[1][0].lower() == title]
+    mine = max((counted[form].count for form in realms if form in forms), default=0)
+    other = max((counted[form].count for form in realms if form not in forms), default=0)
+    return len(realms) > _REALMS and mine <= other
 
 
 # --- corrections -----------------------------------------------------------------------------------------

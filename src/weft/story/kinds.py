@@ -1,5 +1,6 @@
 """What kind of thing a name is, by its last word and by how the book uses it."""
 
+import re
 from typing import Final
 
 from weft.story.model import Form
@@ -15,6 +16,8 @@ from weft.story.vocabulary import (
     PLACE_NOUNS,
 )
 
+_OWNED: Final = re.compile(r"['’]s?$")
+"""What belongs to somebody by its name is not a person: Lovers' Vows."""
 _PLACE_SHARE: Final = 0.3
 _SILENT_SHARE: Final = 0.12
 """How many of a name's mentions must be of being there: fewer where nothing shows a person of that name."""
@@ -34,7 +37,7 @@ def named_kind(form: Form, tally: Tally) -> str:
         return ""
     words = [part for name in names for part in name.lower().split("-")]
     if len(words) > 1:
-        return _by_nouns(words)
+        return _by_nouns(words) or ("object" if _OWNED.search(words[0]) else "")
     return "location" if words[0].endswith("shire") else ""
 
 

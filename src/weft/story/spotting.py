@@ -115,7 +115,7 @@ class _Reader:
         if not self._is_part(place, begins=True):
             return place
         end = place + 1
-        while end < len(self.words) and not self.words[end - 1].owns:
+        while end < len(self.words) and (not self.words[end - 1].owns or self._is_bound(end)):
             if self._is_title(end) and not self._goes_on(end) and self._leads(end):
                 break
             if self._is_part(end, begins=False):
@@ -126,6 +126,11 @@ class _Reader:
                 break
             end = bridge
         return end
+
+    def _is_bound(self, place: int) -> bool:
+        """Whether a word belongs to the possessive before it: Edgar's Buildings."""
+        word, owner = self.words[place], self.words[place - 1]
+        return word.joined and word.capital and self.usage.is_bound(owner.plain, word.plain)
 
     def _goes_on(self, place: int) -> bool:
         """Whether a title belongs to the name before it: a second title, or the saint in Robert St. Simon."""
@@ -156,7 +161,7 @@ class _Reader:
         title, first = "", place
         while first < end - 1 and self._titles(first, title):
             title, first = self.words[first].plain, first + 1
-        names = tuple(_written(word) for word in self.words[first:end])
+        names = tuple([self._written(at, at == end - 1) for at in range(first, end)])
         after = self.words[end] if end < len(self.words) else None
         sighting = Sighting(
             prose=self.number,
@@ -174,6 +179,13 @@ class _Reader:
         )
         self._pair(sighting, place)
         self.found.append(sighting)
+
+    def _written(self, place: int, last: bool) -> str:
+        """A word of a name as the name has it: with its possessive inside, without it at the end."""
+        word = self.words[place]
+        if word.owns and not last:
+            return self.text[word.start : self.words[place + 1].start].strip()
+        return _written(word)
 
     def _titles(self, place: int, before: str) -> bool:
         """Whether a word at the head of a name is a title; behind one, a saint is a surname: Lord St. Simon."""

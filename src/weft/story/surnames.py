@@ -10,6 +10,9 @@ from weft.story.vocabulary import FAMILIAR_TITLES, MALE, NOBLE_TITLES, PLAIN_TIT
 
 _TOLD_APART: Final = 0.2
 """Whoever is so often called by title and given name is not meant by the title and surname alone."""
+_STYLED: Final = 0.15
+_OFTEN: Final = 3
+"""So too whoever is called so this often, beside how often the title and surname stand alone."""
 _COUPLED: Final = 0.25
 """Husband and wife are named together in so large a share of his sentences."""
 _LADIES: Final = frozenset({"miss", "mrs", "lady"})
@@ -67,12 +70,26 @@ def _fits(cast: Cast, figure: Figure, form: Form) -> bool:
 
 def _is_told_apart(cast: Cast, figure: Figure, form: Form) -> bool:
     """Whether the book calls somebody by title and given name because the title alone means another."""
-    title, mine = form[0], cast.count(figure)
-    if title not in PLAIN_TITLES or cast.styled(figure, title) <= _TOLD_APART * mine:
+    title, mine, alone = form[0], cast.count(figure), cast.counted[form].count
+    if title not in PLAIN_TITLES:
         return False
-    told = PLAIN_TITLES[title]
-    kin = [each for each in cast.family(figure.surname) if each is not figure and cast.gender(each) in ("", told)]
-    return bool(kin) or figure.given.startswith("mrs ") or cast.counted[form].count > DOMINANT * mine
+    styled = cast.styled(figure, title)
+    if styled <= _TOLD_APART * mine and not (styled >= _OFTEN and styled > _STYLED * alone):
+        return False
+    others = any(_is_meant(cast, each, figure, title) for each in cast.family(figure.surname))
+    return (
+        others
+        or cast.has_several(title, figure.surname)
+        or figure.given.startswith("mrs ")
+        or alone > DOMINANT * mine
+    )
+
+
+def _is_meant(cast: Cast, figure: Figure, kin: Figure, title: str) -> bool:
+    """Whether a title alone may mean this person rather than the kin: not one who is mostly told apart himself."""
+    if figure is kin or cast.gender(figure) not in ("", PLAIN_TITLES[title]):
+        return False
+    return cast.styled(figure, title) <= _TOLD_APART * cast.count(figure)
 
 
 def _of_rank(cast: Cast, figures: Sequence[Figure], form: Form) -> list[Figure]:
@@ -93,10 +110,15 @@ def _claim(cast: Cast, figure: Figure, title: str) -> float:
 
 
 def take_bare_surname(cast: Cast, form: Form) -> bool:
-    """A surname alone: whoever of the family is most often called by it with a title."""
+    """A surname alone: whoever of the family is most often called by it with a title.
+
+    A title that stands at the end of a name, Post Captain, is no surname unless it has a title itself, Mr. Bishop.
+    """
     title, names = form
     given, surname = parted(names)
-    return not title and not given and cast.joins(form, most_formal(cast, surname, form))
+    if title or given or (surname in TITLES and not cast.formal[surname]):
+        return False
+    return cast.joins(form, most_formal(cast, surname, form))
 
 
 def most_formal(cast: Cast, surname: str, form: Form) -> Figure | None:

@@ -6,7 +6,17 @@ from dataclasses import field
 from typing import Final
 
 from weft.frozen import dataclass
-from weft.story.vocabulary import CALENDAR, GIVEN_NAMES, KNOWN_PLACES, NEVER, ROLES, SPEECH, TITLES, VERBS
+from weft.story.vocabulary import (
+    CALENDAR,
+    COUNTING,
+    GIVEN_NAMES,
+    KNOWN_PLACES,
+    NEVER,
+    ROLES,
+    SPEECH,
+    TITLES,
+    VERBS,
+)
 from weft.story.words import Word
 from weft.text.terms import STOP_WORDS
 
@@ -18,6 +28,9 @@ _DERIVED: Final = ("-ing", "-ish", "-ism", "-like", "-esque")
 ADDRESSES: Final = ROLES & GIVEN_NAMES.keys()
 YOURS: Final = frozenset({"your", "his", "her", "their"})
 """Her Grace is a duchess; Grace alone may be anybody."""
+_BOUND: Final = 0.6
+_FEWEST: Final = 3
+"""How often, and in what share, a word stands after one possessive that belongs to it."""
 _OFTEN: Final = 4
 _FROM: Final = ("er", "n", "an", "ian", "ite", "ese")
 _STEM: Final = 3
@@ -37,6 +50,12 @@ class Usage:
     owns: Counter[str] = field(default_factory=Counter)
     acts: Counter[str] = field(default_factory=Counter)
     """Before a verb, at the head of a sentence."""
+    counted: Counter[str] = field(default_factory=Counter)
+    """After a word that counts: a Theatin, two Andalusian horses."""
+    follows: Counter[str] = field(default_factory=Counter)
+    """Directly after another capital."""
+    owned: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Directly after the possessive of another capital, with that: Edgar's Buildings."""
 
     def count(self, words: Sequence[Word]) -> None:
         """Take up the words of one text."""
@@ -60,6 +79,11 @@ class Usage:
             self.speaks[word.plain] += 1
         if before in TITLES and word.joined:
             self.titled[word.plain] += 1
+        if word.joined and before in COUNTING:
+            self.counted[word.plain] += 1
+        elif word.joined and place and words[place - 1].capital:
+            self.follows[word.plain] += 1
+            self.owned[before, word.plain] += words[place - 1].owns
         if word.owns:
             self.owns[word.plain] += 1
         if word.opens and (after in VERBS or after.endswith("ed")):
@@ -87,7 +111,12 @@ class Usage:
     def _is_general(self, plain: str) -> bool:
         """Whether a word is written with a capital for what it means, and names somebody only if he speaks."""
         dated = plain.removesuffix("s") in CALENDAR
-        return dated or self._is_compound(plain) or self._is_people(plain)
+        return dated or self._is_compound(plain) or self._is_people(plain) or self._is_counted(plain)
+
+    def _is_counted(self, plain: str) -> bool:
+        """Whether a word mostly stands where several of a kind are meant, and never ends a longer name."""
+        often = 2 * self.counted[plain] >= self.middle[plain] + self.opening[plain]
+        return self.counted[plain] > 1 and often and not self.follows[plain]
 
     def _is_people(self, plain: str) -> bool:
         """Whether a word tells where somebody is from: a Nantucketer, the Bulgarians."""
@@ -106,6 +135,11 @@ class Usage:
         """Whether everyday words are put together: Pain-killer."""
         parts = plain.split("-")
         return len(parts) > 1 and all(self.lower[part] or part in CALENDAR for part in parts)
+
+    def is_bound(self, owner: str, plain: str) -> bool:
+        """Whether a word hardly stands without the possessive before it, so that both are one name."""
+        often = _BOUND * (self.middle[plain] + self.opening[plain])
+        return plain not in TITLES and self.owned[owner, plain] >= max(_FEWEST, often)
 
     def is_common(self, plain: str) -> bool:
         """Whether a name is also an everyday word here, so that at the head of a sentence it proves nothing."""

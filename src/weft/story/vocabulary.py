@@ -79,6 +79,11 @@ SAINTS: Final = _words("st saint")
 JOINING: Final = _words("of the")
 """Lower-case words that may stand inside a name when another capital follows: Battle of the Bells."""
 
+COUNTING: Final = _words(
+    "a an one two three four five six ten twenty some several many few every each another no any"
+)
+"""Words after which a capital is a kind's and not somebody's: two Andalusian horses."""
+
 ASKED: Final = _words("i you he she it we they the this that these those there my your his her any not")
 """Words after which a name like Will is no name: Will you?"""
 
@@ -232,7 +237,7 @@ NEVER: Final = (
         german germans chapter volume book part contents illustration footnote preface the end oh ah o ugh pooh
         messrs misses captains honourable hm hum hey tis twas sh shh hist pshaw faugh bah pish tut whew hooray
         hurray huzza bravo lo fie humph heigh heigho zounds egad begad gosh golly goodness gracious lordy mercy
-        jiminy hark halloa holloa
+        jiminy hark halloa holloa gothic scriptural biblical
         alas hurrah hallo hullo hello yes no well why what ha ho hush good bye dear ay aye eh pray amen project
         gutenberg ebook etext york's p.s p.m a.m n.b mr mrs miss esq jun sen okay ok thank thanks please day
         night morning evening spring summer autumn winter madam ma'am sir act scene exit exeunt enter nobody

@@ -66,6 +66,9 @@ def _standing(gap: str, before: str, first: bool) -> tuple[bool, bool]:
     if gap[0] == "." and (before in ABBREVIATED or len(before) == 1):
         return False, not gap[1:].strip() and gap.count("\n") < 2
     if gap.isspace():
+        if "\n" not in gap:
+            # Where the marks of a link stood: [[Tide Office]].
+            return False, True
         # A line may begin with a capital in verse; in wrapped prose a name goes on over the end of the line.
         return True, gap.count("\n") < 2
     return _OPENS.search(gap) is not None, False

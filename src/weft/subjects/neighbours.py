@@ -48,7 +48,7 @@ class Neighbours:
         taken: dict[int, Candidate] = {}
         for at in self.places(subject, part):
             node = int(self.near.neighbour[at])
-            if node not in taken and node in self.stored and fits(part, len(self.linked.get(node, ()))):
+            if node not in taken and node in self.stored and _fits(part, len(self.linked.get(node, ()))):
                 row = self.stored[node]
                 found = Candidate(row.node, text_tokens=row.text_tokens, sketch=row.sketch)
                 taken[node] = self.reached(subject, found, at)
@@ -92,6 +92,6 @@ def linked_with(ids: Sequence[int], kinds: Sequence[str], snapshot: Snapshot) ->
     return {owner: list(others) for owner, others in linked.items()}
 
 
-def fits(part: Part, linked: int) -> bool:
+def _fits(part: Part, linked: int) -> bool:
     """Whether a part takes what is linked with so many subjects."""
     return part.links == "any" or (linked > 1) == (part.links == "several")

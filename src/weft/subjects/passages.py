@@ -3,15 +3,17 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cache
+from itertools import islice
 from typing import Final, NamedTuple
 
 from weft.candidates import told
 from weft.frozen import dataclass
 from weft.model import Candidate, Node
-from weft.ports import Snapshot
+from weft.ports import NodeRow, Snapshot
 from weft.profile import Part
 from weft.recent import Recent
-from weft.subjects.neighbours import Neighbours, fits, linked_with
+from weft.subjects.neighbours import Neighbours, linked_with
+from weft.subjects.stretches import beside, longest_alone, sentences_within
 from weft.text import named_in, spellings
 
 Divide = Callable[[Sequence[Candidate]], tuple[Candidate, ...]]
@@ -21,6 +23,8 @@ Way = tuple[int, tuple[str, ...], str]
 
 _OPENED: Final = 12
 """How many texts of a subject are opened: those that the question found, then those that name it most."""
+_LITTLE: Final = 12_000
+"""Characters: where those hold no more, all are opened that links lead to, for chunks are shorter than scenes."""
 _STATES: Final = 8
 _REMEMBERED: Final = 16_384
 _MOSTLY: Final = 1 / 3
@@ -31,11 +35,12 @@ _MENTIONS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class _Naming:
-    """How a passage names a subject: where, how often, and whether it names others too (1) or not (0)."""
+    """How a passage names a subject: where, where beside others, and the stretch that names nobody else."""
 
     places: tuple[Span, ...] = ()
-    count: int = 0
-    others: int = 0
+    others: bool = False
+    beside: tuple[Span, ...] = ()
+    alone: Span | None = None
 
 
 class _Namings(dict[tuple[int, int, Span], _Naming]):
@@ -52,6 +57,30 @@ class _Named(NamedTuple):
     passage: Candidate
     naming: _Naming
     at: int
+
+    @property
+    def span(self) -> Span:
+        """The passage in its text."""
+        return self.passage.window or (0, len(self.passage.node.text))
+
+    def told(self, part: Part) -> "_Telling | None":
+        """What a part takes of the passage, if anything: all of it, or where it names the subject alone."""
+        naming = self.naming
+        if part.links == "one":
+            inside = [each for each in naming.places if naming.alone and _within(each, [naming.alone])]
+            return _Telling(self, naming.alone, inside, len(inside)) if naming.alone else None
+        if part.links == "several":
+            return _Telling(self, self.span, naming.beside, len(naming.places)) if naming.others else None
+        return _Telling(self, self.span, naming.places, len(naming.places))
+
+
+class _Telling(NamedTuple):
+    """As much of a passage as a part takes, which places in it are meant, and how often it names the subject."""
+
+    named: _Named
+    window: Span
+    places: Sequence[Span]
+    mentions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +104,20 @@ class _Cast:
         places = named_in(text.text, self.names.get(subject, ()), span)
         if not places:
             return _Naming()
-        others = text.kind in kinds or self._names_others(subject, text, span, places)
-        return _Naming(tuple(places[:_MENTIONS]), len(places), int(others))
+        if text.kind in kinds:
+            return _Naming(tuple(places), others=True, beside=tuple(places))
+        others = list(self._others(subject, text, span, places))
+        if not others:
+            return _Naming(tuple(places), alone=span)
+        units = sentences_within(text.text, span)
+        return _Naming(tuple(places), True, beside(units, places, others), longest_alone(units, places, others))
 
-    def _names_others(self, subject: int, text: Node, span: Span, own: Sequence[Span]) -> bool:
-        """Whether the passage names somebody else, outside where it names the subject."""
+    def _others(self, subject: int, text: Node, span: Span, own: Sequence[Span]) -> Iterator[Span]:
+        """Where the passage names somebody else, outside where it names the subject."""
         mine = self.names.get(subject, ())
         for other in self.linked.get(text.id, ()):
             theirs = [name for name in self.names.get(other, ()) if name not in mine] if other != subject else ()
-            if any(not _within(place, own) for place in named_in(text.text, theirs, span)):
-                return True
-        return False
+            yield from (place for place in named_in(text.text, theirs, span) if not _within(place, own))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +148,9 @@ class Tellings:
         own = frozenset(each.node.id for each in subjects)
         telling = [part for part in parts if part.via and part.unit == "passage"]
         ways = {_way(each, part): (each, part) for each in subjects for part in telling}
-        opened = {way: _opened(near, near.places(*asked), own, relevance) for way, asked in ways.items()}
-        ids = sorted({text for texts in opened.values() for text in texts})
-        rows = snapshot.nodes(ids)
+        ranked = {way: _ranked(near, near.places(*asked), own, relevance) for way, asked in ways.items()}
+        opened, rows = _opened(ranked, snapshot)
+        ids = sorted(rows)
         whole = [Candidate(row.node, text_tokens=row.text_tokens, sketch=row.sketch) for row in rows.values()]
         divided: dict[int, list[Candidate]] = {}
         for each in divide(whole) if whole else ():
@@ -132,18 +164,18 @@ class Tellings:
         way = _way(subject, part)
         if way not in self.named:
             self.named[way] = list(self._naming_passages(way))
-        taken = [each for each in self.named[way] if fits(part, 1 + each.naming.others)]
-        again = [_share_of(subject.node.text, each.passage) for each in taken]
+        taken = [telling for each in self.named[way] if (telling := each.told(part)) is not None]
+        again = [_share_of(subject.node.text, each) for each in taken]
         spare = again.count(0.0) >= (part.limit or 1)
         taken = [each for each, share in zip(taken, again, strict=True) if share <= (0.0 if spare else _MOSTLY)]
-        most = max((each.naming.count for each in taken), default=1)
+        most = max((each.mentions for each in taken), default=1)
         return tuple([self._reached(subject, each, most) for each in taken])
 
     def _naming_passages(self, way: Way) -> Iterator[_Named]:
         for text, at in self.opened[way].items():
             for passage in self.divided.get(text, ()):
                 naming = self._naming(way[0], passage)
-                if naming.count:
+                if naming.places:
                     yield _Named(passage, naming, at)
 
     def _naming(self, subject: int, passage: Candidate) -> _Naming:
@@ -156,12 +188,12 @@ class Tellings:
             naming = self.known[slot] = self.cast().naming(subject, node, span, self.near.kinds)
         return naming
 
-    def _reached(self, subject: Candidate, named: _Named, most: int) -> Candidate:
+    def _reached(self, subject: Candidate, telling: _Telling, most: int) -> Candidate:
+        named = telling.named
         reached = self.near.reached(subject, named.passage, named.at)
-        usage, alone = round(named.naming.count / most, 9), float(not named.naming.others)
-        parts = {**reached.parts, "usage": usage, "alone": alone}
-        window = reached.window or (0, len(reached.node.text))
-        return told(reached, parts, spans=named.naming.places, window=window)
+        parts = {**reached.parts, "usage": round(telling.mentions / most, 9)}
+        spans = tuple(telling.places[:_MENTIONS])
+        return told(reached, parts, spans=spans, window=telling.window, passage=named.span)
 
 
 def _way(subject: Candidate, part: Part) -> Way:
@@ -169,9 +201,25 @@ def _way(subject: Candidate, part: Part) -> Way:
 
 
 def _opened(
+    ranked: Mapping[Way, Mapping[int, int]], snapshot: Snapshot
+) -> tuple[dict[Way, Mapping[int, int]], dict[int, NodeRow]]:
+    """For every way the texts that are opened, with the link that leads to each; and all of these texts."""
+    opened: dict[Way, Mapping[int, int]] = {
+        way: dict(islice(texts.items(), _OPENED)) for way, texts in ranked.items()
+    }
+    rows = dict(snapshot.nodes(sorted({text for texts in opened.values() for text in texts})))
+    for way, texts in ranked.items():
+        held = sum(len(rows[text].node.text) for text in opened[way] if text in rows)
+        if len(texts) > _OPENED and held <= _LITTLE:
+            opened[way] = texts
+    rows |= snapshot.nodes(sorted({text for texts in opened.values() for text in texts if text not in rows}))
+    return opened, rows
+
+
+def _ranked(
     around: Neighbours, places: Sequence[int], subjects: Collection[int], relevance: Mapping[int, float]
 ) -> dict[int, int]:
-    """The texts at some links that are opened, and the link that leads to each.
+    """The texts at some links, those to open first before others, and the link that leads to each.
 
     What defines another subject of the page is told there, and not here once more.
     """
@@ -183,13 +231,13 @@ def _opened(
             found.setdefault(text, at)
     weights, tags = near.weight, near.tag
     order = {text: (-relevance.get(text, 0.0), -float(weights[at]), int(tags[at])) for text, at in found.items()}
-    return {text: found[text] for text in sorted(order, key=order.__getitem__)[:_OPENED]}
+    return {text: found[text] for text in sorted(order, key=order.__getitem__)}
 
 
-def _share_of(definition: str, passage: Candidate) -> float:
+def _share_of(definition: str, telling: _Telling) -> float:
     """How much of a passage is what the subject is defined by, and so is printed above it."""
-    low, high = passage.window or (0, len(passage.node.text))
-    start = passage.node.text.find(definition) if definition else -1
+    low, high = telling.window
+    start = telling.named.passage.node.text.find(definition) if definition else -1
     shared = min(high, start + len(definition)) - max(low, start)
     return shared / (high - low) if start >= 0 and shared > 0 else 0.0
 

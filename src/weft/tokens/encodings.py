@@ -92,8 +92,11 @@ class EncodingCounter:
     def count(self, text: str) -> int:
         """The tokens of the text, special tokens in it being ordinary text."""
         if _is_by_line(text):
-            remembered = _remembering(self.name)
-            return sum([remembered(line) for line in _LINE.findall(text)])
+            usual, other = _line_counters(self.name)
+            lines = _LINE.findall(text)
+            if len(text) <= _LONGEST_LINE:
+                return sum(map(usual, lines))
+            return sum([usual(line) if len(line) <= _LONGEST_LINE else other(line) for line in lines])
         text = encodable(text)
         if len(text) <= _WHOLE_LIMIT:
             return self.whole(text)
@@ -160,15 +163,14 @@ class EncodingCounter:
 
 
 @cache
-def _remembering(name: str) -> Callable[[str], int]:
-    """What counts a line in the encoding of that name, and remembers those of usual length."""
+def _line_counters(name: str) -> tuple[Callable[[str], int], Callable[[str], int]]:
+    """What counts a line of usual length in an encoding, and remembers it, and what counts others."""
     counter = EncodingCounter(name)
 
     def count(line: str) -> int:
         return counter.whole(encodable(line))
 
-    usual = lru_cache(_REMEMBERED)(count)
-    return lambda line: usual(line) if len(line) <= _LONGEST_LINE else count(line)
+    return lru_cache(_REMEMBERED)(count), count
 
 
 @cache

@@ -14,6 +14,7 @@ from weft import Node, Weft
 from weft.errors import UnknownName
 from weft.facades import (
     EntityContextBuilder,
+    ImportancePriority,
     NarrativePriority,
     RelevancePriority,
     SmartContextFormatter,
@@ -309,3 +310,41 @@ def test_the_builder_names_an_entity_that_does_not_exist(weft: Weft) -> None:
 @pytest.mark.parametrize("strategy", [UsageBasedPriority(), RelevancePriority(), NarrativePriority()])
 def test_strategies_can_be_swapped(weft: Weft, strategy: UsageBasedPriority) -> None:
     assert len(built(weft, priority_strategy=strategy, query="flute")) == 3
+
+
+@pytest.fixture(scope="module")
+def chunked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
+    """A vault of short chunks: twenty that name Odo beside another, nine that name him alone."""
+    tenant = str(VAULT)
+    with Weft.open(Path(tmp_path_factory.mktemp("chunked")) / ".weft", embedder=None) as opened:
+        opened.put(
+            [
+                *_story(tenant)[:3],
+                *(
+                    Node(f"c:m{at}", "chunk", tenant, text=f"Odo met Tamsin Roke. Odo {at} smiled.")
+                    for at in range(20)
+                ),
+                *(Node(f"c:s{at}", "chunk", tenant, text=f"Odo rowed out {at} times, alone.") for at in range(9)),
+            ]
+        )
+        yield opened
+
+
+@pytest.mark.parametrize("strategy", [UsageBasedPriority(), RelevancePriority(), ImportancePriority()])
+def test_chunks_are_sorted_as_documented_whatever_the_strategy(
+    chunked: Weft, strategy: UsageBasedPriority
+) -> None:
+    chunks = built(chunked, priority_strategy=strategy)
+    tied = [each for each in chunks if each.startswith("relationships: ")]
+    alone = [each for each in chunks if each.startswith("context: ")]
+    assert len(tied) == 3 and all("Tamsin Roke" in each for each in tied)
+    assert len(alone) == 5 and not any("Tamsin Roke" in each or "smiled" in each for each in alone)
+
+
+def test_the_pages_of_the_formatter_sort_chunks_as_the_builder_does(chunked: Weft) -> None:
+    for given in ({}, {"entities": [ODO]}):
+        page = formatted(chunked, max_entities=1, **given)
+        ties, _, context = page.partition("**Relationships:**")[2].partition("**Context:**")
+        assert ties.count("\n- ") == 3 and ties.count("Tamsin Roke") == 3
+        told = context.partition("\n#")[0]
+        assert told.count("\n- ") == 5 and "Tamsin Roke" not in told
