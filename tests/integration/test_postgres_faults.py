@@ -172,6 +172,48 @@ def test_an_extension_that_may_not_be_installed_is_named_with_its_statement(
         Weft.open(bare.replace("postgres:@", "humble@"), folder=tmp_path)
 
 
+class Answering:
+    """A connection to a server that has these extensions to offer."""
+
+    def __init__(self, *offered: tuple[str, str]) -> None:
+        self._offered = list(offered)
+
+    def execute(self, query: str) -> "Answering":
+        assert "pg_available_extensions" in query
+        return self
+
+    def fetchall(self) -> list[tuple[str, str]]:
+        return self._offered
+
+
+@pytest.mark.parametrize(
+    ("offered", "told"),
+    [
+        ([], r"has no pgvector.*CREATE EXTENSION vector;"),
+        ([("pg_textsearch", "1.0.0")], r"has no pgvector.*CREATE EXTENSION vector;"),
+        ([("vector", "0.7.4")], r"has pgvector 0\.7\.4; Weft needs 0\.8.*ALTER EXTENSION vector UPDATE;"),
+    ],
+)
+def test_a_server_without_pgvector_or_with_an_old_one_is_told_what_to_run(
+    place: str, offered: list[tuple[str, str]], told: str
+) -> None:
+    with pytest.raises(StoreError, match=told):
+        opening._install(Answering(*offered), read_address(place))  # type: ignore[arg-type]
+
+
+def test_bm25_that_the_server_does_not_have_is_named_with_its_statement(postgres_url: str, tmp_path: Path) -> None:
+    bare = f"{new_database(postgres_url, 'wordless')}&schema=wordless"
+    Weft.open(bare, folder=tmp_path).close()
+    with psycopg.connect(read_address(bare).server, autocommit=True) as link:
+        link.execute("DROP EXTENSION pg_textsearch")
+    with pytest.raises(StoreError, match=r"CREATE EXTENSION pg_textsearch;"):
+        Weft.open(f"{bare}&words=bm25", folder=tmp_path)
+    with Weft.open(bare, folder=tmp_path) as weft:
+        weft.put([note("one")])
+        assert weft.search("fox").candidates
+        assert weft.index_status()["words"] == "tsvector"
+
+
 def test_an_old_server_is_refused_by_its_version(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

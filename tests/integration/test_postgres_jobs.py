@@ -170,6 +170,21 @@ def test_jobs_on_the_command_line(weft: Weft, url: str, cli: Cli) -> None:
         add_job(weft, "cook", "default", "")
 
 
+def test_a_job_that_failed_for_good_is_listed_with_its_error_and_may_be_retried(
+    weft: Weft, url: str, cli: Cli
+) -> None:
+    number, address = add_job(weft, "embed", "default", "onnx:/nowhere").id, read_address(url)
+    with psycopg.connect(address.server, autocommit=True) as link:
+        for _ in range(5):
+            cli("jobs", "run", "--store", url)
+            link.execute(f"UPDATE {address.schema}.jobs SET due = now()")
+    listed = cli("jobs", "list", "--store", url).out
+    assert "failed" in listed
+    assert "nowhere" in listed
+    assert "waits" in cli("jobs", "retry", str(number), "--store", url).out
+    assert "failed" not in cli("jobs", "list", "--store", url).out
+
+
 def test_an_embedded_store_has_no_queue(tmp_path: Path) -> None:
     with Weft.open(tmp_path / ".weft") as weft, pytest.raises(InvalidInput, match="has no queue"):
         queue_of(weft)

@@ -26,8 +26,7 @@ from weft.store.overlay import NOTHING, PAGE, Overlay, changes_after, earlier_st
 from weft.store.progress import Damaged
 from weft.store.records import LONGEST_FACET_VALUE
 from weft.store.scope import Scope, cut_at_tie
-from weft.store.weights import nothing, term_weights, wrong_width
-from weft.vectors import quantise
+from weft.store.weights import asked_vector, nothing, term_weights
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Ids, Scores, Vectors
@@ -80,12 +79,9 @@ class EmbeddedIndex:
 
     def semantic(self, snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Proposals:
         """The passages nearest to the vector with their exact cosines; ties at the cut are included."""
-        query = np.frombuffer(quantise(np.asarray(vector, dtype=np.float32).reshape(1, -1))[0], dtype=np.int8)
-        stored = snapshot.embedder()
-        if not stored or not len(query) or limit <= 0 or not snapshot.view.tenants:
-            return nothing()
-        if stored[1] != len(query):
-            return nothing(wrong_width(len(query), stored))
+        query = asked_vector(snapshot, vector, limit)
+        if isinstance(query, Proposals):
+            return query
         generation, overlay, notes = self._pinned(self._vectors, snapshot)
         found = []
         if generation and generation.state.dimensions == len(query):

@@ -104,6 +104,14 @@ def node_values(prepared: PreparedNode) -> Row:
     )
 
 
+def not_unicode(error: UnicodeEncodeError) -> InvalidInput:
+    """What is told of a text that no store can hold."""
+    return InvalidInput(
+        f"A text cannot be stored because it is not valid Unicode ({error.reason}: "
+        f"{error.object[error.start : error.end]!r}). Decode it with errors='replace' first."
+    )
+
+
 def packed_texts(texts: Sequence[str]) -> str | None:
     """A list of texts as JSON, or None when it is empty."""
     if not texts:

@@ -26,6 +26,7 @@ from weft.store.lock import WriteLock
 from weft.store.nodes import stored_keys
 from weft.store.numbers import names_by_number
 from weft.store.paging import names_in_pages, nodes_in_pages
+from weft.store.records import not_unicode
 from weft.store.remembered import RememberedRows
 from weft.store.schema import SCHEMA_VERSION, migrate, version_of
 from weft.store.snapshot import SqliteSnapshot, embedder_of
@@ -154,10 +155,7 @@ class SqliteStore(HandingOut):
                 yield connection
                 connection.execute("COMMIT")
             except UnicodeEncodeError as error:
-                raise InvalidInput(
-                    f"A text cannot be stored because it is not valid Unicode ({error.reason}: "
-                    f"{error.object[error.start : error.end]!r}). Decode it with errors='replace' first."
-                ) from error
+                raise not_unicode(error) from error
             except OverflowError as error:
                 raise InvalidInput(
                     f"A number cannot be stored ({error}). Allowed are whole numbers of at most 64 bits with "

@@ -1,12 +1,18 @@
 """What every index needs before it searches: the weights of terms in a view, and words for finding nothing."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from weft.ports import Proposals, Snapshot
 from weft.store.lexical import inverse_frequency
+from weft.vectors import quantise
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from weft.ports.arrays import Vectors
 
 _TERMS: Final = 256
 
@@ -26,7 +32,16 @@ def nothing(*notes: str) -> Proposals:
     return Proposals(np.zeros(0, dtype=np.int64), np.zeros(0), notes)
 
 
-def wrong_width(given: int, stored: tuple[str, int]) -> str:
+def asked_vector(snapshot: Snapshot, vector: "Vectors", limit: int) -> "NDArray[np.int8] | Proposals":
+    """A question's vector in the form of the stored ones; no proposals where it can find nothing."""
+    query = np.frombuffer(quantise(np.asarray(vector, dtype=np.float32).reshape(1, -1))[0], dtype=np.int8)
+    stored = snapshot.embedder()
+    if not stored or not len(query) or limit <= 0 or not snapshot.view.tenants:
+        return nothing()
+    return query if stored[1] == len(query) else nothing(_wrong_width(len(query), stored))
+
+
+def _wrong_width(given: int, stored: tuple[str, int]) -> str:
     """What a reader is told whose vector was made by another embedder than those in the store."""
     return (
         f"Semantic search was left out: the question's vector has {given} dimensions, those in the store have "

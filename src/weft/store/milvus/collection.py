@@ -1,37 +1,20 @@
-"""The collection of passages in Milvus: what an entity holds, what filters ask of it, and how far it has come."""
+"""The collection of passages in Milvus: making it, changing it, asking it, and how far it has come."""
 
-import logging
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
-from urllib.parse import parse_qs, urlsplit
 
-import numpy as np
 import orjson
-import xxhash
 from pymilvus import AnnSearchRequest, DataType, MilvusClient, RRFRanker
 from pymilvus.exceptions import MilvusException
 
-from weft.errors import StoreGone, UnknownName
 from weft.frozen import dataclass
-from weft.model import CONSISTENCIES, STRONG, Filter, View
 from weft.ports import TailPassage
-from weft.store.filters import facet_groups
-from weft.store.lexical import weighted_counts
+from weft.store.milvus.entities import entity_of, fields_of
 from weft.store.progress import Progress, packed, unpacked
-from weft.store.records import to_microseconds
-from weft.store.scope import microseconds, position_of
 
 SCHEMA: Final = 1
-_ABSENT: Final = -(1 << 62)
-_LAST_TERM: Final = (1 << 32) - 2
-_SATURATION: Final = 1.2
-_LENGTH_SHARE: Final = 0.75
-_USUAL_LENGTH: Final = 100.0
 _FEWEST_DIMENSIONS: Final = 2
-_LONGEST_NAME: Final = 4096
-_MOST_FACETS: Final = 1024
 _LONGEST_STATE: Final = 65_535
 _DELETED_AT_ONCE: Final = 2000
 _WRITTEN_AT_ONCE: Final = 1000
@@ -59,45 +42,6 @@ class Question:
     data: Any
     condition: str
     limit: int
-
-
-def consistency_of(address: str) -> str:
-    """How fresh answers must be unless a call says otherwise, as the address says."""
-    return level_of(_given(address).get("consistency", STRONG))
-
-
-def level_of(consistency: str) -> str:
-    """What Milvus calls a level of consistency."""
-    level = consistency.lower()
-    if level not in CONSISTENCIES:
-        raise UnknownName("consistency", level, CONSISTENCIES)
-    return level.capitalize()
-
-
-def connected(address: str) -> MilvusClient:
-    """The client for `milvus://host:port/database?token=...` or `milvus:///path/file.db`."""
-    parts = urlsplit(address)
-    # Whatever fails is told by us; the client would print its own trace beside it.
-    logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
-    try:
-        if not parts.netloc:
-            return MilvusClient(parts.path)
-        database, token = parts.path.strip("/"), _given(address).get("token", "")
-        return MilvusClient(f"http://{parts.netloc}", token=token, db_name=database)
-    except (MilvusException, OSError) as error:
-        raise gone(address, error) from error
-
-
-def _given(address: str) -> dict[str, str]:
-    return {name: values[-1] for name, values in parse_qs(urlsplit(address).query).items()}
-
-
-def gone(address: str, error: Exception) -> StoreGone:
-    """What is told when Milvus does not answer."""
-    return StoreGone(
-        f"Milvus at {address.partition('?')[0]} does not answer ({' '.join(str(error).split())[:300]}). Check "
-        "that it runs, or leave --index out to search in the database itself."
-    )
 
 
 class Collection:
@@ -128,7 +72,7 @@ class Collection:
         for name in self._client.list_collections():
             if name.startswith(f"weft_{self._identity}_"):
                 self._client.drop_collection(name)
-        self._make(self.name, _fields(self.dimensions))
+        self._make(self.name, fields_of(self.dimensions))
         self._make(self._state_name, {"place": (DataType.FLOAT_VECTOR, {"dim": 2}), **_STATE_FIELDS})
 
     def _make(self, name: str, fields: Mapping[str, tuple[Any, dict[str, Any]]]) -> None:
@@ -190,23 +134,7 @@ class Collection:
 
     def _entities(self, passages: Sequence[TailPassage]) -> Iterator[list[dict[str, Any]]]:
         for start in range(0, len(passages), _WRITTEN_AT_ONCE):
-            yield [self._entity(passage) for passage in passages[start : start + _WRITTEN_AT_ONCE]]
-
-    def _entity(self, passage: TailPassage) -> dict[str, Any]:
-        embedded = len(passage.vector) == self.dimensions
-        vector = np.frombuffer(passage.vector, np.int8).tolist() if embedded else [0.0] * self.dimensions
-        return {
-            "id": passage.id,
-            "node": passage.node_id,
-            "tenant": _short(passage.tenant),
-            "facets": [_short(facet) for facet in passage.facets[:_MOST_FACETS]],
-            "position": _number(position_of(passage)),
-            "sequence": _number(passage.sequence),
-            "time": _number(microseconds(passage.time)),
-            "embedded": embedded,
-            "terms": saturated(passage.term_hashes, passage.term_counts),
-            "vector": [float(value) for value in vector],
-        }
+            yield [entity_of(passage, self.dimensions) for passage in passages[start : start + _WRITTEN_AT_ONCE]]
 
     def search(self, questions: Sequence[Question]) -> list[int]:
         """Ids of the best passages for a question, or for any of several, which travel in one request."""
@@ -225,6 +153,11 @@ class Collection:
             found = self._client.hybrid_search(self.name, asked, RRFRanker(), limit, **options)
         return [int(hit["id"]) for hit in found[0]]
 
+    def refresh(self) -> None:
+        """Let what was imported be searched: a collection that is loaded knows nothing of it."""
+        self._client.release_collection(self.name)
+        self._client.load_collection(self.name)
+
     def count(self, condition: str = "") -> int:
         """How many passages meet a condition."""
         found = self._client.query(self.name, filter=condition, output_fields=["count(*)"])
@@ -235,74 +168,3 @@ _STATE_FIELDS: Final = {
     "progress": (DataType.VARCHAR, {"max_length": _LONGEST_STATE}),
     "pending": (DataType.VARCHAR, {"max_length": _LONGEST_STATE}),
 }
-
-
-def _fields(dimensions: int) -> dict[str, tuple[Any, dict[str, Any]]]:
-    return {
-        "node": (DataType.INT64, {}),
-        "tenant": (DataType.VARCHAR, {"max_length": _LONGEST_NAME, "is_partition_key": True}),
-        "facets": (
-            DataType.ARRAY,
-            {"element_type": DataType.VARCHAR, "max_capacity": _MOST_FACETS, "max_length": _LONGEST_NAME},
-        ),
-        "position": (DataType.INT64, {}),
-        "sequence": (DataType.INT64, {}),
-        "time": (DataType.INT64, {}),
-        "embedded": (DataType.BOOL, {}),
-        "terms": (DataType.SPARSE_FLOAT_VECTOR, {}),
-        "vector": (DataType.FLOAT_VECTOR, {"dim": dimensions}),
-    }
-
-
-def saturated(term_hashes: bytes, term_counts: bytes) -> dict[int, float]:
-    """What each term adds to the BM25 score of a passage, before the weight that a view gives the term.
-
-    The mean length is a usual one: the true one moves with every write, and engines only propose.
-    """
-    counts = weighted_counts(term_counts).astype(np.float64)
-    damping = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * counts.sum() / _USUAL_LENGTH)
-    gains = counts * (1 + _SATURATION) / (counts + damping)
-    terms = np.frombuffer(term_hashes, "<u4").tolist()
-    found = {min(term, _LAST_TERM): gain for term, gain in zip(terms, gains.tolist(), strict=True) if gain > 0}
-    return found or {_LAST_TERM: 1e-6}
-
-
-def asked(weights: Mapping[int, float]) -> dict[int, float]:
-    """A question as a sparse vector: the weights that the view gives its terms."""
-    return {min(term, _LAST_TERM): weight for term, weight in weights.items() if math.isfinite(weight)}
-
-
-def condition_of(view: View, filter: Filter, masked: Iterable[int], nodes: Sequence[int] | None) -> str:
-    """What an entity must satisfy to be seen through the view and the filter and not be replaced just now."""
-    parts = [f"tenant in {_listed(view.tenants)}"]
-    parts += [f"ARRAY_CONTAINS_ANY(facets, {_listed(group)})" for group in facet_groups(filter)]
-    bounds = (
-        ("position", None, view.as_of),
-        ("sequence", filter.sequence_from, filter.sequence_to),
-        ("time", to_microseconds(filter.since), to_microseconds(filter.until)),
-    )
-    for name, low, high in bounds:
-        if low is not None or high is not None:
-            parts.append(f"{name} >= {_ABSENT + 1 if low is None else low}")
-        if high is not None:
-            parts.append(f"{name} <= {high}")
-    hidden = sorted(masked)
-    if hidden:
-        parts.append(f"node not in [{', '.join(map(str, hidden))}]")
-    if nodes is not None:
-        parts.append(f"node in [{', '.join(map(str, nodes))}]" if nodes else "node == 0")
-    return " and ".join(parts)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return orjson.dumps([_short(name) for name in names]).decode()
-
-
-def _short(name: str) -> str:
-    """The name, or a digest of one that is longer than an entity may hold."""
-    written = name.encode("utf-8")
-    return name if len(written) <= _LONGEST_NAME else xxhash.xxh128_hexdigest(written)
-
-
-def _number(value: int | None) -> int:
-    return _ABSENT if value is None else value

@@ -16,27 +16,19 @@ from pymilvus.exceptions import MilvusException
 from weft.errors import StoreGone
 from weft.frozen import dataclass
 from weft.model import STRONG, Filter
-from weft.ports import Proposals, Snapshot, Store, Tail
-from weft.store.milvus.collection import (
-    Collection,
-    State,
-    condition_of,
-    connected,
-    consistency_of,
-    gone,
-    level_of,
-)
+from weft.ports import Proposals, Snapshot, Store
+from weft.store.milvus.catching_up import bring_up, pages
+from weft.store.milvus.collection import Collection, State
+from weft.store.milvus.entities import condition_of
+from weft.store.milvus.places import connected, gone, level_of, read_place
 from weft.store.milvus.searching import Found, Search, by_meaning, by_words, matching
 from weft.store.overlay import PAGE, Overlay, earlier_state
-from weft.store.progress import Progress
 from weft.store.records import LONGEST_FACET_VALUE
 from weft.store.weights import nothing
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Vectors
 
-_PAGE_OF_CHANGES: Final = 1000
-_FIRST_PAGE: Final = 5000
 _WRITING: Final = level_of(STRONG)
 """Whoever writes must know what was written last, whatever readers are content with."""
 _TRIES: Final = 4
@@ -48,7 +40,7 @@ class MilvusIndex:
     """A ports.Index over a collection of Milvus; `address` names a server, or a file for the embedded form."""
 
     def __init__(self, address: str) -> None:
-        self._address, self._level = address, consistency_of(address)
+        self._place = read_place(address)
         self._guard = threading.Lock()
         self._connected: MilvusClient | None = None
         self._known: set[str] = set()
@@ -110,7 +102,7 @@ class MilvusIndex:
         return [Proposals(*each.joined(_NONE, scanned), (_SCANNED,)) for each in searches]
 
     def _level_for(self, snapshot: Snapshot) -> str:
-        return level_of(snapshot.view.consistency) if snapshot.view.consistency else self._level
+        return level_of(snapshot.view.consistency) if snapshot.view.consistency else self._place.level
 
     def _collection(self, snapshot: Snapshot, level: str) -> Collection:
         dimensions = (snapshot.embedder() or ("", 0))[1]
@@ -126,7 +118,7 @@ class MilvusIndex:
         """The connection, made when it is first needed: who only opens a store need not wait for Milvus."""
         with self._guard:
             if self._connected is None:
-                self._connected = connected(self._address)
+                self._connected = connected(self._place)
             return self._connected
 
     @contextmanager
@@ -134,34 +126,14 @@ class MilvusIndex:
         try:
             yield
         except MilvusException as error:
-            raise gone(self._address, error) from error
+            raise gone(self._place, error) from error
 
     # --- writing ---
 
     def catch_up(self, store: Store) -> int:
         """Bring the collection up to the store's sequence and return it."""
         with store.writing(), self._explained(), store.everything() as snapshot:
-            collection = self._collection(snapshot, _WRITING)
-            collection.make()
-            state = collection.state()
-            if state.progress.sequence > snapshot.sequence or state.progress.identity != snapshot.identity:
-                collection.drop()
-                collection.make()
-                state = State(Progress(snapshot.identity))
-            progress = state.progress
-            # One snapshot tells of every node once: into an empty collection there is nothing to replace.
-            is_first = progress.sequence == 0 and state.pending == () and not collection.count()
-            while progress.sequence < snapshot.sequence:
-                page = snapshot.tail(progress.sequence, _FIRST_PAGE if is_first else _PAGE_OF_CHANGES)
-                nodes = sorted({*page.changed_nodes, *(state.pending or ())})
-                collection.save(State(progress, tuple(nodes)))
-                if is_first:
-                    collection.add(page.passages)
-                else:
-                    collection.replace(nodes, page.passages)
-                reached = snapshot.sequence if page.complete else page.sequence
-                progress = progress.advanced(reached, page.changed_nodes)
-                collection.save(State(progress))
+            bring_up(self._collection(snapshot, _WRITING), snapshot, self._place)
             return snapshot.sequence
 
     def rebuild(self, store: Store) -> int:
@@ -178,7 +150,7 @@ class MilvusIndex:
             client = self._client()
             names = [name for name in client.list_collections() if name.startswith("weft_")]
             held = [
-                self._loaded(Collection(client, self._level, *_parts(name)))
+                self._loaded(Collection(client, self._place.level, *_parts(name)))
                 for name in names
                 if not name.endswith("_state")
             ]
@@ -186,8 +158,8 @@ class MilvusIndex:
             passages, vectors = (sum(each.count(what) for each in held) for what in ("", "embedded == true"))
         return {
             "engine": "milvus",
-            "address": self._address.partition("?")[0],
-            "consistency": self._level,
+            "address": self._place.shown,
+            "consistency": self._place.level,
             "lexical_sequence": reached,
             "vector_sequence": reached,
             "passages": passages,
@@ -226,9 +198,7 @@ def _pinned(snapshot: Snapshot, collection: Collection, state: State) -> _Pinned
     if since > snapshot.sequence:
         return _Pinned(earlier_state(snapshot, sorted({*changed, *state.pending})), searchable=True)
     nodes = set(state.pending)
-    page = Tail(since, (), (), since == snapshot.sequence)
-    while not page.complete:
-        page = snapshot.tail(page.sequence, PAGE)
+    for page in pages(snapshot, since, PAGE):
         nodes.update(page.changed_nodes)
     notes = (_SCANNED,) if len(nodes) > PAGE else ()
     return _Pinned(earlier_state(snapshot, sorted(nodes)), collection.exists(), notes)

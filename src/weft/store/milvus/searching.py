@@ -8,10 +8,11 @@ import numpy as np
 from weft.frozen import dataclass
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot
-from weft.store.milvus.collection import MOST, Collection, Question, asked
+from weft.store.milvus.collection import MOST, Collection, Question
+from weft.store.milvus.entities import asked
 from weft.store.overlay import Known, Overlay, overlay_of
 from weft.store.scope import EQUAL, cut_at_tie
-from weft.store.weights import nothing, term_weights, wrong_width
+from weft.store.weights import asked_vector, nothing, term_weights
 from weft.vectors import cosines, norms, quantise, stacked
 
 if TYPE_CHECKING:
@@ -59,13 +60,10 @@ def by_words(snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, lim
 
 def by_meaning(snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Search | Proposals:
     """The search for what is near the vector; nothing where there are no vectors like it."""
-    packed = quantise(np.asarray(vector, dtype=np.float32).reshape(1, -1))[0]
-    stored = snapshot.embedder()
-    if not stored or not packed or limit <= 0 or not snapshot.view.tenants:
-        return nothing()
-    if stored[1] != len(packed):
-        return nothing(wrong_width(len(packed), stored))
-    query, passing = np.frombuffer(packed, np.int8), _passing(snapshot, filter)
+    query = asked_vector(snapshot, vector, limit)
+    if isinstance(query, Proposals):
+        return query
+    passing = _passing(snapshot, filter)
 
     def own(overlay: Overlay) -> Found:
         return overlay.semantic(query, passing, limit)
@@ -74,7 +72,7 @@ def by_meaning(snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int
         kept = [row.id for row in snapshot.passages(ids)]
         rows = zip(kept, quantise(snapshot.vectors(kept)), strict=True)
         pairs = [(number, row) for number, row in rows if row]
-        matrix = stacked([row for _, row in pairs], len(packed))
+        matrix = stacked([row for _, row in pairs], len(query))
         return np.array([number for number, _ in pairs], np.int64), cosines(matrix, norms(matrix), query)
 
     return Search("vector", query.astype(np.float32).tolist(), limit, own, scored, " and embedded == true")

@@ -9,6 +9,7 @@ from psycopg_pool import PoolTimeout
 
 from weft.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError, StoreGone, StoreReadOnly, WeftError
 from weft.store.addresses import Address
+from weft.store.records import not_unicode
 
 _GONE: Final = ("08", "57P")
 _AGAIN: Final = ("40001", "40P01")
@@ -22,10 +23,7 @@ def explained(address: Address) -> Iterator[None]:
     except (psycopg.Error, PoolTimeout) as error:
         raise explain(error, address) from error
     except UnicodeEncodeError as error:
-        raise InvalidInput(
-            f"A text cannot be stored because it is not valid Unicode ({error.reason}: "
-            f"{error.object[error.start : error.end]!r}). Decode it with errors='replace' first."
-        ) from error
+        raise not_unicode(error) from error
     except OverflowError as error:
         raise _value(str(error), address) from error
 

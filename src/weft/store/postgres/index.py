@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, cast
 
-import numpy as np
 import psycopg
 
 from weft.errors import StoreError
@@ -23,8 +22,7 @@ from weft.store.postgres.failures import is_lost
 from weft.store.postgres.snapshot import PostgresSnapshot
 from weft.store.postgres.store import PostgresStore
 from weft.store.scope import cut_at_tie
-from weft.store.weights import nothing, term_weights, wrong_width
-from weft.vectors import quantise
+from weft.store.weights import asked_vector, nothing, term_weights
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Ids, Vectors
@@ -60,18 +58,14 @@ class PostgresIndex:
 
     def semantic(self, snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Proposals:
         """The passages nearest to the vector with their exact cosines; ties at the cut are included."""
-        packed = quantise(np.asarray(vector, dtype=np.float32).reshape(1, -1))[0]
-        stored = snapshot.embedder()
-        if not stored or not packed or limit <= 0 or not snapshot.view.tenants:
-            return nothing()
-        if stored[1] != len(packed):
-            return nothing(wrong_width(len(packed), stored))
+        query = asked_vector(snapshot, vector, limit)
+        if isinstance(query, Proposals):
+            return query
         ours = _ours(snapshot)
         few, nodes = self._few(ours, filter)
         if few is not None:
-            query = np.frombuffer(packed, dtype=np.int8)
             return Proposals(*cut_at_tie(*few.semantic(query, None, limit), limit))
-        return Proposals(*searching.by_vector(ours, packed, nodes, limit))
+        return Proposals(*searching.by_vector(ours, query, nodes, limit))
 
     def both(
         self,

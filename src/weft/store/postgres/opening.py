@@ -54,9 +54,14 @@ def version_of(link: Link, address: Address) -> int:
 
 def words_of(link: Link, address: Address) -> str:
     """How words are searched here: as the address says, else by BM25 where the extension is installed."""
-    if address.words != "auto":
+    if address.words == "tsvector":
         return address.words
     row = link.execute("SELECT 1 FROM pg_extension WHERE extname = 'pg_textsearch'").fetchone()
+    if address.words == "bm25" and not row:
+        raise StoreError(
+            f"{address.shown} has no pg_textsearch, which words=bm25 asks for. Let an administrator run this in "
+            "the database: CREATE EXTENSION pg_textsearch; or leave words=bm25 out to search by tsvector."
+        )
     return "bm25" if row else "tsvector"
 
 

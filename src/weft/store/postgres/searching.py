@@ -15,6 +15,8 @@ from weft.store.scope import EQUAL, TIES, cut_at_tie
 from weft.vectors import cosines, norms, stacked
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from weft.ports.arrays import Ids, Scores
 
 BM25_INDEX: Final = "search_words"
@@ -116,16 +118,22 @@ def _rarest(snapshot: PostgresSnapshot, weights: Mapping[int, float]) -> list[in
     return kept
 
 
-def by_vector(snapshot: PostgresSnapshot, packed: bytes, nodes: "Ids | None", limit: int) -> "tuple[Ids, Scores]":
+def by_vector(
+    snapshot: PostgresSnapshot, query: "NDArray[np.int8]", nodes: "Ids | None", limit: int
+) -> "tuple[Ids, Scores]":
     """The nearest passages that the graph finds with their exact cosines, and those that tie with the last."""
-    query, width, asked = np.frombuffer(packed, np.int8), len(packed), limit + 1
+    width, asked = len(query), limit + 1
     nearest = (
         "SELECT n.passage_id FROM vectors n"
         f" WHERE n.space = {snapshot.space} AND n.dimensions = {width} AND {_scope(snapshot, 'n', nodes)}"
         f" ORDER BY n.vector::halfvec({width}) <=> %(vector)s::halfvec({width}) LIMIT "
     )
     # A plan for any number of nodes would take them for a few, and leave the graph aside.
-    values: dict[str, Any] = {"vector": _literal(packed), "nodes": nodes, "planned_once": nodes is None}
+    values: dict[str, Any] = {
+        "vector": f"[{','.join(map(str, query.tolist()))}]",
+        "nodes": nodes,
+        "planned_once": nodes is None,
+    }
     if nodes is not None:
         _look_past(snapshot)
     while True:
@@ -150,10 +158,6 @@ def _look_past(snapshot: PostgresSnapshot) -> None:
     snapshot.link.execute(
         f"SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = {candidates}", prepare=False
     )
-
-
-def _literal(packed: bytes) -> str:
-    return f"[{','.join(map(str, np.frombuffer(packed, np.int8).tolist()))}]"
 
 
 def _scope(snapshot: PostgresSnapshot, alias: str, nodes: "Ids | None") -> str:
