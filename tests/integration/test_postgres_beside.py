@@ -11,6 +11,7 @@ import pytest
 from postgres_server import drop_schema
 from weft import Node, Weft
 from weft.errors import InvalidInput
+from weft.model import View
 from weft.store.postgres import PostgresStore, lending
 
 Open = Callable[..., Weft]
@@ -97,12 +98,24 @@ def test_a_second_connection_that_breaks_leaves_the_search_to_the_first(
     assert set(walks) == {False}
 
 
-@pytest.mark.parametrize(("parameters", "candidates"), [("", "200"), ("&candidates=400", "400")])
-def test_the_address_says_how_many_candidates_the_graph_is_walked_for(
-    opened: Open, parameters: str, candidates: str
+@pytest.mark.parametrize(
+    ("parameters", "passages", "candidates"),
+    [
+        ("", 250_000, "200"),
+        ("", 1_000_000, "400"),
+        ("", 100_000_000, "1000"),
+        ("&candidates=300", 1_000_000, "300"),
+    ],
+)
+def test_the_graph_is_walked_for_more_candidates_where_there_are_more_passages_or_as_the_address_says(
+    opened: Open, parameters: str, passages: int, candidates: str
 ) -> None:
-    with opened(parameters).store.everything() as snapshot:
-        assert snapshot.rows("SHOW hnsw.ef_search") == [(candidates,)]  # type: ignore[attr-defined]
+    store = opened(parameters).store
+    with store.writing():
+        store.execute_alone(f"UPDATE state SET last_passage = {passages}")  # type: ignore[attr-defined]
+    for reading in (store.everything(), store.snapshot(View())):
+        with reading as snapshot:
+            assert snapshot.rows("SHOW hnsw.ef_search") == [(candidates,)]  # type: ignore[attr-defined]
 
 
 def test_a_number_of_candidates_that_the_server_would_refuse_is_refused(opened: Open) -> None:

@@ -10,8 +10,7 @@ from weft.frozen import dataclass
 _SCHEMES: Final = ("postgresql://", "postgres://")
 _WORDS: Final = ("auto", "bm25", "tsvector")
 _MOST_CONNECTIONS: Final = 16
-_CANDIDATES: Final = 200
-"""Enough to find nineteen in twenty of the nearest ten among 100,000."""
+_CANDIDATES: Final = 400
 _OWN: Final = ("schema", "replica", "words", "connections", "candidates")
 
 
@@ -25,8 +24,9 @@ class Address:
     words: str = "auto"
     """How words are searched: by pg_textsearch (`bm25`), by `tsvector`, or by the first that the server has."""
     connections: int = _MOST_CONNECTIONS
-    candidates: int = _CANDIDATES
-    """How many of the nearest the graph is walked for: more find more of the true ones, and cost more."""
+    candidates: int | None = None
+    """How many of the nearest the graph is walked for: more find more of the true ones, and cost more. None to
+    let the number of passages say it."""
 
     @property
     def shown(self) -> str:
@@ -60,7 +60,7 @@ def read_address(text: str) -> Address:
         own.get("replica", ""),
         _words(own.get("words", "auto")),
         _number("connections", own, _MOST_CONNECTIONS),
-        _number("candidates", own, _CANDIDATES),
+        _number("candidates", own, _CANDIDATES) if "candidates" in own else None,
     )
 
 

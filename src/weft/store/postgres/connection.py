@@ -45,8 +45,7 @@ def configure(link: Link, address: Address) -> None:
         prepare=False,
     ).fetchall()
     path = ", ".join(f'"{name}"' for name in dict.fromkeys([address.schema, *(row[0] for row in rows), "public"]))
-    wide = f"SET hnsw.ef_search = {address.candidates}"
-    link.execute(f"SET search_path = {path}; {_SETTINGS}; {wide}", prepare=False)
+    link.execute(f"SET search_path = {path}; {_SETTINGS}", prepare=False)
 
 
 class Writing:

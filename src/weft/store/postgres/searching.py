@@ -34,6 +34,9 @@ MEMORY_TO_BUILD: Final = (
 )
 """A graph that outgrows its memory is finished on disk, many times slower: the server may be set to give more."""
 _WIDEST: Final = 1000
+_CANDIDATES: Final = 200
+_ENOUGH_FOR: Final = 250_000
+"""So many candidates find nineteen in twenty of the nearest ten among so many passages."""
 
 
 def by_words(
@@ -154,10 +157,17 @@ def _look_past(snapshot: PostgresSnapshot) -> None:
     """Look past what the view or the filter hides from now on: more of the graph is searched, and it is walked on
     until enough is found, in any order, because ours is computed afterwards.
     """
-    candidates = min(_WIDEST, snapshot.lender.address.candidates * 3 // 2)
+    candidates = min(_WIDEST, snapshot.state.candidates * 3 // 2)
     snapshot.link.execute(
         f"SET LOCAL hnsw.iterative_scan = relaxed_order; SET LOCAL hnsw.ef_search = {candidates}", prepare=False
     )
+
+
+def breadth(candidates: int | None) -> str:
+    """The expression by which a transaction that reads `state` sets how far the graph is walked, and tells it."""
+    grown = f"{_CANDIDATES} * sqrt(last_passage / {_ENOUGH_FOR}.0)"
+    wanted = str(candidates or f"least({_WIDEST}, greatest({_CANDIDATES}, {grown}))")
+    return f"set_config('hnsw.ef_search', ({wanted})::integer::text, true)::integer"
 
 
 def _scope(snapshot: PostgresSnapshot, alias: str, nodes: "Ids | None") -> str:

@@ -44,6 +44,8 @@ class State:
     space: int
     version: int
     """The last write that touched a tenant of the view."""
+    candidates: int
+    """How many of the nearest the graph is walked for."""
 
 
 class Counted:

@@ -12,7 +12,7 @@ from weft.store.addresses import Address
 from weft.store.exporting import HandingOut, Shelf
 from weft.store.listing import ListedEdge, Place
 from weft.store.paging import names_in_pages, nodes_in_pages
-from weft.store.postgres import listing, repair
+from weft.store.postgres import listing, repair, searching
 from weft.store.postgres.connection import EVERYTHING, Link, Writing, rows_of
 from weft.store.postgres.copying import from_half_precision
 from weft.store.postgres.failures import explained
@@ -147,7 +147,7 @@ class PostgresStore(HandingOut):
     def _snapshot(self, view: View | None) -> Iterator[PostgresSnapshot]:
         seen = None if view is None else self._seen(view)
         lender = self.readers.best("" if view is None else view.consistency)
-        with explained(self.address), lender.reading(_opening(seen)) as (link, row):
+        with explained(self.address), lender.reading(self._opening(seen)) as (link, row):
             if seen is None or view is None:
                 seen, view = self._remembered.names.everything(link)
             yield PostgresSnapshot(link, view, seen, State(*row), self._remembered, lender)
@@ -155,9 +155,18 @@ class PostgresStore(HandingOut):
     @contextmanager
     def beside(self, snapshot: PostgresSnapshot) -> Iterator[PostgresSnapshot | None]:
         """The same moment on a second connection; None where none is idle or the store has moved on meanwhile."""
-        with snapshot.lender.spare(_opening(snapshot.seen)) as lent:
+        with snapshot.lender.spare(self._opening(snapshot.seen)) as lent:
             same = lent is not None and State(*lent[1]) == snapshot.state
             yield snapshot.through(lent[0]) if lent is not None and same else None
+
+    def _opening(self, seen: Seen | None) -> str:
+        """What begins a transaction that sees these tenants, None for all, and answers with the store's state."""
+        whole = seen is None or seen.whole
+        tenants = EVERYTHING if seen is None or whole else seen.setting
+        owned = f"(SELECT max(v.sequence) FROM tenant_versions v WHERE v.tenant_id = ANY('{tenants}'::integer[]))"
+        version = "sequence" if whole else f"coalesce({owned}, 0)"
+        told = f"{_STATE}, {version}, {searching.breadth(self.address.candidates)}"
+        return f"SET LOCAL weft.tenants = '{tenants}'; SELECT {told} FROM state"
 
     def _seen(self, view: View) -> Seen:
         """The numbers of a view's tenants, which are looked up once in the life of a process."""
@@ -170,7 +179,7 @@ class PostgresStore(HandingOut):
     @contextmanager
     def _reading(self) -> Iterator[Link]:
         """A connection in a transaction that sees all tenants."""
-        with explained(self.address), self.readers.best().reading(_opening(None)) as (link, _):
+        with explained(self.address), self.readers.best().reading(self._opening(None)) as (link, _):
             yield link
 
     def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
@@ -311,11 +320,3 @@ class PostgresStore(HandingOut):
         with self.everything() as snapshot:
             kinds = names_by_number(snapshot.link, "kinds")
             yield Shelf(snapshot, rows, snapshot.seen.tenants, kinds, "marks", vectors)
-
-
-def _opening(seen: Seen | None) -> str:
-    """What begins a transaction that sees these tenants, None for all, and answers with the state of the store."""
-    if seen is None or seen.whole:
-        return f"SET LOCAL weft.tenants = '{EVERYTHING}'; SELECT {_STATE}, sequence FROM state"
-    version = f"SELECT max(v.sequence) FROM tenant_versions v WHERE v.tenant_id = ANY('{seen.setting}'::integer[])"
-    return f"SET LOCAL weft.tenants = '{seen.setting}'; SELECT {_STATE}, coalesce(({version}), 0) FROM state"
