@@ -104,8 +104,17 @@ def _written_new(record: Any) -> Any:
     alike = {"__slots__": record.__slots__, "__setattr__": object.__setattr__, "__module__": record.__module__}
     bases = vars(record).get("__orig_bases__", record.__bases__)
     twin = new_class(record.__name__, bases, exec_body=lambda scope: scope.update(alike))
-    scope = {"_open": partial(object.__new__, twin)}
-    return _written(record, "__new__", "_kind", scope, "_self = _open()", "_self.__class__ = _kind")
+    scope = {"_open": partial(object.__new__, twin), "_closed": _closed}
+    close = "try: _self.__class__ = _kind\n except TypeError: _self = _closed(_self, _kind)"
+    return _written(record, "__new__", "_kind", scope, "_self = _open()", close)
+
+
+def _closed(twin: Any, kind: type[Any]) -> Any:
+    """What a twin holds as a record of a class of somebody's own, which has room for more than slots."""
+    made = object.__new__(kind)
+    for field in fields(kind):
+        object.__setattr__(made, field.name, getattr(twin, field.name))
+    return made
 
 
 class _Signature:

@@ -96,6 +96,18 @@ def test_a_record_may_be_made_of_another_and_say_what_its_fields_are() -> None:
         Child("a", age=-1)
 
 
+def test_a_class_of_ones_own_may_be_made_of_a_record() -> None:
+    class Own(Quick):
+        def told(self) -> str:
+            return f"{self.name} {self.weight}"
+
+    made = Own("a", parts={"x": 1.0})
+    assert (made.told(), made.parts) == ("a 1.0", {"x": 1.0})
+    assert copy.copy(made).told() == made.told()
+    with pytest.raises(FrozenInstanceError):
+        made.name = "b"  # type: ignore[misc]
+
+
 def test_they_read_and_hash_as_others_do() -> None:
     quick, slow = Quick("a", 2.0, {"x": 1.0}), Slow("a", 2.0, {"x": 1.0})
     assert repr(quick) == repr(slow).replace("Slow", "Quick")
