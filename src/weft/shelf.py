@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import field, replace
+from typing import Final
 
 from weft.frozen import dataclass
 from weft.leaves import Leaf, Outcome
 from weft.model import Candidate, Detail, Item
 from weft.room import ENDLESS, SMALLEST_EXCERPT, SMALLEST_ITEM, Room, Slot, Turn, bounds_of
+
+_LEAST_EXCERPT: Final = SMALLEST_ITEM + SMALLEST_EXCERPT
 
 
 @dataclass(slots=True)
@@ -26,6 +29,8 @@ class Shelf:
     """What a candidate was allowed to cost when it found no place."""
     pointed: list[bool] = field(default_factory=list)
     """Whether a pointer was allowed then."""
+    least: list[int] = field(default_factory=list)
+    """What a candidate costs at least; 0 until it is known."""
     costs: dict[tuple[int, Detail], int] = field(default_factory=dict)
     count: int = 0
     pointers: int = 0
@@ -37,6 +42,7 @@ class Shelf:
         many = len(self.leaf.candidates)
         self.placed, self.turns = [None] * many, [None] * many
         self.offered, self.failed, self.pointed = [-1.0] * many, [-1.0] * many, [False] * many
+        self.least = [0] * many
         self.slots = [_slot(each) for each in self.leaf.candidates]
         self.bounds = bounds_of(self.leaf, self.own), bounds_of(self.leaf, ENDLESS)
 
@@ -58,7 +64,7 @@ class Shelf:
         """Give a candidate the best level of detail that the room allows, never less than it has."""
         current = self.placed[place]
         if current is None:
-            if self.full or self.room.left < SMALLEST_ITEM or self._elsewhere(place):
+            if self.full or min(room, self.room.left) < self._least(place) or self._elsewhere(place):
                 return
         elif self._complete(current):
             return
@@ -113,6 +119,12 @@ class Shelf:
             return ""
         return f"already printed in {printed}"
 
+    def _least(self, place: int) -> int:
+        """About what a candidate costs in its cheapest form: nothing is tried for the many that cannot fit."""
+        if not self.least[place]:
+            self.least[place] = _least(self.leaf, self.leaf.candidates[place])
+        return self.least[place]
+
     def _turn(self, room: float, held: int, *, relaxed: bool) -> Turn:
         own = min(room, self.room.left) + held
         if not self.count:
@@ -154,7 +166,7 @@ class Shelf:
 
     def _excerpt(self, place: int, turn: Turn) -> Item | None:
         candidate = self.leaf.candidates[place]
-        if turn.cap <= SMALLEST_ITEM + SMALLEST_EXCERPT or not candidate.node.text:
+        if turn.cap <= _LEAST_EXCERPT or not candidate.node.text:
             return None
         if turn.cap == ENDLESS:
             item = Item(candidate, Detail.EXCERPT, (candidate.window or (0, len(candidate.node.text)),))
@@ -242,6 +254,14 @@ def _slot(candidate: Candidate) -> Slot:
     passage = candidate.passage or candidate.window
     whole = passage == (0, len(candidate.node.text))
     return candidate.node.tenant, candidate.node.key, None if whole else passage
+
+
+def _least(leaf: Leaf, candidate: Candidate) -> int:
+    """About what a candidate costs in the cheapest form that the leaf prints."""
+    whole = _has_whole(leaf, candidate) and not (leaf.quotes and (candidate.text_tokens or 0) > _LEAST_EXCERPT)
+    if whole or _summary(candidate):
+        return SMALLEST_ITEM
+    return min(_pointer_least(candidate), _LEAST_EXCERPT) if Detail.POINTER in leaf.ladder else _LEAST_EXCERPT
 
 
 def _pointer_least(candidate: Candidate) -> int:
