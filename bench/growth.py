@@ -1,83 +1,161 @@
-"""How costs grow with the number of nodes: a power law for each, fitted to what `bench.backends` measured.
+"""How costs grow with the number of nodes, and what machines and money follow for larger stores, as Markdown.
 
     python -m bench.growth                        # reads bench/out/backends.json, at least two sizes of it
-    python -m bench.growth --at 1e8,1e10
+    python -m bench.growth --at 1e8,1e9 --layouts 1e7:500,1e8:10000 --questions 200 --memory-price 3
 
-A cost is taken to be `a * nodes ** b`; a and b are those of the straight line through the measured points on
-logarithmic scales. A b of 1 is linear, of 0 constant. Through two points there always is one.
+The growth table is what `bench.backends` measured and the law fitted to it (`bench/laws.py`); the layouts follow
+from the laws of PostgreSQL searching by itself and from the prices (`bench/layout.py`). Measure all sizes in one
+run on an otherwise idle machine: points of different hours give a law of the hours.
 """
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from math import ceil, log10
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from bench.laws import COSTS, Cost, fitted, laws_of, points_of, sizes_of
+from bench.layout import BUSY, Layout, Terms, laid_out
 
-from weft.frozen import dataclass
-
-PER_NODE, TOTAL = True, False
-COSTS = (
-    ("bytes of the store", "store_bytes_per_node", PER_NODE),
-    ("bytes of the search", "index_bytes_per_node", PER_NODE),
-    ("processor s, search indexes", "index_processor_seconds", TOTAL),
-    ("processor ms of a question, asking side", "client_processor_ms", TOTAL),
-    ("processor ms of a question, server", "server_processor_ms", TOTAL),
-)
+ROWS = {
+    "embedded": ("embedded", ("store", "search", "asking")),
+    "server": ("PostgreSQL", tuple(COSTS)),
+    "files": ("`files`", ("search", "building", "asking", "server")),
+}
+"""The engines by their names in the bench and in the table, and what of their costs is told."""
+BYTES = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
-@dataclass(frozen=True, slots=True)
-class Law:
-    """What something costs at so many nodes."""
-
-    factor: float
-    exponent: float
-
-    def at(self, nodes: float) -> float:
-        """The cost that is to be expected."""
-        return float(self.factor * nodes**self.exponent)
-
-
-def fitted(points: Sequence[tuple[float, float]]) -> Law:
-    """The law nearest to the points (nodes, cost), by least squares of the logarithms."""
-    nodes, costs = np.log(np.array(points)).T
-    exponent, logarithm = np.polyfit(nodes, costs, 1)
-    return Law(float(np.exp(logarithm)), float(exponent))
+def growth_table(measured: Mapping[str, Any], ahead: Sequence[float]) -> Iterator[str]:
+    """Each cost at the sizes measured, its exponent, and what follows at larger sizes."""
+    sizes = sizes_of(measured)
+    heads = [*map(power, sizes), "b", *(f"at {power(each)}" for each in ahead)]
+    yield f"| cost | {' | '.join(heads)} |"
+    yield f"|---|{'---:|' * len(heads)}"
+    for engine, (label, names) in ROWS.items():
+        for cost in (COSTS[name] for name in names):
+            points = dict(points_of(measured, engine, cost))
+            if len(points) > 1:
+                yield _row(f"{label}: {cost.label}", cost, [points.get(size) for size in sizes], points, ahead)
 
 
-def points_of(measured: Mapping[str, Any], engine: str, name: str, per_node: bool) -> list[tuple[float, float]]:
-    """(nodes, cost) for every size at which an engine was measured and the cost is not nothing."""
-    points = []
-    for size in sorted(int(each) for each in measured if each.isdigit()):
-        value = measured[str(size)].get(engine, {}).get(name)
-        if value:
-            points.append((float(size), value * size if per_node else float(value)))
-    return points
+def _row(
+    label: str, cost: Cost, cells: Sequence[float | None], points: Mapping[float, float], ahead: Sequence[float]
+) -> str:
+    law = fitted(list(points.items()))
+    told = ["" if value is None else amount(value, cost.unit) for value in cells]
+    coming = [amount(law.at(each), cost.unit) for each in ahead]
+    return f"| {label} | {' | '.join([*told, f'{law.exponent:.2f}', *coming])} |"
+
+
+def facts(measured: Mapping[str, Any]) -> Iterator[str]:
+    """When and how busy the machine was, the bytes of a node, and how much dearer a question became."""
+    sizes = sizes_of(measured)
+    runs = (f"{power(size)} on {_told(measured, size)}" for size in sizes)
+    yield f"Measured: {', '.join(runs)}."
+    smaller, largest = sizes[-2:]
+    for engine, (label, _) in ROWS.items():
+        before, took = (measured[str(size)].get(engine) for size in (smaller, largest))
+        if before and took:
+            node = took["store_bytes_per_node"] + took["index_bytes_per_node"]
+            more = _question(took) / _question(before)
+            yield (
+                f"- {label}: {amount(node, 'B')} a node at {power(largest)}, a question costs {more:.2f} times "
+                f"the processor time that it costs at {power(smaller)}."
+            )
+
+
+def _told(measured: Mapping[str, Any], size: int) -> str:
+    return f"{measured[str(size)]['date']} (load average {measured[str(size)]['load']:.1f} at its start)"
+
+
+def _question(figures: Mapping[str, float]) -> float:
+    return figures["client_processor_ms"] + figures["server_processor_ms"]
+
+
+def layout_table(measured: Mapping[str, Any], wanted: Mapping[float, int], terms: Terms) -> Iterator[str]:
+    """The machines for so many nodes of so many tenants each, what they cost, and what most of it goes into."""
+    laws = laws_of(measured, "server")
+    if lacking := ", ".join(COSTS[name].label for name in COSTS if name not in laws):
+        yield f"No layouts: at two sizes or more the server was not measured for {lacking}."
+        return
+    yield (
+        f"{terms.questions:g} questions a second, {terms.touched:.0%} of the store touched by them, cores busy to "
+        f"{BUSY:.0%}; a month {terms.memory_price:g} USD for a GB of memory, {terms.storage_price:g} for a GB of "
+        f"SSD, {terms.core_price:g} for a core (assumptions; put in your own).\n"
+    )
+    heads = ("layout", "cores", "making a shard's search indexes", "a month", "bottleneck")
+    yield f"| nodes | tenants | storage | of it searched | {' | '.join(heads)} |"
+    yield "|---:|---:|---:|---:|---|---:|---:|---:|---|"
+    for nodes, tenants in wanted.items():
+        yield _layout(laid_out(nodes, laws, terms), tenants)
+
+
+def _layout(layout: Layout, tenants: int) -> str:
+    cells = (
+        power(layout.nodes),
+        f"{tenants:,}",
+        amount(layout.storage, "B"),
+        amount(layout.searched, "B"),
+        machines(layout, tenants),
+        f"{layout.cores:,}",
+        f"{layout.building_hours:,.1f} h of processor time",
+        f"{rounded(layout.month):,.0f} USD",
+        layout.bottleneck,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def machines(layout: Layout, tenants: int) -> str:
+    """The layout in words."""
+    if layout.shards == 1:
+        return f"one server of {layout.memory:g} GB"
+    if tenants < layout.shards:
+        spread = f"a tenant spread over {ceil(layout.shards / tenants):,}"
+    else:
+        spread = f"{ceil(tenants / layout.shards):,} tenants each"
+    return f"{layout.shards:,} shards of {layout.memory:g} GB with a replica, {spread}"
+
+
+def power(nodes: float) -> str:
+    """A number of nodes as tables say it."""
+    exponent = log10(nodes)
+    return f"10^{exponent:.0f}" if exponent.is_integer() else f"{nodes:,.0f}"
+
+
+def amount(value: float, unit: str) -> str:
+    """A cost to three digits; bytes in the unit that leaves the fewest of them before the point."""
+    if unit != "B":
+        return f"{rounded(value):,.0f}" if value >= 100 else f"{value:.3g}"
+    step = min(int(log10(max(value, 1)) // 3), len(BYTES) - 1)
+    return f"{value / 1000**step:,.3g} {BYTES[step]}"
+
+
+def rounded(value: float) -> float:
+    """The value to three digits."""
+    return float(f"{value:.3g}")
 
 
 def main() -> None:
-    """Print each cost at the sizes measured, its exponent, and what follows at larger sizes."""
+    """Print both tables."""
     parser = argparse.ArgumentParser(prog="python -m bench.growth", description=__doc__)
     parser.add_argument("--file", type=Path, default=Path(__file__).parent / "out" / "backends.json")
-    parser.add_argument("--at", default="1e8,1e10")
-    parser.add_argument("--engines", default="embedded,server,files")
+    parser.add_argument("--at", default="1e8,1e10", help="sizes to which the laws are carried on")
+    parser.add_argument("--layouts", default="1e6:100,1e8:10000,1e10:10000", help="nodes:tenants, ...")
+    for term in fields(Terms):
+        parser.add_argument(f"--{term.name.replace('_', '-')}", type=float, default=term.default)
     given = parser.parse_args()
-    measured = json.loads(given.file.read_text("utf-8"))
-    ahead = [float(each) for each in given.at.split(",")]
-    print(f"| engine, cost | measured (nodes: cost) | b | {' | '.join(f'at {each:.0e}' for each in ahead)} |")
-    print(f"|---|---|---:|{'---:|' * len(ahead)}")
-    for engine in given.engines.split(","):
-        for label, name, per_node in COSTS:
-            points = points_of(measured, engine, name, per_node)
-            if len(points) > 1:
-                print(_line(f"{engine}, {label}", points, ahead))
-
-
-def _line(label: str, points: Sequence[tuple[float, float]], ahead: Sequence[float]) -> str:
-    law = fitted(points)
-    told = ", ".join(f"{nodes:.0e}: {cost:.3g}" for nodes, cost in points)
-    return f"| {label} | {told} | {law.exponent:.2f} | {' | '.join(f'{law.at(each):.3g}' for each in ahead)} |"
+    measured = json.loads(given.file.read_text("utf-8")) if given.file.exists() else {}
+    if len(sizes_of(measured)) < 2:
+        parser.error(f"{given.file} holds fewer than two sizes: run `python -m bench.backends --sizes ...` first")
+    pairs = (each.split(":") for each in given.layouts.split(","))
+    terms = Terms(*(getattr(given, term.name) for term in fields(Terms)))
+    wanted = {float(nodes): int(tenants) for nodes, tenants in pairs}
+    tables = (growth_table(measured, [*map(float, given.at.split(","))]), facts(measured))
+    for table in (*tables, layout_table(measured, wanted, terms)):
+        print("\n".join(table), end="\n\n")
 
 
 if __name__ == "__main__":

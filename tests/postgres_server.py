@@ -1,5 +1,6 @@
 """A real PostgreSQL server for tests, from a wheel: started when first needed and stopped with the tests."""
 
+import shutil
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,6 +8,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
+
+_PRELOADED = "pg_textsearch"
+"""What the server of the wheel is started with."""
 
 
 @contextmanager
@@ -46,3 +50,25 @@ def drop_schema(url: str, schema: str) -> None:
     with psycopg.connect(url, autocommit=True) as link:
         link.execute("SET client_min_messages = warning")
         link.execute(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')
+
+
+@contextmanager
+def running_standby(primary: Path, folder: Path) -> Iterator[str]:
+    """The URL of a standby that streams what the server whose files are in `primary` writes."""
+    import pgserver
+
+    server = pgserver.get_server(primary)
+    options = {"pgdata": folder, "user": server.system_user}
+    folder.mkdir(mode=0o700)
+    if server.system_user is not None:
+        shutil.chown(folder, server.system_user)
+    source = str(server.get_postmaster_info().socket_dir)
+    pgserver.pg_basebackup(["-h", source, "-U", "postgres", "-R", "-c", "fast"], **options)
+    for lock in folder.glob(".s.PGSQL.*.lock"):
+        lock.unlink()
+    started = ["-w", "-o", f"-k {folder} -h ''", "-o", f"-c shared_preload_libraries={_PRELOADED}"]
+    pgserver.pg_ctl([*started, "-l", str(folder / "log"), "start"], **options)
+    try:
+        yield f"postgresql://postgres:@/postgres?host={folder}"
+    finally:
+        pgserver.pg_ctl(["-w", "-m", "immediate", "stop"], **options)

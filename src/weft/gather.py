@@ -40,11 +40,15 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What an assembly works with: one snapshot, the index over it, and an embedder if there is one."""
+    """What an assembly works with: one snapshot, the index over it, and an embedder if there is one.
+
+    `notes` say what of it is missing; whoever hands out the answer adds them.
+    """
 
     snapshot: Snapshot
     index: Index
     embed: Embedder | None
+    notes: tuple[str, ...] = ()
 
 
 def gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:

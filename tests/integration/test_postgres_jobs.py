@@ -1,7 +1,9 @@
 """Work that waits in a store on a server: who does it, what happens when it fails, and embedding while in use."""
 
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from command_line import Cli
 from postgres_server import drop_schema
 from weft import Node, Weft
 from weft.embed import open_embedder
-from weft.errors import InvalidInput, UnknownName
+from weft.errors import EmbedderMismatch, InvalidInput, UnknownName
 from weft.faces.jobs import add_job, queue_of, run_job
 from weft.model import Filter
 from weft.reembedding import reembed
@@ -135,6 +137,50 @@ def test_embedding_anew_switches_in_one_step_and_takes_what_was_written_meanwhil
     assert weft.status().vectors == 31
     with pytest.raises(InvalidInput, match="already"):
         reembed(weft.store, Other(), tell)
+
+
+def test_readers_are_answered_all_the_while_a_store_is_embedded_anew(
+    weft: Weft, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weft.reembedding._BATCH", 2)
+    over, begun = threading.Event(), threading.Barrier(3, timeout=60)
+
+    def reading(name: str) -> list[tuple[str, tuple[str, ...]]]:
+        """The best answer and the notes of question after question, the last of them after the switch."""
+        answers = []
+        with Weft.open(url, folder=tmp_path / name) as reader:
+            while True:
+                last = over.is_set()
+                found = reader.search("red fox 7", limit=3)
+                answers.append((found.candidates[0].node.key, found.notes))
+                if len(answers) == 1:
+                    begun.wait()
+                if last:
+                    return answers
+
+    with ThreadPoolExecutor(2) as pool:
+        readers = [pool.submit(reading, name) for name in ("one", "two")]
+        asked = [weft.search("red fox 7", limit=3)]
+        begun.wait()
+        reembed(weft.store, Other(), lambda done, last: asked.append(weft.search("red fox 7", limit=3)))
+        over.set()
+        told = [reader.result() for reader in readers]
+    assert not any(found.notes for found in asked), "until the switch nothing is missing"
+    for answers in told:
+        assert {key for key, _ in answers} == {"s:7"}
+        notes = [bool(each) for _, each in answers]
+        assert notes == sorted(notes), "complete before the switch, by words after it, and never between"
+        assert "'other@1'" in answers[-1][1][0]
+    with Weft.open(url, folder=tmp_path / "late") as late, pytest.raises(EmbedderMismatch, match="other@1"):
+        late.search("red fox 7")
+
+
+def test_a_service_that_runs_while_its_store_is_embedded_anew_goes_on_by_words_and_says_so(weft: Weft) -> None:
+    assert weft.context("red fox 7").notes == ()
+    reembed(weft.store, Other(), lambda done, last: None)
+    after = weft.context("red fox 7")
+    assert "red fox 7" in after.text
+    assert [note for note in after.notes if "embedded anew" in note]
 
 
 def test_an_interrupted_embedding_goes_on_with_what_is_left(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:

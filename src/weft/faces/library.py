@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from weft.facades.knowledge import KnowledgeContext, KnowledgeRequest
 
 Answer = TypeVar("Answer")
+Notable = TypeVar("Notable", Context, "KnowledgeContext", Found)
 
 
 class Weft(ChangingStore):
@@ -149,10 +150,9 @@ class Weft(ChangingStore):
 
         def asked() -> Context:
             with self.desk(request.view) as desk, uncollected():
-                return assemble(request, chosen, desk, count, now, observe)
+                return _noted(assemble(request, chosen, desk, count, now, observe), *desk.notes)
 
-        context = _again(asked)
-        return context if note is None else replace(context, notes=(*context.notes, note))
+        return _noted(_again(asked), note)
 
     def knowledge(
         self,
@@ -169,10 +169,10 @@ class Weft(ChangingStore):
 
         def asked() -> "KnowledgeContext":
             with self.desk(View(tuple(tenants))) as desk:
-                return knowledge_context(request, self.profile("knowledge"), desk, count, observe)
+                told = knowledge_context(request, self.profile("knowledge"), desk, count, observe)
+                return _noted(told, *desk.notes)
 
-        answer = _again(asked)
-        return answer if note is None else replace(answer, notes=(*answer.notes, note))
+        return _noted(_again(asked), note)
 
     def search(
         self,
@@ -193,7 +193,7 @@ class Weft(ChangingStore):
             with self.desk(View(tuple(tenants), as_of, consistency)) as desk:
                 query = understand(question, desk.snapshot, desk.embed)
                 probe = Probe("search", match=match, limit=limit)
-                return search(query, probe, filter, Fusion(), desk.snapshot, desk.index)
+                return _noted(search(query, probe, filter, Fusion(), desk.snapshot, desk.index), *desk.notes)
 
         return _again(asked)
 
@@ -244,6 +244,12 @@ def _again(asked: Callable[[], Answer]) -> Answer:
         return asked()
     except StoreGone:
         return asked()
+
+
+def _noted(answer: Notable, *notes: str | None) -> Notable:
+    """The answer with further notes, as far as there are any."""
+    told: tuple[str, ...] = tuple(note for note in notes if note is not None)
+    return replace(answer, notes=(*answer.notes, *told)) if told else answer
 
 
 def _named(snapshot: Snapshot, name: str) -> list[NodeRow]:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from weft.views import Views
 
 _PROFILES: Final = 32
+_ANEW: Final = (
+    "The store was embedded anew: meaning is left out until this program is started with the new embedder."
+)
+_WRONG: Final = "Open the store with the embedder it was made with, or index again into a new store to change it."
 
 
 class OpenStore:
@@ -39,6 +43,7 @@ class OpenStore:
         self.contexts = contexts
         self._index = opened.index
         self._embed = embed
+        self._matched = False
         self.folders = tuple(folders)
         self._views: Views | None = None
         self._profiles = Recent[object, Profile](_PROFILES)
@@ -86,7 +91,7 @@ class OpenStore:
         if view.consistency and view.consistency not in CONSISTENCIES:
             raise UnknownName("consistency", view.consistency, CONSISTENCIES)
         with self._seen(view) as (store, index, seen), store.snapshot(seen) as snapshot:
-            yield Desk(snapshot, index, self._usable_embedder(snapshot))
+            yield Desk(snapshot, index, *self._usable_embedder(snapshot))
 
     @contextmanager
     def _seen(self, view: View) -> Iterator[tuple[Store, Index, View]]:
@@ -111,17 +116,25 @@ class OpenStore:
             self._views = Views(self.store, self.folder / "derived" / "views", self._embed, count)
         return self._views if self._views is not None and tells_stories(self.store, view.tenants) else None
 
-    def _usable_embedder(self, snapshot: Snapshot) -> Embedder | None:
+    def _usable_embedder(self, snapshot: Snapshot) -> tuple[Embedder | None, tuple[str, ...]]:
+        """The embedder that made the store's vectors, if it is ours.
+
+        A wrong one is refused. Where it was the right one until the store was embedded anew, questions go on by
+        words and links, with a note: a service answers until it is started with the new one.
+        """
         made_by = snapshot.embedder()
         if self._embed is None or made_by is None:
-            return None
-        if made_by != (self._embed.name, self._embed.dimensions):
-            raise EmbedderMismatch(
-                f"The store's vectors were made by {made_by[0]!r} ({made_by[1]} dimensions), but "
-                f"{self._embed.name!r} ({self._embed.dimensions}) is in use. Open the store with the embedder "
-                "it was made with, or index again into a new store to change it."
-            )
-        return self._embed
+            return None, ()
+        if made_by == (self._embed.name, self._embed.dimensions):
+            self._matched = True
+            return self._embed, ()
+        told = (
+            f"The store's vectors were made by {made_by[0]!r} ({made_by[1]} dimensions), but "
+            f"{self._embed.name!r} ({self._embed.dimensions}) is in use."
+        )
+        if self._matched:
+            return None, (f"{told} {_ANEW}",)
+        raise EmbedderMismatch(f"{told} {_WRONG}")
 
     def status(self, tenants: Sequence[str] | None = None) -> StoreStatus:
         """Counts and versions."""

@@ -103,9 +103,17 @@ def _engine(engine: Mapping[str, str | int], derived: Mapping[str, str | int], s
     versions += [f"{name} {engine[name]}" for name in ("vector", "pg_textsearch") if name in engine]
     behind = sequence - min(int(derived["lexical_sequence"]), int(derived["vector_sequence"]))
     searched = f"searched by {derived.get('engine', 'files')}"
-    lag = f"{output.counted(behind, 'write')} behind" if behind else "up to date"
-    replica = f"; replica {engine['replica_lag']} behind" if "replica_lag" in engine else ""
-    return f"{', '.join(versions)}; {searched}, {lag}{replica}"
+    return f"{', '.join(versions)}; {searched}, {_lag(behind)}{_replica(engine.get('replica_lag'))}"
+
+
+def _replica(behind: str | int | None) -> str:
+    if behind is None:
+        return ""
+    return "; primary or replica does not answer" if isinstance(behind, str) else f"; replica {_lag(behind)}"
+
+
+def _lag(behind: int) -> str:
+    return f"{output.counted(behind, 'write')} behind" if behind else "up to date"
 
 
 def _megabytes(derived: Mapping[str, str | int]) -> str:

@@ -298,7 +298,9 @@ class PostgresStore(HandingOut):
             "SELECT extname::text, extversion FROM pg_extension WHERE extname IN ('vector', 'pg_textsearch')"
         )
         behind = self.readers.lag()
-        lag: dict[str, str | int] = {} if behind is None else {"replica_lag": behind}
+        lag: dict[str, str | int] = {"replica_lag": "unknown" if behind is None else behind}
+        if not self.address.replica:
+            lag = {}
         return {"engine": "PostgreSQL", "version": version.split()[0], **dict(sorted(extensions)), **lag}
 
     # --- handing out -------------------------------------------------------------------------------------
