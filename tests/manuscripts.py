@@ -71,3 +71,53 @@ def manuscript(chapters: int = len(CHAPTERS)) -> str:
         for number, (title, text) in enumerate(zip(TITLES, CHAPTERS, strict=True), start=1)
     )
     return "THE LATE MAIL\n\n" + "\n".join(list(parts)[:chapters])
+
+
+CAST = (
+    "Orsolya Feld",
+    "Tib Marrow",
+    "Captain Lasse Quill",
+    "Mrs. Adeline Stroud",
+    "Hob Stroud",
+    "Dr. Ines Calloway",
+    "Petra Lund",
+    "Old Garrick",
+)
+_PLACES = ("Saltmere", "Kettle Bridge", "Dunmarrow", "the Glass House")
+_THINGS = ("letter", "ledger", "lantern", "key", "map")
+_TALK = (
+    '"Nobody told me of the {thing}," said {one}.\n\n"Then nobody wanted you to know," replied {two}.',
+    "{one} came to {place} before it was light, and the {thing} was still on the table.",
+    "In {place} people said that {one} had taken the {thing}, and that {two} had watched.",
+    '"Is it true?" asked {two}. "Did you leave the {thing} in {place}?"\n\n{one} laughed. "I leave nothing."',
+    "{two} wrote to {one} from {place}, and put the {thing} into the same parcel.",
+    "{one} was the friend of {two}, or had been, until the {thing} was lost on the road to {place}.",
+    "All that evening {one} sat by the window in {place} and thought of nothing but the {thing}.",
+)
+
+
+def long_manuscript(chapters: int = 24, changed: int = 0) -> str:
+    """A generated book whose people come in one after the other; one chapter of it may be another."""
+    return "THE GLASS HOUSE\n\n" + "\n".join(
+        f"CHAPTER {number}\n\n{_long_chapter(number, number == changed)}\n" for number in range(1, chapters + 1)
+    )
+
+
+def _long_chapter(number: int, changed: bool) -> str:
+    known = CAST[: 2 + number // 3]
+    told = []
+    for at in range(28):
+        one = known[(number * 5 + at * 3) % len(known)]
+        two = known[(number * 5 + at * 3 + 1 + at % (len(known) - 1)) % len(known)]
+        turn = _TALK[(number * 3 + at * 5) % len(_TALK)]
+        told.append(
+            turn.format(
+                one=one if at % 2 else one.split()[-1] if one[0] != "M" else one,
+                two=two,
+                place=_PLACES[(number + at) % len(_PLACES)],
+                thing=_THINGS[(number * 2 + at) % len(_THINGS)],
+            )
+        )
+    if changed:
+        told.append(f"That night {known[0]} burned the map of Dunmarrow, and {known[1]} swept up the ashes.")
+    return "\n\n".join(told)

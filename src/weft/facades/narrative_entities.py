@@ -70,20 +70,32 @@ class EntityContextBuilder:
 
     def _build(self, name: str, tenant: str) -> EntityContext:
         weft = self.session or default_store()
-        nodes = weft.show(name, tenants=(tenant,))
-        if not nodes:
+        whole = weft.profile(PROFILE)
+        node = _entity(self._named(weft, name, tenant), entities_of(whole).kinds)
+        if node is None:
             hint = f"It is looked for in the vault {tenant!r}, by key, id, title or alias."
             raise UnknownName("entity", name, (), hint)
         request = Request(
             question=self.query,
-            start=(nodes[0].key,),
+            start=(node.key,),
             profile=PROFILE,
             max_tokens=max(self.max_tokens, 1),
             view=View((tenant,), self.max_sequence),
             candidates=(),
         )
-        profile = about_one(weft.profile(PROFILE), nodes[0].kind, self.priority_strategy)
-        return _told(weft.assemble(request, datetime.now(UTC), profile=profile), nodes[0])
+        profile = about_one(whole, node.kind, self.priority_strategy)
+        return _told(weft.assemble(request, datetime.now(UTC), profile=profile), node)
+
+    def _named(self, weft: "Weft", name: str, tenant: str) -> tuple[Node, ...]:
+        """The nodes with this name, as known up to `max_sequence`; ids are those of the whole story."""
+        if self.max_sequence is not None and name.isdigit():
+            name = next((node.key for node in weft.show(name, tenants=(tenant,))), name)
+        return weft.show(name, tenants=(tenant,), as_of=self.max_sequence)
+
+
+def _entity(named: tuple[Node, ...], kinds: tuple[str, ...]) -> Node | None:
+    """The first that is an entity, rather than a chapter or a document of the same name; else the first."""
+    return min(named, key=lambda node: node.kind not in kinds, default=None)
 
 
 def default_store() -> "Weft":

@@ -1,6 +1,7 @@
 """Entities and documents as callers have them: any objects with the documented attributes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Final
 
@@ -20,11 +21,44 @@ class GivenEntity:
     kind: str
     description: str
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the store may know it by, in turn; a number comes last: it may be the caller's own."""
+        return tuple(dict.fromkeys(sorted(filter(None, (self.id, self.name)), key=str.isdigit)))
+
     def described(self, tenant: str) -> Node | None:
         """A node that says what the caller's description says; None when there is none."""
         if not self.description.strip():
             return None
         return Node(f"entity:{self.id}", self.kind, tenant, title=self.name, text=self.description.strip())
+
+
+def listed(given: object, failed: Callable[[Exception], None]) -> list[object]:
+    """What a caller handed in, as a list: any iterable as far as it goes, one thing by itself, or nothing."""
+    if given is None:
+        return []
+    if isinstance(given, str | Node | Mapping) or not isinstance(given, Iterable):
+        return [given]
+    things: list[object] = []
+    try:
+        things.extend(given)
+    except Exception as error:  # noqa: BLE001  (a cursor of the caller's may fail in any way)
+        failed(error)
+    return things
+
+
+def read_entities(given: Sequence[object]) -> tuple[GivenEntity, ...]:
+    """The entities that have a name at least."""
+    return tuple(entity for entity in map(entity_of, given) if entity.names)
+
+
+def read_documents(given: Sequence[object], tenant: str, until: int | None) -> tuple[Candidate, ...]:
+    """The documents that say something; up to a point of the story, those that are known to be before it."""
+    found = [document_of(each, place, len(given), tenant) for place, each in enumerate(given)]
+    kept = [each for each in found if each is not None]
+    if until is not None:
+        kept = [each for each in kept if each.node.sequence is not None and each.node.sequence <= until]
+    return tuple(kept)
 
 
 def entity_of(given: object) -> GivenEntity:
@@ -65,16 +99,20 @@ def document_of(given: object, place: int, of: int, tenant: str) -> Candidate | 
 
 
 def _value(given: object, name: str) -> object:
-    return given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
+    """The attribute or field; one that cannot be read, such as a record's whose session is closed, is missing."""
+    with suppress(Exception):
+        return given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
+    return None
 
 
 def _text(given: object, *names: str) -> str:
     """The first of the attributes that says something; an enumeration by its value."""
     for name in names:
         value = _value(given, name)
-        value = getattr(value, "value", value)
-        if value is not None and str(value).strip():
-            return str(value)
+        with suppress(Exception):
+            text = str(getattr(value, "value", value))
+            if value is not None and text.strip():
+                return text
     return ""
 
 

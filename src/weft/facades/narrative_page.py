@@ -3,16 +3,18 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from weft.facades.narrative_entities import PROFILE, EntityContext, entities_of, still
+from weft.adapting import adapted
+from weft.errors import UnknownName
+from weft.facades.narrative_entities import ENTITIES, PROFILE, EntityContext, entities_of, still
 from weft.facades.narrative_given import GivenEntity
+from weft.facades.narrative_log import log
+from weft.facades.narrative_store import Reading
 from weft.frozen import dataclass
-from weft.model import UNSET, Candidate, Context, Json, Node, Request, View
-from weft.profile import ForEach, Profile, Score, Section
-
-if TYPE_CHECKING:
-    from weft.faces.library import Weft
+from weft.loading import apply_preset
+from weft.model import Candidate, Context, Node, Request, View
+from weft.profile import AUTO, ForEach, Profile, Score, Section
 
 MAX_TOTAL_TOKENS: Final = 8000
 MAX_ENTITIES: Final = 5
@@ -33,16 +35,46 @@ class Asking:
     max_sequence: int | None = None
     preset: str | None = None
     by_importance: bool = False
+    profile: Profile | None = None
+    entity_share: float = ENTITY_BUDGET_RATIO
 
     @property
     def used(self) -> tuple[GivenEntity, ...]:
         """The entities that are told of."""
         return self.entities[: max(self.max_entities, 0)]
 
-    @property
-    def entity_tokens(self) -> int:
-        """The budget of one entity: an equal part of the entities' share, among those really used."""
-        return int(self.max_total_tokens * ENTITY_BUDGET_RATIO) // max(len(self.used), 1)
+    def tokens_each(self, entities: int) -> int:
+        """The budget of one entity among so many: an equal part of theirs, twice that if importance shares."""
+        whole = int(self.max_total_tokens * self.entity_share)
+        equal = whole // max(entities, 1)
+        return min(2 * equal, whole) if self.by_importance else equal
+
+    def settled(self, store: Reading) -> "Asking":
+        """The call with the profile it is answered by: a preset's numbers stand where none were given."""
+        profile = store.profile(PROFILE)
+        if self.preset is not None:
+            profile = self._preset(profile, store)
+        shares = {section.name: section.share for section in profile.sections}
+        chosen = replace(
+            self, profile=_weighed(profile, self), entity_share=shares[ENTITIES] / sum(shares.values())
+        )
+        if self.preset is None:
+            return chosen
+        limit = (entities_of(profile).for_each or ForEach()).limit
+        if self.max_total_tokens == MAX_TOTAL_TOKENS and profile.max_tokens is not None:
+            chosen = replace(chosen, max_total_tokens=profile.max_tokens)
+        return replace(chosen, max_entities=limit) if self.max_entities == MAX_ENTITIES and limit else chosen
+
+    def _preset(self, profile: Profile, store: Reading) -> Profile:
+        """The profile with the preset, or as it is where there is no such preset."""
+        if self.preset == AUTO:
+            with store.desk(self.view) as desk:
+                return adapted(replace(_request(self, None), preset=AUTO), profile, desk.snapshot)[0]
+        try:
+            return apply_preset(profile, str(self.preset))
+        except UnknownName as error:
+            log("warning", "smart_context_preset_unknown", error=str(error))
+            return profile
 
     @property
     def view(self) -> View:
@@ -55,41 +87,41 @@ class Asking:
         texts = tuple((each.node.key, each.node.kind, each.node.sequence) for each in self.documents)
         return (texts, *(getattr(self, name) for name in self.__slots__ if name != "documents"))
 
+    def found_page(self, store: Reading) -> Context:
+        """The page of what the pipeline finds by itself."""
+        return store.assemble(_request(self, None), datetime.now(UTC), profile=self.profile)
 
-def found_page(weft: "Weft", asking: Asking) -> Context:
-    """The page of what the pipeline finds by itself."""
-    profile = _weighed(weft.profile(PROFILE), asking)
-    return weft.assemble(_request(asking, None), datetime.now(UTC), profile=profile)
+    def given_page(self, store: Reading, told: Sequence[EntityContext | Node]) -> Context:
+        """The page of entities as they were built, or only described, and of the caller's documents."""
+        brought: list[Candidate] = []
+        for place, each in enumerate(told):
+            node = each if isinstance(each, Node) else each.entity
+            brought.append(Candidate(node, score=1.0 - place / 1000, parts={"start": 1.0}))
+            if isinstance(each, EntityContext):
+                brought += [
+                    replace(chunk.candidate, probe=chunk.part, root=node.key, distance=1) for chunk in each.chunks
+                ]
+        kinds = [each.kind if isinstance(each, Node) else each.entity.kind for each in told]
+        profile = _of_given(self.profile or store.profile(PROFILE), kinds)
+        request = _request(self, (*brought, *self.documents))
+        return store.assemble(request, datetime.now(UTC), profile=profile)
 
 
-def given_page(weft: "Weft", asking: Asking, told: Sequence[EntityContext | Node]) -> Context:
-    """The page of entities as they were built, or only described, and of the caller's documents."""
-    brought: list[Candidate] = []
-    for place, each in enumerate(told):
-        node = each if isinstance(each, Node) else each.entity
-        brought.append(Candidate(node, score=1.0 - place / 1000, parts={"start": 1.0}))
-        if isinstance(each, EntityContext):
-            brought += [
-                replace(chunk.candidate, probe=chunk.part, root=node.key, distance=1) for chunk in each.chunks
-            ]
-    kinds = [each.kind if isinstance(each, Node) else each.entity.kind for each in told]
-    profile = _of_given(_weighed(weft.profile(PROFILE), asking), kinds)
-    request = _request(asking, (*brought, *asking.documents))
-    return weft.assemble(request, datetime.now(UTC), profile=profile)
+def whole_number(given: object, usual: int) -> int:
+    """A caller's number, or the usual one where it is none."""
+    try:
+        return int(given)  # type: ignore[call-overload,no-any-return]
+    except (TypeError, ValueError, OverflowError):
+        return usual
 
 
 def _request(asking: Asking, brought: tuple[Candidate, ...] | None) -> Request:
-    """The request; with a preset, numbers that are the defaults leave the choice to it."""
-    chosen = asking.preset is not None
-    tokens = UNSET if chosen and asking.max_total_tokens == MAX_TOTAL_TOKENS else asking.max_total_tokens
-    entities: dict[str, Json] = {"max_entities": max(asking.max_entities, 1)}
     return Request(
         question=asking.query,
         profile=PROFILE,
-        preset=asking.preset,
-        max_tokens=tokens,
+        max_tokens=asking.max_total_tokens,
         view=asking.view,
-        parameters={} if chosen and asking.max_entities == MAX_ENTITIES else entities,
+        parameters={"max_entities": max(asking.max_entities, 1)},
         candidates=brought,
     )
 
