@@ -95,6 +95,7 @@ def measure(size: int, world: Path, engines: Sequence[str], server: Server) -> d
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="weft-bench-") as folder:
         embedded = Weft.open(world / "store-static", create=False)
+        exact = _Exact.of(embedded, questions[:JUDGED])
         url = f"{server.url}&schema=w{size}"
         for engine in engines:
             name, _, settings = engine.partition("?")
@@ -103,7 +104,7 @@ def measure(size: int, world: Path, engines: Sequence[str], server: Server) -> d
             weft = embedded if name == "embedded" else Weft.open(f"{url}&{settings}", folder=place, index=index)
             loaded = {} if engine == "embedded" else _loaded(embedded, weft, engine, server, size)
             asked = _asked(weft, questions, server)
-            found[engine] = {**loaded, **asked, **_judged(embedded, weft, questions), **_sizes(weft, place, size)}
+            found[engine] = {**loaded, **asked, **_judged(exact, weft, questions), **_sizes(weft, place, size)}
             print(json.dumps({engine: found[engine]}), flush=True)
         embedded.close()
     return found
@@ -173,21 +174,40 @@ def counted_statements() -> Iterator[list[str]]:
         psycopg.Cursor.execute = execute  # type: ignore[method-assign]
 
 
-def _judged(embedded: Weft, weft: Weft, questions: Sequence[str]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Exact:
+    """What comparing with everything finds, by filter, and what the embedded store selects."""
+
+    vectors: Any
+    nearest: dict[str, list[set[tuple[str, int]]]]
+    selected: list[set[tuple[str, str]]]
+
+    @classmethod
+    def of(cls, embedded: Weft, questions: Sequence[str]) -> "_Exact":
+        """The right answers to some questions."""
+        vectors = embedded._embed.embed(questions)  # type: ignore[union-attr]
+        vectors = vectors[np.abs(vectors).sum(axis=1) > 0]
+        nearest = {name: _exact(embedded, vectors, wanted) for name, wanted in FILTERS.items()}
+        return cls(vectors, nearest, [_selected(embedded, question) for question in questions])
+
+
+def _judged(exact: _Exact, weft: Weft, questions: Sequence[str]) -> dict[str, Any]:
     """Recall of the ten nearest against an exact scan, by filter; and how many selected items are the same."""
-    vectors = embedded._embed.embed(questions[:JUDGED])  # type: ignore[union-attr]
-    vectors = vectors[np.abs(vectors).sum(axis=1) > 0]
     recall = {}
     for name, wanted in FILTERS.items():
-        pairs = zip(_exact(embedded, vectors, wanted), vectors, strict=True)
-        shares = [len(exact & _nearest(weft, vector, wanted)) / len(exact) for exact, vector in pairs]
+        pairs = zip(exact.nearest[name], exact.vectors, strict=True)
+        shares = [len(right & _nearest(weft, vector, wanted)) / len(right) for right, vector in pairs]
         recall[name] = sum(shares) / len(shares)
-    same = []
-    for question in questions[:JUDGED]:
-        pages = [each.context(question, max_tokens=4000, now=NOW) for each in (embedded, weft)]
-        ours, theirs = ({(item.tenant, item.key) for item in page.sources} for page in pages)
-        same.append(len(ours & theirs) / len(ours) if ours else 1.0)
+    same = [
+        len(ours & _selected(weft, question)) / len(ours) if ours else 1.0
+        for ours, question in zip(exact.selected, questions, strict=False)
+    ]
     return {"recall_at_10": recall, "selected_overlap": sum(same) / len(same)}
+
+
+def _selected(weft: Weft, question: str) -> set[tuple[str, str]]:
+    page = weft.context(question, max_tokens=4000, now=NOW)
+    return {(item.tenant, item.key) for item in page.sources}
 
 
 def _exact(embedded: Weft, vectors: Any, wanted: Filter) -> list[set[tuple[str, int]]]:
