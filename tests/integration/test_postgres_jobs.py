@@ -179,12 +179,16 @@ def test_readers_are_answered_all_the_while_a_store_is_embedded_anew(
         late.search("red fox 7")
 
 
-def test_a_service_that_runs_while_its_store_is_embedded_anew_goes_on_by_words_and_says_so(weft: Weft) -> None:
+def test_a_service_that_runs_while_its_store_is_embedded_anew_goes_on_by_words_and_says_so(
+    weft: Weft, url: str, tmp_path: Path
+) -> None:
     assert weft.context("red fox 7").notes == ()
-    reembed(weft.store, Other(), lambda done, last: None)
-    after = weft.context("red fox 7")
-    assert "red fox 7" in after.text
-    assert [note for note in after.notes if "embedded anew" in note]
+    with Weft.open(url, folder=tmp_path / "never asked before") as other:
+        reembed(weft.store, Other(), lambda done, last: None)
+        for service in (weft, other):
+            after = service.context("red fox 7")
+            assert "red fox 7" in after.text
+            assert [note for note in after.notes if "embedded anew" in note]
 
 
 def test_an_interrupted_embedding_goes_on_with_what_is_left(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
