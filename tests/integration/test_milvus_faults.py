@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from postgres_server import drop_schema
 from weft import Node, Weft
 from weft.errors import UnknownName
 from weft.model import Filter
+from weft.reembedding import reembed
 
 pytest.importorskip("milvus_lite")
 
@@ -193,3 +195,36 @@ def test_another_process_searches_what_this_one_left(postgres_url: str, tmp_path
         told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
         assert told.stdout.splitlines()[-1] == "['s:1'] () 1"
     drop_schema(postgres_url, "milvus_left")
+
+
+def test_a_collection_of_an_older_schema_is_read_around_until_it_is_replaced(
+    weft: Weft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from weft.store.milvus import collection
+
+    older = set(weft._index._client().list_collections())  # type: ignore[union-attr]
+    monkeypatch.setattr(collection, "SCHEMA", collection.SCHEMA + 1)
+    assert found(weft) == ALL
+    weft.put([note(8)])
+    newer = set(weft._index._client().list_collections())  # type: ignore[union-attr]
+    assert newer
+    assert not older & newer
+    assert weft.index_status()["passages"] == 9
+    assert found(weft) == {*ALL, "s:8"}
+
+
+def test_vectors_of_another_width_take_a_collection_of_their_own(weft: Weft) -> None:
+    class Wide:
+        name, dimensions = "wide@1", 300
+
+        def embed(self, texts: list[str]) -> Any:
+            return np.array([[1.0 + len(text) % (n + 2) for n in range(300)] for text in texts], np.float32)
+
+    assert found(weft) == ALL
+    reembed(weft.store, Wide(), lambda done, last: None)  # type: ignore[arg-type]
+    assert found(weft) == ALL, "before anyone has caught up"
+    weft._index.catch_up(weft.store)
+    kept = weft._index._client().list_collections()  # type: ignore[union-attr]
+    assert all("_300" in name for name in kept), "the one for the old width is gone"
+    assert weft.index_status()["passages"] == 8
+    assert found(weft) == ALL

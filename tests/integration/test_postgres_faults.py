@@ -1,5 +1,8 @@
 """What can go wrong with a server, what is said then, and what goes on by itself."""
 
+import os
+import resource
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,16 +14,20 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from postgres_server import drop_schema, new_database, running_server
+from postgres_server import drop_schema, new_database, running_server, start, stop
 from weft import Node, Weft
-from weft.errors import InvalidInput, StoreBusy, StoreError, StoreGone, StoreReadOnly, StoreTooNew
+from weft.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError, StoreGone, StoreReadOnly, StoreTooNew
 from weft.model import View
+from weft.ports import Changes
+from weft.prepare import prepare
 from weft.store.addresses import read_address
 from weft.store.postgres import PostgresStore, lending, opening, schema
 from weft.store.postgres.connection import connect
 
 NAMES = (f"faults{number}" for number in count())
 Open = Callable[..., Weft]
+LARGEST_FILE = 24_000_000
+"""Bytes; more than a segment of the server's log, which must not run full."""
 
 
 @pytest.fixture
@@ -115,27 +122,47 @@ def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
         Weft.open(url, folder=tmp_path)
 
 
-def test_a_server_that_restarts_is_waited_for_by_writers_and_found_again_by_readers(tmp_path_factory) -> None:
-    import tempfile
-
-    import pgserver
-
+@pytest.fixture
+def own_server(postgres_url: str) -> Iterator[tuple[Path, str]]:
+    """The folder and the URL of a server that a test may stop and start."""
     with tempfile.TemporaryDirectory(prefix="weft-postgres-", ignore_cleanup_errors=True) as folder:
         data = Path(folder) / "data"
         with running_server(data) as url:
-            server = pgserver.get_server(data)
-            weft = Weft.open(url, folder=tmp_path_factory.mktemp("home"))
-            weft.put([note("one")])
-            options = {"pgdata": data, "user": server.system_user}
-            pgserver.pg_ctl(["-w", "-m", "fast", "stop"], **options)
-            with pytest.raises(StoreGone):
-                Weft.open(url, folder=tmp_path_factory.mktemp("home"))
-            writer = threading.Thread(target=weft.put, args=([note("two")],))
-            writer.start()
-            pgserver.pg_ctl(["-w", "-o", f"-k {data} -h ''", "-l", str(data / "log"), "start"], **options)
-            writer.join(30)
-            assert {each.node.key for each in weft.search("fox").candidates} == {"s:one", "s:two"}
-            weft.close()
+            yield data, url
+
+
+def test_a_server_that_restarts_is_waited_for_by_writers_and_found_again_by_readers(
+    own_server: tuple[Path, str], tmp_path: Path
+) -> None:
+    data, url = own_server
+    with Weft.open(url, folder=tmp_path / "one") as weft:
+        weft.put([note("one")])
+        stop(data)
+        with pytest.raises(StoreGone):
+            Weft.open(url, folder=tmp_path / "two")
+        writer = threading.Thread(target=weft.put, args=([note("two")],))
+        writer.start()
+        start(data)
+        writer.join(30)
+        assert {each.node.key for each in weft.search("fox").candidates} == {"s:one", "s:two"}
+
+
+def test_a_disk_that_takes_no_more_is_told_and_leaves_the_state_before(
+    own_server: tuple[Path, str], tmp_path: Path
+) -> None:
+    data, url = own_server
+    stop(data)
+    start(data, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE)))
+    with Weft.open(url, folder=tmp_path, embedder=None) as weft:
+        sequence = weft.put([note("one")]).sequence
+        (small,) = prepare([(note("large"), "")], None, weft.workshop().count)
+        large = replace(small, node=replace(small.node, text=os.urandom(LARGEST_FILE).hex()))
+        with pytest.raises(StoreError, match="disk of the server") as failure:
+            weft.store.write(Changes(upserts=(large,)))
+        assert not isinstance(failure.value, StoreCorrupt)
+        assert weft.status().sequence == sequence
+        assert weft.verify() == ()
+        assert weft.put([note("two")]).sequence > sequence
 
 
 def test_a_wrong_password_is_told_without_printing_it(postgres_url: str, tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 """Work that waits in a store on a server: who does it, what happens when it fails, and embedding while in use."""
 
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,6 +23,7 @@ from weft.faces.jobs import add_job, queue_of, run_job
 from weft.model import Filter
 from weft.reembedding import reembed
 from weft.store.addresses import read_address
+from weft.store.postgres import jobs
 from weft.store.postgres.searching import graph_statement
 
 NAMES = (f"jobs{number}" for number in count())
@@ -175,12 +179,16 @@ def test_readers_are_answered_all_the_while_a_store_is_embedded_anew(
         late.search("red fox 7")
 
 
-def test_a_service_that_runs_while_its_store_is_embedded_anew_goes_on_by_words_and_says_so(weft: Weft) -> None:
+def test_a_service_that_runs_while_its_store_is_embedded_anew_goes_on_by_words_and_says_so(
+    weft: Weft, url: str, tmp_path: Path
+) -> None:
     assert weft.context("red fox 7").notes == ()
-    reembed(weft.store, Other(), lambda done, last: None)
-    after = weft.context("red fox 7")
-    assert "red fox 7" in after.text
-    assert [note for note in after.notes if "embedded anew" in note]
+    with Weft.open(url, folder=tmp_path / "never asked before") as other:
+        reembed(weft.store, Other(), lambda done, last: None)
+        for service in (weft, other):
+            after = service.context("red fox 7")
+            assert "red fox 7" in after.text
+            assert [note for note in after.notes if "embedded anew" in note]
 
 
 def test_an_interrupted_embedding_goes_on_with_what_is_left(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,6 +204,42 @@ def test_an_interrupted_embedding_goes_on_with_what_is_left(weft: Weft, monkeypa
     told: list[int] = []
     reembed(weft.store, Other(), lambda done, last: told.append(done))
     assert told == [10]
+
+
+DYING = """
+import os, signal, sys
+from weft import Weft, reembedding
+from weft.faces.jobs import run_job
+from weft.store.postgres.jobs import Taken
+
+def told(taken, done, total, place=None, tell=Taken.tell):
+    tell(taken, done, total, place)
+    if done == 20:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Taken.tell, reembedding._BATCH = told, 10
+with Weft.open(sys.argv[1], folder=sys.argv[2], embedder=None) as weft:
+    run_job(weft)
+"""
+
+
+def test_what_a_worker_was_killed_over_the_next_one_completes(url: str, tmp_path: Path) -> None:
+    with Weft.open(url, folder=tmp_path, embedder=None) as weft:
+        weft.put([Node(f"s:{n}", "note", title=f"note {n}", text=f"red fox {n}") for n in range(30)])
+        number = add_job(weft, "embed", "default", "static").id
+        killed = subprocess.run([sys.executable, "-c", DYING, url, tmp_path / "dying"], check=False)
+        assert killed.returncode == -signal.SIGKILL
+        (left,) = queue_of(weft).listed()
+        assert (left.state, left.done, weft.status().embedder) == ("running", 20, None)
+        with psycopg.connect(read_address(url).server, autocommit=True) as link:
+            # The server lets go of what the dead worker held as soon as it notices.
+            link.execute("SELECT pg_advisory_lock(%s, %s)", (jobs._LOCKS, number))
+            link.execute("SELECT pg_advisory_unlock(%s, %s)", (jobs._LOCKS, number))
+        assert run_job(weft) is not None
+        (done,) = queue_of(weft).listed()
+        assert (done.state, done.attempts, done.done) == ("done", 2, 10), "twenty had their vectors already"
+        assert weft.status().embedder == open_embedder("static").name
+        assert weft.status().vectors == 30
 
 
 def test_a_graph_left_unfinished_by_an_interrupted_embedding_is_made_anew(weft: Weft, url: str) -> None:

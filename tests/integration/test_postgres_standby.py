@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from command_line import Cli
 
-from postgres_server import running_server, running_standby, with_parameters
+from postgres_server import running_server, running_standby, stop, with_parameters
 from weft import Node, Weft
 from weft.model import View
 
@@ -69,14 +69,11 @@ def test_a_standby_is_read_while_it_has_every_write_and_passed_over_while_it_lag
 
 
 def test_a_writer_goes_on_with_the_standby_that_was_promoted(pair: tuple[Path, str, str], tmp_path: Path) -> None:
-    import pgserver
-
     place, primary, standby = pair
     both = f"{primary},{place.parent / 'standby'}&target_session_attrs=read-write"
     with Weft.open(with_parameters(both, options=APPLIED), folder=tmp_path) as weft:
         weft.put([note("one")])
-        user = pgserver.get_server(place).system_user
-        pgserver.pg_ctl(["-w", "-m", "immediate", "stop"], pgdata=place, user=user)
+        stop(place, "immediate")
         writer = threading.Thread(target=weft.put, args=([note("two")],))
         writer.start()
         with psycopg.connect(standby, autocommit=True) as link:

@@ -69,7 +69,12 @@ class OpenStore:
         place = _own_folder(path) if folder is None else Path(folder)
         opened = open_pair(path, place, index=index, create=create, read_only=read_only)
         embed = None if embedder is None else open_embedder(embedder, api_key=api_key)
-        return cls(opened, embed, [*map(Path, profiles), place / "profiles"], History(place))
+        weft = cls(opened, embed, [*map(Path, profiles), place / "profiles"], History(place))
+        if embed is not None and is_address(str(path)):
+            # Who serves a store may be asked for the first time after others have embedded it anew.
+            with weft.store.everything() as snapshot:
+                weft._matched = snapshot.embedder() == (embed.name, embed.dimensions)
+        return weft
 
     @property
     def location(self) -> str:

@@ -13,6 +13,7 @@ from weft.store.records import not_unicode
 
 _GONE: Final = ("08", "57P")
 _AGAIN: Final = ("40001", "40P01")
+_DAMAGED: Final = ("XX001", "XX002")
 
 
 @contextmanager
@@ -60,7 +61,8 @@ def explain(error: Exception, address: Address) -> WeftError:
 
 def _trouble(state: str, message: str, address: Address) -> StoreError:
     where = address.shown
-    if state == "53100":
+    # A quota or a limit on the size of files comes as an internal error.
+    if state == "53100" or "could not extend file" in message:
         return StoreError(
             f"The disk of the server at {where} is full; nothing was written. Make room and try again."
         )
@@ -71,7 +73,7 @@ def _trouble(state: str, message: str, address: Address) -> StoreError:
             f"{where} takes no writes from this user ({message}). Connect to the primary with a user that owns "
             "the store, or index into another store with --store."
         )
-    if state in ("42P01", "42703", "3F000") or state.startswith("XX"):
+    if state in ("42P01", "42703", "3F000") or state in _DAMAGED:
         return StoreCorrupt(
             f"The schema {address.schema!r} at {where} cannot be read as a Weft store ({message}). Restore it "
             "from a copy, or choose another with ?schema=NAME."
