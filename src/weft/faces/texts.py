@@ -116,7 +116,9 @@ def _node_lines(node: Node) -> Iterator[str]:
     for fact, value in facts.items():
         if value not in (None, "", (), [], {}):
             yield f"  {one_line(fact)}: {one_line(str(value))}"
-    for part in (node.summary, node.text):
+    # A summary that is only the beginning of the text says nothing more.
+    said = one_line(node.text).startswith(one_line(node.summary).rstrip("…"))
+    for part in ("" if said else node.summary, node.text):
         if part.strip():
             yield f"\n{printable(part).rstrip()}"
 

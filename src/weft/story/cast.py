@@ -7,10 +7,11 @@ from dataclasses import field
 from typing import Final
 
 from weft.frozen import dataclass
-from weft.story.forms import parted, same_given
+from weft.story.forms import family_of, parted, same_given
+from weft.story.known_names import GIVEN_NAMES
 from weft.story.model import Form
 from weft.story.tally import Tally, gender_of
-from weft.story.vocabulary import FAMILIAR_TITLES, GIVEN_NAMES, STYLED_BY_GIVEN_NAME
+from weft.story.vocabulary import FAMILIAR_TITLES, SAME_TITLE, STYLED_BY_GIVEN_NAME
 
 _MEETINGS: Final = 0.2
 """Two names that meet in a larger share of the rarer one's sentences are two people."""
@@ -28,7 +29,6 @@ _AT_ONE_PLACE: Final = 0.8
 _FEW: Final = 3
 DOMINANT: Final = 3
 """Whoever is named so many times as often as another is meant where either may be."""
-SAME_RANK: Final = {"capt": "captain", "col": "colonel", "gen": "general", "dr": "doctor", "lt": "lieutenant"}
 
 
 @dataclass(slots=True)
@@ -62,8 +62,9 @@ class Cast:
         self.length = sum(ends.values()) or 1
         self.texts = {form: sorted({text for text, _ in tally.sentences}) for form, tally in self.counted.items()}
         for (title, names), tally in self.counted.items():
-            if title and title not in STYLED_BY_GIVEN_NAME and len(names) == 1:
-                self.formal[names[0].lower()] += tally.count
+            given, surname = parted(names)
+            if title and not given and (title not in STYLED_BY_GIVEN_NAME or family_of(surname) != surname):
+                self.formal[family_of(surname)] += tally.count
 
     def count(self, figure: Figure) -> int:
         """How often somebody is mentioned."""
@@ -73,7 +74,7 @@ class Cast:
         """The titles somebody goes by."""
         used: Counter[str] = Counter()
         for form in figure.forms:
-            used[SAME_RANK.get(form[0], form[0])] += self.counted[form].count
+            used[rank_of(form[0])] += self.counted[form].count
         least = min(_RARELY * used.total(), _OFTEN)
         return {title for title, count in used.items() if title and count >= least} - FAMILIAR_TITLES
 
@@ -143,7 +144,8 @@ class Cast:
 
     def family(self, surname: str) -> list[Figure]:
         """Those of a surname."""
-        return [figure for figure in self.figures if figure.surname == surname]
+        name = family_of(surname)
+        return [figure for figure in self.figures if family_of(figure.surname) == name]
 
     def is_surname(self, surname: str) -> bool:
         """Whether anybody in the book has a surname."""
@@ -193,14 +195,17 @@ class Cast:
     def titled(self, figure: Figure, title: str) -> int:
         """How often somebody is called by a title, alone or before a name."""
         return sum(
-            self.counted[form].count
-            for form in figure.forms
-            if title in (SAME_RANK.get(form[0], form[0]), form[1][0].lower())
+            self.counted[form].count for form in figure.forms if title in (rank_of(form[0]), form[1][0].lower())
         )
+
+
+def rank_of(title: str) -> str:
+    """A title as it is usually written."""
+    return SAME_TITLE.get(title, title)
 
 
 def _goes_by(figure: Figure, given: str) -> bool:
     """Whether a given name is somebody's, or stands in one of the ways to write the full name."""
     return same_given(figure.given, given) or any(
-        len(names) > 1 and names[0].lower() == given for _, names in figure.forms
+        len(names) > 1 and same_given(names[0].lower(), given) for _, names in figure.forms
     )

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from weft.story.vocabulary import CAPITAL_PARTICLES, NICKNAMES, PARTICLES
+from weft.story.known_names import NICKNAMES
+from weft.story.vocabulary import CAPITAL_PARTICLES, PARTICLES
 
 SAINT: Final = "st."
 """A saint inside a name, as it is written there."""
@@ -19,6 +20,7 @@ def head_of(names: Sequence[str]) -> tuple[str, ...]:
 
 def parted(names: Sequence[str]) -> tuple[str, str]:
     """Given name and surname in lower case; a single word, or one after a particle, is a surname only."""
+    names = _without_initials(names)
     words = [name.lower() for name in names]
     if words[0] == SAINT and len(words) > 2:
         # Mr. St. John Rivers
@@ -29,6 +31,20 @@ def parted(names: Sequence[str]) -> tuple[str, str]:
         return " ".join(words[: words.index("of") if "of" in words else words.index("the")]), " ".join(words)
     first = next((place for place in range(1, len(words) - 1) if _is_particle(names[place])), len(words) - 1)
     return words[0], " ".join(words[first:])
+
+
+def _without_initials(names: Sequence[str]) -> Sequence[str]:
+    """A name without the letters it begins with: J. Ward Moorehouse, T. J. Eckleburg."""
+    first = next((place for place, name in enumerate(names) if len(name) > 1), 0)
+    return names[first:]
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def family_of(surname: str) -> str:
+    """A surname without its particles: Innstetten is a von Innstetten."""
+    words = surname.split()
+    first = next((place for place, word in enumerate(words) if word not in PARTICLES), 0)
+    return " ".join(words[first:])
 
 
 def _is_particle(word: str) -> bool:

@@ -5,8 +5,9 @@ from typing import Final
 
 from weft.story.cast import DOMINANT, Cast, Figure
 from weft.story.forms import is_beginning
+from weft.story.known_names import NICKNAMES
 from weft.story.model import Form
-from weft.story.vocabulary import FAMILIAR_TITLES, NICKNAMES, NOBLE_TITLES, PLAIN_TITLES, SAINTS, TITLES
+from weft.story.vocabulary import FAMILIAR_TITLES, NOBLE_TITLES, PLAIN_TITLES, SAINTS, TITLES
 
 _RARELY: Final = 0.05
 """Who has so small a share of a given name's mentions is not meant by it."""

@@ -5,14 +5,15 @@ from dataclasses import replace
 from typing import Final
 
 from weft.frozen import dataclass
-from weft.story.cast import SAME_RANK
+from weft.story.cast import rank_of
 from weft.story.forms import parted
 from weft.story.kinds import is_place, kind_of, named_kind
+from weft.story.known_names import GIVEN_NAMES, NICKNAMES
 from weft.story.merging import merge
 from weft.story.model import Correction, Form, Known
 from weft.story.naming import best_name, folded, form_of, usual_name, written
 from weft.story.tally import Tally, summed
-from weft.story.vocabulary import ESTATE_NOUNS, GIVEN_NAMES, NICKNAMES, PLAIN_TITLES, TITLES
+from weft.story.vocabulary import ESTATE_NOUNS, PLAIN_TITLES, TITLES
 
 _REALMS: Final = 2
 """A title of more realms than that, King of Spain, of Poland and of Corsica, is nobody's alone."""
@@ -129,10 +130,8 @@ def _is_shared_title(
     title = usual[1][0].lower()
     if len(usual[1]) > 1 or title not in TITLES or not all(names[0].lower() == title for _, names in forms):
         return False
-    rank = SAME_RANK.get(title, title)
-    borne = [
-        sum(counted[form].count for form in each if SAME_RANK.get(form[0], form[0]) == rank) for each in people
-    ]
+    rank = rank_of(title)
+    borne = [sum(counted[form].count for form in each if rank_of(form[0]) == rank) for each in people]
     shared = sum(count >= max(1, _BORNE * counted[usual].count) for count in borne) > 1
     return shared or _has_many_realms(title, forms, counted)
 

@@ -3,12 +3,12 @@
 import re
 from typing import Final
 
+from weft.story.known_names import GIVEN_NAMES
 from weft.story.model import Form
 from weft.story.tally import Tally
 from weft.story.vocabulary import (
     EVENT_NOUNS,
     FACTION_NOUNS,
-    GIVEN_NAMES,
     KINDREDS,
     KNOWN_PLACES,
     OBJECT_NOUNS,

@@ -6,10 +6,11 @@ from typing import Final
 from weft.story.cast import DOMINANT, Cast, Figure
 from weft.story.forms import SAINT, head_of, is_beginning, parted, same_given
 from weft.story.given_names import take_bare_given, take_nickname, take_titled_given
+from weft.story.known_names import NICKNAMES
 from weft.story.model import Form
 from weft.story.surnames import most_formal, take_bare_surname, take_titled_surname
 from weft.story.tally import Tally
-from weft.story.vocabulary import FEMALE, NICKNAMES, NOBLE_TITLES, SAINTS, TITLES
+from weft.story.vocabulary import FEMALE, NOBLE_TITLES, SAINTS, TITLES
 
 
 def merge(counted: dict[Form, Tally]) -> list[tuple[Form, ...]]:

@@ -5,6 +5,8 @@ from typing import Final
 from weft.frozen import dataclass
 
 KINDS: Final = ("character", "location", "faction", "object", "event")
+TIES: Final = ("spouse", "parent", "sibling", "friend", "enemy", "member", "ruler", "located_in")
+"""Ties that somebody states, in prose or in a note; other ties come of standing near one another."""
 
 
 @dataclass(frozen=True, slots=True)

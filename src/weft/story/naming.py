@@ -15,9 +15,10 @@ _WORD: Final = re.compile(r"[^\s.]+")
 def written(form: Form) -> str:
     """A form as it is printed: Mr. Darcy, Elizabeth Bennet."""
     title, names = form
+    words = [f"{name}." if len(name) == 1 and name.isupper() else name for name in names]
     if not title:
-        return " ".join(names)
-    return " ".join((title.capitalize() + ("." if title in ABBREVIATED else ""), *names))
+        return " ".join(words)
+    return " ".join((title.capitalize() + ("." if title in ABBREVIATED else ""), *words))
 
 
 def form_of(name: str) -> Form:

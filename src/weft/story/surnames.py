@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from weft.story.cast import DOMINANT, SAME_RANK, Cast, Figure
+from weft.story.cast import DOMINANT, Cast, Figure, rank_of
 from weft.story.forms import parted
 from weft.story.model import Form
 from weft.story.vocabulary import FAMILIAR_TITLES, MALE, NOBLE_TITLES, PLAIN_TITLES, SAINTS, TITLES
@@ -33,7 +33,7 @@ def take_titled_surname(cast: Cast, form: Form) -> bool:
     ]
     if _is_elder(cast, form):
         fitting = [figure for figure in fitting if not figure.given]
-    if title not in _SHARED:
+    if rank_of(title) not in _SHARED:
         fitting = _of_rank(cast, fitting, form)
     mine = max(fitting, key=lambda figure: (_claim(cast, figure, title), figure.forms[0]), default=None)
     if mine is None:
@@ -58,13 +58,14 @@ def _is_elder(cast: Cast, form: Form) -> bool:
 
 def _fits(cast: Cast, figure: Figure, form: Form) -> bool:
     held = cast.titles(figure)
-    title = SAME_RANK.get(form[0], form[0])
+    title = rank_of(form[0])
     if title in held and not figure.given:
         return True
-    ladylike = _LADIES & {title, *(each for each, _ in figure.forms)}
+    ladylike = _LADIES & {title, *(rank_of(each) for each, _ in figure.forms)}
     clash = len(ladylike) > 1 or (bool(ladylike) and bool(_RANKS & {title, *held}))
     clash |= title not in PLAIN_TITLES and bool(held - PLAIN_TITLES.keys() - {title})
-    clash |= title in PLAIN_TITLES and bool(held & NOBLE_TITLES)
+    # Madame may be a countess; Mrs. is none.
+    clash |= form[0] in PLAIN_TITLES and bool(held & NOBLE_TITLES)
     return not clash and not _is_told_apart(cast, figure, form) and cast.agree(figure, form)
 
 

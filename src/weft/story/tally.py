@@ -5,18 +5,9 @@ from dataclasses import field, fields
 from typing import Final
 
 from weft.frozen import dataclass
+from weft.story.known_names import GIVEN_NAMES
 from weft.story.model import Form, Sighting
-from weft.story.vocabulary import (
-    ABOARD_SIGNS,
-    AWAY_SIGNS,
-    FEMALE,
-    GIVEN_NAMES,
-    MALE,
-    PLACE_SIGNS,
-    SAINTS,
-    SPEECH,
-    TITLES,
-)
+from weft.story.vocabulary import ABOARD_SIGNS, AWAY_SIGNS, FEMALE, MALE, PLACE_SIGNS, SAINTS, SPEECH, TITLES
 
 _CLEARLY: Final = 1.6
 _ENOUGH: Final = 4

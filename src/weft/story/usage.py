@@ -6,17 +6,8 @@ from dataclasses import field
 from typing import Final
 
 from weft.frozen import dataclass
-from weft.story.vocabulary import (
-    CALENDAR,
-    COUNTING,
-    GIVEN_NAMES,
-    KNOWN_PLACES,
-    NEVER,
-    ROLES,
-    SPEECH,
-    TITLES,
-    VERBS,
-)
+from weft.story.known_names import GIVEN_NAMES
+from weft.story.vocabulary import CALENDAR, COUNTING, KNOWN_PLACES, NEVER, ROLES, SPEECH, TITLES, VERBS
 from weft.story.words import Word
 from weft.text.terms import STOP_WORDS
 

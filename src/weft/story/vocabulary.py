@@ -16,32 +16,36 @@ PLAIN_TITLES: Final = {"mr": MALE, "mister": MALE, "mrs": FEMALE, "miss": FEMALE
 _NOBLE: Final = {
     MALE: """
         sir lord king prince duke count baron earl viscount marquis marquess emperor tsar czar sultan don ser
+        comte vicomte chevalier conte marchese graf rajah maharajah nawab pasha
     """,
     FEMALE: """
         lady queen princess duchess countess baroness viscountess marchioness empress tsarina dame doña dona
+        comtesse vicomtesse marquise contessa marchesa donna gräfin rani begum
     """,
 }
 _FOREIGN: Final = {
-    MALE: "monsieur m mons herr signor señor senor sahib massa marse mars marster",
+    MALE: "monsieur m mons herr signor señor senor mynheer meinheer sahib massa marse mars marster",
     FEMALE: """
         madame mme mademoiselle mlle frau fräulein fraulein signora signorina señora senora señorita madam
     """,
 }
 _FAMILIAR: Final = {
     MALE: """
-        uncle father brother grandfather grandpa friar brother squire goodman
+        uncle father brother grandfather grandpa friar squire goodman padre fra père frère oncle
     """,
     FEMALE: """
-        aunt mother sister grandmother grandma nurse goody mistress goodwife dame granny auntie
+        aunt mother sister grandmother grandma nurse goody mistress goodwife dame granny auntie widow tante
     """,
 }
 _RANKS: Final = _words(
     """
         captain capt colonel col major general gen lieutenant lieut lt sergeant sgt corporal private admiral
-        commodore commander doctor dr professor prof reverend rev bishop archbishop cardinal pope abbot abbess
+        commodore commander brigadier ensign midshipman boatswain bosun cap'n doctor doktor dr professor prof
+        reverend rev bishop archbishop cardinal pope abbot abbess abbé abbe
         judge justice inspector constable detective officer sheriff president senator governor minister
         ambassador chancellor maester marshal magistrate mayor chief comptroller superintendent deacon parson
-        vicar rabbi imam sheikh saint st coach warden steward agent secretary elder
+        vicar rabbi imam sheikh saint st coach warden steward agent secretary elder alderman councillor
+        curate farmer
     """
 )
 
@@ -64,10 +68,28 @@ TITLES: Final = {
 
 ABBREVIATED: Final = _words(
     """
-        mr mrs ms dr st rev capt col gen lt lieut sgt prof messrs mme mlle m mons hon esq jr sr mt
+        mr mrs ms dr st rev capt col gen lt lieut sgt prof messrs mme mlle m mons mm hon esq jr sr mt fr ste
     """
 )
 """Words whose full stop ends no sentence."""
+
+SAME_TITLE: Final = {
+    short: long
+    for long, written in {
+        "captain": "capt cap'n",
+        "colonel": "col",
+        "general": "gen",
+        "doctor": "dr doktor",
+        "lieutenant": "lt lieut",
+        "professor": "prof",
+        "reverend": "rev",
+        "mr": "mister monsieur m mons herr signor señor senor mynheer meinheer",
+        "mrs": "madame mme frau signora señora senora",
+        "miss": "mademoiselle mlle fräulein fraulein signorina señorita",
+    }.items()
+    for short in written.split()
+}
+"""Titles that are written in several ways, or in another language."""
 
 PARTICLES: Final = _words("""
     de du des la le von van der den di da del della bin ibn al el ap ben zu af av
@@ -248,61 +270,3 @@ NEVER: Final = (
     | PEOPLES
 )
 """Capitalised words that name nobody in a story."""
-
-_SHORT_FOR: Final = """
-    abby:abigail al:albert/alfred/alan/alexander alec:alexander alex:alexander/alexandra alf:alfred andy:andrew
-    annie:anne/ann/anna nan:anne/ann nancy:anne/ann art:arthur barney:barnabas bart:bartholomew becky:rebecca
-    bea:beatrice ben:benjamin bella:isabella/arabella bell:isabella bert:albert/robert/herbert bess:elizabeth
-    bessie:elizabeth bessy:elizabeth beth:elizabeth betsy:elizabeth betty:elizabeth bill:william billy:william
-    bob:robert bobby:robert bram:abraham bran:brandon cassie:cassandra cathy:catherine/katherine
-    charley:charles charlie:charles/charlotte chris:christopher/christine chuck:charles cissy:cecilia
-    connie:constance dan:daniel danny:daniel dany:daenerys dave:david davy:david dick:richard
-    dolly:dorothy/dorothea dora:dorothy/theodora dot:dorothy ed:edward/edmund/edgar eddie:edward/edmund
-    eliza:elizabeth ellie:eleanor/ellen emmy:emma/emily fan:frances/fanny fanny:frances/stephanie flo:florence
-    frank:francis/franklin fred:frederick/alfred freddy:frederick gabby:gabriel/gabrielle
-    georgie:george/georgiana ginny:virginia/ginevra gus:augustus hal:henry/harold hank:henry
-    harry:henry/harold/harriet hattie:harriet hetty:henrietta/hester jack:john jake:jacob jamie:james jim:james
-    jimmy:james jem:james/jeremy jenny:jane/jennifer jeff:jeffrey jerry:gerald/jeremiah joe:joseph
-    jo:josephine/joseph joey:joseph johnny:john jon:jonathan josh:joshua judy:judith kate:katherine/catherine
-    kathy:katherine kay:katherine ken:kenneth kit:christopher kitty:catherine/katherine larry:lawrence/laurence
-    laurie:laurence/theodore len:leonard lena:helena lily:lilian lise:elise liz:elizabeth liza:elizabeth
-    lizzie:elizabeth lizzy:elizabeth lou:louis/louisa lottie:charlotte lulu:louise madge:margaret
-    maggie:margaret maisie:margaret mamie:mary matt:matthew mattie:martha/matilda meg:margaret mick:michael
-    mike:michael milly:millicent/mildred minnie:wilhelmina moll:mary molly:mary nat:nathaniel/nathan
-    ned:edward/eddard/edmund nell:eleanor/ellen/helen nellie:eleanor/ellen/helen nelly:eleanor/ellen/helen
-    nick:nicholas nora:eleanor/honora noll:oliver paddy:patrick pam:pamela pat:patrick/patricia
-    patty:martha/patricia peg:margaret peggy:margaret penny:penelope pete:peter phil:philip/phillip
-    pip:philip/pippin polly:mary ralphy:ralph ray:raymond reg:reginald rick:richard/rickard rob:robert
-    robbie:robert robin:robert ron:ronald ronny:ronald rosie:rose sadie:sarah sally:sarah sal:sarah
-    sam:samuel/samwise/samantha sammy:samuel sandy:alexander sid:sidney sophy:sophia steve:stephen/steven
-    sue:susan susie:susan sukey:susan suzy:susan ted:edward/theodore teddy:edward/theodore tess:theresa/teresa
-    tilly:matilda tim:timothy timmy:timothy toby:tobias tom:thomas tommy:thomas tony:anthony
-    val:valentine/valerie vicky:victoria walt:walter wat:walter will:william willie:william willy:william
-    wills:william winnie:winifred zach:zachary
-"""
-NICKNAMES: Final = {
-    nickname: frozenset(formal.split("/"))
-    for nickname, _, formal in (entry.partition(":") for entry in _SHORT_FOR.split())
-}
-"""Short names with the names they may stand for."""
-
-_GIVEN: Final = {
-    MALE: """
-        adam albert alexander alfred andrew anthony arthur benjamin charles christopher daniel david edgar
-        edmund edward ernest francis frank fred frederick geoffrey george gerald gilbert harold harry henry
-        herbert hugh isaac jack jacob james jim joe john joseph laurence lawrence leonard lewis louis mark
-        martin matthew michael nathaniel ned nicholas oliver oscar patrick paul peter philip phillip ralph
-        richard robert roger samuel simon stephen theodore thomas tobias tom walter will william
-    """,
-    FEMALE: """
-        abigail agatha agnes alice amelia amy anna anne annie beatrice bridget caroline catherine cecilia
-        charlotte clara constance deborah dorothea dorothy edith eleanor elinor eliza elizabeth ellen emily
-        emma esther eva evelyn fanny flora florence frances georgiana grace hannah harriet helen henrietta
-        isabella jane janet jenny joan josephine judith julia kate katherine kitty laura lizzy louisa louise
-        lucy lydia mabel margaret maria marianne martha mary matilda mildred miriam molly nancy nelly olivia
-        penelope phoebe polly rachel rebecca rosa rosamond rose ruth sally sarah selina sophia susan susanna
-        sylvia theresa ursula victoria violet virginia winifred
-    """,
-}
-GIVEN_NAMES: Final = {name: gender for gender, names in _GIVEN.items() for name in names.split()}
-"""Common given names with the gender they tell."""

@@ -8,11 +8,11 @@ import typer
 from weft.errors import InvalidInput
 from weft.faces import wiring
 from weft.faces.cli import output
-from weft.faces.cli.options import AsJson, StoreFolder, Tenants
+from weft.faces.cli.options import AsJson, AsOf, StoreFolder, Tenants
 from weft.faces.cli.progress import watched
-from weft.faces.texts import node_text
+from weft.faces.told import whole_text
 from weft.faces.values import clean, tenants_of
-from weft.model import Node
+from weft.model import Node, View
 
 if TYPE_CHECKING:
     from weft.faces.library import Weft
@@ -20,18 +20,26 @@ if TYPE_CHECKING:
 Name = Annotated[str, typer.Argument(metavar="KEY", help="A node's key, id, title or alias.")]
 
 
-def show(name: Name, tenants: Tenants = None, store: StoreFolder = None, as_json: AsJson = False) -> None:
-    """Print a node whole; a title that several nodes share prints them all."""
+def show(
+    name: Name,
+    as_of: AsOf = None,
+    tenants: Tenants = None,
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print a node whole, and what a story tells of it; a title that several nodes share prints them all."""
     with wiring.open_weft(store, embedder="none") as weft:
-        nodes = _named(weft, clean(name), tenants_of(tenants))
+        seen = tenants_of(tenants)
+        nodes = _named(weft, clean(name), seen, as_of)
+        texts = [] if as_json else [whole_text(weft, node, View(seen, as_of)) for node in nodes]
     if as_json:
         output.write_json([output.shape(node) for node in nodes])
     else:
-        output.write("\n\n".join(node_text(node) for node in nodes))
+        output.write("\n\n".join(texts))
 
 
-def _named(weft: "Weft", name: str, tenants: tuple[str, ...]) -> tuple[Node, ...]:
-    nodes = weft.show(name, tenants=tenants) if name else ()
+def _named(weft: "Weft", name: str, tenants: tuple[str, ...], as_of: int | None = None) -> tuple[Node, ...]:
+    nodes = weft.show(name, tenants=tenants, as_of=as_of) if name else ()
     if not nodes:
         raise InvalidInput(
             f"No node of {', '.join(tenants)} is named {name!r}. Give a key, an id, a title or an alias; "

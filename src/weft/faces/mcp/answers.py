@@ -9,11 +9,13 @@ from weft.errors import InvalidInput, UnknownName
 from weft.faces.asking import Asked, ask, check_filter, profile_with
 from weft.faces.mcp.settings import Settings
 from weft.faces.mcp.shelf import Shelf
-from weft.faces.texts import SEARCH_COLUMNS, ledger_lines, node_text, one_line, search_rows, table
+from weft.faces.texts import SEARCH_COLUMNS, ledger_lines, one_line, search_rows, table
+from weft.faces.told import whole_text
 from weft.faces.values import filter_of, time_of
 from weft.frozen import dataclass
 from weft.loading import apply_preset
-from weft.model import UNSET, Context, Filter, LedgerEntry, Unset
+from weft.model import UNSET, Context, Filter, LedgerEntry, Unset, View
+from weft.profile import AUTO, Profile
 
 if TYPE_CHECKING:
     from weft.faces.library import Weft
@@ -77,14 +79,22 @@ def _capped(weft: "Weft", asked: Asked, settings: Settings) -> list[str]:
     """Why the budget is smaller than what was asked for, if it is."""
     wanted = asked.max_tokens
     if isinstance(wanted, Unset):
-        profile = weft.profile(asked.profile or profile_with(weft, asked.lens))
-        wanted = (apply_preset(profile, asked.preset) if asked.preset else profile).max_tokens
+        wanted = _usual(weft.profile(asked.profile or profile_with(weft, asked.lens)), asked.preset)
     if wanted is not None and wanted <= settings.room:
         return []
     return [
         f"{'No limit' if wanted is None else f'{wanted:,} tokens'} asked for, {settings.room:,} given: results of "
         f"this server stay under {settings.most_tokens:,} tokens (`weft mcp --max-result-tokens`)."
     ]
+
+
+def _usual(profile: Profile, preset: str | None) -> int | None:
+    """The budget of a profile, with a preset that of the preset; the largest where the question chooses one."""
+    if preset != AUTO or not profile.adapt:
+        return (apply_preset(profile, preset) if preset else profile).max_tokens
+    budgets = [apply_preset(profile, rule.preset).max_tokens for rule in profile.adapt]
+    limits = [budget for budget in (profile.max_tokens, *budgets) if budget is not None]
+    return max(limits) if len(limits) > len(budgets) else None
 
 
 def _facts(found: Context) -> dict[str, Any]:
@@ -129,10 +139,11 @@ def fetch(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
             "No key is given. Give the key, id or title of a node, as `search` and `context` print it."
         )
     weft, room = shelf.weft(), min(given.get("max_tokens") or FETCH_TOKENS, shelf.settings.room)
+    view = View(shelf.tenants, given.get("as_of"))
     number, texts, missing = given.get("page", 1), [], []
     for name in names:
-        nodes = weft.show(name, tenants=shelf.tenants)
-        texts += [node_text(node) for node in nodes]
+        nodes = weft.show(name, tenants=view.tenants, as_of=view.as_of)
+        texts += [whole_text(weft, node, view) for node in nodes]
         missing += [] if nodes else [name]
     if not texts:
         raise InvalidInput(f"No node is named {', '.join(map(repr, missing))}. `search` finds what is close.")
@@ -224,7 +235,7 @@ def _entries(ledger: tuple[LedgerEntry, ...], names: tuple[str, ...]) -> list[Le
 
 
 def lenses(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
-    """The lenses and profiles that `context` takes, each with a line about it."""
+    """The profiles that `context` takes with their lenses, presets and parameters."""
     from weft.faces.catalog import catalog
 
     wanted = given.get("profile")
@@ -236,7 +247,17 @@ def lenses(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
         if wanted in (None, profile.name):
             lines.append(f"profile {profile.name}: {one_line(profile.description)}")
             lines += [f"  lens {lens.name}: {one_line(lens.description)}" for lens in profile.lenses]
+            lines += [f"  {what}: {', '.join(names)}" for what, names in _choices(profile).items() if names]
     return Answer((cut("\n".join(lines), shelf.settings.room),), {"profiles": len(profiles)})
+
+
+def _choices(profile: Profile) -> dict[str, list[str]]:
+    """The presets and parameters that a profile takes."""
+    chosen = [f"{AUTO} (by the question)"] if profile.adapt else []
+    return {
+        "presets": [*sorted(profile.presets), *chosen],
+        "parameters": [each.name for each in profile.parameters],
+    }
 
 
 def index(shelf: Shelf, given: Mapping[str, Any]) -> Answer:

@@ -7,8 +7,10 @@ from urllib.parse import quote
 from weft.errors import InvalidInput, UnknownName
 from weft.faces.mcp.answers import NODE_ADDRESS, context, node_name, page_of
 from weft.faces.mcp.shelf import Shelf
-from weft.faces.texts import node_text, one_line
+from weft.faces.texts import one_line
+from weft.faces.told import whole_text
 from weft.frozen import dataclass
+from weft.model import View
 
 if TYPE_CHECKING:
     from weft.faces.library import Weft
@@ -66,10 +68,11 @@ def read_node(shelf: Shelf, address: str) -> tuple[str, ...]:
     if not address.startswith(NODE_ADDRESS):
         raise InvalidInput(f"{address[:200]!r} is no address of a node. They look like {NODE_ADDRESS}KEY.")
     name = node_name(address)
-    nodes = shelf.weft().show(name, tenants=shelf.tenants)
+    weft, view = shelf.weft(), View(shelf.tenants)
+    nodes = weft.show(name, tenants=view.tenants)
     if not nodes:
         raise InvalidInput(f"No node is named {name[:200]!r}. The tool `search` finds what is close.")
-    texts, more = page_of([node_text(node) for node in nodes], 1, shelf.settings.room)
+    texts, more = page_of([whole_text(weft, node, view) for node in nodes], 1, shelf.settings.room)
     return (*texts, "[… goes on: the tool `fetch` reads it page by page]") if more else texts
 
 

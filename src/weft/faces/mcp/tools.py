@@ -28,11 +28,14 @@ _TOPIC: Final = Parameter(
         "about",
     ),
 )
+_AS_OF: Final = Parameter(
+    "as_of", "number", "Only what is known up to this point of the sequence, such as a chapter."
+)
 _FILTERS: Final = (
     Parameter("kinds", "texts", "Only nodes of these kinds, such as note or person.", ("kind", "types", "type")),
     Parameter("tags", "texts", "Only nodes with these tags.", ("tag", "supertags", "supertag")),
     Parameter("sources", "texts", "Only nodes of these sources.", ("source",)),
-    Parameter("as_of", "number", "Only what is known up to this point of the sequence, such as a chapter."),
+    _AS_OF,
     Parameter(
         "consistency", "text", "How fresh replicas and clusters must be; strong unless told.", (), CONSISTENCIES
     ),
@@ -114,14 +117,16 @@ _SEARCH: Final = ToolCard(
 _FETCH: Final = ToolCard(
     "fetch",
     "Read nodes whole",
-    "A node whole, with its facts, fields and text; long ones page by page. Use it when a page shows only an "
-    'excerpt or a pointer. Example: {"key": "notes:people/mara.md"}',
+    "A node whole, with its facts, fields and text, and of a story's entity its relations and every text that "
+    "names it; long ones page by page. Use it when a page shows only an excerpt, a pointer or [more: KEY]. "
+    ' Example: {"key": "notes:people/mara.md"}',
     (
         _KEY,
         Parameter("page", "number", "Which page of a long text; 1 unless told.", (), (), 1),
         Parameter(
             "max_tokens", "budget", "The length of a page; 8000 unless told.", ("budget", "tokens"), least=50
         ),
+        _AS_OF,
     ),
     answers.fetch,
     ("key",),
@@ -151,7 +156,8 @@ _EXPLAIN: Final = ToolCard(
 _LENSES: Final = ToolCard(
     "lenses",
     "Ways to look",
-    "The profiles (kinds of pages) and the lenses (which links to follow, what to raise) that `context` takes.",
+    "The profiles (kinds of pages) and the lenses (which links to follow, what to raise) that `context` takes, "
+    "with the presets and parameters of each profile.",
     (Parameter("profile", "text", "Only the lenses of this profile.", ("name",)),),
     answers.lenses,
 )
