@@ -11,7 +11,7 @@ _SHORT_FOR: Final = """
     bessie:elizabeth bessy:elizabeth beth:elizabeth betsy:elizabeth betty:elizabeth bill:william billy:william
     bob:robert bobby:robert bram:abraham bran:brandon cassie:cassandra cathy:catherine/katherine
     charley:charles charlie:charles/charlotte chris:christopher/christine chuck:charles cissy:cecilia
-    connie:constance dan:daniel danny:daniel dany:daenerys dave:david davy:david dick:richard
+    connie:constance dan:daniel danny:daniel dave:david davy:david dick:richard
     dolly:dorothy/dorothea dora:dorothy/theodora dot:dorothy ed:edward/edmund/edgar eddie:edward/edmund
     eliza:elizabeth ellie:eleanor/ellen emmy:emma/emily fan:frances/fanny fanny:frances/stephanie flo:florence
     frank:francis/franklin fred:frederick/alfred freddy:frederick gabby:gabriel/gabrielle
@@ -27,9 +27,9 @@ _SHORT_FOR: Final = """
     ned:edward/eddard/edmund nell:eleanor/ellen/helen nellie:eleanor/ellen/helen nelly:eleanor/ellen/helen
     nick:nicholas nora:eleanor/honora noll:oliver paddy:patrick pam:pamela pat:patrick/patricia
     patty:martha/patricia peg:margaret peggy:margaret penny:penelope pete:peter phil:philip/phillip
-    pip:philip/pippin polly:mary ralphy:ralph ray:raymond reg:reginald rick:richard/rickard rob:robert
+    pip:philip polly:mary ralphy:ralph ray:raymond reg:reginald rick:richard rob:robert
     robbie:robert robin:robert ron:ronald ronny:ronald rosie:rose sadie:sarah sally:sarah sal:sarah
-    sam:samuel/samwise/samantha sammy:samuel sandy:alexander sid:sidney sophy:sophia steve:stephen/steven
+    sam:samuel/samantha sammy:samuel sandy:alexander sid:sidney sophy:sophia steve:stephen/steven
     sue:susan susie:susan sukey:susan suzy:susan ted:edward/theodore teddy:edward/theodore tess:theresa/teresa
     tilly:matilda tim:timothy timmy:timothy toby:tobias tom:thomas tommy:thomas tony:anthony
     val:valentine/valerie vicky:victoria walt:walter wat:walter will:william willie:william willy:william
