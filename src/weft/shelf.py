@@ -10,6 +10,8 @@ from weft.model import Candidate, Detail, Item
 from weft.room import ENDLESS, SMALLEST_EXCERPT, SMALLEST_ITEM, Room, Slot, Turn, bounds_of
 
 _LEAST_EXCERPT: Final = SMALLEST_ITEM + SMALLEST_EXCERPT
+_LETTERS: Final = 5
+"""So many letters have a token, and more than so many for each that is allowed will not fit."""
 
 
 @dataclass(slots=True)
@@ -168,9 +170,9 @@ class Shelf:
         candidate = self.leaf.candidates[place]
         if turn.cap <= _LEAST_EXCERPT or not candidate.node.text:
             return None
-        if turn.cap == ENDLESS:
-            item = Item(candidate, Detail.EXCERPT, (candidate.window or (0, len(candidate.node.text)),))
-            return replace(item, tokens=self.room.cost(self.leaf, item))
+        whole = self._whole_passage(candidate, turn)
+        if whole is not None:
+            return whole
         room = int(turn.cap) - self._frame(place)
         for _ in range(3):
             if room < SMALLEST_EXCERPT:
@@ -183,6 +185,15 @@ class Shelf:
                 return Item(candidate, Detail.EXCERPT, spans, tokens)
             room -= tokens - int(turn.cap)
         return None
+
+    def _whole_passage(self, candidate: Candidate, turn: Turn) -> Item | None:
+        """All of what may be quoted, if it is short enough: then nothing has to be chosen of it."""
+        window = candidate.window or (0, len(candidate.node.text))
+        if turn.cap != ENDLESS and (candidate.window is None or window[1] - window[0] > _LETTERS * turn.cap):
+            return None
+        item = Item(candidate, Detail.EXCERPT, (window,))
+        tokens = self.room.cost(self.leaf, item)
+        return replace(item, tokens=tokens) if tokens <= turn.cap else None
 
     def _frame(self, place: int) -> int:
         """What an excerpt costs besides its text."""
