@@ -44,11 +44,11 @@ class Backend:
         if self.name in ("sqlite", "postgres-files"):
             from weft.store.index import EmbeddedIndex
 
-            return EmbeddedIndex(self.derived(place), **options)
+            return EmbeddedIndex(self.derived(place), **{"exact_below": 0, **options})
         if self.name == "postgres-milvus":
             from weft.store.milvus import MilvusIndex
 
-            return MilvusIndex(f"milvus://{self.folder / 'milvus.db'}")
+            return MilvusIndex(f"milvus://{self.folder / 'milvus.db'}", exact_below=0)
         from weft.store.postgres import PostgresIndex
 
         exact = {} if self.name == "postgres" else {"exact_below": 0}

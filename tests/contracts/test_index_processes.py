@@ -35,10 +35,10 @@ ROUNDS = 15
 
 def _read(folder: Path, stop) -> int:
     store, turns = SqliteStore.open(folder), 0
-    index = EmbeddedIndex(folder / "derived", store=store)
+    index = EmbeddedIndex(folder / "derived", store=store, exact_below=0)
     while not stop.is_set() or turns < 5:
         if turns % 7 == 0:
-            index = EmbeddedIndex(folder / "derived")
+            index = EmbeddedIndex(folder / "derived", exact_below=0)
         with store.snapshot(WORLD) as snapshot:
             assert "always" in lexical_keys(index, snapshot, "red fox")
             assert "always" in semantic_keys(index, snapshot, "red fox always")
@@ -54,7 +54,7 @@ def test_eight_processes_read_right_answers_while_one_writes(tmp_path):
     store = SqliteStore.open(folder)
     store.remember_embedder("test", DIMENSIONS)
     write(store, prepared("always", "red fox always"))
-    index = EmbeddedIndex(folder / "derived")
+    index = EmbeddedIndex(folder / "derived", exact_below=0)
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager, context.Pool(8) as pool:
         stop = manager.Event()
@@ -145,7 +145,7 @@ def test_any_order_of_events_gives_the_answers_of_the_pinned_state(tmp_path_fact
     folder = tmp_path_factory.mktemp("world")
     store = SqliteStore.open(folder)
     store.remember_embedder("test", DIMENSIONS)
-    indexes = [EmbeddedIndex(folder / "derived")]
+    indexes = [EmbeddedIndex(folder / "derived", exact_below=0)]
     pinned = []
 
     def check(snapshot):
@@ -164,7 +164,7 @@ def test_any_order_of_events_gives_the_answers_of_the_pinned_state(tmp_path_fact
         elif event == "catch up":
             indexes[-1].catch_up(store)
         elif event == "open":
-            indexes.append(EmbeddedIndex(folder / "derived"))
+            indexes.append(EmbeddedIndex(folder / "derived", exact_below=0))
         elif event == "pin":
             opened = store.snapshot(WORLD)
             pinned.append((opened, opened.__enter__()))

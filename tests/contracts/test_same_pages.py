@@ -1,6 +1,7 @@
 """The same question over the same world prints the same page, whatever engine is below."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -87,3 +88,33 @@ def test_nine_of_ten_selected_items_of_larger_worlds_are_the_same(larger: tuple[
         )
         shares.append(len(ours & theirs) / len(ours))
     assert sum(shares) / len(shares) >= 0.9
+
+
+@pytest.fixture(scope="module")
+def thousand(postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Weft, str]]:
+    """An embedded store of just under a thousand nodes as users open it, and the URL of its copy on a server."""
+    from postgres_server import drop_schema
+
+    folder, url = tmp_path_factory.mktemp("thousand"), f"{postgres_url}&schema=thousand"
+    filled(Backend("sqlite", folder), 880).close()
+    with Weft.open(folder / "world" / ".weft") as embedded:
+        with Weft.open(url, folder=folder / "copy") as copy:
+            embedded.copy_to(copy)
+        yield embedded, url
+    drop_schema(postgres_url, "thousand")
+
+
+@pytest.mark.parametrize("engine", ["server", "server&words=tsvector", "files", "milvus"])
+def test_pages_of_worlds_just_under_a_thousand_nodes_are_the_same_on_every_engine(
+    thousand: tuple[Weft, str], engine: str, tmp_path: Path
+) -> None:
+    embedded, url = thousand
+    index, _, words = engine.partition("&")
+    place = f"milvus://{tmp_path / 'milvus.db'}" if index == "milvus" else index
+    assert 900 < embedded.status().nodes < 1000
+    with Weft.open(f"{url}&{words}", folder=tmp_path, index=place) as tried:
+        tried._index.catch_up(tried.store)
+        for asked in QUESTIONS:
+            for narrowed in (Filter(), NARROWED):
+                wanted = {"filter": narrowed, "max_tokens": 3000, "now": NOW}
+                assert tried.context(asked, **wanted).text == embedded.context(asked, **wanted).text  # type: ignore[arg-type]

@@ -40,6 +40,7 @@ READINGS: dict[str, Reading] = {
     "names": lambda snapshot: snapshot.find(NAMES),
     "passages": lambda snapshot: snapshot.passages(EVERY),
     "passages of nodes": lambda snapshot: snapshot.passages_of(EVERY),
+    "words": lambda snapshot: sorted(map(tuple, snapshot.words())),
     "vectors": _vectors,
     "statistics": lambda snapshot: snapshot.statistics(TERMS),
     "nearest neighbours": lambda snapshot: _adjacency(snapshot, 1),

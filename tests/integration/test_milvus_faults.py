@@ -24,6 +24,7 @@ def weft(postgres_url: str, tmp_path: Path) -> Iterator[Weft]:
     opened = Weft.open(
         f"{postgres_url}&schema=milvus_faults", folder=tmp_path, index=f"milvus://{tmp_path / 'milvus.db'}"
     )
+    opened._index._exact_below = 0  # type: ignore[union-attr]
     opened.put([note(number) for number in range(8)])
     yield opened
     opened.close()
@@ -186,6 +187,7 @@ def test_another_process_searches_what_this_one_left(postgres_url: str, tmp_path
     program = (
         "import sys; from weft import Node, Weft\n"
         "with Weft.open(sys.argv[1], folder=sys.argv[2], index=sys.argv[3]) as weft:\n"
+        "    weft._index._exact_below = 0\n"
         "    if sys.argv[4:]: weft.put([Node('s:1', 'note', text='a red fox')])\n"
         "    found = weft.search('red fox')\n"
         "    print([each.node.key for each in found.candidates], found.notes, weft.index_status()['passages'])"

@@ -99,6 +99,7 @@ def address(cluster: StandIn) -> str:
 
 
 def keys(weft: Weft) -> set[str]:
+    weft._index._exact_below = 0  # type: ignore[union-attr]
     return {each.node.key for each in weft.search("red fox", limit=50).candidates}
 
 

@@ -39,6 +39,10 @@ class Snapshot(Protocol):
         """All passages of the nodes, by node as asked and by ordinal."""
         ...
 
+    def words(self) -> list[tuple[int, int, bytes, bytes]]:
+        """(passage id, node id, term hashes, term counts) of every passage of the view, in any order."""
+        ...
+
     def vectors(self, passage_ids: Sequence[int]) -> "Vectors":
         """Unit vectors by passage, zero rows where there is none."""
         ...

@@ -47,6 +47,10 @@ class HandedSnapshot:
 
         return np.zeros((len(passage_ids), 0), dtype=np.float32)
 
+    def words(self) -> list[tuple[int, int, bytes, bytes]]:
+        """Nothing: what is handed in has no passages of a store."""
+        return []
+
     def statistics(self, term_hashes: Sequence[int]) -> TermStatistics:
         """The statistics of the nodes handed in, each counting as one passage; nobody asks: nothing is counted."""
         if not term_hashes:

@@ -1,4 +1,5 @@
-"""Search derived from a store and kept in a folder beside it: lexical by tantivy, semantic by an exact scan.
+"""Search derived from a store and kept in a folder beside it: lexical by tantivy where there is much to search,
+semantic by an exact scan.
 
 The truth is the snapshot. Derived files that are behind it are completed with what the snapshot says changed
 since; files that are ahead of it are corrected for what changed later; missing or damaged ones count as being at
@@ -26,6 +27,7 @@ from weft.store.overlay import NOTHING, PAGE, Overlay, changes_after, earlier_st
 from weft.store.progress import Damaged
 from weft.store.records import LONGEST_FACET_VALUE
 from weft.store.scope import Scope, cut_at_tie
+from weft.store.small import EXACT_BELOW, SmallViews, terms_of
 from weft.store.weights import asked_vector, nothing, term_weights
 
 if TYPE_CHECKING:
@@ -45,8 +47,15 @@ class EmbeddedIndex:
     Given the store, readers too make the files when there are none that serve, or they are far behind.
     """
 
-    def __init__(self, folder: Path, store: Store | None = None, busy_seconds: float = 60.0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        store: Store | None = None,
+        busy_seconds: float = 60.0,
+        exact_below: int = EXACT_BELOW,
+    ) -> None:
         self._folder, self._store, self._busy_seconds = folder, store, busy_seconds
+        self._exact_below, self._small = exact_below, SmallViews()
         self._intact: Intact = set()
         words = folder / LEXICAL
         self._lexical = Generations(words / "meta.json", partial(lexical.open_generation, words, self._intact))
@@ -64,6 +73,9 @@ class EmbeddedIndex:
         weights, mean_length = term_weights(snapshot, term_hashes)
         if not weights or limit <= 0:
             return nothing()
+        small = self._small.of(snapshot, self._exact_below, terms_of)
+        if small is not None:
+            return Proposals(*small.lexical(weights, mean_length, _passing(snapshot, filter), limit))
         generation, overlay, notes = self._pinned(self._lexical, snapshot)
         found = []
         if generation:
@@ -219,6 +231,7 @@ class EmbeddedIndex:
         self._lexical.let_go()
         self._vectors.let_go()
         self._overlays.clear()
+        self._small.clear()
 
 
 def _passing(snapshot: Snapshot, filter: Filter) -> "Ids | None":

@@ -173,6 +173,11 @@ class SqliteSnapshot:
             )
         )
 
+    def words(self) -> list[tuple[int, int, bytes, bytes]]:
+        """(passage id, node id, term hashes, term counts) of every passage of the view, in any order."""
+        columns = "p.id, p.node_id, p.term_hashes, p.term_counts"
+        return self.connection.execute(f"SELECT {columns} FROM passages p WHERE {self.visible.of('p')}").fetchall()
+
     def vectors(self, passage_ids: Sequence[int]) -> "Vectors":
         """Unit vectors by passage, zero rows where there is none."""
         embedder = self.embedder()

@@ -24,6 +24,7 @@ from weft.store.milvus.places import connected, gone, level_of, read_place
 from weft.store.milvus.searching import Found, Search, by_meaning, by_words, matching
 from weft.store.overlay import PAGE, Overlay, earlier_state
 from weft.store.records import LONGEST_FACET_VALUE
+from weft.store.small import EXACT_BELOW, SmallViews
 from weft.store.weights import nothing
 
 if TYPE_CHECKING:
@@ -39,8 +40,9 @@ _AWAY: Final = "Milvus does not answer: candidates come from the rest alone. "
 class MilvusIndex:
     """A ports.Index over a collection of Milvus; `address` names a server, or a file for the embedded form."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, exact_below: int = EXACT_BELOW) -> None:
         self._place = read_place(address)
+        self._exact_below, self._small = exact_below, SmallViews()
         self._guard = threading.Lock()
         self._connected: MilvusClient | None = None
         self._known: set[str] = set()
@@ -78,6 +80,9 @@ class MilvusIndex:
         note, while Milvus is away.
         """
         searches = [each for each in wanted if isinstance(each, Search)]
+        small = self._small.of(snapshot, self._exact_below, _everything) if searches else None
+        if small is not None:
+            return [Proposals(*each.joined(_NONE, small)) if isinstance(each, Search) else each for each in wanted]
         try:
             with self._explained():
                 found = iter(self._searched(snapshot, filter, searches) if searches else ())
@@ -169,6 +174,7 @@ class MilvusIndex:
 
     def close(self) -> None:
         """Let go of the connection."""
+        self._small.clear()
         if self._connected is not None:
             self._connected.close()
             self._connected = None

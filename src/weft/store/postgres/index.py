@@ -22,13 +22,12 @@ from weft.store.postgres.failures import is_lost
 from weft.store.postgres.snapshot import PostgresSnapshot
 from weft.store.postgres.store import PostgresStore
 from weft.store.scope import cut_at_tie
+from weft.store.small import EXACT_BELOW
 from weft.store.weights import asked_vector, nothing, term_weights
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Ids, Vectors
 
-EXACT_BELOW: Final = 4000
-"""So many passages are searched one by one; beyond them the server's indexes propose."""
 _REMEMBERED: Final = 32
 
 

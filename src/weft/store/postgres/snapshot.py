@@ -190,6 +190,11 @@ class PostgresSnapshot:
             self._passages[row.id], self._vectors[row.id] = row, vector
         return found
 
+    def words(self) -> list[tuple[int, int, bytes, bytes]]:
+        """(passage id, node id, term hashes, term counts) of every passage of the view, in any order."""
+        columns = "p.id, p.node_id, p.term_hashes, p.term_counts"
+        return self.rows(f"SELECT {columns} FROM passages p WHERE {self.seen.of('p')}")
+
     def vectors(self, passage_ids: Sequence[int]) -> "Vectors":
         """Unit vectors by passage, zero rows where there is none."""
         dimensions = self.state.dimensions or 0
