@@ -141,6 +141,9 @@ KIN: Final = {
     "enemy": _words("enemy rival foe nemesis adversary enemies"),
 }
 
+KINSFOLK: Final = _words("uncle aunt cousin nephew niece").union(*KIN.values())
+"""Words before a name that only persons have: his sister Rosa."""
+
 PLACE_NOUNS: Final = _words(
     """
         park house hall street road lane abbey castle lodge manor cottage square place court hill hills
