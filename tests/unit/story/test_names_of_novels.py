@@ -226,3 +226,15 @@ def test_whoever_only_opens_sentences_is_found_by_what_he_does() -> None:
 def test_small_words_with_a_capital_are_no_part_of_a_name() -> None:
     story = told("He read The Tribune daily. In The Tribune he found it, and The Tribune was right. He read on.")
     assert not [name for name in kinds(story) if name.startswith("The ")]
+
+
+def test_somebody_may_go_by_what_others_are_or_only_exclaim() -> None:
+    home = '"Come," said Mother. "No, Mother," said Ann. His mother was ill. "Oh," Mother said. '
+    assert len(named(told(home * 4), "Mother").mentions) == 12
+    bear = '"Bother," said Pooh. "Pooh, pooh," said Ann. "Hm," said Pooh to Ann. '
+    assert kinds(told(bear * 3))["Pooh"] == "character"
+
+
+def test_what_is_only_exclaimed_or_stands_before_a_name_is_nobody() -> None:
+    story = told('"Pooh," said Ann. "Pooh! Mother," said Tom. "Hm," said Aunt Jane. ' * 9)
+    assert set(kinds(story)) == {"Ann", "Tom", "Aunt Jane"}
