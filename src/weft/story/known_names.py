@@ -20,7 +20,7 @@ _SHORT_FOR: Final = """
     jimmy:james jem:james/jeremy jenny:jane/jennifer jeff:jeffrey jerry:gerald/jeremiah joe:joseph
     jo:josephine/joseph joey:joseph johnny:john jon:jonathan josh:joshua judy:judith kate:katherine/catherine
     kathy:katherine kay:katherine ken:kenneth kit:christopher kitty:catherine/katherine larry:lawrence/laurence
-    laurie:laurence/theodore len:leonard lena:helena lily:lilian lise:elise liz:elizabeth liza:elizabeth
+    laurie:laurence/theodore len:leonard lena:helena lily:lilian lise:elise liz:elizabeth liza:elizabeth/lizaveta/elizaveta
     lizzie:elizabeth lizzy:elizabeth lou:louis/louisa lottie:charlotte lulu:louise madge:margaret
     maggie:margaret maisie:margaret mamie:mary matt:matthew mattie:martha/matilda meg:margaret mick:michael
     mike:michael milly:millicent/mildred minnie:wilhelmina moll:mary molly:mary nat:nathaniel/nathan
@@ -34,6 +34,13 @@ _SHORT_FOR: Final = """
     tilly:matilda tim:timothy timmy:timothy toby:tobias tom:thomas tommy:thomas tony:anthony
     val:valentine/valerie vicky:victoria walt:walter wat:walter will:william willie:william willy:william
     wills:william winnie:winifred zach:zachary
+    alyosha:alexey/alexei/aleksey alexis:alexey/alexei andryusha:andrey/andrei dunya:avdotya dounia:avdotya
+    fedya:fyodor grisha:grigory grushenka:agrafena katya:katerina/ekaterina kolya:nikolay/nikolai kostya:konstantin
+    lizaveta:elizaveta masha:marya/maria misha:mihail/mikhail mitya:dmitri/dmitry
+    mitenka:dmitri/dmitry nastya:anastasia/nastasya natasha:natalya/natalia petya:pyotr rodya:rodion
+    sasha:alexander/alexandra/alexandr seryozha:sergey/sergei sonya:sofya/sophia sonia:sofya/sophia
+    tanya:tatyana/tatiana vanya:ivan varya:varvara vasya:vasily volodya:vladimir
+    beppo:giuseppe pepe:jose/josé gretchen:margarete/margaret fritz:friedrich heinz:heinrich toinette:antoinette
 """
 NICKNAMES: Final = {
     nickname: frozenset(formal.split("/"))
