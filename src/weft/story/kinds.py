@@ -70,11 +70,19 @@ def _is_known_place(form: Form) -> bool:
     return not title and " ".join(names).lower() in KNOWN_PLACES
 
 
+def names_a_person(form: Form) -> bool:
+    """Whether a single word is a given name everywhere."""
+    title, names = form
+    return not title and len(names) == 1 and names[0].lower() in GIVEN_NAMES
+
+
 def is_place(form: Form, tally: Tally) -> bool:
     """Whether a name is mostly something one is in, comes to or leaves."""
     persons = tally.speaks + tally.owns + _DOUBT * (tally.titled + tally.kin)
     if _is_known_place(form) and tally.speaks < _OFTEN and not tally.titled:
         return True
+    if names_a_person(form) and tally.inside < max(_OFTEN, _PLACE_SHARE * tally.count):
+        return False
     places = tally.inside + _AWAY_WEIGHT * tally.away
     silent = not persons and tally.inside >= _OFTEN
     share = _SILENT_SHARE if silent else _PLACE_SHARE

@@ -153,7 +153,9 @@ PLACE_NOUNS: Final = _words(
         university library market row terrace crescent parsonage rectory vicarage green common wharf stair
         stairs strait desert plains kingdom empire realm north south east west eyrie pass falls cliff cliffs
         beach coast cape point marsh fields wall light lighthouse quay dock docks parade buildings rooms hotel
-        hospital prison jail
+        hospital prison jail avenue boulevard plaza theatre theater museum academy opera restaurant café camp alley
+        arcade embankment province district territory peninsula archipelago canal creek barracks asylum workhouse
+        convent monastery priory chapel cemetery churchyard downs canyon gorge gulch ravine ranch prairie bazaar
     """
 )
 ESTATE_NOUNS: Final = _words(
@@ -238,7 +240,11 @@ PEOPLES: Final = _words(
         malays savoyard venetian parisian londoner florentine neapolitan genoese flemish norman normans saxon
         saxons teuton celt celtic gaelic sanskrit indians injuns europeans asiatics christians catholics
         protestants mahometan mohammedan mussulman jesuit jesuits quaker quakers puritan puritans methodist
-        presbyterian lutheran calvinist anglican buddhist pagan papist
+        presbyterian lutheran calvinist anglican buddhist pagan papist moslem moslems mohammedans mahometans hindus
+        sikh sikhs brahmin brahmins bengali parsee cossack cossacks tartar tartars tatar gypsy gypsies gipsy
+        gipsies creole creoles boer boers zulu anglo-indian anglo-indians eurasian tory tories whig whigs radicals
+        socialist socialists anarchist anarchists bolshevik bolsheviks republican republicans democrat democrats
+        confederate confederates victorian elizabethan georgian parisians
     """
 )
 """Peoples and confessions: what many are at once."""
@@ -266,7 +272,10 @@ NEVER: Final = (
         alas hurrah hallo hullo hello yes no well why what ha ho hush good bye dear ay aye eh pray amen project
         gutenberg ebook etext york's p.s p.m a.m n.b mr mrs miss esq jun sen okay ok thank thanks please day
         night morning evening spring summer autumn winter madam ma'am sir act scene exit exeunt enter nobody
-        somebody everybody anybody nothing something everything anything
+        somebody everybody anybody nothing something everything anything sabbath jesus christ almighty saviour
+        creator koran gospel gospels psalm psalms genesis exodus renaissance monsieur madame mademoiselle messieurs
+        mesdames herr frau fräulein signor signora signorina señor señora señorita sahib memsahib yessir nossir
+        yes'm no'm
     """
     )
     | ROLES
