@@ -242,7 +242,7 @@ def test_what_is_only_exclaimed_or_stands_before_a_name_is_nobody() -> None:
 
 def test_a_namesake_whose_family_is_never_around_is_not_the_one_of_all_the_other_chapters() -> None:
     home = ['"Hush," said Mary. She sang to Mrs. Lane. Mary laughed, and Mary went out.'] * 120
-    late = '"Mary King is gone," said Tom. "Miss King is rich." Mary King had left. "Miss King!" "Miss King," said he.'
+    late = '"Mary King is gone," said Tom. "Miss King is rich." Mary King left. "Miss King!" "Miss King," said he.'
     story = told(*home, late, *home[:5])
     assert named(story, "Mary").aliases == ()
     assert named(story, "Miss King") is named(story, "Mary King")
