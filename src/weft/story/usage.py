@@ -7,7 +7,7 @@ from typing import Final
 
 from weft.frozen import dataclass
 from weft.story.known_names import GIVEN_NAMES
-from weft.story.vocabulary import CALENDAR, COUNTING, KNOWN_PLACES, NEVER, ROLES, SPEECH, TITLES, VERBS
+from weft.story.vocabulary import CALENDAR, COUNTING, KNOWN_PLACES, NEVER, PEOPLES, ROLES, SPEECH, TITLES, VERBS
 from weft.story.words import Word
 from weft.text.terms import STOP_WORDS
 
@@ -124,8 +124,10 @@ class Usage:
         return self.counted[plain] > 1 and often and not self.follows[plain]
 
     def _is_people(self, plain: str) -> bool:
-        """Whether a word tells where somebody is from: a Nantucketer, the Bulgarians."""
+        """Whether a word tells where somebody is from: a Nantucketer, the Bulgarians, Sino-Japanese."""
         one = plain.removesuffix("s")
+        if one.rpartition("-")[2] in PEOPLES:
+            return True
         stems = [one.removesuffix(ending) for ending in _FROM if one.endswith(ending)]
         return any(len(stem) > _STEM and self._is_place(stem) for stem in stems)
 
