@@ -265,7 +265,7 @@ def test_an_avenue_is_a_place_and_peoples_parties_and_courtesies_are_nobody() ->
 
 def test_words_made_of_peoples_and_farewells_are_nobody() -> None:
     story = told(
-        '"Good-bye," said Ann. "Good-bye, dear." In the Sino-Japanese days, a Sino-Japanese treaty came. "Good-bye!" '
+        '"Good-bye," said Ann. "Good-bye, dear." In Sino-Japanese days, a Sino-Japanese treaty came. "Good-bye!" '
         "said Ann."
     )
     assert set(kinds(story)) == {"Ann"}
