@@ -114,11 +114,12 @@ class Cast:
         return self.count(figure) < _FEW or self.near(figure, form) > 0
 
     def passes_by(self, figure: Figure, form: Form) -> bool:
-        """Whether somebody of no family turns up late and for a while, in a book that uses the form all along.
+        """Whether somebody without family around turns up late and for a while, in a book full of the form.
 
         Jim Turner of one chapter is not the Jim of all the others.
         """
-        if sum(self.counted[each].count for each in self._kin(figure)) > self.count(figure):
+        kin = sum(self.counted[each].count for each in self._kin(figure))
+        if kin > self.count(figure) and self.kin_beside(figure, form):
             return False
         mine = [text for each in figure.forms if parted(each[1])[0] for text in self.texts[each]]
         if not mine or min(mine) <= self.texts[form][0]:

@@ -1,5 +1,6 @@
 """The parts of a name: given name, surname, and what is short for what."""
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
@@ -9,6 +10,8 @@ from weft.story.vocabulary import CAPITAL_PARTICLES, PARTICLES
 
 SAINT: Final = "st."
 """A saint inside a name, as it is written there."""
+_FATHERS: Final = re.compile(r"(?:[oe]v(?:it?ch|ych|na)|[iy]it?ch|in?ichna|inishna)$")
+"""How names end that tell whose son or daughter somebody is."""
 _REMEMBERED: Final = 8192
 """Every name of a book is compared with every other."""
 
@@ -45,6 +48,11 @@ def family_of(surname: str) -> str:
     words = surname.split()
     first = next((place for place, word in enumerate(words) if word not in PARTICLES), 0)
     return " ".join(words[first:])
+
+
+def father_of(names: Sequence[str]) -> str:
+    """The father's name inside a name, in lower case, where there is one: Alexey Fyodorovitch Karamazov."""
+    return next((name.lower() for name in names[1:] if _FATHERS.search(name.lower())), "")
 
 
 def _is_particle(word: str) -> bool:

@@ -51,6 +51,8 @@ def _is_full_name(form: Form, tally: Tally) -> bool:
 def _by_nouns(words: list[str]) -> str:
     if words[0] in PLACE_HEADS:
         return "location"
+    if words[0] in KINDREDS and words[1] == "of":
+        return "faction"
     head = words[words.index("of") - 1] if "of" in words[1:] else words[-1]
     for kind, nouns in (
         ("event", EVENT_NOUNS),
@@ -68,11 +70,19 @@ def _is_known_place(form: Form) -> bool:
     return not title and " ".join(names).lower() in KNOWN_PLACES
 
 
+def names_a_person(form: Form) -> bool:
+    """Whether a single word is a given name everywhere."""
+    title, names = form
+    return not title and len(names) == 1 and names[0].lower() in GIVEN_NAMES
+
+
 def is_place(form: Form, tally: Tally) -> bool:
     """Whether a name is mostly something one is in, comes to or leaves."""
-    persons = tally.speaks + tally.owns + _DOUBT * tally.titled
+    persons = tally.speaks + tally.owns + _DOUBT * (tally.titled + tally.kin)
     if _is_known_place(form) and tally.speaks < _OFTEN and not tally.titled:
         return True
+    if names_a_person(form) and tally.inside < max(_OFTEN, _PLACE_SHARE * tally.count):
+        return False
     places = tally.inside + _AWAY_WEIGHT * tally.away
     silent = not persons and tally.inside >= _OFTEN
     share = _SILENT_SHARE if silent else _PLACE_SHARE
@@ -101,8 +111,9 @@ def _thing(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float] | None:
 def _person(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
     """A person by what persons do; else a place by the least sign of one; else a person by the name alone."""
     given = any(names[0].lower() in GIVEN_NAMES for _, names in forms)
-    person = 2 * tally.speaks + 2 * tally.titled + tally.owns + (tally.he + tally.she) / 2 + 2 * given
-    if tally.titled or tally.speaks or given or person >= max(1.0, 0.1 * tally.count):
+    shown = tally.speaks + tally.titled + tally.kin
+    person = 2 * shown + tally.owns + (tally.he + tally.she) / 2 + 2 * given
+    if shown or given or person >= max(1.0, 0.1 * tally.count):
         return "character", _confidence(person, 0.6 if tally.count > 1 else 0.4)
     if tally.inside:
         return "location", _confidence(tally.inside, 0.3)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from weft.story.cast import DOMINANT, Cast, Figure
-from weft.story.forms import SAINT, head_of, is_beginning, parted, same_given
+from weft.story.forms import SAINT, father_of, head_of, is_beginning, parted, same_given
 from weft.story.given_names import take_bare_given, take_nickname, take_titled_given
 from weft.story.known_names import NICKNAMES
 from weft.story.model import Form
@@ -38,14 +38,30 @@ def _take_full(cast: Cast, form: Form) -> bool:
         # A wife by her husband's name.
         given = f"mrs {given}"
     same = [figure for figure in cast.family(surname) if figure.given == given or _may_be(cast, figure, form)]
-    mine = cast.best(figure for figure in same if cast.agree(figure, form))
+    mine = cast.best(figure for figure in same if cast.agree(figure, form)) or _by_father(cast, form)
     if mine is None:
         mine = Figure(given, surname)
         cast.figures.append(mine)
     elif title == "" and given not in NICKNAMES and not is_beginning(given, mine.given):
         mine.given = given
+    if father_of(("", mine.surname)) and not father_of(("", surname)):
+        mine.surname = surname
     mine.forms.append(form)
     return True
+
+
+def _by_father(cast: Cast, form: Form) -> Figure | None:
+    """Whom a father's name ties to a full name: Alexey Fyodorovitch is the only Alexey Karamazov."""
+    given, father = _given_of(form), father_of(form[1])
+    called = [each for each in cast.figures if each.surname and same_given(each.given, given)]
+    fathers = [{father_of(names) for _, names in each.forms} - {""} for each in called]
+    if father:
+        known = [each for each, theirs in zip(called, fathers, strict=True) if father in theirs]
+        open_to = known or [each for each, theirs in zip(called, fathers, strict=True) if not theirs]
+    else:
+        open_to = [each for each in called if father_of(("", each.surname))]
+    mine = open_to[0] if len(open_to) == 1 else None
+    return mine if mine is not None and cast.agree(mine, form) and cast.is_near(mine, form) else None
 
 
 def _may_be(cast: Cast, figure: Figure, form: Form) -> bool:

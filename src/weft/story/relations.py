@@ -6,8 +6,9 @@ from itertools import pairwise
 from typing import Final
 
 from weft.frozen import dataclass
-from weft.story.model import Entity, Passage, Prose, Sighting, Tie
+from weft.story.model import Entity, Form, Passage, Prose, Sighting, Tie
 from weft.story.statements import SYMMETRIC, stated
+from weft.story.tally import Tally, gender_of
 from weft.story.vocabulary import SPEECH
 
 _NEAR: Final = 3
@@ -52,12 +53,13 @@ def relate(proses: Sequence[Prose], entities: Sequence[Entity]) -> tuple[Tie, ..
             by_prose.setdefault(sighting.prose, []).append((sighting, number))
     together: dict[tuple[int, int], _Found] = {}
     told: dict[tuple[str, int, int], _Found] = {}
+    genders = [_gender(entity) for entity in entities]
     for place in sorted(by_prose):
         mentions = sorted(by_prose[place], key=lambda mention: (mention[0].start, -mention[0].end, mention[1]))
         _share(mentions, together)
         people = [mention for mention in mentions if entities[mention[1]].kind == "character"]
         _talk(proses[place].text, people, told)
-        _state(proses[place].text, mentions, entities, told)
+        _state(proses[place].text, mentions, entities, genders, told)
     ties = [*_shared(together), *(_tie(*key, found) for key, found in told.items())]
     return tuple(sorted(ties, key=lambda tie: (tie.type, tie.source, tie.target)))
 
@@ -127,15 +129,28 @@ def _speaks(text: str, sighting: Sighting) -> bool:
 # --- stated ----------------------------------------------------------------------------------------------
 
 
+def _gender(entity: Entity) -> str:
+    """Whether somebody is a man or a woman, by titles and names or by the pronouns that follow."""
+    counted: dict[Form, Tally] = {}
+    for sighting in entity.mentions:
+        counted.setdefault(sighting.form, Tally()).add(sighting)
+    return gender_of(list(counted), counted)
+
+
 def _state(
-    text: str, mentions: Sequence[Mention], entities: Sequence[Entity], found: dict[tuple[str, int, int], _Found]
+    text: str,
+    mentions: Sequence[Mention],
+    entities: Sequence[Entity],
+    genders: Sequence[str],
+    found: dict[tuple[str, int, int], _Found],
 ) -> None:
     """What the words between two neighbouring names say about them."""
     for (left, first), (right, second) in pairwise(mentions):
         if first == second or not 0 <= right.start - left.end <= _BETWEEN or left.sentence != right.sentence:
             continue
         between = text[left.end : right.start].lower().replace("\n", " ")
-        for each in stated(left, between, right, (entities[first].kind, entities[second].kind)):
+        kinds = (entities[first].kind, entities[second].kind)
+        for each in stated(left, between, right, kinds, genders[first]):
             source, target = (first, second) if each.forward else (second, first)
             if each.type in SYMMETRIC:
                 source, target = sorted((first, second))

@@ -6,7 +6,7 @@ from typing import Final
 
 from weft.frozen import dataclass
 from weft.story.model import Sighting
-from weft.story.vocabulary import KIN
+from weft.story.vocabulary import FEMALE, KIN, MALE
 
 SYMMETRIC: Final = frozenset({"spouse", "sibling", "friend", "enemy"})
 
@@ -16,7 +16,11 @@ _OWN_KIN: Final = re.compile(rf"(?:['’]s?|,? and (?:his|her)) (?:[\w-]+ ){{0,2
 _KIN_TO: Final = re.compile(
     rf",? (?:(?:was|is|the|a|an|his|her|only|\w+est|\w+er) ){{0,3}}({_KIN_WORD}) (?:of|to) (?:the )?"
 )
+_THEIR_KIN: Final = re.compile(rf"(?:[\w', ]* )(his|her|whose) (?:[\w-]+ ){{0,2}}?({_KIN_WORD}) ")
+"""What ends with a pronoun's kin: Bruno loved his sister Rosa."""
+_THEIRS: Final = {"his": MALE, "her": FEMALE}
 _SURELY: Final = 0.9
+_LIKELY: Final = 0.6
 _UNMARRIED: Final = frozenset({"miss", "mlle", "mademoiselle", "fräulein", "fraulein", "señorita", "signorina"})
 
 
@@ -79,10 +83,12 @@ _PATTERNS: Final = tuple(
 )  # fmt: skip
 
 
-def stated(left: Sighting, between: str, right: Sighting, kinds: tuple[str, str]) -> Iterator[Statement]:
-    """The relations that the words between two names of these kinds state."""
+def stated(
+    left: Sighting, between: str, right: Sighting, kinds: tuple[str, str], gender: str = ""
+) -> Iterator[Statement]:
+    """The relations that the words between two names of these kinds state; `gender` is the first one's."""
     if kinds == ("character", "character"):
-        yield from _kin(left, between, right)
+        yield from _kin(left, between, right, gender)
     for pattern in _PATTERNS:
         fits = kinds[0] in pattern.source_kinds and kinds[1] in pattern.target_kinds
         if fits and pattern.between.fullmatch(between):
@@ -90,16 +96,19 @@ def stated(left: Sighting, between: str, right: Sighting, kinds: tuple[str, str]
             return
 
 
-def _kin(left: Sighting, between: str, right: Sighting) -> Iterator[Statement]:
+def _kin(left: Sighting, between: str, right: Sighting, gender: str) -> Iterator[Statement]:
     if left.end - left.start == len(left.title) and right.title not in _UNMARRIED:
         # The first of `Mr. and Mrs. Bennet`, whose name stands with the second.
         yield Statement("spouse", True, _SURELY)
+    sure = _SURELY
     if match := _OWN_KIN.fullmatch(between):
         relation, from_first = _KIN_OF[match.group(1)], False
     elif match := _KIN_TO.fullmatch(between):
         relation, from_first = _KIN_OF[match.group(1)], True
+    elif (match := _THEIR_KIN.fullmatch(between)) and _THEIRS.get(match.group(1), gender) == gender:
+        relation, from_first, sure = _KIN_OF[match.group(2)], False, _LIKELY
     else:
         return
     if relation == "child":
         relation, from_first = "parent", not from_first
-    yield Statement(relation, from_first, _SURELY)
+    yield Statement(relation, from_first, sure)

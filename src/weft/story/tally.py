@@ -7,7 +7,17 @@ from typing import Final
 from weft.frozen import dataclass
 from weft.story.known_names import GIVEN_NAMES
 from weft.story.model import Form, Sighting
-from weft.story.vocabulary import ABOARD_SIGNS, AWAY_SIGNS, FEMALE, MALE, PLACE_SIGNS, SAINTS, SPEECH, TITLES
+from weft.story.vocabulary import (
+    ABOARD_SIGNS,
+    AWAY_SIGNS,
+    FEMALE,
+    KINSFOLK,
+    MALE,
+    PLACE_SIGNS,
+    SAINTS,
+    SPEECH,
+    TITLES,
+)
 
 _CLEARLY: Final = 1.6
 _ENOUGH: Final = 4
@@ -28,6 +38,8 @@ class Tally:
     goes_on: int = 0
     article: int = 0
     owns: int = 0
+    kin: int = 0
+    """Directly after a word of kinship: his sister Rosa."""
     titled: int = 0
     everyday: bool = False
     """Whether the book also writes it in lower case."""
@@ -46,6 +58,7 @@ class Tally:
         self.goes_on += sighting.goes_on
         self.article += sighting.article
         self.owns += sighting.owns
+        self.kin += sighting.before in KINSFOLK
         # A saint is mostly a church, a street or a square.
         self.titled += bool(sighting.title) and sighting.title not in SAINTS
         self.sentences.add((sighting.prose, sighting.sentence))

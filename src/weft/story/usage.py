@@ -7,7 +7,7 @@ from typing import Final
 
 from weft.frozen import dataclass
 from weft.story.known_names import GIVEN_NAMES
-from weft.story.vocabulary import CALENDAR, COUNTING, KNOWN_PLACES, NEVER, ROLES, SPEECH, TITLES, VERBS
+from weft.story.vocabulary import CALENDAR, COUNTING, KNOWN_PLACES, NEVER, PEOPLES, ROLES, SPEECH, TITLES, VERBS
 from weft.story.words import Word
 from weft.text.terms import STOP_WORDS
 
@@ -37,6 +37,8 @@ class Usage:
     opening: Counter[str] = field(default_factory=Counter)
     lower: Counter[str] = field(default_factory=Counter)
     speaks: Counter[str] = field(default_factory=Counter)
+    says: Counter[str] = field(default_factory=Counter)
+    """Beside a word of speech with nothing between, and no name behind: said Mother."""
     titled: Counter[str] = field(default_factory=Counter)
     owns: Counter[str] = field(default_factory=Counter)
     acts: Counter[str] = field(default_factory=Counter)
@@ -68,6 +70,8 @@ class Usage:
         after = words[place + 1].plain if place + 1 < len(words) else ""
         if after in SPEECH or before in SPEECH:
             self.speaks[word.plain] += 1
+        if self._is_speaker(words, place):
+            self.says[word.plain] += 1
         if before in TITLES and word.joined:
             self.titled[word.plain] += 1
         if word.joined and before in COUNTING:
@@ -80,10 +84,16 @@ class Usage:
         if word.opens and (after in VERBS or after.endswith("ed")):
             self.acts[word.plain] += 1
 
+    def _is_speaker(self, words: Sequence[Word], place: int) -> bool:
+        after = words[place + 1] if place + 1 < len(words) and words[place + 1].joined else None
+        if after is not None and (after.capital or after.plain in SPEECH):
+            return not after.capital
+        return words[place].joined and words[place - 1].plain in SPEECH
+
     def is_name(self, plain: str) -> bool:
         """Whether the book as a whole writes the word as a name."""
         witnesses = self.speaks[plain] + self.titled[plain]
-        never = plain in NEVER and not (plain in ADDRESSES and witnesses > 1)
+        never = plain in NEVER and not (plain in ADDRESSES and witnesses > 1) and not self._is_called_so(plain)
         if len(plain) == 1 or never or (plain in STOP_WORDS and plain not in NAMES_TOO):
             return False
         if plain.endswith(_DERIVED):
@@ -94,6 +104,10 @@ class Usage:
         if not lower:
             return middle > 0 or (witnesses > 0 and self.opening[plain] > 1) or self._opens_and_acts(plain)
         return middle > 1 and (middle / (middle + lower) >= _MOSTLY or witnesses > 1 + lower // 200)
+
+    def _is_called_so(self, plain: str) -> bool:
+        """Whether somebody goes by what others only exclaim or are: Mother, in a book of children."""
+        return plain.isalpha() and min(self.says[plain], self.middle[plain]) >= _OFTEN
 
     def _opens_and_acts(self, plain: str) -> bool:
         """Whether a word that stands only at the head of sentences is mostly followed by a verb, as names are."""
@@ -110,8 +124,10 @@ class Usage:
         return self.counted[plain] > 1 and often and not self.follows[plain]
 
     def _is_people(self, plain: str) -> bool:
-        """Whether a word tells where somebody is from: a Nantucketer, the Bulgarians."""
+        """Whether a word tells where somebody is from: a Nantucketer, the Bulgarians, Sino-Japanese."""
         one = plain.removesuffix("s")
+        if one.rpartition("-")[2] in PEOPLES:
+            return True
         stems = [one.removesuffix(ending) for ending in _FROM if one.endswith(ending)]
         return any(len(stem) > _STEM and self._is_place(stem) for stem in stems)
 

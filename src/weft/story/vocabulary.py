@@ -141,6 +141,9 @@ KIN: Final = {
     "enemy": _words("enemy rival foe nemesis adversary enemies"),
 }
 
+KINSFOLK: Final = _words("uncle aunt cousin nephew niece").union(*KIN.values())
+"""Words before a name that only persons have: his sister Rosa."""
+
 PLACE_NOUNS: Final = _words(
     """
         park house hall street road lane abbey castle lodge manor cottage square place court hill hills
@@ -150,7 +153,9 @@ PLACE_NOUNS: Final = _words(
         university library market row terrace crescent parsonage rectory vicarage green common wharf stair
         stairs strait desert plains kingdom empire realm north south east west eyrie pass falls cliff cliffs
         beach coast cape point marsh fields wall light lighthouse quay dock docks parade buildings rooms hotel
-        hospital prison jail
+        hospital prison jail avenue boulevard plaza theatre theater museum academy opera restaurant café camp alley
+        arcade embankment province district territory peninsula archipelago canal creek barracks asylum workhouse
+        convent monastery priory chapel cemetery churchyard downs canyon gorge gulch ravine ranch prairie bazaar
     """
 )
 ESTATE_NOUNS: Final = _words(
@@ -226,16 +231,23 @@ ROLES: Final = _words(
 
 PEOPLES: Final = _words(
     """
-        spaniard spaniards portuguese swede swedish dane danish norwegian norwegians finnish icelandic pole poles
-        polish hungarian austrian austrians prussian prussians bohemian swiss belgian belgians greeks turk turks
-        arab arabs arabian arabic moor moors moorish jew jews hebrew israelite negro negroes mulatto yankee yankees
-        mexican mexicans cuban peruvian brazilian canadian canadians australian africans african asian asiatic
-        americans russians italians romans frenchwoman englishwoman irishman irishmen irishwoman scotchman
-        scotchmen scotsman welshmen dutchman dutchmen chinaman chinamen hindoo hindu hindoos lascar lascars malay
-        malays savoyard venetian parisian londoner florentine neapolitan genoese flemish norman normans saxon
-        saxons teuton celt celtic gaelic sanskrit indians injuns europeans asiatics christians catholics
-        protestants mahometan mohammedan mussulman jesuit jesuits quaker quakers puritan puritans methodist
-        presbyterian lutheran calvinist anglican buddhist pagan papist
+        spaniard spaniards portuguese swede swedish dane danish norwegian norwegians finnish icelandic pole
+        poles polish hungarian austrian austrians prussian prussians bohemian swiss belgian belgians greeks turk
+        turks arab arabs arabian arabic moor moors moorish jew jews hebrew israelite negro negroes mulatto
+        yankee yankees mexican mexicans cuban peruvian brazilian canadian canadians australian africans african
+        asian asiatic americans russians italians romans frenchwoman englishwoman irishman irishmen irishwoman
+        scotchman scotchmen scotsman welshmen dutchman dutchmen chinaman chinamen hindoo hindu hindoos lascar
+        lascars malay malays savoyard venetian parisian londoner florentine neapolitan genoese flemish norman
+        normans saxon saxons teuton celt celtic gaelic sanskrit indians injuns europeans asiatics christians
+        catholics protestants mahometan mohammedan mussulman jesuit jesuits quaker quakers puritan puritans
+        methodist presbyterian lutheran calvinist anglican buddhist pagan papist moslem moslems mohammedans
+        mahometans hindus sikh sikhs brahmin brahmins bengali parsee cossack cossacks tartar tartars tatar gypsy
+        gypsies gipsy gipsies creole creoles boer boers zulu anglo-indian anglo-indians eurasian tory tories
+        whig whigs radicals socialist socialists anarchist anarchists bolshevik bolsheviks republican
+        republicans democrat democrats english french german germans italian spanish greek irish scotch scottish
+        welsh british american roman russian dutch chinese indian european turkish persian japanese egyptian
+        christian catholic protestant jewish muslim englishman englishmen frenchman frenchmen confederate
+        confederates victorian elizabethan georgian parisians
     """
 )
 """Peoples and confessions: what many are at once."""
@@ -253,17 +265,17 @@ NEVER: Final = (
     _words(
         """
         i i'm i'll i've i'd christmas easter michaelmas lent whitsun god gods lord heaven heavens god's lord's
-        providence devil hell bible testament scripture latin english french german italian spanish greek irish
-        scotch scottish welsh british american roman russian dutch chinese indian european turkish persian
-        japanese egyptian christian catholic protestant jewish muslim englishman englishmen frenchman frenchmen
-        german germans chapter volume book part contents illustration footnote preface the end oh ah o ugh pooh
-        messrs misses captains honourable hm hum hey tis twas sh shh hist pshaw faugh bah pish tut whew hooray
-        hurray huzza bravo lo fie humph heigh heigho zounds egad begad gosh golly goodness gracious lordy mercy
-        jiminy hark halloa holloa gothic scriptural biblical
-        alas hurrah hallo hullo hello yes no well why what ha ho hush good bye dear ay aye eh pray amen project
+        providence devil hell bible testament scripture latin chapter volume book part contents illustration
+        footnote preface the end oh ah o ugh pooh messrs misses captains honourable hm hum hey tis twas sh shh
+        hist pshaw faugh bah pish tut whew hooray hurray huzza bravo lo fie humph heigh heigho zounds egad begad
+        gosh golly goodness gracious lordy mercy jiminy hark halloa holloa gothic scriptural biblical alas
+        hurrah hallo hullo hello yes no well why what ha ho hush good bye dear ay aye eh pray amen project
         gutenberg ebook etext york's p.s p.m a.m n.b mr mrs miss esq jun sen okay ok thank thanks please day
         night morning evening spring summer autumn winter madam ma'am sir act scene exit exeunt enter nobody
-        somebody everybody anybody nothing something everything anything
+        somebody everybody anybody nothing something everything anything sabbath jesus christ almighty saviour
+        creator koran gospel gospels psalm psalms genesis exodus renaissance monsieur madame mademoiselle
+        messieurs mesdames herr frau fräulein signor signora signorina señor señora señorita sahib memsahib
+        yessir nossir yes'm no'm good-bye good-by goodbye good-night good-morning good-evening farewell uh woof
     """
     )
     | ROLES

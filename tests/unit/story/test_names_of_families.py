@@ -1,6 +1,6 @@
 """Names that several members of a family, or several of a rank, may bear."""
 
-from weft.story import Entity, Prose, Story, tell
+from weft.story import TIES, Entity, Prose, Story, tell
 
 
 def told(*texts: str) -> Story:
@@ -101,3 +101,35 @@ def test_a_title_at_the_end_of_a_name_is_no_surname() -> None:
 def test_a_surname_that_is_a_title_too_is_somebody_s() -> None:
     story = told('"No," said Mr. Bishop. He sat. Mr. Tom Bishop rose. "Yes," said Bishop. He laughed at Ann.')
     assert "Bishop" in named(story, "Mr. Bishop").aliases
+
+
+def test_a_word_of_kinship_before_a_name_shows_a_person() -> None:
+    story = told("He wrote to his cousin Brenna. Nobody answered. It rained on Brenna, and it snowed.")
+    assert {entity.name: entity.kind for entity in story.entities} == {"Brenna": "character"}
+    assert names(told("He wrote to Brenna. Nobody answered. It rained on Brenna, and it snowed.")) == set()
+
+
+def ties(story: Story) -> set[tuple[str, str, str]]:
+    stated = [tie for tie in story.ties if tie.type in TIES]
+    return {(story.entities[tie.source].name, tie.type, story.entities[tie.target].name) for tie in stated}
+
+
+def test_his_sister_is_the_sister_of_the_man_before_her() -> None:
+    story = told(
+        '"Well," said Mr. Hart. Mr. Hart loved his sister Rosa. "Oh," said Rosa. Mrs. Lane looked at his brother '
+        'Ned. "Hm," said Ned. "I," said Mrs. Lane, whose daughter Brenna was ill. "Me," said Brenna.'
+    )
+    assert ties(story) == {("Mr. Hart", "sibling", "Rosa"), ("Mrs. Lane", "parent", "Brenna")}
+
+
+def test_a_list_and_another_clause_state_no_kinship() -> None:
+    story = told(
+        '"Well," said Mr. Hart. Mr. Hart, his son, Emma and the dog came. "Oh," said Emma. Mr. Hart merely bowed; '
+        'but his friend Mr. Lane spoke. "I," said Mr. Lane.'
+    )
+    assert ties(story) == set()
+
+
+def test_a_house_that_one_is_of_is_a_group() -> None:
+    story = told('"I," said Godric. Godric of the House of Marr rode in. "Ride," said Ann of the House of Marr.')
+    assert ("Godric", "member", "House of Marr") in ties(story)

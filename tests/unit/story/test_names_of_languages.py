@@ -82,3 +82,30 @@ def test_a_pet_name_of_a_short_name_is_the_same_person_s() -> None:
         '"Hucky, come," said Ann. He came.'
     )
     assert "Hucky" in all_names(story, "Huck")
+
+
+KARAVIN = (
+    '"No," said Alexey Petrovitch Karavin. Alyosha smiled. "Well," said Alexey Petrovitch. "Ivan!" cried Dmitri '
+    'Petrovitch. Ivan Petrovitch laughed. "Mitya," said Ivan, "no." Pyotr Ilyitch Karavin frowned. "Sons," said '
+    'Pyotr Ilyitch. Alyosha left. "Alyosha!" said Mitya. Alexey Karavin was a monk. Dmitri Karavin was not.'
+)
+
+
+def test_a_father_s_name_is_no_surname() -> None:
+    story = told(KARAVIN)
+    assert all_names(story, "Alyosha") == {
+        "Alyosha",
+        "Alexey Petrovitch",
+        "Alexey Karavin",
+        "Alexey Petrovitch Karavin",
+    }
+    assert all_names(story, "Mitya") == {"Mitya", "Dmitri Petrovitch", "Dmitri Karavin"}
+    assert all_names(story, "Ivan") == {"Ivan", "Ivan Petrovitch"}
+    assert all_names(story, "Pyotr Ilyitch") == {"Pyotr Ilyitch", "Pyotr Ilyitch Karavin"}
+
+
+def test_namesakes_of_two_fathers_stay_two() -> None:
+    story = told(
+        '"I," said Ivan Petrovitch. "And I," said Ivan Sergeyevitch. Ivan Petrovitch met Ivan Sergeyevitch.'
+    )
+    assert named(story, "Ivan Petrovitch") is not named(story, "Ivan Sergeyevitch")

@@ -226,3 +226,46 @@ def test_whoever_only_opens_sentences_is_found_by_what_he_does() -> None:
 def test_small_words_with_a_capital_are_no_part_of_a_name() -> None:
     story = told("He read The Tribune daily. In The Tribune he found it, and The Tribune was right. He read on.")
     assert not [name for name in kinds(story) if name.startswith("The ")]
+
+
+def test_somebody_may_go_by_what_others_are_or_only_exclaim() -> None:
+    home = '"Come," said Mother. "No, Mother," said Ann. His mother was ill. "Oh," Mother said. '
+    assert len(named(told(home * 4), "Mother").mentions) == 12
+    bear = '"Bother," said Pooh. "Pooh, pooh," said Ann. "Hm," said Pooh to Ann. '
+    assert kinds(told(bear * 3))["Pooh"] == "character"
+
+
+def test_what_is_only_exclaimed_or_stands_before_a_name_is_nobody() -> None:
+    story = told('"Pooh," said Ann. "Pooh! Mother," said Tom. "Hm," said Aunt Jane. ' * 9)
+    assert set(kinds(story)) == {"Ann", "Tom", "Aunt Jane"}
+
+
+def test_a_namesake_whose_family_is_never_around_is_not_the_one_of_all_the_other_chapters() -> None:
+    home = ['"Hush," said Mary. She sang to Mrs. Lane. Mary laughed, and Mary went out.'] * 120
+    late = '"Mary King is gone," said Tom. "Miss King is rich." Mary King left. "Miss King!" "Miss King," said he.'
+    story = told(*home, late, *home[:5])
+    assert named(story, "Mary").aliases == ()
+    assert named(story, "Miss King") is named(story, "Mary King")
+
+
+def test_a_given_name_that_one_goes_to_once_is_no_place() -> None:
+    story = told(
+        "He came to Rupert. It was for Rupert, he said. He gave it to Rupert. Nobody else came near Rupert."
+    )
+    assert kinds(story) == {"Rupert": "character"}
+
+
+def test_an_avenue_is_a_place_and_peoples_parties_and_courtesies_are_nobody() -> None:
+    story = told(
+        "They walked down Fifth Avenue. The Cossack slept near Fifth Avenue, and the Tories drank. A Tory laughed "
+        'at him. "Yes, Monsieur," said Ann. "No, Monsieur," said Ann. "Oh, Madame!" On the Sabbath they slept.'
+    )
+    assert kinds(story) == {"Fifth Avenue": "location", "Ann": "character"}
+
+
+def test_words_made_of_peoples_and_farewells_are_nobody() -> None:
+    story = told(
+        '"Good-bye," said Ann. "Good-bye, dear." In Sino-Japanese days, a Sino-Japanese treaty came. "Good-bye!" '
+        "said Ann."
+    )
+    assert set(kinds(story)) == {"Ann"}
