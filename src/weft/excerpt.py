@@ -1,5 +1,6 @@
 """The part of a text that speaks to what was asked, in whole sentences or lines, within a number of tokens."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
@@ -11,6 +12,7 @@ from weft.text import analyze, is_blank, sentences, split_passages
 
 Span = tuple[int, int]
 
+_CLAUSE: Final = re.compile(r"(?:[,;:]|--|—)\s+|--|—")
 _REMEMBERED: Final = 8192
 _READ: Final = 12_000
 _MARGIN: Final = 1_500
@@ -34,6 +36,7 @@ class Measured:
     told: Sequence[float]
     worth: Sequence[float]
     head: Span
+    focus: Sequence[Span] = ()
 
 
 def measure(
@@ -44,7 +47,7 @@ def measure(
     units = [unit for region in _regions(text, focus, head) for unit in _sentences(text, region)]
     costs = count.count_many([text[start:end] for start, end in units])
     told = [gain(terms_of(text[start:end]), weights) for start, end in units]
-    return Measured(text, units, costs, told, worth_of(told, ranks_of(units, focus)), head)
+    return Measured(text, units, costs, told, worth_of(told, ranks_of(units, focus)), head, focus)
 
 
 def excerpt(read: Measured, max_tokens: int, count: TokenCounter) -> tuple[Span, ...]:
@@ -69,7 +72,7 @@ def _begun(read: Measured, kept: Collection[int], max_tokens: int, count: TokenC
     spare = max_tokens - 2 * _GAP_TOKENS - sum(read.costs[at] + 1 for at in kept)
     others = [at for at in range(len(read.units)) if at not in kept]
     best = max(others, key=lambda at: (read.worth[at], -at), default=None)
-    opening = beginning(read.text, read.units[best], spare, count) if best is not None else ()
+    opening = beginning(read.text, read.units[best], spare, count, read.focus) if best is not None else ()
     return tuple(sorted([*_joined(read.text, [read.units[at] for at in sorted(kept)]), *opening]))
 
 
@@ -213,15 +216,32 @@ def _piece(costs: Sequence[int], worth: Sequence[float], place: int) -> range:
     return range(low, high)
 
 
-def beginning(text: str, unit: Span, room: int, count: TokenCounter) -> tuple[Span, ...]:
-    """The start of one sentence too long to be shown whole, cut between words."""
+def beginning(
+    text: str, unit: Span, room: int, count: TokenCounter, focus: Sequence[Span] = ()
+) -> tuple[Span, ...]:
+    """The start of one sentence too long to be shown whole, cut between words.
+
+    Where that ends before what is meant in the sentence, it starts with a later clause, so that this is shown, and
+    what is said of it.
+    """
     if room <= 0:
         return ()
+    shown = _cut(text, unit, room, count)
+    meant = next((span for span in focus if unit[0] < span[0] and span[1] <= unit[1]), None)
+    if meant is not None and meant[1] > shown[1]:
+        clauses = [match.end() for match in _CLAUSE.finditer(text, unit[0], meant[0])]
+        near = (start for start in clauses if count.count(text[start : meant[1]]) <= room // 2)
+        later = next(near, clauses[-1] if clauses else unit[0])
+        shown = _cut(text, (later, unit[1]), room, count)
+    return (shown,) if shown[0] < shown[1] else ()
+
+
+def _cut(text: str, unit: Span, room: int, count: TokenCounter) -> Span:
+    """As many words of the unit as there is room for."""
     shown = count.cut(text[unit[0] : unit[1]], room)
     if len(shown) < unit[1] - unit[0] and " " in shown:
         shown = shown[: shown.rindex(" ")]
-    shown = shown.rstrip()
-    return ((unit[0], unit[0] + len(shown)),) if shown else ()
+    return unit[0], unit[0] + len(shown.rstrip())
 
 
 def _joined(text: str, units: Sequence[Span]) -> tuple[Span, ...]:

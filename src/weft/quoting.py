@@ -42,6 +42,7 @@ class Quotable:
     costs: Sequence[int]
     worth: Sequence[float]
     meant: int
+    focus: Sequence[Span] = ()
 
     @property
     def tokens(self) -> int:
@@ -58,7 +59,7 @@ def quotable(text: str, window: Span, focus: Sequence[Span], asked: Asked, count
     ranks = ranks_of(units, focus)
     worth = worth_of(told, ranks)
     meant = max(range(len(units)), key=lambda at: (ranks[at] is not None, worth[at], -at), default=-1)
-    return Quotable(units, read.costs, worth, meant)
+    return Quotable(units, read.costs, worth, meant, focus)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def quotation(text: str, passage: Quotable, max_tokens: int, count: TokenCounter
         return ()
     costs, worth, low = passage.costs, passage.worth, passage.meant
     if costs[low] > max_tokens:
-        return beginning(text, passage.units[low], max_tokens, count)
+        return beginning(text, passage.units[low], max_tokens, count, passage.focus)
     high, room = low + 1, max_tokens - costs[low]
     while True:
         # A sentence costs one token more beside another.

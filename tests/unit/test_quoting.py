@@ -28,6 +28,21 @@ def test_a_sentence_that_does_not_fit_begins() -> None:
     assert quoted(5, (soup, soup + 4)) == "Boris had made"
 
 
+def test_a_sentence_that_is_cut_starts_where_what_is_meant_in_it_is_shown() -> None:
+    text = (
+        "He looked well, not as if he had suffered in health, and he spoke of the Hall, even of Rosa, his aunt."
+    )
+    rosa = text.index("Rosa")
+    passage = quotable(text, (0, len(text)), [(rosa, rosa + 4)], ASKED, COUNT)
+    ((start, end),) = quotation(text, passage, 12, COUNT)
+    assert text[start:end] == "even of Rosa, his aunt."
+
+
+def test_a_sentence_without_clauses_is_cut_at_its_end_whatever_is_meant() -> None:
+    hot = TEXT.index("soup, and")
+    assert quoted(4, (hot, hot + 4)) == "Boris had"
+
+
 def test_nothing_is_quoted_of_an_empty_passage() -> None:
     assert quotation("", quotable("", (0, 0), [], ASKED, COUNT), 50, COUNT) == ()
 

@@ -169,3 +169,14 @@ def test_who_else_a_passage_names_is_looked_up_anew_after_a_write(tmp_path: Path
 def test_a_definition_is_cut_around_the_name(weft: Weft) -> None:
     ((told,),) = filled(weft, Part("definition"), subjects=("s:bo",))
     assert [told.node.text[start:end] for start, end in told.spans] == ["Boris"]
+
+
+def test_a_search_that_found_all_of_a_definition_points_to_no_part_of_it(weft: Weft) -> None:
+    with weft.store.snapshot(View()) as snapshot:
+        (row,) = snapshot.nodes(snapshot.find(["s:bo"])["s:bo"]).values()
+        whole, part = (0, len(row.node.text)), (2, 6)
+        subjects = [Candidate(row.node, spans=(whole,)), Candidate(row.node, spans=(part,))]
+        found = parts_of(subjects, [Part("definition")], ("character",), snapshot, tuple, {})
+    (whole_found,), (part_found,) = (each.candidates for each in found)
+    assert [row.node.text[start:end] for start, end in whole_found.spans] == ["Boris"]
+    assert part_found.spans == (part,)

@@ -20,7 +20,7 @@ from weft.render.values import (
     value_of,
     words_of,
 )
-from weft.text import is_code
+from weft.text import is_code, is_inside
 
 _LEFT_OUT_OF_SUMMARIES: Final = frozenset({"fields", "tags", "links", "tree", "images"})
 _SHOWN_ELSEWHERE: Final = frozenset({"relationships", "images", "signature"})
@@ -106,8 +106,10 @@ def _code(item: Item, block: Block, style: ItemStyle) -> Piece | None:
 def _bullet(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     body = body_of(item, limit=block.limit, titled=style.titled)
     if body and item.candidate.window:
-        # A passage in a list is a quotation: that its text goes on before and after need not be said.
-        body = Body(body.runs)
+        # A passage in a list is a quotation: that its text goes on need only be said of a sentence.
+        text, start, end = item.candidate.node.text, item.spans[0][0], item.spans[-1][1]
+        before, after = body.gap_before and is_inside(text, start), body.gap_after and is_inside(text, end)
+        body = Body(body.runs, before, after)
     return Prose("bullet", body) if body else None
 
 

@@ -50,8 +50,8 @@ def _candidates(subject: Candidate, part: Part, near: Neighbours, tellings: Tell
 
 
 def _pointed(subject: Candidate) -> Candidate:
-    """A subject with the place where its own text names it, for an excerpt where the question points to none."""
-    if subject.spans:
-        return subject
+    """A subject with the place where its own text names it, unless the question points to a part of this."""
     text = subject.node.text
+    if any(end - start < len(text) for start, end in subject.spans):
+        return subject
     return told(subject, subject.parts, spans=tuple(named_in(text, names_of(subject.node), (0, len(text)))[:1]))

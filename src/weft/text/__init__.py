@@ -5,7 +5,7 @@ from weft.text.languages import is_code, looks_like_code
 from weft.text.naming import named_in, spellings
 from weft.text.passages import split_passages
 from weft.text.proper import proper_names
-from weft.text.sentences import is_blank, sentences
+from weft.text.sentences import is_blank, is_inside, sentences
 from weft.text.terms import analyze
 from weft.text.titles import below_title
 
@@ -15,6 +15,7 @@ __all__ = [
     "fold",
     "is_blank",
     "is_code",
+    "is_inside",
     "looks_like_code",
     "name_words",
     "named_in",

@@ -27,6 +27,8 @@ _ABBREVIATION = re.compile(
     r"|vs|cf|al|approx|Fig|Eq|Sec|Ch|pp?|vol|ed|Inc|Ltd|Co|Corp|Mt|Ft|dept|est)$"
 )
 _ABBREVIATION_REACH = 16
+_ENDED = re.compile(r"[.!?…。！？｡।؟][\"'”’»)\]」』）_*]*$")
+_NEAR = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,14 @@ def sentences(text: str) -> list[Span]:
 def is_blank(text: str, start: int, end: int) -> bool:
     """Whether only blanks stand between two places, without a copy of what may be most of a long text."""
     return _SOMETHING.search(text, start, end) is None
+
+
+def is_inside(text: str, place: int) -> bool:
+    """Whether a place stands inside a sentence: nothing before it ends one, and no blank line is there."""
+    before, after = text[max(place - _NEAR, 0) : place], text[place : place + _NEAR]
+    shown, coming = before.rstrip(), after.lstrip()
+    blank = before[len(shown) :] + after[: len(after) - len(coming)]
+    return bool(shown and coming) and blank.count("\n") < 2 and not _ENDED.search(shown)
 
 
 def blocks(text: str) -> Iterator[Block]:

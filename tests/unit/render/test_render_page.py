@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from render_pages import ALL_BLOCKS, FRAME, item, nodes, page_of, printed, styles
 
-from weft.model import Detail, Item, Node, Origin, Page, PlacedSection
+from weft.model import Candidate, Detail, Item, Node, Origin, Page, PlacedSection
 from weft.profile import Block, Frame
 from weft.render import FORMATS, Format, ItemStyle, Lines, lines_of, manifest_of, open_format, render, text_of
 
@@ -127,6 +127,24 @@ def test_a_limited_text_ends_with_a_whole_word_and_a_mark() -> None:
     assert printed("markdown", item(node), Block("bullet", limit=9)) == "- several\n  […]"
     assert printed("markdown", item(node), Block("bullet", limit=13)) == "- several words\n  […]"
     assert printed("markdown", item(node), Block("bullet", limit=99)) == "- several words here"
+
+
+@pytest.mark.parametrize(
+    ("shown", "page"),
+    [
+        ("He left. She stayed.", "- He left. She stayed."),
+        ("She stayed.", "- She stayed."),
+        ("She", "- She\n  […]"),
+        ("stayed.", "- […]\n  stayed."),
+        ("Then", "- Then\n  […]"),
+    ],
+)
+def test_a_quoted_passage_marks_only_sentences_that_are_cut(shown: str, page: str) -> None:
+    text = "It rained. He left. She stayed.\n\nThen came night."
+    start = text.index(shown)
+    node = Node("k", "note", text=text)
+    quoted = Item(Candidate(node, window=(0, len(text))), Detail.EXCERPT, ((start, start + len(shown)),))
+    assert printed("markdown", quoted, Block("bullet")) == page
 
 
 def test_a_page_without_a_title_does_not_begin_with_a_blank_line() -> None:
