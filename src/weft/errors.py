@@ -52,6 +52,10 @@ class StoreGone(StoreError):
     """The server of the store cannot be reached now; the same request may succeed later."""
 
 
+class StoreAway(StoreGone):
+    """The server of the store was waited for in vain: asking once more at once would wait again."""
+
+
 class EmbedderMismatch(StoreError):
     """The store's vectors were made by another embedder than the one in use."""
 

@@ -35,6 +35,17 @@ def reembed(store: "PostgresStore", embed: Embedder, tell: Tell) -> int:
     return sequence
 
 
+def is_embedded(store: "PostgresStore", embed: Embedder) -> bool:
+    """Whether the vectors in use are this embedder's already; the ones before may have outlived their worker."""
+    from weft.store.postgres import spaces
+
+    with store.everything() as snapshot:
+        if snapshot.embedder() != (embed.name, embed.dimensions):
+            return False
+    spaces.clear_space(store, snapshot.space - 1)
+    return True
+
+
 def _fill(store: "PostgresStore", space: int, embed: Embedder, after: int, tell: Tell) -> int:
     """Embed the passages after an id that lack a vector, and return the last id."""
     from weft.store.postgres import spaces

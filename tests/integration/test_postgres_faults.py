@@ -16,12 +16,22 @@ import pytest
 
 from postgres_server import drop_schema, new_database, running_server, start, stop
 from weft import Node, Weft
-from weft.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError, StoreGone, StoreReadOnly, StoreTooNew
+from weft.errors import (
+    InvalidInput,
+    StoreAway,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreGone,
+    StoreReadOnly,
+    StoreTooNew,
+)
 from weft.model import View
 from weft.ports import Changes
 from weft.prepare import prepare
 from weft.store.addresses import read_address
 from weft.store.postgres import PostgresStore, lending, opening, schema
+from weft.store.postgres import store as stores_on_servers
 from weft.store.postgres.connection import connect
 
 NAMES = (f"faults{number}" for number in count())
@@ -145,6 +155,23 @@ def test_a_server_that_restarts_is_waited_for_by_writers_and_found_again_by_read
         start(data)
         writer.join(30)
         assert {each.node.key for each in weft.search("fox").candidates} == {"s:one", "s:two"}
+
+
+def test_a_question_waits_some_seconds_for_a_server_that_is_away_and_the_next_one_finds_it_again(
+    own_server: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stores_on_servers, "_PATIENCE", 0.2)
+    data, url = own_server
+    with Weft.open(url, folder=tmp_path) as weft:
+        weft.put([note("one")])
+        stop(data)
+        begun, reading = [], weft.store.snapshot
+        monkeypatch.setattr(weft.store, "snapshot", lambda view: begun.append(view) or reading(view))
+        with pytest.raises(StoreAway, match="cannot be reached"):
+            weft.search("fox")
+        assert len(begun) == 1, "who has waited in vain does not wait once more"
+        start(data)
+        assert weft.search("fox").candidates
 
 
 def test_a_disk_that_takes_no_more_is_told_and_leaves_the_state_before(

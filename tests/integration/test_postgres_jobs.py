@@ -23,7 +23,7 @@ from weft.faces.jobs import add_job, queue_of, run_job
 from weft.model import Filter
 from weft.reembedding import reembed
 from weft.store.addresses import read_address
-from weft.store.postgres import jobs
+from weft.store.postgres import jobs, spaces
 from weft.store.postgres.searching import graph_statement
 
 NAMES = (f"jobs{number}" for number in count())
@@ -254,10 +254,36 @@ def test_a_graph_left_unfinished_by_an_interrupted_embedding_is_made_anew(weft: 
 
 def test_jobs_on_the_command_line(weft: Weft, url: str, cli: Cli) -> None:
     assert "waits" in cli("jobs", "add", "search", "--store", url).out
-    assert "1 job worked on" in cli("jobs", "run", "--store", url).out
+    ran = cli("jobs", "run", "--store", url)
+    assert "1 job worked on" in ran.out
+    assert "(search) is done." in ran.err
     assert "done" in cli("jobs", "list", "--store", url).out
     with pytest.raises(UnknownName, match="kind of job"):
         add_job(weft, "cook", "default", "")
+
+
+def test_a_worker_that_died_right_after_the_switch_leaves_a_job_that_is_soon_done(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Weft.open(url, folder=tmp_path) as weft:
+        weft.put([Node(f"s:{n}", "note", text=f"red fox {n}") for n in range(3)])
+        reembed(weft.store, Other(), lambda done, last: None)
+    with Weft.open(url, folder=tmp_path, embedder=None) as weft:
+        add_job(weft, "embed", "default", "static")
+        cleared = spaces.clear_space
+
+        def dying(*given: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(spaces, "clear_space", dying)
+        with pytest.raises(KeyboardInterrupt):
+            run_job(weft)
+        monkeypatch.setattr(spaces, "clear_space", cleared)
+        done = run_job(weft)
+        assert done is not None
+        assert (done.state, done.attempts, done.error) == ("done", 2, "")
+        with weft.store.everything() as snapshot:
+            assert snapshot.rows("SELECT DISTINCT space FROM vectors") == [(snapshot.space,)]
 
 
 def test_a_job_that_failed_for_good_is_listed_with_its_error_and_may_be_retried(

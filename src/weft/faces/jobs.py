@@ -35,17 +35,15 @@ def add_job(weft: "Weft", kind: str, tenant: str, detail: str) -> "Job":
 
 
 def run_job(weft: "Weft", api_key: str | None = None) -> "Job | None":
-    """Do the next job that is due, and return it; None when nothing is to be done."""
+    """Do the next job that is due, and return how it stands then; None when nothing is to be done."""
     with queue_of(weft).taken() as taken:
         if taken is None:
             return None
         try:
             _do(weft, taken, api_key)
         except WeftError as error:
-            taken.fail(error)
-            return taken.job
-        taken.finish()
-        return taken.job
+            return taken.fail(error)
+        return taken.finish()
 
 
 def _do(weft: "Weft", taken: "Taken", api_key: str | None) -> None:
@@ -64,10 +62,11 @@ def _do(weft: "Weft", taken: "Taken", api_key: str | None) -> None:
 
 def _embed(weft: "Weft", taken: "Taken", api_key: str | None) -> None:
     from weft.embed import open_embedder
-    from weft.reembedding import reembed
+    from weft.reembedding import is_embedded, reembed
     from weft.store.sqlite import SqliteStore
 
     embed = open_embedder(taken.job.detail, api_key=api_key)
     if embed is None or isinstance(weft.store, SqliteStore):
         raise InvalidInput(f"{taken.job.detail!r} embeds nothing. Name an embedder, such as static.")
-    reembed(weft.store, embed, lambda done, last: taken.tell(done, None, last))
+    if not is_embedded(weft.store, embed):
+        reembed(weft.store, embed, lambda done, last: taken.tell(done, None, last))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from weft.assemble import assemble
-from weft.errors import InvalidInput, StoreError, StoreGone
+from weft.errors import InvalidInput, StoreAway, StoreError, StoreGone
 from weft.faces.changing import ChangingStore
 from weft.faces.collecting import uncollected
 from weft.gather import Observe
@@ -242,6 +242,8 @@ def _again(asked: Callable[[], Answer]) -> Answer:
     """The answer, asked for once more when the server of the store was lost on the way."""
     try:
         return asked()
+    except StoreAway:
+        raise
     except StoreGone:
         return asked()
 

@@ -11,7 +11,7 @@ _SCHEMES: Final = ("postgresql://", "postgres://")
 _WORDS: Final = ("auto", "bm25", "tsvector")
 _MOST_CONNECTIONS: Final = 16
 _CANDIDATES: Final = 400
-_OWN: Final = ("schema", "replica", "words", "connections", "candidates")
+OWN_PARAMETERS: Final = ("schema", "replica", "words", "connections", "candidates")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,19 @@ class Address:
         host = parts.netloc.rpartition("@")[2]
         who = f"{parts.username}@" if parts.username else ""
         place = dict(parse_qsl(parts.query)).get("host", "") if not host else ""
-        tail = urlencode([(name, value) for name, value in (("host", place), ("schema", self.schema)) if value])
+        given = [(name, value) for name, value in (("host", place), ("schema", self.schema)) if value]
+        tail = urlencode(given, safe="/,")
         return f"{parts.scheme}://{who}{host}{parts.path}?{tail}"
 
 
 def is_address(text: str) -> bool:
-    """Whether a text names a PostgreSQL server and not a folder."""
+    """Whether a text names a PostgreSQL server and not a folder; refuses what was meant to."""
+    scheme = text.partition(":")[0]
+    if f"{scheme}://" in _SCHEMES and ":" in text and not text.startswith(_SCHEMES):
+        raise InvalidInput(
+            f"What begins with {scheme}: is no folder, and as an address it lacks slashes. Write "
+            f"{scheme}://USER@HOST/DATABASE."
+        )
     return text.startswith(_SCHEMES)
 
 
@@ -48,7 +55,7 @@ def read_address(text: str) -> Address:
     """The address in a URL; parameters that are not ours are left to libpq."""
     parts = urlsplit(text)
     given = parse_qsl(parts.query, keep_blank_values=True)
-    own = {name: value for name, value in given if name in _OWN}
+    own = {name: value for name, value in given if name in OWN_PARAMETERS}
     rest = urlencode([pair for pair in given if pair[0] not in own], quote_via=quote)
     server = urlunsplit((parts.scheme, parts.netloc, parts.path, rest, ""))
     if parts.scheme and not parts.netloc and not server.startswith(f"{parts.scheme}://"):

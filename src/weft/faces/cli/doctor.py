@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
@@ -125,6 +125,7 @@ def _stored(weft: "Weft", model: "Embedder | None") -> Iterator[Check]:
             "ok",
             f"{status.location}, schema {status.schema_version}, {output.counted(status.nodes, 'node')}",
         )
+        yield from _server(weft.engine())
         damage = weft.verify()
         sound = Check("integrity", "ok", "what is stored agrees with itself")
         yield (
@@ -137,6 +138,20 @@ def _stored(weft: "Weft", model: "Embedder | None") -> Iterator[Check]:
     if weft.location == str(weft.folder):
         yield _disk(weft.folder)
     yield from _profiles(weft)
+
+
+def _server(engine: Mapping[str, str | int]) -> Iterator[Check]:
+    """What is to be said of a store on a server: an embedded one has no tenants to keep apart by users."""
+    if "row_security" not in engine:
+        return
+    yield Check("server", "ok", output.versions(engine))
+    if engine["row_security"] == "off":
+        yield Check(
+            "tenants",
+            "note",
+            "kept apart by every query, but not by row-level security, which this user passes by. Connect as one "
+            "that is no superuser to have both.",
+        )
 
 
 def _lag(weft: "Weft", sequence: int) -> Check:

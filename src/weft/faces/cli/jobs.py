@@ -1,7 +1,7 @@
 """`weft jobs`: work that waits in a store on a server."""
 
 import time
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -12,6 +12,9 @@ from weft.faces.cli.progress import watched
 from weft.faces.jobs import add_job, queue_of, run_job
 from weft.faces.values import clean
 from weft.model import DEFAULT_TENANT
+
+if TYPE_CHECKING:
+    from weft.store.postgres.jobs import Job
 
 _PAUSE: Final = 2.0
 
@@ -40,19 +43,11 @@ def list_jobs(store: StoreFolder = None, as_json: AsJson = False) -> None:
     if not jobs:
         output.note("No jobs.")
         return
-    rows = [
-        (
-            str(job.id),
-            job.kind,
-            job.tenant,
-            job.state,
-            f"{job.done:,}",
-            str(job.attempts),
-            output.one_line(job.error, 60),
-        )
-        for job in jobs
-    ]
-    output.write_table(("job", "kind", "tenant", "state", "done", "tries", "error"), rows)
+    rows = [(str(job.id), job.kind, job.tenant, job.state, f"{job.done:,}", str(job.attempts)) for job in jobs]
+    output.write_table(("job", "kind", "tenant", "state", "done", "tries"), rows)
+    for job in jobs:
+        if job.error:
+            output.write(_told(job))
 
 
 def add(
@@ -86,6 +81,8 @@ def run(
             job = run_job(weft, key)
             if job is not None:
                 done.append(job.id)
+                if not as_json:
+                    output.note(_told(job))
             elif wait:
                 time.sleep(_PAUSE)
             else:
@@ -94,6 +91,11 @@ def run(
         output.write_json({"jobs": done})
     else:
         output.write(f"{output.counted(len(done), 'job')} worked on; `weft jobs list` shows them.")
+
+
+def _told(job: "Job") -> str:
+    """How a job stands, with the whole of its last error."""
+    return f"Job {job.id} ({job.kind}) is {job.state}{f': {job.error}' if job.error else '.'}"
 
 
 def retry(

@@ -107,11 +107,9 @@ def status(tenants: Tenants = None, store: StoreFolder = None, as_json: AsJson =
 
 def _engine(engine: Mapping[str, str | int], derived: Mapping[str, str | int], sequence: int) -> str:
     """What holds the store and what searches it, with versions and how far each is behind."""
-    versions = [f"{engine['engine']} {engine['version']}"]
-    versions += [f"{name} {engine[name]}" for name in ("vector", "pg_textsearch") if name in engine]
     behind = sequence - min(int(derived["lexical_sequence"]), int(derived["vector_sequence"]))
     searched = f"searched by {derived.get('engine', 'files')}"
-    return f"{', '.join(versions)}; {searched}, {_lag(behind)}{_replica(engine.get('replica_lag'))}"
+    return f"{output.versions(engine)}; {searched}, {_lag(behind)}{_replica(engine.get('replica_lag'))}"
 
 
 def _replica(behind: str | int | None) -> str:

@@ -91,3 +91,9 @@ def shown(place: Path | str) -> str:
 def counted(number: int, one: str, many: str | None = None) -> str:
     """A number with its noun, as in `1 file` and `1,200 files`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def versions(engine: Mapping[str, str | int]) -> str:
+    """The engine of a store and its extensions, each with its version."""
+    extensions = [f"{name} {engine[name]}" for name in ("vector", "pg_textsearch") if name in engine]
+    return ", ".join([f"{engine['engine']} {engine['version']}", *extensions])

@@ -7,8 +7,17 @@ from typing import Final
 import psycopg
 from psycopg_pool import PoolTimeout
 
-from weft.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError, StoreGone, StoreReadOnly, WeftError
-from weft.store.addresses import Address
+from weft.errors import (
+    InvalidInput,
+    StoreAway,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreGone,
+    StoreReadOnly,
+    WeftError,
+)
+from weft.store.addresses import OWN_PARAMETERS, Address
 from weft.store.records import not_unicode
 
 _GONE: Final = ("08", "57P")
@@ -50,7 +59,8 @@ def explain(error: Exception, address: Address) -> WeftError:
     if refusal := _refused(message, where):
         return refusal
     if is_lost(error):
-        return StoreGone(
+        kind = StoreAway if isinstance(error, PoolTimeout) else StoreGone
+        return kind(
             f"The database at {where} cannot be reached ({message}). Check that the server runs and can be "
             "connected to; questions and writes go on by themselves once it is back."
         )
@@ -89,8 +99,12 @@ def _value(message: str, address: Address) -> InvalidInput:
     )
 
 
-def _refused(message: str, where: str) -> StoreError | None:
+def _refused(message: str, where: str) -> WeftError | None:
     """The answer to a connection that the server turns away; such errors come without a code."""
+    if "invalid URI query parameter" in message:
+        return InvalidInput(
+            f"{where}: {message}. Beside what PostgreSQL takes, a URL may say {', '.join(OWN_PARAMETERS)}."
+        )
     if "password authentication failed" in message or "no password supplied" in message:
         return StoreError(
             f"{where} refused the user or the password. Give the right ones in the URL, in PGPASSWORD or in "

@@ -106,19 +106,23 @@ class Taken:
             (done, total, place, self.job.id),
         )
 
-    def finish(self) -> None:
+    def finish(self) -> Job:
         """The work is done."""
-        self._link.execute(
-            "UPDATE jobs SET state = 'done', finished = now(), error = '' WHERE id = %s", (self.job.id,)
+        return self._written("state = 'done', finished = now(), error = ''")
+
+    def fail(self, error: Exception) -> Job:
+        """The work did not succeed: it waits, longer each time, or is given up after some attempts."""
+        return self._written(
+            "error = %s, state = CASE WHEN attempts >= %s THEN 'failed' ELSE 'waiting' END,"
+            " due = now() + interval '1 second' * least(600, power(4, attempts))",
+            str(error)[:2000],
+            MOST_ATTEMPTS,
         )
 
-    def fail(self, error: Exception) -> None:
-        """The work did not succeed: it waits, longer each time, or is given up after some attempts."""
-        self._link.execute(
-            "UPDATE jobs SET error = %s, state = CASE WHEN attempts >= %s THEN 'failed' ELSE 'waiting' END,"
-            " due = now() + interval '1 second' * least(600, power(4, attempts)) WHERE id = %s",
-            (str(error)[:2000], MOST_ATTEMPTS, self.job.id),
-        )
+    def _written(self, change: str, *values: object) -> Job:
+        """The job after a change to it."""
+        update = f"UPDATE jobs SET {change} WHERE id = %s RETURNING {_COLUMNS}"
+        return Job(*rows_of(self._link, update, (*values, self.job.id))[0])
 
 
 def _take(link: Link) -> Job | None:

@@ -30,6 +30,8 @@ T = TypeVar("T")
 _STATE: Final = "identity, sequence, embedder, dimensions, space"
 _LAST_CHARACTER: Final = "\U0010ffff"
 _LONGEST_BEGINNING: Final = 300
+_PATIENCE: Final = 10.0
+"""Seconds that a reader waits for a server that is away, or for a connection; writers wait longer."""
 _VIEWS: Final = 16
 """Of so many views the statistics are remembered."""
 
@@ -40,7 +42,7 @@ class PostgresStore(HandingOut):
     def __init__(self, address: Address, words: str, busy_seconds: float, read_only: bool) -> None:
         self.address, self.words, self.read_only = address, words, read_only
         self._lock = Writing(address, busy_seconds)
-        self.readers = Readers(address, busy_seconds)
+        self.readers = Readers(address, min(busy_seconds, _PATIENCE))
         self._remembered = Remembered(Names(), RememberedScans(), Recent(_VIEWS))
 
     @classmethod
@@ -293,7 +295,10 @@ class PostgresStore(HandingOut):
 
     def engine(self) -> dict[str, str | int]:
         """What holds the store: versions of the server and its extensions, and how far a replica is behind."""
-        (version,) = self._rows("SELECT current_setting('server_version')")[0]
+        version, held = self._rows(
+            "SELECT current_setting('server_version'), NOT (rolsuper OR rolbypassrls) FROM pg_roles"
+            " WHERE rolname = current_user"
+        )[0]
         extensions = self._rows(
             "SELECT extname::text, extversion FROM pg_extension WHERE extname IN ('vector', 'pg_textsearch')"
         )
@@ -301,7 +306,8 @@ class PostgresStore(HandingOut):
         lag: dict[str, str | int] = {"replica_lag": "unknown" if behind is None else behind}
         if not self.address.replica:
             lag = {}
-        return {"engine": "PostgreSQL", "version": version.split()[0], **dict(sorted(extensions)), **lag}
+        fence = {"row_security": "on" if held else "off"}
+        return {"engine": "PostgreSQL", "version": version.split()[0], **dict(sorted(extensions)), **fence, **lag}
 
     # --- handing out -------------------------------------------------------------------------------------
 
