@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from weft.story.known_places import PEOPLES
+
 MALE: Final = "m"
 FEMALE: Final = "f"
 
@@ -189,27 +191,6 @@ EVENT_NOUNS: Final = _words(
 )
 PLACE_HEADS: Final = _words("cape mount lake port fort isle gulf strait straits mt bay")
 """Words that make a place of the name behind them: Cape Horn."""
-KNOWN_PLACES: Final = _words(
-    """
-        england scotland ireland wales britain france germany italy spain portugal holland belgium switzerland
-        austria prussia russia poland denmark norway sweden finland iceland greenland greece turkey egypt persia
-        arabia india china japan africa asia europe america australia canada mexico brazil peru chile cuba
-        jamaica jerusalem london paris rome venice vienna berlin dublin edinburgh madrid lisbon moscow
-        petersburg amsterdam brussels naples florence athens constantinople cairo calcutta boston philadelphia
-        chicago atlantic pacific mediterranean baltic thames seine rhine danube nile mississippi tokyo peking
-        bombay bulgaria hungary bohemia saxony bavaria normandy brittany flanders sicily corsica malta cyprus crete
-        syria palestine morocco algiers tunis abyssinia siberia tartary tibet siam burma ceylon java sumatra borneo
-        philippines hawaii alaska california texas florida virginia ohio illinois missouri kentucky tennessee
-        louisiana alabama georgia carolina pennsylvania massachusetts connecticut maine vermont indiana iowa
-        kansas nebraska oregon nevada utah colorado wisconsin minnesota michigan maryland delaware arkansas
-        cornwall devon kent sussex surrey essex norfolk suffolk oxford cambridge bath bristol liverpool manchester
-        birmingham glasgow munich hamburg frankfurt dresden cologne geneva zurich lyons bordeaux marseilles
-        milan turin genoa pisa padua barcelona seville cadiz warsaw prague budapest bucharest antwerp ghent
-        copenhagen stockholm oslo montreal quebec toronto baltimore broadway piccadilly manhattan brooklyn
-        argentina venezuela bolivia paraguay uruguay ecuador colombia
-    """
-) | {"united states", "great britain", "new york", "new england", "new orleans", "new zealand"}
-"""Places that every book means when it names them, unless somebody in it speaks by that name."""
 ABOARD_SIGNS: Final = _words("aboard board")
 """Words before ships: on board the Pequod."""
 PLACE_SIGNS: Final = _words("""
@@ -228,29 +209,6 @@ ROLES: Final = _words(
     """
 )
 """How many are called and nobody by name."""
-
-PEOPLES: Final = _words(
-    """
-        spaniard spaniards portuguese swede swedish dane danish norwegian norwegians finnish icelandic pole
-        poles polish hungarian austrian austrians prussian prussians bohemian swiss belgian belgians greeks turk
-        turks arab arabs arabian arabic moor moors moorish jew jews hebrew israelite negro negroes mulatto
-        yankee yankees mexican mexicans cuban peruvian brazilian canadian canadians australian africans african
-        asian asiatic americans russians italians romans frenchwoman englishwoman irishman irishmen irishwoman
-        scotchman scotchmen scotsman welshmen dutchman dutchmen chinaman chinamen hindoo hindu hindoos lascar
-        lascars malay malays savoyard venetian parisian londoner florentine neapolitan genoese flemish norman
-        normans saxon saxons teuton celt celtic gaelic sanskrit indians injuns europeans asiatics christians
-        catholics protestants mahometan mohammedan mussulman jesuit jesuits quaker quakers puritan puritans
-        methodist presbyterian lutheran calvinist anglican buddhist pagan papist moslem moslems mohammedans
-        mahometans hindus sikh sikhs brahmin brahmins bengali parsee cossack cossacks tartar tartars tatar gypsy
-        gypsies gipsy gipsies creole creoles boer boers zulu anglo-indian anglo-indians eurasian tory tories
-        whig whigs radicals socialist socialists anarchist anarchists bolshevik bolsheviks republican
-        republicans democrat democrats english french german germans italian spanish greek irish scotch scottish
-        welsh british american roman russian dutch chinese indian european turkish persian japanese egyptian
-        christian catholic protestant jewish muslim englishman englishmen frenchman frenchmen confederate
-        confederates victorian elizabethan georgian parisians
-    """
-)
-"""Peoples and confessions: what many are at once."""
 
 CALENDAR: Final = _words(
     """
