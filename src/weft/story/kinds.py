@@ -4,17 +4,10 @@ import re
 from typing import Final
 
 from weft.story.known_names import GIVEN_NAMES
+from weft.story.known_places import KNOWN_PLACES
 from weft.story.model import Form
 from weft.story.tally import Tally
-from weft.story.vocabulary import (
-    EVENT_NOUNS,
-    FACTION_NOUNS,
-    KINDREDS,
-    KNOWN_PLACES,
-    OBJECT_NOUNS,
-    PLACE_HEADS,
-    PLACE_NOUNS,
-)
+from weft.story.vocabulary import EVENT_NOUNS, FACTION_NOUNS, KINDREDS, OBJECT_NOUNS, PLACE_HEADS, PLACE_NOUNS
 
 _OWNED: Final = re.compile(r"['’]s?$")
 """What belongs to somebody by its name is not a person: Lovers' Vows."""

@@ -7,7 +7,8 @@ from typing import Final
 
 from weft.frozen import dataclass
 from weft.story.known_names import GIVEN_NAMES
-from weft.story.vocabulary import CALENDAR, COUNTING, KNOWN_PLACES, NEVER, PEOPLES, ROLES, SPEECH, TITLES, VERBS
+from weft.story.known_places import KNOWN_PLACES, PEOPLES
+from weft.story.vocabulary import CALENDAR, COUNTING, NEVER, ROLES, SPEECH, TITLES, VERBS
 from weft.story.words import Word
 from weft.text.terms import STOP_WORDS
 

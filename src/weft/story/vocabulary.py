@@ -2,12 +2,11 @@
 
 from typing import Final
 
+from weft.story.known_places import PEOPLES
+from weft.story.listing import words
+
 MALE: Final = "m"
 FEMALE: Final = "f"
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 PLAIN_TITLES: Final = {"mr": MALE, "mister": MALE, "mrs": FEMALE, "miss": FEMALE, "ms": FEMALE, "master": MALE}
@@ -37,7 +36,7 @@ _FAMILIAR: Final = {
         aunt mother sister grandmother grandma nurse goody mistress goodwife dame granny auntie widow tante
     """,
 }
-_RANKS: Final = _words(
+_RANKS: Final = words(
     """
         captain capt colonel col major general gen lieutenant lieut lt sergeant sgt corporal private admiral
         commodore commander brigadier ensign midshipman boatswain bosun cap'n doctor doktor dr professor prof
@@ -49,9 +48,9 @@ _RANKS: Final = _words(
     """
 )
 
-NOBLE_TITLES: Final = _words(" ".join(_NOBLE.values()))
-FAMILIAR_TITLES: Final = _words(" ".join(_FAMILIAR.values()))
-STYLED_BY_GIVEN_NAME: Final = _words(" ".join((*_NOBLE.values(), *_FAMILIAR.values(), "saint st master")))
+NOBLE_TITLES: Final = words(" ".join(_NOBLE.values()))
+FAMILIAR_TITLES: Final = words(" ".join(_FAMILIAR.values()))
+STYLED_BY_GIVEN_NAME: Final = words(" ".join((*_NOBLE.values(), *_FAMILIAR.values(), "saint st master")))
 """Titles that stand before a given name as often as before a surname: Sir William, Aunt Jane."""
 
 TITLES: Final = {
@@ -66,7 +65,7 @@ TITLES: Final = {
 }
 """Every title with the gender it tells, if it tells one."""
 
-ABBREVIATED: Final = _words(
+ABBREVIATED: Final = words(
     """
         mr mrs ms dr st rev capt col gen lt lieut sgt prof messrs mme mlle m mons mm hon esq jr sr mt fr ste
     """
@@ -91,25 +90,25 @@ SAME_TITLE: Final = {
 }
 """Titles that are written in several ways, or in another language."""
 
-PARTICLES: Final = _words("""
+PARTICLES: Final = words("""
     de du des la le von van der den di da del della bin ibn al el ap ben zu af av
 """)
-CAPITAL_PARTICLES: Final = _words("van von de du der di del della la le st.")
+CAPITAL_PARTICLES: Final = words("van von de du der di del della la le st.")
 """Those that are no given names, so that a capital changes nothing."""
-SAINTS: Final = _words("st saint")
+SAINTS: Final = words("st saint")
 """Titles that are part of a given name: St. John Rivers is no John, nor is St. George."""
-JOINING: Final = _words("of the")
+JOINING: Final = words("of the")
 """Lower-case words that may stand inside a name when another capital follows: Battle of the Bells."""
 
-COUNTING: Final = _words(
+COUNTING: Final = words(
     "a an one two three four five six ten twenty some several many few every each another no any"
 )
 """Words after which a capital is a kind's and not somebody's: two Andalusian horses."""
 
-ASKED: Final = _words("i you he she it we they the this that these those there my your his her any not")
+ASKED: Final = words("i you he she it we they the this that these those there my your his her any not")
 """Words after which a name like Will is no name: Will you?"""
 
-SPEECH: Final = _words(
+SPEECH: Final = words(
     """
         said says say replied replies cried cries asked asks answered answers exclaimed exclaims observed
         remarked whispered whispers shouted shouts muttered murmured returned continued added repeated began
@@ -120,7 +119,7 @@ SPEECH: Final = _words(
     """
 )
 
-VERBS: Final = _words(
+VERBS: Final = words(
     """
         was is had has went came sat stood took saw gave made knew felt left ran did could would fell rose spoke
         told held kept shook drew put sold wrote sang led met lost won found
@@ -129,22 +128,22 @@ VERBS: Final = _words(
 """What follows a name at the head of a sentence, besides words in -ed."""
 
 KIN: Final = {
-    "spouse": _words("wife husband spouse bride bridegroom consort widow widower"),
-    "parent": _words("""
+    "spouse": words("wife husband spouse bride bridegroom consort widow widower"),
+    "parent": words("""
         father mother papa mamma mama dad mum mom stepfather stepmother
     """),
-    "child": _words("son daughter child heir stepson stepdaughter"),
-    "sibling": _words("""
+    "child": words("son daughter child heir stepson stepdaughter"),
+    "sibling": words("""
         brother sister twin stepbrother stepsister half-brother half-sister
     """),
-    "friend": _words("friend companion ally confidant confidante comrade friends"),
-    "enemy": _words("enemy rival foe nemesis adversary enemies"),
+    "friend": words("friend companion ally confidant confidante comrade friends"),
+    "enemy": words("enemy rival foe nemesis adversary enemies"),
 }
 
-KINSFOLK: Final = _words("uncle aunt cousin nephew niece").union(*KIN.values())
+KINSFOLK: Final = words("uncle aunt cousin nephew niece").union(*KIN.values())
 """Words before a name that only persons have: his sister Rosa."""
 
-PLACE_NOUNS: Final = _words(
+PLACE_NOUNS: Final = words(
     """
         park house hall street road lane abbey castle lodge manor cottage square place court hill hills
         mountain mountains mount river lake sea ocean bay harbour harbor island islands isle forest wood woods
@@ -158,13 +157,13 @@ PLACE_NOUNS: Final = _words(
         convent monastery priory chapel cemetery churchyard downs canyon gorge gulch ravine ranch prairie bazaar
     """
 )
-ESTATE_NOUNS: Final = _words(
+ESTATE_NOUNS: Final = words(
     """
         park house hall abbey castle lodge manor court cottage grange farm parsonage place keep
     """
 )
 """Places that are also called without this word: Netherfield, Kellynch."""
-FACTION_NOUNS: Final = _words(
+FACTION_NOUNS: Final = words(
     """
         house order guild company council church army regiment brotherhood sisterhood society league alliance
         legion clan tribe family court watch guard guards office party government parliament senate ministry
@@ -173,53 +172,32 @@ FACTION_NOUNS: Final = _words(
     """
 )
 """A name that ends or begins so is a group: House Stark, Tide Office."""
-KINDREDS: Final = _words("house clan tribe")
+KINDREDS: Final = words("house clan tribe")
 """Words that make a faction of the name behind them: House Stark."""
-OBJECT_NOUNS: Final = _words(
+OBJECT_NOUNS: Final = words(
     """
         ring sword blade dagger crown stone book scroll lamp lantern amulet necklace jewel gem key mirror cup
         grail chalice staff wand spear shield bow horn map letter ship boat engine machine
     """
 )
-EVENT_NOUNS: Final = _words(
+EVENT_NOUNS: Final = words(
     """
         battle war wedding rebellion revolution feast festival tournament siege massacre treaty fair ball
         funeral coronation conquest crusade plague fire flood trial uprising mutiny reformation restoration race
     """
 )
-PLACE_HEADS: Final = _words("cape mount lake port fort isle gulf strait straits mt bay")
+PLACE_HEADS: Final = words("cape mount lake port fort isle gulf strait straits mt bay")
 """Words that make a place of the name behind them: Cape Horn."""
-KNOWN_PLACES: Final = _words(
-    """
-        england scotland ireland wales britain france germany italy spain portugal holland belgium switzerland
-        austria prussia russia poland denmark norway sweden finland iceland greenland greece turkey egypt persia
-        arabia india china japan africa asia europe america australia canada mexico brazil peru chile cuba
-        jamaica jerusalem london paris rome venice vienna berlin dublin edinburgh madrid lisbon moscow
-        petersburg amsterdam brussels naples florence athens constantinople cairo calcutta boston philadelphia
-        chicago atlantic pacific mediterranean baltic thames seine rhine danube nile mississippi tokyo peking
-        bombay bulgaria hungary bohemia saxony bavaria normandy brittany flanders sicily corsica malta cyprus crete
-        syria palestine morocco algiers tunis abyssinia siberia tartary tibet siam burma ceylon java sumatra borneo
-        philippines hawaii alaska california texas florida virginia ohio illinois missouri kentucky tennessee
-        louisiana alabama georgia carolina pennsylvania massachusetts connecticut maine vermont indiana iowa
-        kansas nebraska oregon nevada utah colorado wisconsin minnesota michigan maryland delaware arkansas
-        cornwall devon kent sussex surrey essex norfolk suffolk oxford cambridge bath bristol liverpool manchester
-        birmingham glasgow munich hamburg frankfurt dresden cologne geneva zurich lyons bordeaux marseilles
-        milan turin genoa pisa padua barcelona seville cadiz warsaw prague budapest bucharest antwerp ghent
-        copenhagen stockholm oslo montreal quebec toronto baltimore broadway piccadilly manhattan brooklyn
-        argentina venezuela bolivia paraguay uruguay ecuador colombia
-    """
-) | {"united states", "great britain", "new york", "new england", "new orleans", "new zealand"}
-"""Places that every book means when it names them, unless somebody in it speaks by that name."""
-ABOARD_SIGNS: Final = _words("aboard board")
+ABOARD_SIGNS: Final = words("aboard board")
 """Words before ships: on board the Pequod."""
-PLACE_SIGNS: Final = _words("""
+PLACE_SIGNS: Final = words("""
     in at into near through within across throughout towards toward around beyond via
 """)
-AWAY_SIGNS: Final = _words("""
+AWAY_SIGNS: Final = words("""
     from to leave left reach reached leaving reaching visit visited entered
 """)
 
-ROLES: Final = _words(
+ROLES: Final = words(
     """
         papa mamma mama mother father dad daddy mum mummy mom mommy sir madam ma'am sire majesty highness
         lordship ladyship honour honor excellency grace worship sirrah milord milady gentleman gentlemen ladies
@@ -229,30 +207,7 @@ ROLES: Final = _words(
 )
 """How many are called and nobody by name."""
 
-PEOPLES: Final = _words(
-    """
-        spaniard spaniards portuguese swede swedish dane danish norwegian norwegians finnish icelandic pole
-        poles polish hungarian austrian austrians prussian prussians bohemian swiss belgian belgians greeks turk
-        turks arab arabs arabian arabic moor moors moorish jew jews hebrew israelite negro negroes mulatto
-        yankee yankees mexican mexicans cuban peruvian brazilian canadian canadians australian africans african
-        asian asiatic americans russians italians romans frenchwoman englishwoman irishman irishmen irishwoman
-        scotchman scotchmen scotsman welshmen dutchman dutchmen chinaman chinamen hindoo hindu hindoos lascar
-        lascars malay malays savoyard venetian parisian londoner florentine neapolitan genoese flemish norman
-        normans saxon saxons teuton celt celtic gaelic sanskrit indians injuns europeans asiatics christians
-        catholics protestants mahometan mohammedan mussulman jesuit jesuits quaker quakers puritan puritans
-        methodist presbyterian lutheran calvinist anglican buddhist pagan papist moslem moslems mohammedans
-        mahometans hindus sikh sikhs brahmin brahmins bengali parsee cossack cossacks tartar tartars tatar gypsy
-        gypsies gipsy gipsies creole creoles boer boers zulu anglo-indian anglo-indians eurasian tory tories
-        whig whigs radicals socialist socialists anarchist anarchists bolshevik bolsheviks republican
-        republicans democrat democrats english french german germans italian spanish greek irish scotch scottish
-        welsh british american roman russian dutch chinese indian european turkish persian japanese egyptian
-        christian catholic protestant jewish muslim englishman englishmen frenchman frenchmen confederate
-        confederates victorian elizabethan georgian parisians
-    """
-)
-"""Peoples and confessions: what many are at once."""
-
-CALENDAR: Final = _words(
+CALENDAR: Final = words(
     """
         north south east west
         monday tuesday wednesday thursday friday saturday sunday january february march april may june july
@@ -262,7 +217,7 @@ CALENDAR: Final = _words(
 """Days, months and directions, which name someone if he speaks, or as part of a longer name: the March Hare."""
 
 NEVER: Final = (
-    _words(
+    words(
         """
         i i'm i'll i've i'd christmas easter michaelmas lent whitsun god gods lord heaven heavens god's lord's
         providence devil hell bible testament scripture latin chapter volume book part contents illustration
