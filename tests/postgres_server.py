@@ -57,6 +57,19 @@ def new_database(url: str, name: str) -> str:
     return url.replace("/postgres?", f"/{name}?")
 
 
+def as_ordinary_user(url: str) -> str:
+    """The URL for a user who is no superuser: row-level security holds back nobody else."""
+    with psycopg.connect(url, autocommit=True) as link:
+        link.execute("SET client_min_messages = warning")
+        for name in ("vector", "pg_textsearch"):
+            if link.execute("SELECT 1 FROM pg_available_extensions WHERE name = %s", (name,)).fetchone():
+                link.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")
+        if not link.execute("SELECT 1 FROM pg_roles WHERE rolname = 'ordinary'").fetchone():
+            link.execute("CREATE ROLE ordinary LOGIN")
+        link.execute(f'GRANT CREATE ON DATABASE "{link.info.dbname}" TO ordinary')
+    return url.replace("postgres:@", "ordinary@")
+
+
 def drop_schema(url: str, schema: str) -> None:
     """Take a store away."""
     with psycopg.connect(url, autocommit=True) as link:

@@ -38,11 +38,11 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]
         return
     if request.param == "postgres-milvus":
         pytest.importorskip("milvus_lite")
-    from postgres_server import new_database
+    from postgres_server import as_ordinary_user, new_database
 
     # A database of its own for each worker's tests is emptied, not dropped: that is quicker.
     server = new_database(request.getfixturevalue("postgres_url"), "contracts")
-    yield Backend(request.param, tmp_path, server)
+    yield Backend(request.param, tmp_path, as_ordinary_user(server))
     _empty(server)
 
 

@@ -26,6 +26,7 @@ from weft.errors import (
     StoreReadOnly,
     StoreTooNew,
 )
+from weft.faces.jobs import add_job, run_job
 from weft.model import View
 from weft.ports import Changes
 from weft.prepare import prepare
@@ -224,6 +225,32 @@ def test_an_extension_that_may_not_be_installed_is_named_with_its_statement(
         link.execute("CREATE ROLE humble LOGIN")
     with pytest.raises(StoreError, match=r"CREATE EXTENSION vector;"):
         Weft.open(bare.replace("postgres:@", "humble@"), folder=tmp_path)
+
+
+def test_a_user_who_may_make_no_schema_is_told_the_statement_and_works_in_one_that_was_made(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    shared = new_database(postgres_url, "shared")
+    address = f"{shared.replace('postgres:@', 'modest@')}&schema=modest"
+    with psycopg.connect(shared, autocommit=True) as link:
+        link.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        link.execute("CREATE ROLE modest LOGIN")
+        with pytest.raises(StoreReadOnly) as failure:
+            Weft.open(address, folder=tmp_path)
+        statement = str(failure.value).rpartition(": ")[2]
+        assert statement == "CREATE SCHEMA modest AUTHORIZATION modest;"
+        link.execute(statement)
+    with Weft.open(address, folder=tmp_path) as weft:
+        weft._index._exact_below = 10  # type: ignore[union-attr]
+        weft.put([note(f"{number}", f"red fox {number}", tenant) for number in range(20) for tenant in ("a", "b")])
+        assert weft.engine()["row_security"] == "on"
+        found = weft.search("red fox 7", limit=50, tenants=("a",)).candidates
+        assert {(each.node.tenant, each.node.key) for each in found} == {("a", f"s:{n}") for n in range(20)}
+        add_job(weft, "search", "default", "")
+        assert run_job(weft).state == "done"  # type: ignore[union-attr]
+        with Weft.open(tmp_path / "copy") as copy:
+            assert weft.copy_to(copy).nodes == 40
+        assert weft.verify() == ()
 
 
 class Answering:

@@ -70,7 +70,7 @@ def _migrate(link: Link, address: Address) -> None:
     link.execute("SELECT pg_advisory_lock(%s, %s)", lock_of(address))
     try:
         _install(link, address)
-        link.execute(f'CREATE SCHEMA IF NOT EXISTS "{address.schema}"', prepare=False)
+        _make_schema(link, address)
         configure(link, address)
         version = version_of(link, address)
         for number, (name, script) in enumerate(MIGRATIONS, start=1):
@@ -78,6 +78,23 @@ def _migrate(link: Link, address: Address) -> None:
                 apply_step(link, number, name, script)
     finally:
         link.execute("SELECT pg_advisory_unlock(%s, %s)", lock_of(address))
+
+
+def _make_schema(link: Link, address: Address) -> None:
+    """Make the schema unless it is there: who may not make any may still own one that others made."""
+    import psycopg
+
+    there = link.execute("SELECT to_regnamespace(%s)", (address.schema,)).fetchone()
+    if there is not None and there[0] is not None:
+        return
+    try:
+        link.execute(f'CREATE SCHEMA IF NOT EXISTS "{address.schema}"', prepare=False)
+    except psycopg.errors.InsufficientPrivilege as error:
+        statement = f"CREATE SCHEMA {address.schema} AUTHORIZATION {link.info.user};"
+        raise StoreReadOnly(
+            f"{address.shown} has no schema {address.schema!r}, and this user may not make it. "
+            f"Let an administrator run this in the database: {statement}"
+        ) from error
 
 
 def apply_step(link: Link, number: int, name: str, script: str) -> None:
