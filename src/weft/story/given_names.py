@@ -12,6 +12,7 @@ from weft.story.vocabulary import FAMILIAR_TITLES, NOBLE_TITLES, PLAIN_TITLES, S
 _RARELY: Final = 0.05
 """Who has so small a share of a given name's mentions is not meant by it."""
 _WELL_KNOWN: Final = 5
+_ALWAYS: Final = 0.7
 _KIN: Final = 3
 """Who is called by the full name so often is somebody, and who meets so many of a family is one of it."""
 
@@ -91,11 +92,13 @@ def take_nickname(cast: Cast, form: Form) -> bool:
 def _may_be_short(cast: Cast, figure: Figure, form: Form) -> bool:
     """Whether a nickname may be this person's; without a surname the long name must be the usual one.
 
-    Nobody calls Lady Catherine Kitty where her full name never stands without the title.
+    Nobody calls Lady Catherine Kitty where her full name never stands without the title, unless Kitty is only ever
+    where Lady Catherine is.
     """
     usual = bool(figure.surname) or cast.count(figure) >= cast.counted[form].count
     noble = bool(cast.titles(figure) & NOBLE_TITLES)
     distant = noble and all(title or len(names) == 1 for title, names in figure.forms)
+    distant = distant and cast.beside(figure, form) < _ALWAYS * len(cast.texts[form])
     here = cast.is_near(figure, form) and not cast.passes_by(figure, form)
     return usual and not distant and here and cast.agree(figure, form)
 

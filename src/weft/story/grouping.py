@@ -46,7 +46,12 @@ def group(
     """The entities of a book, those with notes first, each form in one of them."""
     listed = {form: note for note in reversed(known) for form in map(form_of, note.names)}
     surnames = {(form[1][-1],) for form in counted if _is_somebody(form)}
-    apart = {form for form in counted if form not in listed and _stands_apart(form, counted, surnames)}
+    borne = {form[1][-1] for form in counted if form[0] in PLAIN_TITLES}
+    apart = {
+        form
+        for form in counted
+        if form not in listed and not _is_of(borne, form, counted) and _stands_apart(form, counted, surnames)
+    }
     people = merge({form: tally for form, tally in counted.items() if form not in apart})
     owned, free = _owned(people, listed, counted)
     families = {parted(form[1])[1] for form in counted}
@@ -62,6 +67,13 @@ def group(
 def _stands_apart(form: Form, counted: Mapping[Form, Tally], surnames: Set[tuple[str, ...]]) -> bool:
     tally = counted[form]
     return bool(named_kind(form, tally)) or (is_place(form, tally) and form[1][-1:] not in surnames)
+
+
+def _is_of(borne: Set[str], form: Form, counted: Mapping[Form, Tally]) -> bool:
+    """Whether a name like a place ends with a surname that somebody bears, and nobody is there: Ann Vale."""
+    title, names = form
+    tally = counted[form]
+    return not title and len(names) == 2 and names[1] in borne and not tally.inside + tally.away + tally.article
 
 
 def _is_somebody(form: Form) -> bool:

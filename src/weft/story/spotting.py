@@ -106,9 +106,13 @@ class _Reader:
         after = place + 1
         if after >= len(self.words) or not self.words[after].joined:
             return False
-        if self.words[after].plain in PARTICLES and self.words[after].text.islower():
+        while after < place + 3 and self._is_particle(after):
             after += 1
         return self._is_part(after, begins=False)
+
+    def _is_particle(self, place: int) -> bool:
+        """Whether a small word stands here that may lead to a surname: Mr. van der Luyden."""
+        return place < len(self.words) and self.words[place].text in PARTICLES
 
     def _run(self, place: int) -> int:
         """Where the name that begins at a word ends; the place itself when none begins there."""

@@ -63,10 +63,17 @@ def _fits(cast: Cast, figure: Figure, form: Form) -> bool:
         return True
     ladylike = _LADIES & {title, *(rank_of(each) for each, _ in figure.forms)}
     clash = len(ladylike) > 1 or (bool(ladylike) and bool(_RANKS & {title, *held}))
-    clash |= title not in PLAIN_TITLES and bool(held - PLAIN_TITLES.keys() - {title})
+    clash |= title == "mrs" and bool(figure.given) and _is_a_miss(cast, figure, form)
+    everyday = title in PLAIN_TITLES or title in FAMILIAR_TITLES
+    clash |= not everyday and bool(held - PLAIN_TITLES.keys() - {title})
     # Madame may be a countess; Mrs. is none.
     clash |= form[0] in PLAIN_TITLES and bool(held & NOBLE_TITLES)
     return not clash and not _is_told_apart(cast, figure, form) and cast.agree(figure, form)
+
+
+def _is_a_miss(cast: Cast, figure: Figure, form: Form) -> bool:
+    """Whether the book knows a Miss of this surname too, who is rather meant by a given name than the mother."""
+    return ("miss", form[1]) in cast.counted and not cast.styled(figure, "mrs")
 
 
 def _is_told_apart(cast: Cast, figure: Figure, form: Form) -> bool:
@@ -100,8 +107,11 @@ def _of_rank(cast: Cast, figures: Sequence[Figure], form: Form) -> list[Figure]:
     if holders:
         return holders
     told = TITLES[title] or MALE
-    family = [figure for figure in cast.family(parted(names)[1]) if cast.gender(figure) in ("", told)]
-    return list(figures) if len(family) == 1 else []
+    family = cast.family(parted(names)[1])
+    fitting = [each for each in family if cast.gender(each) == told] or [
+        each for each in family if not cast.gender(each)
+    ]
+    return [each for each in figures if each in fitting] if len(fitting) == 1 else []
 
 
 def _claim(cast: Cast, figure: Figure, title: str) -> float:

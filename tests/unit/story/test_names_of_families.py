@@ -133,3 +133,44 @@ def test_a_list_and_another_clause_state_no_kinship() -> None:
 def test_a_house_that_one_is_of_is_a_group() -> None:
     story = told('"I," said Godric. Godric of the House of Marr rode in. "Ride," said Ann of the House of Marr.')
     assert ("Godric", "member", "House of Marr") in ties(story)
+
+
+def test_the_only_woman_of_a_family_is_its_mrs_though_others_may_be_anybody() -> None:
+    story = told(
+        '"Yes," said Edna Pont. She rose. "Edna," said Mrs. Lane, "come." Edna came. She wept. Mrs. Pont slept. '
+        '"No," said Mrs. Pont. "Mrs. Pont!" cried Ann. She sat. They spoke of Leander Pont.'
+    )
+    assert named(story, "Mrs. Pont") is named(story, "Edna Pont")
+
+
+def test_a_miss_and_a_mrs_of_one_surname_are_two_and_the_given_name_is_the_miss_s() -> None:
+    story = told(
+        '"Dear," said Mrs. Vale. Mrs. Vale wept. "Mrs. Vale!" cried Tom. "Sybil," said Tom. Sybil Vale laughed. '
+        'She sang. "Miss Vale," said Tom. Sybil danced.'
+    )
+    assert named(story, "Miss Vale") is named(story, "Sybil Vale")
+    assert named(story, "Mrs. Vale") is not named(story, "Sybil Vale")
+
+
+def test_a_womans_given_name_behind_mrs_is_hers() -> None:
+    story = told(
+        '"So," said Mrs. Rachel. "Well," said Mrs. Rachel. Mrs. Rachel Lind sat. "Hm," said Mrs. Lind. ' * 2
+    )
+    assert named(story, "Mrs. Rachel") is named(story, "Mrs. Lind") is named(story, "Mrs. Rachel Lind")
+
+
+def test_a_lady_may_be_an_aunt() -> None:
+    story = told('"Sit," said Lady Agatha. Lady Agatha smiled. "Aunt Agatha," said Tom. Aunt Agatha rang.')
+    assert named(story, "Lady Agatha") is named(story, "Aunt Agatha")
+
+
+def test_a_lord_is_called_by_a_short_name_that_stands_only_where_he_does() -> None:
+    scene = (
+        '"Art," said Lord Henry. "Oh, Harry!" cried Basil. Lord Henry smiled. He smoked. "Harry, no," said Basil. '
+    )
+    story = told(scene, scene + "Lord Henry Watt rose.", scene)
+    assert named(story, "Harry") is named(story, "Lord Henry")
+    apart = told(
+        scene.replace("Harry", "Tom"), *(['"Hm," said Harry to Basil. He sat. '] * 20), "Lord Henry Watt came."
+    )
+    assert named(apart, "Harry") is not named(apart, "Lord Henry")

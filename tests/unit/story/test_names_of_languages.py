@@ -109,3 +109,13 @@ def test_namesakes_of_two_fathers_stay_two() -> None:
         '"I," said Ivan Petrovitch. "And I," said Ivan Sergeyevitch. Ivan Petrovitch met Ivan Sergeyevitch.'
     )
     assert named(story, "Ivan Petrovitch") is not named(story, "Ivan Sergeyevitch")
+
+
+def test_a_surname_may_have_several_particles() -> None:
+    story = told(
+        '"Ah," said Mr. van der Loon. "Dine with us," said Mr. van der Loon. Mrs. van der Loon came. She ate.'
+    )
+    assert {named(story, "Mr. van der Loon").name, named(story, "Mrs. van der Loon").name} == {
+        "Mr. van der Loon",
+        "Mrs. van der Loon",
+    }
