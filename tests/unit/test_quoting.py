@@ -29,9 +29,7 @@ def test_a_sentence_that_does_not_fit_begins() -> None:
 
 
 def test_a_sentence_that_is_cut_starts_where_what_is_meant_in_it_is_shown() -> None:
-    text = (
-        "He looked well, not as if he had suffered in health, and he spoke of the Hall, even of Rosa, his aunt."
-    )
+    text = "He looked well, not as if he had suffered in health, and he spoke of the Hall, even of Rosa, his aunt."
     rosa = text.index("Rosa")
     passage = quotable(text, (0, len(text)), [(rosa, rosa + 4)], ASKED, COUNT)
     ((start, end),) = quotation(text, passage, 12, COUNT)
