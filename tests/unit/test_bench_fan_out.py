@@ -5,7 +5,6 @@ from argparse import Namespace
 
 import numpy as np
 import pytest
-
 from bench import fan_out
 
 USUAL = {"median": 9.0, "tail": 2.5, "stall": 0.0, "stall_ms": 80.0, "network": 0.5, "merge": 0.02, "hedge": 0.0}
