@@ -19,7 +19,7 @@ import psycopg
 from bench.backends import Server, running
 from weft.embed import open_embedder
 from weft.store.postgres.copying import received
-from weft.store.postgres.searching import MEMORY_TO_BUILD, graph_name
+from weft.store.postgres.making import MEMORY_TO_BUILD, graph_name
 from weft.vectors import quantise
 
 SPACE, JUDGED, NEAREST = 1, 200, 10

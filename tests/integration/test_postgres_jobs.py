@@ -24,7 +24,7 @@ from weft.model import Filter
 from weft.reembedding import reembed
 from weft.store.addresses import read_address
 from weft.store.postgres import jobs, spaces
-from weft.store.postgres.searching import graph_statement
+from weft.store.postgres.making import graph_statement
 
 NAMES = (f"jobs{number}" for number in count())
 

@@ -12,7 +12,7 @@ from weft import Edge, Node, Weft
 from weft.model import Filter, View
 from weft.ports import Changes
 from weft.prepare import prepare
-from weft.store.postgres.searching import MEMORY_TO_BUILD
+from weft.store.postgres.making import MEMORY_TO_BUILD
 from weft.terms import term_hash
 
 Sent = Callable[[Callable[[], object]], list[str]]

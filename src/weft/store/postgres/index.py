@@ -16,7 +16,7 @@ from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store
 from weft.recent import Recent
 from weft.store.overlay import Known, Overlay, overlay_of
-from weft.store.postgres import searching
+from weft.store.postgres import making, searching
 from weft.store.postgres.copying import received
 from weft.store.postgres.failures import is_lost
 from weft.store.postgres.snapshot import PostgresSnapshot
@@ -98,7 +98,7 @@ class PostgresIndex:
     def _engine(self, snapshot: PostgresSnapshot) -> str:
         """How words are searched now: by BM25 once its index is there, else by tsvector, indexed or not."""
         if self._store.words == "bm25" and not self._has_bm25:
-            self._has_bm25 = searching.BM25_INDEX in searching.present(snapshot)
+            self._has_bm25 = making.BM25_INDEX in making.present(snapshot)
         return self._store.words if self._has_bm25 else "tsvector"
 
     def _few(self, snapshot: PostgresSnapshot, filter: Filter) -> "tuple[Overlay | None, Ids | None]":
@@ -120,14 +120,14 @@ class PostgresIndex:
         """Make the server's search indexes once there is enough to search, and return the store's sequence."""
         with store.everything() as snapshot:
             ours = _ours(snapshot)
-            missing = searching.missing(ours, self._store.words, self._exact_below)
+            missing = making.missing(ours, self._store.words, self._exact_below)
         if missing and not self._store.read_only:
             self._make(missing)
         return ours.sequence
 
     def _make(self, statements: Sequence[str]) -> None:
         with self._store.writing():
-            self._store.execute_alone(searching.MEMORY_TO_BUILD)
+            self._store.execute_alone(making.MEMORY_TO_BUILD)
             for statement in statements:
                 self._store.execute_alone(statement)
             self._store.execute_alone("RESET maintenance_work_mem")
@@ -135,7 +135,7 @@ class PostgresIndex:
     def rebuild(self, store: Store) -> int:
         """Make the server's search indexes anew and return the sequence reached."""
         with store.everything() as snapshot:
-            made = searching.present(_ours(snapshot))
+            made = making.present(_ours(snapshot))
         with self._store.writing():
             for name in made:
                 self._store.execute_alone(f"REINDEX INDEX {name}")
@@ -146,7 +146,7 @@ class PostgresIndex:
     def status(self) -> Mapping[str, str | int]:
         """Which indexes there are, entries held and bytes in the server."""
         with self._store.everything() as snapshot:
-            made = searching.present(snapshot)
+            made = making.present(snapshot)
             vectors = snapshot.rows("SELECT count(*) FROM vectors WHERE space = %(space)s", space=snapshot.space)
             passages = snapshot.rows("SELECT count(*) FROM words")
         return {

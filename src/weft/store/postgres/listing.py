@@ -1,6 +1,6 @@
-"""Edges one page at a time, what one maker drew from a node, and the last write that touched each tenant."""
+"""Edges a page at a time, what makers drew and units brought, who shares with whom, and tenants' last writes."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from weft.model import Edge
 from weft.store.adjacency import SHARED
@@ -10,6 +10,9 @@ from weft.store.postgres.texts import digest, name_digest
 
 if TYPE_CHECKING:
     from weft.store.postgres.snapshot import PostgresSnapshot
+
+_LAST_CHARACTER: Final = "\U0010ffff"
+_LONGEST_BEGINNING: Final = 300
 
 
 def page_of_edges(
@@ -72,3 +75,52 @@ def tenant_versions(snapshot: "PostgresSnapshot") -> tuple[tuple[str, int], ...]
         f" ON v.tenant_id = s.tenant_id WHERE s.nodes > 0 AND {snapshot.seen.by_tenant('s.tenant_id')}"
     )
     return tuple(sorted((snapshot.seen.tenants[tenant], sequence) for tenant, sequence in rows))
+
+
+def makers_of_edges(link: Link, beginning: str) -> tuple[tuple[str, str], ...]:
+    """(maker, tenant) of all edges whose maker's name begins so."""
+    first = beginning[:_LONGEST_BEGINNING]
+    rows = rows_of(
+        link,
+        "SELECT DISTINCT m.name, t.name FROM makers m JOIN edges e ON e.maker_id = m.id JOIN tenants t"
+        f" ON t.id = e.tenant_id WHERE left(m.name, {_LONGEST_BEGINNING}) >= %s"
+        f" AND left(m.name, {_LONGEST_BEGINNING}) <= %s AND starts_with(m.name, %s) ORDER BY m.name, t.name",
+        (first, first + _LAST_CHARACTER, beginning),
+    )
+    return tuple((maker, tenant) for maker, tenant in rows)
+
+
+def stamps(link: Link, tenant: str, source: str) -> dict[str, str]:
+    """Remembered stamp of each unit of a source."""
+    query = (
+        "SELECT u.unit, u.stamp FROM units u JOIN tenants t ON t.id = u.tenant_id"
+        " WHERE md5(t.name) = md5(%s) AND md5(u.source) = md5(%s) ORDER BY u.unit"
+    )
+    return dict(rows_of(link, query, (tenant, source)))
+
+
+def keys_of_unit(link: Link, source: str, unit: str) -> tuple[tuple[str, str], ...]:
+    """(tenant, key) of the nodes a unit brought."""
+    query = (
+        "SELECT t.name, n.key FROM nodes n JOIN tenants t ON t.id = n.tenant_id WHERE md5(n.unit) = md5(%s)"
+        " AND n.source = %s ORDER BY t.name, n.key"
+    )
+    return tuple((tenant, key) for tenant, key in rows_of(link, query, (unit, source)))
+
+
+def shared_by(link: Link, tenant: str) -> tuple[str, ...]:
+    """The tenants that a tenant's links may point to, by name."""
+    return _sharers(link, "t.name", "o.name", tenant)
+
+
+def sharing_with(link: Link, tenant: str) -> tuple[str, ...]:
+    """The tenants whose links may point to a tenant, by name."""
+    return _sharers(link, "o.name", "t.name", tenant)
+
+
+def _sharers(link: Link, given: str, wanted: str, tenant: str) -> tuple[str, ...]:
+    query = (
+        f"SELECT {wanted} FROM shared s JOIN tenants t ON t.id = s.tenant_id JOIN tenants o"
+        f" ON o.id = s.shared_id WHERE md5({given}) = md5(%s) ORDER BY {wanted}"
+    )
+    return tuple(name for (name,) in rows_of(link, query, (tenant,)))

@@ -9,8 +9,8 @@ from weft.store.postgres.arrays import bigints
 from weft.store.postgres.connection import Link, connect, rows_of
 from weft.store.postgres.copying import copy_rows, half_precision
 from weft.store.postgres.failures import explained
+from weft.store.postgres.making import MEMORY_TO_BUILD, graph_name, graph_statement, is_broken
 from weft.store.postgres.nodes import VECTORS
-from weft.store.postgres.searching import MEMORY_TO_BUILD, graph_name, graph_statement, is_broken
 from weft.store.postgres.write import names_by_number, next_sequence
 from weft.store.records import PASSAGE_COLUMNS, passage_rows
 

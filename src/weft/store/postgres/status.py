@@ -1,10 +1,11 @@
-"""Counts of what a view holds."""
+"""Counts of what a view holds, and what server holds it."""
 
 from typing import TYPE_CHECKING, Any
 
 from weft.ports import StoreStatus
 from weft.store.addresses import Address
 from weft.store.adjacency import SHARED
+from weft.store.postgres.connection import Link, rows_of
 from weft.store.postgres.schema import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -35,6 +36,20 @@ def read_status(snapshot: "PostgresSnapshot", address: Address) -> StoreStatus:
         by_source=_by_facet(snapshot, "source:"),
         by_edge_type=by_edge_type,
     )
+
+
+def read_engine(link: Link) -> dict[str, str | int]:
+    """The versions of the server and its extensions, and whether row-level security holds this user back."""
+    version, held = rows_of(
+        link,
+        "SELECT current_setting('server_version'), NOT (rolsuper OR rolbypassrls) FROM pg_roles"
+        " WHERE rolname = current_user",
+    )[0]
+    extensions = rows_of(
+        link, "SELECT extname::text, extversion FROM pg_extension WHERE extname IN ('vector', 'pg_textsearch')"
+    )
+    fence = {"row_security": "on" if held else "off"}
+    return {"engine": "PostgreSQL", "version": version.split()[0], **dict(sorted(extensions)), **fence}
 
 
 def _ends(snapshot: "PostgresSnapshot") -> str:

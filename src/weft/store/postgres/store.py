@@ -20,16 +20,15 @@ from weft.store.postgres.lending import Readers
 from weft.store.postgres.nodes import stored_keys
 from weft.store.postgres.opening import prepare
 from weft.store.postgres.seen import Names, Seen
-from weft.store.postgres.snapshot import PostgresSnapshot, Remembered, State
-from weft.store.postgres.status import read_status
+from weft.store.postgres.snapshot import PostgresSnapshot
+from weft.store.postgres.states import Remembered, State
+from weft.store.postgres.status import read_engine, read_status
 from weft.store.postgres.texts import name_digest
 from weft.store.postgres.write import apply_changes, declare_shared, names_by_number, next_sequence
 from weft.store.statistics import RememberedScans
 
 T = TypeVar("T")
 _STATE: Final = "identity, sequence, embedder, dimensions, space"
-_LAST_CHARACTER: Final = "\U0010ffff"
-_LONGEST_BEGINNING: Final = 300
 _PATIENCE: Final = 10.0
 """Seconds that a reader waits for a server that is away, or for a connection; writers wait longer."""
 _VIEWS: Final = 16
@@ -201,24 +200,13 @@ class PostgresStore(HandingOut):
 
     def units(self, tenant: str, source: str) -> dict[str, str]:
         """Remembered stamp of each unit of a source."""
-        return dict(
-            self._rows(
-                "SELECT u.unit, u.stamp FROM units u JOIN tenants t ON t.id = u.tenant_id"
-                " WHERE md5(t.name) = md5(%s) AND md5(u.source) = md5(%s) ORDER BY u.unit",
-                tenant,
-                source,
-            )
-        )
+        with self._reading() as link:
+            return listing.stamps(link, tenant, source)
 
     def unit_keys(self, source: str, unit: str) -> tuple[tuple[str, str], ...]:
         """(tenant, key) of the nodes a unit brought."""
-        rows = self._rows(
-            "SELECT t.name, n.key FROM nodes n JOIN tenants t ON t.id = n.tenant_id WHERE md5(n.unit) = md5(%s)"
-            " AND n.source = %s ORDER BY t.name, n.key",
-            unit,
-            source,
-        )
-        return tuple((tenant, key) for tenant, key in rows)
+        with self._reading() as link:
+            return listing.keys_of_unit(link, source, unit)
 
     def edges_after(
         self, view: View, after: Place, limit: int, ends: tuple[int | None, int | None] = (None, None)
@@ -252,32 +240,18 @@ class PostgresStore(HandingOut):
 
     def drawn(self, beginning: str) -> tuple[tuple[str, str], ...]:
         """(maker, tenant) of all edges whose maker's name begins so."""
-        first = beginning[:_LONGEST_BEGINNING]
-        rows = self._rows(
-            "SELECT DISTINCT m.name, t.name FROM makers m JOIN edges e ON e.maker_id = m.id JOIN tenants t"
-            f" ON t.id = e.tenant_id WHERE left(m.name, {_LONGEST_BEGINNING}) >= %s"
-            f" AND left(m.name, {_LONGEST_BEGINNING}) <= %s AND starts_with(m.name, %s) ORDER BY m.name, t.name",
-            first,
-            first + _LAST_CHARACTER,
-            beginning,
-        )
-        return tuple((maker, tenant) for maker, tenant in rows)
+        with self._reading() as link:
+            return listing.makers_of_edges(link, beginning)
 
     def shared(self, tenant: str) -> tuple[str, ...]:
         """The tenants that this tenant's links may point to, by name."""
-        return self._sharers("t.name", "o.name", tenant)
+        with self._reading() as link:
+            return listing.shared_by(link, tenant)
 
     def sharing(self, tenant: str) -> tuple[str, ...]:
         """The tenants whose links may point to this one, by name."""
-        return self._sharers("o.name", "t.name", tenant)
-
-    def _sharers(self, given: str, wanted: str, tenant: str) -> tuple[str, ...]:
-        rows = self._rows(
-            f"SELECT {wanted} FROM shared s JOIN tenants t ON t.id = s.tenant_id JOIN tenants o"
-            f" ON o.id = s.shared_id WHERE md5({given}) = md5(%s) ORDER BY {wanted}",
-            tenant,
-        )
-        return tuple(name for (name,) in rows)
+        with self._reading() as link:
+            return listing.sharing_with(link, tenant)
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
         with self._reading() as link:
@@ -295,19 +269,12 @@ class PostgresStore(HandingOut):
 
     def engine(self) -> dict[str, str | int]:
         """What holds the store: versions of the server and its extensions, and how far a replica is behind."""
-        version, held = self._rows(
-            "SELECT current_setting('server_version'), NOT (rolsuper OR rolbypassrls) FROM pg_roles"
-            " WHERE rolname = current_user"
-        )[0]
-        extensions = self._rows(
-            "SELECT extname::text, extversion FROM pg_extension WHERE extname IN ('vector', 'pg_textsearch')"
-        )
-        behind = self.readers.lag()
-        lag: dict[str, str | int] = {"replica_lag": "unknown" if behind is None else behind}
+        with self._reading() as link:
+            told = read_engine(link)
         if not self.address.replica:
-            lag = {}
-        fence = {"row_security": "on" if held else "off"}
-        return {"engine": "PostgreSQL", "version": version.split()[0], **dict(sorted(extensions)), **fence, **lag}
+            return told
+        behind = self.readers.lag()
+        return {**told, "replica_lag": "unknown" if behind is None else behind}
 
     # --- handing out -------------------------------------------------------------------------------------
 
