@@ -4,11 +4,12 @@ import os
 import shutil
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import psutil
 import psycopg
 
 
@@ -28,7 +29,9 @@ def running_server(folder: Path, version: int | None = None) -> Iterator[str]:
             link.execute("SELECT pg_reload_conf()")
         yield server.get_uri()
     finally:
-        server.cleanup()
+        # A test may have stopped it, and its process may be gone while it is looked at.
+        with suppress(psutil.NoSuchProcess):
+            server.cleanup()
 
 
 def _newest(folder: Path) -> Any:
