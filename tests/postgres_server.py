@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import psutil
 import psycopg
 
 
@@ -19,6 +18,8 @@ def running_server(folder: Path, version: int | None = None) -> Iterator[str]:
 
     A server of a given version comes from another wheel, with a newer pgvector and without pg_textsearch.
     """
+    import psutil
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         server = _newest(folder) if version is None else _of_version(folder, version)
