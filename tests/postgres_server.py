@@ -4,7 +4,7 @@ import os
 import shutil
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +18,8 @@ def running_server(folder: Path, version: int | None = None) -> Iterator[str]:
 
     A server of a given version comes from another wheel, with a newer pgvector and without pg_textsearch.
     """
+    import psutil
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         server = _newest(folder) if version is None else _of_version(folder, version)
@@ -28,7 +30,9 @@ def running_server(folder: Path, version: int | None = None) -> Iterator[str]:
             link.execute("SELECT pg_reload_conf()")
         yield server.get_uri()
     finally:
-        server.cleanup()
+        # A test may have stopped it, and its process may be gone while it is looked at.
+        with suppress(psutil.NoSuchProcess):
+            server.cleanup()
 
 
 def _newest(folder: Path) -> Any:
