@@ -105,7 +105,7 @@ def _context(plan: Plan, gathered: Gathered, layout: Layout, page: Composed, cou
 
 
 def _absences(gathered: Gathered) -> tuple[str, ...]:
-    if gathered.query.vector is None and gathered.query.text.strip():
+    if gathered.query.vector is None and gathered.query.text.strip() and not gathered.query.notes:
         return ("No embedder is in use: candidates come from words and links alone.",)
     return ()
 

@@ -98,7 +98,7 @@ def _gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
         searched=sum(one.searched for one in found) + len(started),
         reached=sum(one.reached for one in walked),
         deepest=max((one.deepest for one in walked), default=0),
-        notes=_notes(missing, [*found], [note for one in walked for note in one.notes]),
+        notes=(*query.notes, *_notes(missing, [*found], [note for one in walked for note in one.notes])),
         scale=scale,
         brought=_brought_for_parts(plan),
     )

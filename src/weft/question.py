@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from weft.errors import EmbedderError
 from weft.frozen import dataclass
 from weft.model import Filter
 from weft.phrases import Phrase, phrases
@@ -37,6 +38,8 @@ class Query:
     vector: "NDArray[np.float32] | None"
     statistics: TermStatistics
     phrases: tuple[Phrase, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What of it could not be understood."""
 
     def weights(self) -> dict[int, float]:
         """How telling each term of the question is in this view."""
@@ -60,8 +63,19 @@ def understand(question: str, snapshot: Snapshot, embed: Embedder | None, histor
     for words, (_, weight) in zip(said[1:], turns[1:], strict=True):
         # A term repeated from turn to turn tells no more than where it weighs most.
         terms |= {term: max(terms.get(term, 0.0), weight) for term in term_hashes(words)}
-    query = Query(asked, terms, _vector(turns, embed), snapshot.statistics(tuple(terms)))
+    vector, notes = _meaning(turns, embed)
+    query = Query(asked, terms, vector, snapshot.statistics(tuple(terms)), notes=notes)
     return replace(query, phrases=phrases(said[0], query.weights()))
+
+
+def _meaning(
+    turns: Sequence[tuple[str, float]], embed: Embedder | None
+) -> tuple["NDArray[np.float32] | None", tuple[str, ...]]:
+    """The vector of the turns; where the embedder does not answer, none and why."""
+    try:
+        return _vector(turns, embed), ()
+    except EmbedderError as error:
+        return None, (f"Meaning is left out, candidates come from words and links alone. {error}",)
 
 
 def _vector(turns: Sequence[tuple[str, float]], embed: Embedder | None) -> "NDArray[np.float32] | None":

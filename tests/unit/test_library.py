@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from weft import Candidate, Context, Edge, Filter, Node, Origin, Weft
-from weft.errors import EmbedderMismatch, InvalidInput, UnknownName
+from weft.errors import EmbedderError, EmbedderMismatch, InvalidInput, UnknownName
 from weft.ingest import Workshop, ingest
 from weft.model import Alias, Detail
 from weft.tokens import counter_for
@@ -342,3 +342,29 @@ def test_asking_makes_derived_files_that_are_missing_and_the_page_stays_the_same
     assert (folder / "derived" / "vectors.json").is_file()
     assert before.text == scanned.text == made.text
     assert before.notes == scanned.notes == made.notes
+
+
+class Silent:
+    """An embedder that made the store's vectors, and whose service has gone away since."""
+
+    def __init__(self, weft: Weft) -> None:
+        with weft.store.everything() as snapshot:
+            self.name, self.dimensions = snapshot.embedder() or ("", 0)
+
+    def embed(self, texts: object) -> object:
+        raise EmbedderError("The endpoint at example.org does not answer.")
+
+
+def test_a_question_goes_on_by_words_where_the_embedder_does_not_answer(tmp_path: Path) -> None:
+    with Weft.open(tmp_path / "store") as weft:
+        weft.put(NODES)
+        before = weft.context("bilge pump", now=NOW)
+        weft._embed = Silent(weft)  # type: ignore[assignment]
+        after = weft.context("bilge pump", now=NOW)
+        found = weft.search("bilge pump")
+    assert "The bilge pump keeps the hold dry." in after.text
+    assert found.candidates[0].node.key == "world:pump"
+    for notes in (after.notes, found.notes):
+        assert [note for note in notes if "example.org does not answer" in note]
+    assert not [note for note in after.notes if "No embedder is in use" in note]
+    assert not [note for note in before.notes if "words" in note]

@@ -77,7 +77,7 @@ def knowledge_context(
     lists = Lists(found.candidates, around, entities)
     spending = spend(lists, request.max_tokens, count)
     answer = _answer(spending, _Searched(found, walked), desk.snapshot)
-    notes = (*found.notes, *walked.notes, *notes_on(request, kinds, lists, spending, desk.snapshot))
+    notes = (*query.notes, *found.notes, *walked.notes, *notes_on(request, kinds, lists, spending, desk.snapshot))
     seen("budget")
     return replace(answer, notes=tuple(dict.fromkeys(notes)))
 

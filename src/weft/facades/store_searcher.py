@@ -102,7 +102,10 @@ class StoreSearcher:
     def _understood(self, question: str, desk: Desk) -> Query:
         key = (question, desk.snapshot.identity, desk.snapshot.sequence)
         known = self.understood.get(key)
-        return known or self.understood.put(key, understand(question, desk.snapshot, desk.embed))
+        if known is not None:
+            return known
+        query = understand(question, desk.snapshot, desk.embed)
+        return query if query.notes else self.understood.put(key, query)
 
 
 def assembler_over(weft: "Weft", tenants: tuple[str, ...] = (DEFAULT_TENANT,)) -> ContextAssembler:

@@ -193,7 +193,8 @@ class Weft(ChangingStore):
             with self.desk(View(tuple(tenants), as_of, consistency)) as desk:
                 query = understand(question, desk.snapshot, desk.embed)
                 probe = Probe("search", match=match, limit=limit)
-                return _noted(search(query, probe, filter, Fusion(), desk.snapshot, desk.index), *desk.notes)
+                found = search(query, probe, filter, Fusion(), desk.snapshot, desk.index)
+                return _noted(found, *desk.notes, *query.notes)
 
         return _again(asked)
 
