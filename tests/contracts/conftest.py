@@ -38,12 +38,21 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]
         return
     if request.param == "postgres-milvus":
         pytest.importorskip("milvus_lite")
+    server, ordinary = request.getfixturevalue("contracts_database")
+    yield Backend(request.param, tmp_path, ordinary)
+    _empty(server)
+
+
+@pytest.fixture(scope="session")
+def contracts_database(postgres_url: str) -> tuple[str, str]:
+    """The URL of a database for each worker's tests, as the server's owner and as an ordinary user.
+
+    It is emptied after every test, not dropped: that is quicker.
+    """
     from postgres_server import as_ordinary_user, new_database
 
-    # A database of its own for each worker's tests is emptied, not dropped: that is quicker.
-    server = new_database(request.getfixturevalue("postgres_url"), "contracts")
-    yield Backend(request.param, tmp_path, as_ordinary_user(server))
-    _empty(server)
+    server = new_database(postgres_url, "contracts")
+    return server, as_ordinary_user(server)
 
 
 def _empty(server: str) -> None:
