@@ -61,6 +61,39 @@ def test_sentences_that_state_a_relation_make_a_tie(book: Story) -> None:
     assert ("Dr. Ashe", "Thornby") in ties(book, "located_in")
 
 
+@pytest.mark.parametrize(
+    ("sentence", "tie"),
+    [
+        ("Ada Moss was the friend of Boris Lunt.", ("friend", "Ada Moss", "Boris Lunt")),
+        ("Ada Moss hated Boris Lunt.", ("enemy", "Ada Moss", "Boris Lunt")),
+        ("Ada Moss's brother Boris Lunt came.", ("sibling", "Ada Moss", "Boris Lunt")),
+        ("Ada Moss married Boris Lunt.", ("spouse", "Ada Moss", "Boris Lunt")),
+        ("Ada Moss was the mother of Boris Lunt.", ("parent", "Ada Moss", "Boris Lunt")),
+        ("Ada Moss, a member of the Guild of Salt, left.", ("member", "Ada Moss", "Guild of Salt")),
+        ("Ada Moss ruled Westmark. We lived in Westmark. We left Westmark.", ("ruler", "Ada Moss", "Westmark")),
+        ("Ada Moss lived in Westmark. We came to Westmark.", ("located_in", "Ada Moss", "Westmark")),
+    ],
+)
+def test_every_type_of_relation_is_read_from_a_sentence_that_states_it(
+    sentence: str, tie: tuple[str, str, str]
+) -> None:
+    story = tell(proses(f'"Yes," said Ada Moss. "No," said Boris Lunt. {sentence}'))
+    kind, one, other = tie
+    assert ties(story, kind) == {(one, other)}
+
+
+def test_the_oftener_and_the_nearer_two_are_named_the_stronger_is_their_tie() -> None:
+    rain = "It rained all day and nobody came. "
+
+    def weight(times: int, apart: int) -> float:
+        story = tell(proses(("Then Ada sang. " + rain * apart + "Then Boris slept. " + rain * 8) * times))
+        return sum(tie.weight for tie in story.ties if tie.type == "co_occurs")
+
+    assert weight(9, 0) > weight(4, 0) > 0
+    assert weight(9, 0) > weight(9, 1) > weight(9, 2) > 0
+    assert weight(9, 6) == 0
+
+
 def test_those_who_answer_each_other_speak_with_each_other(book: Story) -> None:
     talks = ties(book, "speaks_with")
     assert ("Margaret Vane", "Josiah Pennick") in talks
