@@ -13,7 +13,8 @@ class Leaf:
     leaves what the smallest excerpt needs. With `relax` it gives way to a short text, and in the end, when nothing
     else wants the room, to all; `item_tokens` never does. `quotes` says that whole items print their text, so that
     one costs at least its text's tokens. `own` leaves print what the heading above them names, however often;
-    those that print `again` take a passage of which less than half stands elsewhere.
+    those that print `again` take a passage of which less than half stands elsewhere. `within` names the groups it
+    belongs to, outermost first: what it cannot spend goes to the rest of its group before anyone else gets it.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Leaf:
     item_tokens: int | None = None
     own: bool = False
     again: bool = False
+    within: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ class Shelf:
     costs: dict[tuple[int, Detail], int] = field(default_factory=dict)
     count: int = 0
     pointers: int = 0
+    spent: int = 0
+    """What its items cost, and the headings that it was the first to need."""
     bounds: tuple[tuple[float, float], tuple[float, float]] = ((0.0, 0.0), (0.0, 0.0))
     """What an item may cost, and one whole; and the same where the cap gives way."""
 
@@ -50,17 +52,18 @@ class Shelf:
 
     def spend(self) -> None:
         """Give what is the leaf's own to its candidates in turn."""
-        before = self.room.spent
         for place in range(len(self.placed)):
-            self.place(place, self.own - (self.room.spent - before), relaxed=False)
+            self.place(place, self.own - self.spent, relaxed=False)
 
-    def offer(self, *, relaxed: bool) -> None:
-        """Offer what is left on the page to every candidate in turn that may gain by it."""
+    def offer(self, most: float, *, relaxed: bool = False) -> None:
+        """Offer what others left to every candidate in turn that may gain by it."""
+        end = self.spent + most
         for place in range(len(self.placed)):
-            if self.room.left < SMALLEST_ITEM:
+            left = end - self.spent
+            if left < SMALLEST_ITEM:
                 return
-            if relaxed or not self._hopeless(place):
-                self.place(place, self.room.left, relaxed=relaxed)
+            if relaxed or not self._hopeless(place, left):
+                self.place(place, left, relaxed=relaxed)
 
     def place(self, place: int, room: float, *, relaxed: bool) -> None:
         """Give a candidate the best level of detail that the room allows, never less than it has."""
@@ -96,12 +99,12 @@ class Shelf:
         """Whether the leaf takes no further item."""
         return self.leaf.limit is not None and self.count >= self.leaf.limit
 
-    def _hopeless(self, place: int) -> bool:
-        """Whether a candidate already failed in at least the room that is left, or has all it can get."""
+    def _hopeless(self, place: int, left: float) -> bool:
+        """Whether a candidate already failed in at least this room, or has all it can get."""
         current = self.placed[place]
         if current is not None:
             return self._complete(current)
-        return self.failed[place] >= self.room.left and (self.pointed[place] or not self._points())
+        return self.failed[place] >= left and (self.pointed[place] or not self._points())
 
     def _hopeful(self, place: int, turn: Turn) -> bool:
         """Whether there is more room, or a pointer is allowed now, than when it last failed."""
@@ -204,11 +207,13 @@ class Shelf:
 
     def _book(self, place: int, item: Item, current: Item | None) -> None:
         room = self.room
-        for name, tokens in self.leaf.openings if not self.count else ():
+        tokens = item.tokens - (current.tokens if current else 0)
+        for name, opening in self.leaf.openings if not self.count else ():
             if name not in room.opened:
                 room.opened.add(name)
-                room.spent += tokens
-        room.spent += item.tokens - (current.tokens if current else 0)
+                tokens += opening
+        room.spent += tokens
+        self.spent += tokens
         self.count += current is None
         self.pointers += item.detail is Detail.POINTER
         self.pointers -= current is not None and current.detail is Detail.POINTER

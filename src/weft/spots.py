@@ -97,6 +97,7 @@ def part_spot(
         pointers=section.pointers,
         ladder=_ladder(plan, part.detail),
         quotes=_quotes(part.blocks),
+        within=(section.name, group),
     )
     return Spot(leaf, section, heading, subject, part)
 

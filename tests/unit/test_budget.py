@@ -200,3 +200,72 @@ def test_room_is_left_only_when_nothing_could_use_it(sizes: list[int], budget: i
     left = budget - spent(outcomes)
     if any(detail is not Detail.WHOLE for detail in details(outcomes)):
         assert left <= SMALLEST_EXCERPT + FRAME + SMALLEST_ITEM
+
+
+def subject(name: str, **parts: tuple[int, list[int]]) -> list[Leaf]:
+    """The parts of one subject of a section: of each its share and the sizes of its candidates."""
+    group = ("cast", name)
+    return [leaf(f"{name}-{part}", *sizes, share=share, within=group) for part, (share, sizes) in parts.items()]
+
+
+def told(outcomes: Sequence[Outcome], name: str) -> int:
+    """What the parts of a subject cost together."""
+    return sum(each.item.tokens for each in outcomes if each.item and each.leaf.startswith(f"{name}-"))
+
+
+def test_what_a_part_of_a_subject_leaves_goes_to_the_other_parts_of_that_subject() -> None:
+    ada = subject("ada", who=(1, [500]), links=(3, []))
+    bea = subject("bea", who=(1, [500]), links=(3, [5]))
+    outcomes = fitted([*ada, *bea], 400)
+    assert (told(outcomes, "ada"), told(outcomes, "bea")) == (200, 200)
+
+
+def test_what_a_subject_leaves_goes_to_the_other_subjects_before_other_sections() -> None:
+    ada, bea = subject("ada", who=(30, [20])), subject("bea", who=(30, [1000]))
+    outcomes = fitted([*ada, *bea, leaf("general", 1000, share=40)], 1000)
+    assert (told(outcomes, "ada"), told(outcomes, "bea")) == (32, 568)
+    assert spent(outcomes, "general") == 400
+
+
+def test_what_another_section_leaves_is_divided_among_subjects_by_their_shares() -> None:
+    ada, bea = subject("ada", who=(20, [3000])), subject("bea", who=(40, [3000]))
+    outcomes = fitted([*ada, *bea, leaf("general", 38, share=40)], 950)
+    assert (told(outcomes, "ada"), told(outcomes, "bea")) == (300, 600)
+
+
+def test_a_subject_with_nothing_to_tell_leaves_its_share_to_the_other_subjects() -> None:
+    ada, bea = subject("ada", who=(30, [])), subject("bea", who=(30, [2000]))
+    outcomes = fitted([*ada, *bea, leaf("general", 2000, share=40)], 1000)
+    assert (told(outcomes, "bea"), spent(outcomes, "general")) == (600, 400)
+
+
+def test_a_part_that_shows_nothing_yet_is_offered_what_is_left_before_one_grows() -> None:
+    who, tree, links = subject("ada", who=(5, [500]), tree=(1, [60]), links=(4, [5]))
+    outcomes = fitted([who, replace(tree, ladder=(Detail.WHOLE,)), links], 250)
+    assert details(outcomes, "ada-tree") == [Detail.WHOLE]
+    assert told(outcomes, "ada") == 250
+
+
+@given(
+    sizes=st.lists(st.lists(st.lists(st.integers(0, 400), max_size=4), min_size=1, max_size=3), max_size=4),
+    budget=st.integers(1, 2000),
+)
+def test_subjects_with_parts_never_exceed_the_budget_either(sizes: list[list[list[int]]], budget: int) -> None:
+    leaves = [
+        replace(part, openings=(("cast", 5), (f"s{at}", 7), (part.name, 3)))
+        for at, parts in enumerate(sizes)
+        for part in subject(f"s{at}", **{f"p{place}": (1, each) for place, each in enumerate(parts)})
+    ]
+    outcomes = fitted([*leaves, leaf("general", 300)], budget)
+    shown = {each.leaf for each in outcomes if each.item}
+    opened = {opening for each in leaves if each.name in shown for opening in each.openings}
+    assert spent(outcomes) + sum(tokens for _, tokens in opened) <= budget
+    assert len(outcomes) == sum(len(each.candidates) for each in leaves) + 1
+
+
+@given(size=st.integers(300, 900), many=st.integers(2, 5), budget=st.integers(400, 1400))
+def test_subjects_with_as_much_to_tell_get_as_much_room(size: int, many: int, budget: int) -> None:
+    parts = {"who": (3, [size]), "links": (3, []), "scenes": (4, [size, size])}
+    outcomes = fitted([each for at in range(many) for each in subject(f"s{at}", **parts)], budget)
+    rooms = [told(outcomes, f"s{at}") for at in range(many)]
+    assert max(rooms) - min(rooms) <= SMALLEST_EXCERPT + FRAME + SMALLEST_ITEM
