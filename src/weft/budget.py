@@ -47,6 +47,7 @@ class _Group:
     the parts of a subject those come first that show nothing yet: a tree that its small share could not hold.
     """
 
+    room: Room
     own: float
     members: "tuple[_Group | Shelf, ...]"
     rule: _Rule = "in turn"
@@ -69,28 +70,30 @@ class _Group:
         for member in self.members:
             if isinstance(member, _Group):
                 member.settle()
-        before, taken = self.spent, ENDLESS
-        while taken > SMALLEST_EXCERPT and self.own - before >= SMALLEST_ITEM:
-            self.offer(self.own - before)
-            before, taken = self.spent, self.spent - before
+        left, taken = self.own - self.spent, ENDLESS
+        while left >= SMALLEST_ITEM and taken > SMALLEST_EXCERPT:
+            before = self.room.spent
+            self.offer(left)
+            taken = self.room.spent - before
+            left -= taken
 
     def offer(self, most: float) -> None:
         """Offer so much to the members."""
-        end, members = self.spent + most, self.members
+        end, members = self.room.spent + most, self.members
         if self.rule == "by shares" and most != ENDLESS:
             for member in members:
                 member.offer(most * member.own / self.own)
         elif self.rule == "missing first":
             members = tuple(sorted(members, key=lambda member: member.spent > 0))
         for member in members:
-            member.offer(end - self.spent)
+            member.offer(end - self.room.spent)
 
 
 def _by_share(leaves: Sequence[Leaf], room: Room) -> _Group:
     """Every leaf spends what its share of the room is."""
     page = _group(leaves, room, room.budget)
     for shelf in page.shelves():
-        shelf.spend()
+        shelf.offer(shelf.own)
     return page
 
 
@@ -110,7 +113,7 @@ def _group(leaves: Sequence[Leaf], room: Room, own: float, depth: int = 0) -> _G
             members.append(_group(branch, room, part, depth + 1))
         else:
             members.append(Shelf(branch[0], room, part))
-    return _Group(own, tuple(members), _RULES[depth])
+    return _Group(room, own, tuple(members), _RULES[depth])
 
 
 def _by_relevance(leaves: Sequence[Leaf], room: Room) -> _Group:
@@ -122,5 +125,5 @@ def _by_relevance(leaves: Sequence[Leaf], room: Room) -> _Group:
         for place, each in enumerate(shelf.leaf.candidates)
     )
     for _, at, place in ranked:
-        shelves[at].place(place, room.left, relaxed=False)
-    return _Group(room.budget, tuple(shelves))
+        shelves[at].place(place, room.left)
+    return _Group(room, room.budget, tuple(shelves))

@@ -32,7 +32,7 @@ class Shelf:
     pointed: list[bool] = field(default_factory=list)
     """Whether a pointer was allowed then."""
     least: list[int] = field(default_factory=list)
-    """What a candidate costs at least; 0 until it is known."""
+    """About what a candidate costs in its cheapest form: nothing is tried for the many that cannot fit."""
     costs: dict[tuple[int, Detail], int] = field(default_factory=dict)
     count: int = 0
     pointers: int = 0
@@ -46,39 +46,30 @@ class Shelf:
         many = len(self.leaf.candidates)
         self.placed, self.turns = [None] * many, [None] * many
         self.offered, self.failed, self.pointed = [-1.0] * many, [-1.0] * many, [False] * many
-        self.least = [0] * many
+        self.least = _leasts(self.leaf)
         self.slots = [_slot(each) for each in self.leaf.candidates]
         self.bounds = bounds_of(self.leaf, self.own), bounds_of(self.leaf, ENDLESS)
 
-    def spend(self) -> None:
-        """Give what is the leaf's own to its candidates in turn."""
-        for place in range(len(self.placed)):
-            self.place(place, self.own - self.spent, relaxed=False)
-
     def offer(self, most: float, *, relaxed: bool = False) -> None:
-        """Offer what others left to every candidate in turn that may gain by it."""
-        end = self.spent + most
+        """Offer so much, if the page has it, to every candidate in turn."""
+        end = self.spent + min(most, self.room.left)
         for place in range(len(self.placed)):
-            left = end - self.spent
-            if left < SMALLEST_ITEM:
+            if end - self.spent < SMALLEST_ITEM:
                 return
-            if relaxed or not self._hopeless(place, left):
-                self.place(place, left, relaxed=relaxed)
+            self.place(place, end - self.spent, relaxed=relaxed)
 
-    def place(self, place: int, room: float, *, relaxed: bool) -> None:
+    def place(self, place: int, room: float, *, relaxed: bool = False) -> None:
         """Give a candidate the best level of detail that the room allows, never less than it has."""
         current = self.placed[place]
         if current is None:
-            if self.full or min(room, self.room.left) < self._least(place) or self._elsewhere(place):
+            if self.full or not self._hopeful(place, room) or self._elsewhere(place):
                 return
-        elif self._complete(current):
+        elif self.offered[place] >= self.bounds[relaxed][0] or self._complete(current):
             return
         turn = self._turn(room, current.tokens if current else 0, relaxed=relaxed)
-        if current is not None and turn.cap <= self.offered[place]:
+        if turn.cap <= self.offered[place] if current else not self._hopeful(place, turn.cap):
             return
         self.offered[place] = turn.cap
-        if not self._hopeful(place, turn):
-            return
         item = self._best(place, turn, current)
         if item is not None:
             self._book(place, item, current)
@@ -99,18 +90,11 @@ class Shelf:
         """Whether the leaf takes no further item."""
         return self.leaf.limit is not None and self.count >= self.leaf.limit
 
-    def _hopeless(self, place: int, left: float) -> bool:
-        """Whether a candidate already failed in at least this room, or has all it can get."""
-        current = self.placed[place]
-        if current is not None:
-            return self._complete(current)
-        return self.failed[place] >= left and (self.pointed[place] or not self._points())
-
-    def _hopeful(self, place: int, turn: Turn) -> bool:
-        """Whether there is more room, or a pointer is allowed now, than when it last failed."""
-        if turn.cap < SMALLEST_ITEM:
+    def _hopeful(self, place: int, room: float) -> bool:
+        """Whether there is more room, or a pointer is allowed now, than when a candidate last failed."""
+        if room < self.least[place]:
             return False
-        return turn.cap > self.failed[place] or (self._points() and not self.pointed[place])
+        return room > self.failed[place] or (not self.pointed[place] and self._points())
 
     def _points(self) -> bool:
         """Whether the leaf may take one more pointer."""
@@ -123,12 +107,6 @@ class Shelf:
         if printed is None or self.room.repeat or leaf.own or (leaf.again and slot not in self.room.told):
             return ""
         return f"already printed in {printed}"
-
-    def _least(self, place: int) -> int:
-        """About what a candidate costs in its cheapest form: nothing is tried for the many that cannot fit."""
-        if not self.least[place]:
-            self.least[place] = _least(self.leaf, self.leaf.candidates[place])
-        return self.least[place]
 
     def _turn(self, room: float, held: int, *, relaxed: bool) -> Turn:
         own = min(room, self.room.left) + held
@@ -272,8 +250,14 @@ def _slot(candidate: Candidate) -> Slot:
     return candidate.node.tenant, candidate.node.key, None if whole else passage
 
 
+def _leasts(leaf: Leaf) -> list[int]:
+    """About what each candidate costs in the cheapest form that the leaf prints."""
+    if leaf.ladder == (Detail.EXCERPT,):
+        return [_LEAST_EXCERPT] * len(leaf.candidates)
+    return [_least(leaf, each) for each in leaf.candidates]
+
+
 def _least(leaf: Leaf, candidate: Candidate) -> int:
-    """About what a candidate costs in the cheapest form that the leaf prints."""
     whole = _has_whole(leaf, candidate) and not (leaf.quotes and (candidate.text_tokens or 0) > _LEAST_EXCERPT)
     if whole or _summary(candidate):
         return SMALLEST_ITEM
