@@ -53,3 +53,11 @@ def is_aside(candidate: Candidate, types: Collection[str]) -> bool:
 def beside(candidate: Candidate) -> str:
     """The key of the node from which the last step led to the candidate."""
     return candidate.path[-2].key if len(candidate.path) > 1 else candidate.root
+
+
+def only_named(candidate: Candidate, quoting: str | None) -> bool:
+    """Whether only its name could speak for a candidate, and nobody calls it: it has the field of those whose text
+    is a quotation."""
+    if quoting is None or quoting not in candidate.node.fields:
+        return False
+    return not (candidate.parts.get("named") or candidate.parts.get("start"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from weft.candidates import told
+from weft.candidates import only_named, told
 from weft.frozen import dataclass
 from weft.model import Candidate, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
@@ -75,14 +75,8 @@ def expand(
 def _seeds(found: Sequence[Candidate], lens: Lens) -> Sequence[Candidate]:
     """The best of what was found, without what only a name would speak for where there is anything else."""
     stored = [each for each in found if each.node.id]
-    if lens.named_with is not None:
-        stored = [each for each in stored if lens.named_with not in each.node.fields or _is_called(each)] or stored
+    stored = [each for each in stored if not only_named(each, lens.named_with)] or stored
     return stored[: lens.seeds]
-
-
-def _is_called(candidate: Candidate) -> bool:
-    """Whether the question names the candidate, or the request starts from it."""
-    return candidate.parts.get("named", 0.0) > 0 or candidate.parts.get("start", 0.0) > 0
 
 
 def _explore(seeds: Sequence[Candidate], lens: Lens, snapshot: Snapshot, scales: Scales | None) -> _Neighbourhood:

@@ -111,10 +111,11 @@ class Lens:
     """How to walk from what was found: which edges, how far, what to raise, which fields to show.
 
     `edges` empty means all types; `edge_weights` multiply by type. With `kinds`, nodes of other kinds are
-    neither taken nor walked through. Nodes with the field `named_with` are walked from only where the question
-    names them. `raise_kinds` and `raise_tags` multiply an item's score. `sample` says
-    which links of a node with more than `fan_out` of them are followed. `focus` is the power to which the
-    relevance of a start counts, `specificity` that to which the links of a node count against a step to it.
+    neither taken nor walked through. Nodes with the field `named_with` are walked from, and have a relevance
+    of their own, only where the question names them. `raise_kinds` and `raise_tags` multiply an item's score.
+    `sample` says which links of a node with more than `fan_out` of them are followed. `focus` is the power to
+    which the relevance of a start counts, `specificity` that to which the links of a node count against a step
+    to it.
     """
 
     name: str

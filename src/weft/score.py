@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
-from weft.candidates import told
+from weft.candidates import only_named, told
 from weft.model import Candidate
 from weft.profile import Lens, Score
 
@@ -38,6 +38,8 @@ def _scorer(
 ) -> Callable[[Candidate], Candidate]:
     """What gives a candidate its score; plain loops, because every candidate of every page runs through them."""
     readers = {name: _reader(name, rule, now) for name in (*weights, *rule.boosts)}
+    if lens.named_with is not None and "relevance" in readers:
+        readers["relevance"] = lambda candidate: _own_relevance(candidate, lens)
     weighed, boosted, product = tuple(weights.items()), tuple(rule.boosts.items()), rule.combine == "product"
     raises = bool(lens.raise_tags or lens.raise_kinds)
 
@@ -83,6 +85,11 @@ def _reader(name: str, rule: Score, now: datetime) -> Callable[[Candidate], floa
     if name == "edge":
         return lambda candidate: candidate.parts.get("edge", 1.0)
     return None
+
+
+def _own_relevance(candidate: Candidate, lens: Lens) -> float:
+    """How relevant a candidate is; the words of what only quotes a passage are the passage's, and not its own."""
+    return 0.0 if only_named(candidate, lens.named_with) else candidate.parts.get("relevance", 0.0)
 
 
 def _closeness(distance: int, rule: Score) -> float:

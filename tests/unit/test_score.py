@@ -77,3 +77,13 @@ def test_equal_scores_are_ordered_by_tenant_and_key_and_starts_come_first_where_
         ("default", "b"),
         ("z", "a"),
     ]
+
+
+def test_what_only_quotes_a_passage_has_no_relevance_of_its_own_unless_it_is_called() -> None:
+    rule, lens = Score(weights={"relevance": 1.0}), Lens("x", named_with="mentions")
+    found, noted = Node("k", "character", fields={"mentions": 3}), Node("k", "character")
+    assert one(rule, found, lens, parts={"relevance": 0.8}) == 0.0
+    assert one(rule, found, lens, parts={"relevance": 0.8, "named": 1.0}) == 0.8
+    assert one(rule, found, lens, parts={"relevance": 0.8, "start": 1.0}) == 0.8
+    assert one(rule, noted, lens, parts={"relevance": 0.8}) == 0.8
+    assert one(rule, found, parts={"relevance": 0.8}) == 0.8

@@ -280,3 +280,19 @@ def test_a_question_without_a_name_tells_of_those_whom_its_passages_name(chapter
     told = [group.subject.node.title for section in page.sections for group in section.groups]
     assert told[0] == "Tamsin Roke", "a place that only has a word of the question comes later"
     assert {"Isaura Bell", "Odo Farrant"} <= set(told)
+
+
+def test_beside_the_hero_stand_those_who_share_his_scenes_before_one_who_is_defined_by_his_name(
+    tmp_path: Path,
+) -> None:
+    daily = [
+        f'Halvard mended the {what} with Brita before noon. "Hold it," said Halvard. Brita held it all day.'
+        for what in ("gate", "oar", "roof", "sledge", "well", "stove")
+    ]
+    once = "Halvard and Halvard's dog passed Quist. Quist knew Halvard's step, Halvard's lamp and Halvard's debts."
+    text = "\n\n".join(
+        f"Chapter {at}\n\n{told}" for at, told in enumerate([*daily[:3], once, *daily[3:]], start=1)
+    )
+    with indexed(tmp_path, text) as opened:
+        subjects = [group.subject.node.title for group in page(opened, "Who is Halvard?").page.sections[0].groups]
+    assert subjects[:2] == ["Halvard", "Brita"]
