@@ -150,6 +150,19 @@ def test_entities_keep_the_callers_order_and_stop_at_max_entities(weft: Weft) ->
     assert "### Odo Farrant" not in formatted(weft, entities=[TAMSIN, ODO], max_entities=1)
 
 
+def test_the_pictures_of_an_entity_stand_above_its_definition(tmp_path: Path) -> None:
+    images = [{"ref": "maps/quay one.png", "alt": "The quay"}, "https://example.org/a.png"]
+    quay = Node("s:quay", "location", str(VAULT), title="Quay", text="A wall.", fields={"images": images})
+    shown = (
+        "### Quay (LOCATION)\n![The quay](maps/quay%20one.png)\n![a.png](https://example.org/a.png)\n\n"
+        "**Definition:**\nA wall."
+    )
+    with Weft.open(tmp_path / ".weft", embedder=None) as weft:
+        weft.put([quay])
+        assert shown in formatted(weft, "What is the Quay?", entities=[Entity("s:quay", "Quay")])
+        assert shown in formatted(weft, "What is the Quay?")
+
+
 def test_given_neither_entities_nor_documents_both_are_found(weft: Weft) -> None:
     page = formatted(weft, "What did Odo play?")
     assert "### Odo Farrant (CHARACTER)" in page
