@@ -89,7 +89,8 @@ class Asking:
     @property
     def identity(self) -> Hashable:
         """What tells this call from others."""
-        texts = tuple((each.node.key, each.node.kind, each.node.sequence) for each in self.documents)
+        nodes = [each.node for each in self.documents]
+        texts = tuple((node.key, node.kind, node.sequence, node.title, node.summary, node.text) for node in nodes)
         given = (isinstance(self.max_total_tokens, Usual), isinstance(self.max_entities, Usual))
         return (texts, given, *(getattr(self, name) for name in self.__slots__ if name != "documents"))
 

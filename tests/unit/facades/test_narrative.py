@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -281,6 +282,36 @@ def test_a_page_is_kept_for_five_minutes_and_until_a_chapter_changes(tmp_path: P
         weft.put([replace(_story(str(VAULT))[3], text="Odo Farrant left at dawn.")])
         assert hits() == 0
         assert "left at dawn" in asyncio.run(formatter.format_context("Who is Odo?", VAULT))
+
+
+def test_a_kept_page_is_given_to_nobody_who_asks_for_another(tmp_path: Path) -> None:
+    with (
+        Weft.open(tmp_path / "one", embedder=None) as weft,
+        Weft.open(tmp_path / "two", embedder=None) as second,
+    ):
+        weft.put([*_story(str(VAULT)), replace(_story(str(OTHER))[0], text="Odo Farrant is a cat.")])
+        second.put([replace(_story(str(VAULT))[0], text="Odo Farrant is a ship.")])
+        asked: list[dict[str, Any]] = [
+            {},
+            {"max_sequence": 1},
+            {"max_sequence": 2},
+            {"max_sequence": 2, "temporal_mode": "none"},
+            {"vault_id": OTHER},
+            {"session": second},
+            {"max_total_tokens": 60},
+            {"preset": "quick"},
+            {"entities": [ODO]},
+            {"entities": [replace(ODO, id="nobody", name="Nobody", description="A clerk.")]},
+            *({"documents": [Node("d:1", "chunk", text=text)]} for text in ("Salt.", "Ink.")),
+        ]
+        fresh = [_page(SmartContextFormatter(weft, cache=TimedCache(0)), **each) for each in asked]
+        keeping = SmartContextFormatter(weft)
+        for _ in range(2):
+            assert [_page(keeping, **each) for each in asked] == fresh
+
+
+def _page(formatter: SmartContextFormatter, **given: Any) -> str:
+    return asyncio.run(formatter.format_context(**{"query": "Who is Odo?", "vault_id": VAULT, **given}))
 
 
 def test_the_oldest_pages_go_when_there_are_too_many() -> None:
