@@ -164,6 +164,30 @@ def test_the_pictures_of_an_entity_stand_above_its_definition(tmp_path: Path) ->
         assert shown in formatted(weft, "What is the Quay?")
 
 
+@pytest.mark.parametrize("given", [{}, {"entities": [ODO, TAMSIN]}])
+def test_who_matters_more_gets_more_where_importance_is_asked_for(tmp_path: Path, given: dict[str, Any]) -> None:
+    people = [
+        Node("s:odo", "character", str(VAULT), title="Odo Farrant", text="A clerk.", fields={"importance": 1.0}),
+        Node("s:tamsin", "character", str(VAULT), title="Tamsin Roke", text="Hers.", fields={"importance": 0.0}),
+    ]
+    scenes = [
+        Node(f"s:{name}{at}", "chapter", str(VAULT), title=f"{name} {at}", text=f"{name} said {_prose(at)}")
+        for name in ("Odo Farrant", "Tamsin Roke", "What they do, the tide")
+        for at in range(12)
+    ]
+
+    def told(page: str) -> tuple[int, int]:
+        first, second = page.partition("## General")[0].split("### Tamsin Roke")
+        return COUNT.count(first), COUNT.count(second)
+
+    with Weft.open(tmp_path / ".weft", embedder=None) as weft:
+        weft.put([*(replace(each, importance=float(str(each.fields["importance"]))) for each in people), *scenes])
+        question = "What do Odo Farrant and Tamsin Roke do?"
+        odo, tamsin = told(formatted(weft, question, max_total_tokens=900, **given))
+        more, less = told(formatted(weft, question, max_total_tokens=900, importance_scoring=True, **given))
+        assert more > odo and less < tamsin
+
+
 def test_given_neither_entities_nor_documents_both_are_found(weft: Weft) -> None:
     page = formatted(weft, "What did Odo play?")
     assert "### Odo Farrant (CHARACTER)" in page
