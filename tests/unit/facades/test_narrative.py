@@ -185,7 +185,7 @@ def test_who_matters_more_gets_more_where_importance_is_asked_for(tmp_path: Path
         question = "What do Odo Farrant and Tamsin Roke do?"
         odo, tamsin = told(formatted(weft, question, max_total_tokens=900, **given))
         more, less = told(formatted(weft, question, max_total_tokens=900, importance_scoring=True, **given))
-        assert more > odo and less < tamsin
+        assert more / less > 1.3 * odo / tamsin
 
 
 def test_given_neither_entities_nor_documents_both_are_found(weft: Weft) -> None:
