@@ -38,5 +38,7 @@ def _holds(rule: Adapt, words: str, named: int) -> bool:
 def _named(question: str, profile: Profile, snapshot: Snapshot) -> int:
     """How many nodes the question names, of the kinds that the profile looks for by name."""
     probes = [probe for probe in profile.probes if probe.match == "names"]
-    called = call_by_name(question, snapshot, "") if probes else ()
-    return sum(any(not probe.kinds or each.node.kind in probe.kinds for probe in probes) for each in called)
+    if not probes:
+        return 0
+    kinds = {kind for probe in probes for kind in probe.kinds} if all(probe.kinds for probe in probes) else None
+    return len(call_by_name(question, snapshot, "", lambda node: kinds is None or node.kind in kinds))

@@ -8,15 +8,19 @@ from weft.model import Candidate, Json, Node
 from weft.profile import Dedupe
 from weft.sketch import likely_pairs, similarity, sketch
 from weft.terms import term_hash
-from weft.text import analyze
+from weft.text import analyze, normalise_name
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A candidate in the section it would go to; entries come best first."""
+    """A candidate in the section it would go to; entries come best first.
+
+    A subject is somebody or something that a section tells of, rather than a text that says something.
+    """
 
     section: str
     candidate: Candidate
+    subject: bool = False
 
 
 def dedupe(entries: Sequence[Entry], rule: Dedupe) -> Mapping[int, str]:
@@ -34,17 +38,26 @@ def dedupe(entries: Sequence[Entry], rule: Dedupe) -> Mapping[int, str]:
 
 def _repeats(members: Sequence[tuple[int, Entry]], rule: Dedupe) -> dict[int, str]:
     repeated = _same_fields(members, rule.same, across=True) | _same_fields(members, rule.once, across=False)
-    rest = [(place, entry.candidate) for place, entry in members if place not in repeated]
-    sketches = [each.sketch or sketch([term_hash(term) for term in analyze(_said(each.node))]) for _, each in rest]
-    for earlier, later in likely_pairs(sketches):
-        first, second = rest[earlier], rest[later]
-        if first[0] in repeated or second[0] in repeated:
+    rest = [(place, entry) for place, entry in members if place not in repeated]
+    for earlier, later in likely_pairs([_sketch(entry.candidate) for _, entry in rest]):
+        (first, before), (second, after) = rest[earlier], rest[later]
+        if first in repeated or second in repeated or _is_another(before, after):
             continue
-        said, again = _said(first[1].node), _said(second[1].node)
+        said, again = _said(before.candidate.node), _said(after.candidate.node)
         alike = similarity(said, again)
         if alike >= rule.similarity and not tell_apart(said, again):
-            repeated[second[0]] = f"repeats {first[1].node.key} ({alike:.0%} alike)"
+            repeated[second] = f"repeats {before.candidate.node.key} ({alike:.0%} alike)"
     return repeated
+
+
+def _sketch(candidate: Candidate) -> bytes:
+    return candidate.sketch or sketch([term_hash(term) for term in analyze(_said(candidate.node))])
+
+
+def _is_another(before: Entry, after: Entry) -> bool:
+    """Whether a subject is another, though a text or the note of somebody else says just what its own says."""
+    names = [normalise_name(each.candidate.node.title) for each in (before, after)]
+    return after.subject and not (before.subject and names[0] == names[1])
 
 
 def _said(node: Node) -> str:

@@ -153,8 +153,8 @@ def _probe_all(plan: Plan, query: Query, desk: Desk) -> list[Found]:
 
 def _found(asked: Query, probe: Probe, filter: Filter, plan: Plan, desk: Desk) -> Found:
     if probe.match == "names":
-        called = call_by_name(asked.text, desk.snapshot, probe.name)
-        return Found(tuple(each for each in called if passes(each.node, filter))[: probe.limit])
+        called = call_by_name(asked.text, desk.snapshot, probe.name, lambda node: passes(node, filter))
+        return Found(called[: probe.limit])
     if probe.match == "rank":
         # Only those who ask for a map pay for loading what draws it.
         from weft.mapping import foremost

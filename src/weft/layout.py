@@ -142,7 +142,8 @@ def _without_repeats(
     plan: Plan, ranked: dict[str, tuple[Candidate, ...]]
 ) -> tuple[dict[str, tuple[Candidate, ...]], list[Refused]]:
     """Drop repeats by each section's rule, best first over the whole page; what was asked for by name stays."""
-    entries = [Entry(name, each) for name, members in ranked.items() for each in members]
+    telling = {section.name for section in plan.sections() if section.for_each is not None}
+    entries = [Entry(name, each, name in telling) for name, members in ranked.items() for each in members]
     entries.sort(key=lambda entry: ("start" not in entry.candidate.parts, -entry.candidate.score))
     repeated = dedupe(entries, plan.profile.dedupe)
     for section in plan.sections():

@@ -1,10 +1,10 @@
 """What a question calls by name, whatever else it says."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from weft.model import Candidate
+from weft.model import Candidate, Node
 from weft.ports import NodeRow, Snapshot
 from weft.text import looks_like_code
 from weft.text.terms import STOP_WORDS
@@ -19,14 +19,21 @@ _READ: Final = 40
 """How many words a name may have, and how many words of a question are looked at."""
 
 
-def call_by_name(question: str, snapshot: Snapshot, probe: str) -> tuple[Candidate, ...]:
-    """The nodes that the question names, in its order; `named` is less than 1 where several share the name."""
+def call_by_name(
+    question: str, snapshot: Snapshot, probe: str, admits: Callable[[Node], bool] = lambda _: True
+) -> tuple[Candidate, ...]:
+    """The nodes that the question names, in its order; `named` is less than 1 where several share the name.
+
+    Nodes that are not admitted have no name: a chapter called "The Lantern Company" hides no faction.
+    """
     runs = dict(_runs(question))
-    ids = snapshot.find(sorted(set(runs.values())))
-    spoken = _longest([run for run, name in runs.items() if name in ids])
-    called = {each: len(ids[runs[run]]) for run in reversed(spoken) for each in reversed(ids[runs[run]])}
-    stored = snapshot.nodes(sorted(called))
-    return tuple(_named(stored[each], called[each], probe) for each in reversed(called) if each in stored)
+    found = snapshot.find(sorted(set(runs.values())))
+    stored = snapshot.nodes(sorted({each for ids in found.values() for each in ids}))
+    admitted = {each for each, row in stored.items() if admits(row.node)}
+    meant = {name: [each for each in ids if each in admitted] for name, ids in found.items()}
+    spoken = _longest([run for run, name in runs.items() if meant.get(name)])
+    called = {each: len(meant[runs[run]]) for run in reversed(spoken) for each in reversed(meant[runs[run]])}
+    return tuple(_named(stored[each], called[each], probe) for each in reversed(called))
 
 
 def _runs(question: str) -> Iterator[tuple[Span, str]]:

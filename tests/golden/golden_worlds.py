@@ -66,6 +66,7 @@ GOLDEN: Mapping[str, Golden] = {
     "narrative-timeline": Golden(
         "novel", "What happened to the tide clerks?", "narrative", preset="timeline", max_tokens=2000
     ),
+    "narrative-place": Golden("novel", "What is the Counting House?", "narrative", max_tokens=1000),
     "narrative-xml": Golden("novel", "Where is Pellwick?", "narrative", format="xml", max_tokens=700),
     "knowledge": Golden("helpdesk", REFUND, "knowledge", tenants=("support",), max_tokens=1500),
     **{

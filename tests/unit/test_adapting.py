@@ -8,7 +8,7 @@ import pytest
 from weft import Node, Request, Weft
 from weft.adapting import adapted
 from weft.errors import UnknownName
-from weft.loading import check_profile, load_profile
+from weft.loading import apply_preset, check_profile, load_profile
 from weft.model import View
 from weft.profile import Profile
 
@@ -38,7 +38,7 @@ def chosen(weft: Weft, question: str, preset: str | None = "auto") -> tuple[Prof
         ("Tell me about Odo.", 6000, 1, 70),
         ("Who are Odo's allies?", 12000, 15, 70),
         ("What happened to Odo?", 10000, 10, 70),
-        ("Analyze the political alliances of Odo and Ada", 12000, 15, 70),
+        ("Analyze the political alliances of Odo and Ada", 15000, 15, 70),
         ("Compare Odo and Ada", 15000, 15, 70),
         ("Did Odo take the key?", 8000, 5, 70),
         ("What is the magic system?", 8000, 5, 40),
@@ -54,6 +54,44 @@ def test_the_type_of_a_question_sets_budget_and_entities_and_a_name_in_it_the_sp
     assert (profile.max_tokens, section.for_each.limit, section.share) == (tokens, entities, share)
     assert section.share + general.share == 100
     assert notes[0].startswith("The question is read as: ")
+
+
+@pytest.mark.parametrize(
+    ("preset", "questions"),
+    [
+        (
+            "quick",
+            ["WHO IS ODO?", "who's odo", "“Who’s Odo?”", "Where does Odo live?", "Remind me who Odo is"],
+        ),
+        (
+            "profile",
+            ["Describe Odo!", "What do we know about Odo?", "character sheet for odo", "Odo’s backstory"],
+        ),
+        (
+            "relationships",
+            ["HOW ARE ODO AND ADA RELATED", "Who trusts whom?", "Who works for Ada?", "Do they love each other?"],
+        ),
+        (
+            "timeline",
+            ["What has happened so far?", "Recap, please", "what did Odo do next", "What events led to the war?"],
+        ),
+        (
+            "analysis",
+            ["Analyze political alliances in Westeros", "What does the sea symbolize?", "What’s Ada’s motive?"],
+        ),
+        ("standard", ["Did Odo take the key?", "What is the magic system?", "", "???", "Odo", "Who is he?"]),
+    ],
+)
+def test_every_type_is_known_by_the_words_people_use(weft: Weft, preset: str, questions: list[str]) -> None:
+    wanted = apply_preset(load_profile("narrative"), preset)
+    for question in questions:
+        profile, _ = chosen(weft, question)
+        assert (profile.max_tokens, _entities(profile)) == (wanted.max_tokens, _entities(wanted)), question
+
+
+def _entities(profile: Profile) -> int | None:
+    rule = profile.sections[0].for_each
+    return rule.limit if rule else None
 
 
 def test_a_timeline_is_told_in_the_order_of_the_story(weft: Weft) -> None:

@@ -42,6 +42,26 @@ def test_numbers_are_read_as_they_are_written(written: str, number: int) -> None
     assert numbers(f"CHAPTER {written}\n\n{PROSE}") == [number]
 
 
+@pytest.mark.parametrize(
+    ("heading", "number"),
+    [
+        ("第七章", 7),
+        ("第十二回 风雪", 12),
+        ("第２３話", 23),
+        ("第一百零五章：归来", 105),
+        ("第 3 章", 3),
+        ("제12장 귀향", 12),
+    ],
+)
+def test_chapters_of_other_scripts_are_numbered_too(heading: str, number: int) -> None:
+    assert numbers(f"{heading}\n\n{PROSE}") == [number]
+    assert number_in("第二十一章 风雪") == 21
+
+
+def test_a_sentence_that_speaks_of_a_chapter_is_no_heading_in_other_scripts_either() -> None:
+    assert not has_chapters(f"第一章说了什么，\n\n{PROSE}\n\n第二章没有写完。\n\n{PROSE}")
+
+
 def test_a_title_below_the_heading_belongs_to_it() -> None:
     first = chapters(manuscript())[0]
     assert first.title == "Chapter 1: The Late Mail"
@@ -80,6 +100,22 @@ def test_a_book_without_chapters_comes_in_parts() -> None:
     assert len(found) > 3
     assert not has_chapters(text)
     assert [chapter.number for chapter in found] == list(range(1, len(found) + 1))
+
+
+@pytest.mark.parametrize("joint", ["", " ", "\n"])
+def test_a_book_that_is_one_line_is_parted_at_its_sentences(joint: str) -> None:
+    text = joint.join(f"Orla went to the quay for the {day}th time. " for day in range(3000)).strip()
+    found = chapters(text)
+    assert len(found) > 5
+    spans = [span for each in found for span in scenes(text, each.start, each.end)]
+    assert all(end - start <= 3 * STRETCH and text[start:end].startswith("Orla") for start, end in spans)
+
+
+@pytest.mark.parametrize("text", ["a" * 50_000, "ink tide " * 6_000, "他走了。" * 12_000])
+def test_text_without_ends_of_sentences_is_parted_all_the_same(text: str) -> None:
+    spans = [span for each in chapters(text) for span in scenes(text, each.start, each.end)]
+    assert len(spans) > 5
+    assert "".join(text[start:end] for start, end in spans).replace(" ", "") == text.replace(" ", "")
 
 
 def test_scenes_end_at_breaks_and_long_ones_between_paragraphs() -> None:

@@ -19,6 +19,15 @@ def test_the_later_of_two_near_identical_texts_repeats_the_earlier() -> None:
     assert repeated == {1: "repeats x (98% alike)"}
 
 
+def test_a_subject_repeats_nobody_but_its_namesake() -> None:
+    named = [
+        Entry("who", Candidate(Node(key, "character", title=title, text=TEXT)), subject=True)
+        for key, title in (("o", "Odo Farrant"), ("t", "Tamsin Roke"), ("again", "odo farrant"))
+    ]
+    assert dedupe([entry("a", "x", TEXT), *named], Dedupe()) == {3: "repeats o (100% alike)"}
+    assert dedupe([named[0], entry("a", "x", TEXT)], Dedupe()) == {1: "repeats o (100% alike)"}
+
+
 def test_texts_below_the_similarity_are_kept() -> None:
     assert dedupe([entry("a", "x", TEXT), entry("a", "y", TEXT + " Yes.")], Dedupe(similarity=0.99)) == {}
 

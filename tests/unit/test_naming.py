@@ -14,13 +14,15 @@ WILL = Node("s:will", "character", title="Will")
 HOPE = Node("s:hope", "character", title="Hope")
 ROKES = [Node(f"s:roke{n}", "character", title=f"Roke {n}", aliases=(Alias("Roke"),)) for n in (1, 2)]
 YEAR = Node("s:year", "note", title="2024")
+COMPANY = Node("s:company", "faction", title="Lantern Company")
+CHAPTER = Node("s:ch3", "chapter", title="The Lantern Company")
 LOG = Node("s:app/deep/down/in/the/tree/log.py", "file", aliases=(Alias("log.py"),))
 
 
 @pytest.fixture(scope="module")
 def weft(tmp_path_factory: pytest.TempPathFactory) -> Weft:
     opened = Weft.open(Path(tmp_path_factory.mktemp("naming")) / ".weft", embedder=None)
-    opened.put([ODO, WILL, HOPE, *ROKES, YEAR, LOG])
+    opened.put([ODO, WILL, HOPE, *ROKES, YEAR, LOG, COMPANY, CHAPTER])
     return opened
 
 
@@ -43,6 +45,13 @@ def test_a_name_that_is_a_common_word_counts_only_where_it_is_written_as_a_name(
     assert called(weft, "What does Will want of Odo?") == [("s:will", 1.0), ("s:odo", 1.0)]
     assert called(weft, "Did Odo hope for more?") == [("s:odo", 1.0)]
     assert called(weft, "Did Odo meet Hope?") == [("s:odo", 1.0), ("s:hope", 1.0)]
+
+
+def test_who_is_not_looked_for_hides_nobody(weft: Weft) -> None:
+    with weft.store.snapshot(View()) as snapshot:
+        found = call_by_name("Who runs the Lantern Company?", snapshot, "", lambda node: node.kind == "faction")
+    assert [(each.node.key, each.parts["named"]) for each in found] == [("s:company", 1.0)]
+    assert called(weft, "Who runs the Lantern Company?") == [("s:ch3", 1.0)]
 
 
 def test_a_name_that_two_share_names_each_by_half(weft: Weft) -> None:

@@ -285,14 +285,18 @@ def test_a_question_without_a_name_tells_of_those_whom_its_passages_name(chapter
 def test_beside_the_hero_stand_those_who_share_his_scenes_before_one_who_is_defined_by_his_name(
     tmp_path: Path,
 ) -> None:
+    company = ("Brita", "Sigrun", "Torvald", "Ingmar", "Astrid", "Leif", "Ragna", "Olaf")
     daily = [
-        f'Halvard mended the {what} with Brita before noon. "Hold it," said Halvard. Brita held it all day.'
-        for what in ("gate", "oar", "roof", "sledge", "well", "stove")
+        f'Halvard mended the {what} at noon. With {name} he did it. "Hold it," said Halvard, and {name} held it.'
+        for name in company
+        for what in ("gate", "oar", "roof")
     ]
-    once = "Halvard and Halvard's dog passed Quist. Quist knew Halvard's step, Halvard's lamp and Halvard's debts."
-    text = "\n\n".join(
-        f"Chapter {at}\n\n{told}" for at, told in enumerate([*daily[:3], once, *daily[3:]], start=1)
+    once = (
+        "Halvard and Halvard's dog passed Quist. Quist knew Halvard's step, Halvard's lamp and Halvard's debts. "
+        '"Good evening," said Quist. Nobody answered Quist.'
     )
+    text = "\n\n".join(f"Chapter {at}\n\n{told}" for at, told in enumerate([*daily, once], start=1))
     with indexed(tmp_path, text) as opened:
         subjects = [group.subject.node.title for group in page(opened, "Who is Halvard?").page.sections[0].groups]
-    assert subjects[:2] == ["Halvard", "Brita"]
+    assert subjects[0] == "Halvard"
+    assert set(subjects[1:]) < set(company)

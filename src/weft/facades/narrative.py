@@ -60,7 +60,7 @@ class SmartContextFormatter:
         """The page for a query: entities first, then documents, within `max_total_tokens`.
 
         Given neither entities nor documents, both are found in the vault. A preset's numbers hold where
-        `max_total_tokens` and `max_entities` are left at their defaults; `adaptive` chooses it by the query.
+        `max_total_tokens` and `max_entities` are not given; `adaptive` chooses it by the query.
         """
         began, text = perf_counter(), ""
         brought = {"entities": _listed("entities", entities), "documents": _listed("documents", documents)}

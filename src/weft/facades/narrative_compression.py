@@ -3,7 +3,8 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
+from time import monotonic
 from typing import Final
 from urllib.error import URLError
 from urllib.request import Request, urlopen
@@ -19,6 +20,8 @@ Summarize = Callable[[str, str, int], str]
 LONG: Final = 1000
 SHORT: Final = 200
 """A document of more than `LONG` tokens becomes a summary of at most `SHORT`."""
+_MOST_BYTES: Final = 1 << 20
+"""No answer with a summary is longer."""
 
 
 class SummaryError(WeftError):
@@ -45,7 +48,7 @@ class EndpointSummarizer:
         address = f"{self.url.rstrip('/')}/chat/completions"
         try:
             with urlopen(Request(address, json.dumps(body).encode(), headers), timeout=self.timeout) as answer:
-                return _content(json.loads(answer.read()))
+                return _content(json.loads(_read(answer, monotonic() + self.timeout)))
         except (URLError, TimeoutError, ConnectionError, HTTPException, ValueError) as error:
             raise SummaryError(
                 f"The endpoint {address} (model {self.model!r}) gave no summary ({error}). Check the address, the "
@@ -65,9 +68,23 @@ def compressed(document: Candidate, question: str, summarize: Summarize) -> Cand
     return replace(document, node=replace(node, text=summary, title=f"{node.title} (summary)"))
 
 
+def _read(answer: HTTPResponse, deadline: float) -> bytes:
+    """The whole answer; one that is too long, or still comes when the time is over, is none."""
+    parts, size = [], 0
+    while part := answer.read1(_MOST_BYTES):
+        parts.append(part)
+        size += len(part)
+        if size > _MOST_BYTES:
+            raise ValueError(f"the answer has more than {_MOST_BYTES:,} bytes")
+        if monotonic() > deadline:
+            raise TimeoutError("the answer did not end in time")
+    return b"".join(parts)
+
+
 def _content(answer: object) -> str:
     choices = answer.get("choices") if isinstance(answer, Mapping) else None
-    message = choices[0].get("message") if isinstance(choices, list) and choices else None
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, Mapping) else None
     content = message.get("content") if isinstance(message, Mapping) else None
     if not isinstance(content, str):
         raise ValueError("the answer holds no message")

@@ -16,8 +16,13 @@ from weft.loading import apply_preset
 from weft.model import Candidate, Context, Node, Request, View
 from weft.profile import AUTO, ForEach, Profile, Score, Section
 
-MAX_TOTAL_TOKENS: Final = 8000
-MAX_ENTITIES: Final = 5
+
+class Usual(int):
+    """A number that nobody gave: a preset's own comes before it, but not before the same number if it is given."""
+
+
+MAX_TOTAL_TOKENS: Final = Usual(8000)
+MAX_ENTITIES: Final = Usual(5)
 ENTITY_BUDGET_RATIO: Final = 0.6
 
 
@@ -61,9 +66,9 @@ class Asking:
         if self.preset is None:
             return chosen
         limit = (entities_of(profile).for_each or ForEach()).limit
-        if self.max_total_tokens == MAX_TOTAL_TOKENS and profile.max_tokens is not None:
+        if isinstance(self.max_total_tokens, Usual) and profile.max_tokens is not None:
             chosen = replace(chosen, max_total_tokens=profile.max_tokens)
-        return replace(chosen, max_entities=limit) if self.max_entities == MAX_ENTITIES and limit else chosen
+        return replace(chosen, max_entities=limit) if isinstance(self.max_entities, Usual) and limit else chosen
 
     def _preset(self, profile: Profile, store: Reading) -> Profile:
         """The profile with the preset, or as it is where there is no such preset."""
@@ -84,8 +89,10 @@ class Asking:
     @property
     def identity(self) -> Hashable:
         """What tells this call from others."""
-        texts = tuple((each.node.key, each.node.kind, each.node.sequence) for each in self.documents)
-        return (texts, *(getattr(self, name) for name in self.__slots__ if name != "documents"))
+        nodes = [each.node for each in self.documents]
+        texts = tuple((node.key, node.kind, node.sequence, node.title, node.summary, node.text) for node in nodes)
+        given = (isinstance(self.max_total_tokens, Usual), isinstance(self.max_entities, Usual))
+        return (texts, given, *(getattr(self, name) for name in self.__slots__ if name != "documents"))
 
     def found_page(self, store: Reading) -> Context:
         """The page of what the pipeline finds by itself."""
@@ -110,7 +117,7 @@ class Asking:
 def whole_number(given: object, usual: int) -> int:
     """A caller's number, or the usual one where it is none."""
     try:
-        return int(given)  # type: ignore[call-overload,no-any-return]
+        return given if isinstance(given, Usual) else int(given)  # type: ignore[call-overload]
     except (TypeError, ValueError, OverflowError):
         return usual
 

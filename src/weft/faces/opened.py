@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from weft.embed import open_embedder
-from weft.errors import EmbedderMismatch, UnknownName
+from weft.errors import EmbedderMismatch, InvalidInput, UnknownName
 from weft.gather import Desk
 from weft.history import History
 from weft.loading import load_lenses, load_profile, profiles_version, with_lenses
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from weft.views import Views
 
 _PROFILES: Final = 32
+_LAST: Final = 2**53 - 1
 _ANEW: Final = (
     "The store was embedded anew: meaning is left out until this program is started with the new embedder."
 )
@@ -95,6 +96,10 @@ class OpenStore:
         """One pinned reading of the store with its index and embedder."""
         if view.consistency and view.consistency not in CONSISTENCIES:
             raise UnknownName("consistency", view.consistency, CONSISTENCIES)
+        if view.as_of is not None and not 0 <= view.as_of <= _LAST:
+            raise InvalidInput(
+                f"A story has no point {view.as_of}. Give the number of a chapter, such as 3; a prologue is 0."
+            )
         with self._seen(view) as (store, index, seen), store.snapshot(seen) as snapshot:
             yield Desk(snapshot, index, *self._usable_embedder(snapshot))
 

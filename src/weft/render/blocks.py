@@ -175,7 +175,7 @@ def _tree(item: Item, block: Block, style: ItemStyle) -> Piece | None:
 
 def _images(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     images = item.candidate.node.fields.get("images")
-    listed = images if isinstance(images, list | tuple) else ()
+    listed = images if isinstance(images, list | tuple) else (images,)
     return _entries("images", filter(None, map(_image, listed)), block.limit)
 
 

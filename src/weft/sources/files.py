@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 import xxhash
 
@@ -77,6 +77,15 @@ class Format(Protocol):
         ...
 
 
+@runtime_checkable
+class Surveying(Protocol):
+    """A format that must know which other files there are, since its own point to them."""
+
+    def survey(self, files: Sequence[File]) -> None:
+        """Note all files of the source, before the units are asked for."""
+        ...
+
+
 class MakeFormat(Protocol):
     """A registered format: the file suffixes it takes and how an instance is made."""
 
@@ -108,6 +117,8 @@ class FileSource:
         self._broken, self._remarks = found.broken, found.remarks
         shared = self._shared_out(found.files)
         for _, reader in self.formats:
+            if isinstance(reader, Surveying):
+                reader.survey(found.files)
             for unit, stamp in reader.units(shared[id(reader)]):
                 self._owners[unit] = reader
                 yield unit, stamp

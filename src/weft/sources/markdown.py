@@ -14,6 +14,7 @@ from weft.ports import Problem, Unit
 from weft.sources.files import MAX_TEXT, File, Naming, clean, decode, read_bytes, stamp_of
 from weft.sources.front_matter import split_front_matter
 from weft.sources.markdown_links import Reference, first_heading, headings_in, references, tags_in
+from weft.sources.pictures import Pictures, joined, with_pictures
 from weft.sources.sections import Document, nodes_of, speaks_of_kinds
 from weft.sources.values import Unusable, integer_of, names_of, number_of, text_of, time_of, words_of
 from weft.sources.vault import Vault, in_scenes, vault_of
@@ -23,7 +24,6 @@ Value = TypeVar("Value")
 _PLAIN_KIND: Final = "note"
 _NO_WORDS: Final[tuple[str, ...]] = ()
 _BYTES_A_CHARACTER: Final = 4
-_PICTURES: Final = frozenset({".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".bmp", ".avif", ".tif", ".tiff"})
 
 
 class Markdown:
@@ -35,14 +35,19 @@ class Markdown:
         self.naming = naming
         self._files: dict[str, File] = {}
         self._notes = Notes()
+        self._pictures = Pictures()
         self._vault = Vault()
+
+    def survey(self, files: Sequence[File]) -> None:
+        """Note which pictures there are for notes to show."""
+        self._pictures = Pictures.of([file.name for file in files])
 
     def takes(self, file: File) -> bool:
         """Every file of its suffixes."""
         return True
 
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
-        """The (name, stamp) of every note; the stamps change together when notes come or go."""
+        """The (name, stamp) of every note; the stamps change together when notes or pictures come or go."""
         self._files = {file.name: file for file in files}
         self._notes = Notes.of(list(self._files))
         self._vault = vault_of(list(self._files), self.naming.reading)
@@ -51,7 +56,7 @@ class Markdown:
 
     def _stamp(self, file: File) -> str:
         reading = f"-{self.naming.reading}" if self.naming.reading else ""
-        return f"{stamp_of(file.path)}-{self._notes.digest}{reading}"
+        return f"{stamp_of(file.path)}-{self._notes.digest}{self._pictures.digest}{reading}"
 
     def read(self, unit: str) -> Unit:
         """One note with its links."""
@@ -73,6 +78,7 @@ class Markdown:
         notes = _FrontMatter(file.name, matter, list(problems))
         key = f"{self.naming.source}:{file.name}"
         node = _node(notes, self.naming, file, _Body(body, line, found), self._vault)
+        node = replace(node, fields=_sorted(with_pictures(node.fields, found, self._pictures, file.name)))
         nodes, contained = in_scenes(node)
         if len(nodes) == 1:
             nodes, contained = self._specified(node, file.name)
@@ -93,6 +99,8 @@ class Markdown:
     def _edges(self, key: str, name: str, found: Sequence[Reference]) -> tuple[Edge, ...]:
         edges: dict[tuple[str, str], Edge] = {}
         for reference in found:
+            if reference.remote:
+                continue
             target, share = self._notes.resolve(reference, name)
             full = f"{self.naming.source}:{target}"
             kind = "embeds" if reference.embedded else "links"
@@ -134,8 +142,8 @@ class Notes:
         ):
             return None, 0.0
         here = PurePosixPath(within).parent
-        beside = _joined(here, reference.target)
-        at_root = _joined(PurePosixPath(), reference.target)
+        beside = joined(here, reference.target)
+        at_root = joined(PurePosixPath(), reference.target)
         for path in (at_root, beside) if reference.wiki else (beside, at_root):
             if path is not None and path.casefold() in self.paths:
                 return self.paths[path.casefold()], 1.0
@@ -156,19 +164,6 @@ def _stem(target: PurePosixPath) -> str:
 
 def _with_suffix(target: str) -> str:
     return target if PurePosixPath(target).suffix.lower() in Markdown.suffixes else f"{target}.md"
-
-
-def _joined(folder: PurePosixPath, target: str) -> str | None:
-    """The path below the root, or None when it leads outside."""
-    parts: list[str] = [] if target.startswith("/") else list(folder.parts)
-    for part in PurePosixPath(target.lstrip("/")).parts:
-        if part == "..":
-            if not parts:
-                return None
-            parts.pop()
-        elif part != ".":
-            parts.append(part)
-    return "/".join(parts) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,18 +225,18 @@ def _node(matter: _FrontMatter, naming: Naming, file: File, body: _Body, vault: 
         modified=modified,
         importance=take(("importance",), lambda value: number_of(value, 0.0, 1.0), 0.0),
     )
-    return replace(node, fields=_fields(matter.values, node.importance, body.found))
+    return replace(node, fields=_fields(matter.values, node.importance))
 
 
-def _fields(rest: Mapping[str, Json], importance: float, found: Sequence[Reference]) -> dict[str, Json]:
-    fields = {name: value for name, value in rest.items() if value is not None and value != ""}
+def _fields(rest: Mapping[str, Json], importance: float) -> dict[str, Json]:
+    fields: dict[str, Json] = {name: value for name, value in rest.items() if value is not None and value != ""}
     if importance:
         # Kept as a field too, so that a computed importance never replaces a given one.
         fields["importance"] = importance
-    embedded = list(dict.fromkeys(one.target for one in found if one.embedded))
-    images = [target for target in embedded if PurePosixPath(target).suffix.lower() in _PICTURES]
-    others = [target for target in embedded if target not in images]
-    fields |= {name: targets for name, targets in (("images", images), ("embeds", others)) if targets}
+    return fields
+
+
+def _sorted(fields: Mapping[str, Json]) -> dict[str, Json]:
     return {name: fields[name] for name in sorted(fields)}
 
 

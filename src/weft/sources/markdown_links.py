@@ -26,13 +26,15 @@ _ANY_HEADING: Final = re.compile(r"^(#{1,6})[ \t]+(\S.*?)[ \t]*#*[ \t]*$", re.MU
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One link or embed as it is written: its target without heading, and where it stands."""
+    """One link or embed as it is written: its target without heading, its label, and where it stands."""
 
     target: str
     written: str
     line: int
     embedded: bool
     wiki: bool
+    label: str = ""
+    remote: bool = False
 
 
 def without_code(text: str) -> str:
@@ -47,7 +49,7 @@ def without_code(text: str) -> str:
 
 
 def references(text: str) -> tuple[Reference, ...]:
-    """Links and embeds to places inside the folder, in the order of the text; web addresses are left out."""
+    """Links and embeds in the order of the text; of web addresses only those of pictures."""
     visible = without_code(text)
     found = [(match.start(), _from_wiki(match, text)) for match in _WIKI.finditer(visible)]
     found += [(match.start(), _from_link(match, text)) for match in _LINK.finditer(_WIKI.sub(_blank, visible))]
@@ -77,17 +79,20 @@ def headings_in(text: str) -> tuple[Heading, ...]:
 
 
 def _from_wiki(match: re.Match[str], text: str) -> Reference:
-    target = match.group(2).strip()
-    return Reference(
-        target, match.group(0), text.count("\n", 0, match.start()) + 1, bool(match.group(1)), wiki=True
-    )
+    line = text.count("\n", 0, match.start()) + 1
+    label = match.group(4) or ""
+    return Reference(match.group(2).strip(), match.group(0), line, bool(match.group(1)), wiki=True, label=label)
 
 
 def _from_link(match: re.Match[str], text: str) -> Reference:
+    embedded, label = bool(match.group(1)), match.group(2)
     written = match.group(3) if match.group(3) is not None else match.group(4)
-    target = "" if _ADDRESS.match(written) or written.startswith("//") else unquote(written.partition("#")[0])
     line = text.count("\n", 0, match.start()) + 1
-    return Reference(target.replace("\\", "/").strip(), match.group(0), line, bool(match.group(1)), wiki=False)
+    if _ADDRESS.match(written) or written.startswith("//"):
+        target = written if embedded and _URL.fullmatch(written) else ""
+        return Reference(target, match.group(0), line, embedded, wiki=False, label=label, remote=True)
+    target = unquote(written.partition("#")[0]).replace("\\", "/").strip()
+    return Reference(target, match.group(0), line, embedded, wiki=False, label=label)
 
 
 def _blank(match: re.Match[str]) -> str:

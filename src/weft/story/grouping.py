@@ -44,7 +44,7 @@ def group(
     counted: dict[Form, Tally], known: Sequence[Known] = (), corrections: Sequence[Correction] = ()
 ) -> list[Group]:
     """The entities of a book, those with notes first, each form in one of them."""
-    listed = {form: note for note in reversed(known) for form in map(form_of, note.names)}
+    listed = _listed(known)
     surnames = {(form[1][-1],) for form in counted if _is_somebody(form)}
     borne = {form[1][-1] for form in counted if form[0] in PLAIN_TITLES}
     apart = {
@@ -62,6 +62,12 @@ def group(
         if not _is_plural(forms, counted, families) and not _is_shared_title(forms, people, counted)
     ]
     return [each for each in corrected(groups, corrections, counted) if each.kind]
+
+
+def _listed(known: Sequence[Known]) -> dict[Form, Known]:
+    """The note that each name belongs to: its title's before any that has it as an alias, else the first."""
+    aliased = {form: note for note in reversed(known) for form in map(form_of, note.names[1:])}
+    return aliased | {form_of(note.names[0]): note for note in reversed(known)}
 
 
 def _stands_apart(form: Form, counted: Mapping[Form, Tally], surnames: Set[tuple[str, ...]]) -> bool:

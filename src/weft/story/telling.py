@@ -27,7 +27,7 @@ _OPENING: Final = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
 def tell(proses: Sequence[Prose], known: Sequence[Known] = (), corrections: Sequence[Correction] = ()) -> Story:
     """The story that the prose tells, with the entities that notes describe and as people corrected it."""
     spotted = spot(proses)
-    sightings = _with_noted(spotted.sightings, list(_noted(proses, known)))
+    sightings = _with_noted(spotted.sightings, list(_noted(proses, known, spotted.usage.lower)))
     counted = tallies(sightings, spotted.usage.lower)
     by_form: dict[Form, list[Sighting]] = {}
     for sighting in sightings:
@@ -42,16 +42,21 @@ def tell(proses: Sequence[Prose], known: Sequence[Known] = (), corrections: Sequ
     return Story(tuple(entities), relate(proses, entities))
 
 
-def _noted(proses: Sequence[Prose], known: Sequence[Known]) -> Iterator[Sighting]:
-    """Every place where the prose writes a name that a note gives, whatever its capitals say."""
-    names = sorted({name for note in known for name in note.names if name}, key=lambda name: (-len(name), name))
+def _noted(proses: Sequence[Prose], known: Sequence[Known], lower: Mapping[str, int]) -> Iterator[Sighting]:
+    """Every place where the prose writes a name that a note gives, also all in capitals.
+
+    A word that the book writes in small letters too may be shouted and is no name then.
+    """
+    names = {name for note in known for name in note.names if name}
+    capitals = {name.upper(): name for name in sorted(names) if not any(map(lower.get, name.lower().split()))}
     by_opening: dict[str, list[re.Pattern[str]]] = {}
-    for name in names:
+    for name in sorted({*names, *capitals}, key=lambda name: (-len(name), name)):
         if (opening := _OPENING.match(name)) is not None:
             by_opening.setdefault(opening.group(), []).append(_pattern(name))
     for number, prose in enumerate(proses) if by_opening else ():
         for start, end in _found(prose.text, by_opening):
-            title, words = form_of(" ".join(prose.text[start:end].split()))
+            written = " ".join(prose.text[start:end].split())
+            title, words = form_of(written if written in names else capitals.get(written, written))
             owns = prose.text[end : end + 2] in ("'s", "’s")
             yield Sighting(number, start, end, title, words, owns=owns)
 

@@ -9,12 +9,14 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from weft.frozen import dataclass
-from weft.text.numerals import value_of
+from weft.text.numerals import HAN_NUMBER, value_of
 
 Span = tuple[int, int]
 
 STRETCH: Final = 2_200
 """Characters of a scene after which it is parted at the next paragraph: about 400 words."""
+_CRAMMED: Final = 3 * STRETCH
+"""Characters of a paragraph that goes on for pages, or of a file that is one line: it is parted inside."""
 _PART: Final = 18_000
 """Characters of a part where a book has no chapters."""
 _EMPTY: Final = 40
@@ -30,6 +32,7 @@ _EXPLICIT: Final = re.compile(
     r"\s*[.:—–-]*\s*(.*)",
     re.IGNORECASE,
 )
+_EASTERN: Final = re.compile(rf"[第제]\s*({HAN_NUMBER}|\d{{1,4}})\s*[章回節节話话幕장화]\s*[.:：—–-]*\s*(.*)")
 _NAMED: Final = re.compile(
     r"(prologue|epilogue|preface|foreword|introduction|interlude|afterword|conclusion)\s*[.:—–-]*\s*(.{0,60})",
     re.IGNORECASE,
@@ -49,6 +52,7 @@ _END: Final = re.compile(r"^(?:\*\*\*\s*END OF TH|End of (?:the )?Project Gutenb
 _LINE: Final = re.compile(r"^[^\n]*$", re.MULTILINE)
 _BREAK: Final = re.compile(r"^[^\w\n]*[*#~=§⁂•·–—-][^\w\n]*$", re.MULTILINE)
 _BLANK: Final = re.compile(r"\n[ \t]*\n\s*")
+_CLOSE: Final = re.compile(r"\n|[.!?…]+[\"'”’»)\]]*\s|[。！？｡]+[」』”’）]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +125,20 @@ def _paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
     if not breaks:
         breaks = [(place, place + 1) for place in range(start, end) if text[place] == "\n"]
     edges = [start, *(edge for span in breaks for edge in span), end]
-    yield from zip(edges[::2], edges[1::2], strict=True)
+    for low, high in zip(edges[::2], edges[1::2], strict=True):
+        yield from _pieces(text, low, high)
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[Span]:
+    """A paragraph as it is; one that never ends in pieces, each up to where a line, a sentence or a word ends."""
+    most = STRETCH if end - start > _CRAMMED else _CRAMMED
+    while end - start > most:
+        low, high = start + STRETCH // 2, start + STRETCH
+        ends = [match.end() for match in _CLOSE.finditer(text, low, high)]
+        cut = ends[-1] if ends else text.rfind(" ", low, high) + 1 or high
+        yield start, cut
+        start = cut
+    yield start, end
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
@@ -173,9 +190,9 @@ def _is_division(line: str) -> bool:
 
 def _explicit(text: str, line: Span) -> _Heading | None:
     written = text[line[0] : line[1]].lstrip("# ")
-    if match := _EXPLICIT.fullmatch(written):
+    if match := _EXPLICIT.fullmatch(written) or _EASTERN.fullmatch(written):
         number = value_of(match.group(1))
-        if number is None or match.group(2)[-1:] in (",", ";"):
+        if number is None or match.group(2)[-1:] in (*",;，；。",):
             return None
         return _Heading(line[0], line[1], _title(written), number)
     if (match := _NAMED.fullmatch(written)) and written[0].isupper() and match.group(2)[-1:] not in (".", ","):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -150,6 +151,43 @@ def test_entities_keep_the_callers_order_and_stop_at_max_entities(weft: Weft) ->
     assert "### Odo Farrant" not in formatted(weft, entities=[TAMSIN, ODO], max_entities=1)
 
 
+def test_the_pictures_of_an_entity_stand_above_its_definition(tmp_path: Path) -> None:
+    images = [{"ref": "maps/quay one.png", "alt": "The quay"}, "https://example.org/a.png"]
+    quay = Node("s:quay", "location", str(VAULT), title="Quay", text="A wall.", fields={"images": images})
+    shown = (
+        "### Quay (LOCATION)\n![The quay](maps/quay%20one.png)\n![a.png](https://example.org/a.png)\n\n"
+        "**Definition:**\nA wall."
+    )
+    with Weft.open(tmp_path / ".weft", embedder=None) as weft:
+        weft.put([quay])
+        assert shown in formatted(weft, "What is the Quay?", entities=[Entity("s:quay", "Quay")])
+        assert shown in formatted(weft, "What is the Quay?")
+
+
+@pytest.mark.parametrize("given", [{}, {"entities": [ODO, TAMSIN]}])
+def test_who_matters_more_gets_more_where_importance_is_asked_for(tmp_path: Path, given: dict[str, Any]) -> None:
+    people = [
+        Node("s:odo", "character", str(VAULT), title="Odo Farrant", text="A clerk.", fields={"importance": 1.0}),
+        Node("s:tamsin", "character", str(VAULT), title="Tamsin Roke", text="Hers.", fields={"importance": 0.0}),
+    ]
+    scenes = [
+        Node(f"s:{name}{at}", "chapter", str(VAULT), title=f"{name} {at}", text=f"{name} said {_prose(at)}")
+        for name in ("Odo Farrant", "Tamsin Roke", "What they do, the tide")
+        for at in range(12)
+    ]
+
+    def told(page: str) -> tuple[int, int]:
+        first, second = page.partition("## General")[0].split("### Tamsin Roke")
+        return COUNT.count(first), COUNT.count(second)
+
+    with Weft.open(tmp_path / ".weft", embedder=None) as weft:
+        weft.put([*(replace(each, importance=float(str(each.fields["importance"]))) for each in people), *scenes])
+        question = "What do Odo Farrant and Tamsin Roke do?"
+        odo, tamsin = told(formatted(weft, question, max_total_tokens=900, **given))
+        more, less = told(formatted(weft, question, max_total_tokens=900, importance_scoring=True, **given))
+        assert more / less > 1.3 * odo / tamsin
+
+
 def test_given_neither_entities_nor_documents_both_are_found(weft: Weft) -> None:
     page = formatted(weft, "What did Odo play?")
     assert "### Odo Farrant (CHARACTER)" in page
@@ -268,6 +306,36 @@ def test_a_page_is_kept_for_five_minutes_and_until_a_chapter_changes(tmp_path: P
         weft.put([replace(_story(str(VAULT))[3], text="Odo Farrant left at dawn.")])
         assert hits() == 0
         assert "left at dawn" in asyncio.run(formatter.format_context("Who is Odo?", VAULT))
+
+
+def test_a_kept_page_is_given_to_nobody_who_asks_for_another(tmp_path: Path) -> None:
+    with (
+        Weft.open(tmp_path / "one", embedder=None) as weft,
+        Weft.open(tmp_path / "two", embedder=None) as second,
+    ):
+        weft.put([*_story(str(VAULT)), replace(_story(str(OTHER))[0], text="Odo Farrant is a cat.")])
+        second.put([replace(_story(str(VAULT))[0], text="Odo Farrant is a ship.")])
+        asked: list[dict[str, Any]] = [
+            {},
+            {"max_sequence": 1},
+            {"max_sequence": 2},
+            {"max_sequence": 2, "temporal_mode": "none"},
+            {"vault_id": OTHER},
+            {"session": second},
+            {"max_total_tokens": 60},
+            {"preset": "quick"},
+            {"entities": [ODO]},
+            {"entities": [replace(ODO, id="nobody", name="Nobody", description="A clerk.")]},
+            *({"documents": [Node("d:1", "chunk", text=text)]} for text in ("Salt.", "Ink.")),
+        ]
+        fresh = [_page(SmartContextFormatter(weft, cache=TimedCache(0)), **each) for each in asked]
+        keeping = SmartContextFormatter(weft)
+        for _ in range(2):
+            assert [_page(keeping, **each) for each in asked] == fresh
+
+
+def _page(formatter: SmartContextFormatter, **given: Any) -> str:
+    return asyncio.run(formatter.format_context(**{"query": "Who is Odo?", "vault_id": VAULT, **given}))
 
 
 def test_the_oldest_pages_go_when_there_are_too_many() -> None:

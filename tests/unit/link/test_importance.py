@@ -27,6 +27,16 @@ def test_what_others_point_to_matters_most(tmp_path: Path) -> None:
     assert ranks["default", "d"] > ranks["default", "a"] > ranks["default", "b"] == ranks["default", "c"] > 0
 
 
+def test_what_others_are_linked_over_matters_though_few_link_to_it(tmp_path: Path) -> None:
+    circles = ["ab", "bc", "ca", "ba", "cb", "ac", "de", "ef", "fd", "ed", "fe", "df"]
+    ranks = importance(world(tmp_path, "abcdefg", [*circles, "ag", "gd"]), "default")
+    assert ranks["default", "g"] > ranks["default", "b"]
+    order = {key: at for at, key in enumerate("abcdefg")}
+    source, target = (np.array([order[pair[end]] for pair in [*circles, "ag", "gd"]]) for end in (0, 1))
+    rank = pagerank(7, source, target, np.ones(len(source)))
+    assert rank[order["g"]] < rank[order["b"]]
+
+
 def test_the_order_of_insertion_changes_no_digit(tmp_path: Path) -> None:
     pairs = ["ab", "bc", "ca", "ad", "db", "ec", "eb", "be"]
     one = importance(world(tmp_path / "one", "abcde", pairs), "default")

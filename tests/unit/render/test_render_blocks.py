@@ -141,6 +141,11 @@ def test_a_block_prints_its_meaning_in_every_format(block: Block, format: str) -
     assert expected in shown
 
 
+def test_a_single_picture_needs_no_list() -> None:
+    node = Node("vault:ned", "character", fields={"images": "ned.png"})
+    assert printed("markdown", item(node), Block("images")).endswith("\n![ned.png](ned.png)")
+
+
 def test_every_block_of_the_vocabulary_is_covered() -> None:
     assert {block.block for block in EXPECTED} == set(BLOCKS)
 

@@ -121,10 +121,63 @@ def test_of_notes_with_the_same_name_the_one_beside_wins_then_the_shortest_path(
 
 
 def test_embeds_and_images_are_kept_as_references(tmp_path: Path) -> None:
-    text = "![[Map.png|300]] ![[Mara]] ![pier](img/pier.jpg) ![[plan.pdf]] ![x](https://example.org/a.png)"
+    text = "![[Map.png|300]] ![[Mara]] ![pier](img/pier.jpg) ![[plan.pdf]] ![x](https://example.org/a?w=3)"
     unit = read(vault(tmp_path, **{"A.md": text, "Mara.md": ""}), "A.md")
-    assert unit.nodes[0].fields == {"embeds": ["Mara", "plan.pdf"], "images": ["Map.png", "img/pier.jpg"]}
+    images = ["Map.png", {"ref": "img/pier.jpg", "alt": "pier"}, {"ref": "https://example.org/a?w=3", "alt": "x"}]
+    assert unit.nodes[0].fields == {"embeds": ["Mara", "plan.pdf"], "images": images}
     assert targets(unit) == [("embeds", "Mara.md")]
+
+
+@pytest.mark.parametrize(
+    ("written", "image"),
+    [
+        ("![[harbour map.png]]", "Maps/harbour map.png"),
+        ("![[HARBOUR MAP.PNG|The harbour|300x200]]", {"ref": "Maps/harbour map.png", "alt": "The harbour"}),
+        ("![At low water](../Maps/harbour%20map.png)", {"ref": "Maps/harbour map.png", "alt": "At low water"}),
+        ("![](<../Maps/harbour map.png> 'title')", "Maps/harbour map.png"),
+        ("![](/Maps/harbour%20map.png)", "Maps/harbour map.png"),
+        ("![](own.svg)", "Places/own.svg"),
+        ("![](gone/lost.png)", "Places/gone/lost.png"),
+        ("![[lost.png]]", "lost.png"),
+        ("![](../../out.png)", "../../out.png"),
+    ],
+)
+def test_a_picture_is_named_by_its_path_in_the_folder(tmp_path: Path, written: str, image: object) -> None:
+    files = {"Places/Quay.md": written, "Maps/harbour map.png": "", "Places/own.svg": "", "Old/Maps/own.svg": ""}
+    assert read(vault(tmp_path, **files), "Places/Quay.md").nodes[0].fields == {"images": [image]}
+
+
+@pytest.mark.parametrize("written", ["![](data:image/png;base64,AAAA)", "`![](a.png)`", "<!-- ![](a.png) -->"])
+def test_pictures_without_a_place_and_pictures_in_code_are_none(tmp_path: Path, written: str) -> None:
+    assert note(tmp_path, written).fields == {}
+
+
+@pytest.mark.parametrize(
+    ("matter", "fields"),
+    [
+        ("image: map.png", {"images": ["map.png"]}),
+        ('image: "[[map.png|The map]]"', {"images": [{"ref": "map.png", "alt": "The map"}]}),
+        ("image: [[map.png]]", {"images": ["map.png"]}),
+        ("images: [{ ref: map.png, alt: Map }, b.png]", {"images": [{"ref": "map.png", "alt": "Map"}, "b.png"]}),
+        ("image: postgres:16", {"image": "postgres:16"}),
+    ],
+)
+def test_front_matter_names_pictures_too(tmp_path: Path, matter: str, fields: dict[str, object]) -> None:
+    assert note(tmp_path, f"---\n{matter}\n---\nText.").fields == fields
+
+
+def test_pictures_of_front_matter_and_text_are_listed_once_each(tmp_path: Path) -> None:
+    text = "---\nimages: [map.png, cover.png]\n---\n![[pier.png]] ![The map](map.png) ![[pier.png|Pier]]"
+    images = [{"ref": "map.png", "alt": "The map"}, "cover.png", {"ref": "pier.png", "alt": "Pier"}]
+    assert note(tmp_path, text).fields == {"images": images}
+
+
+def test_a_picture_that_comes_or_goes_changes_the_stamps(tmp_path: Path) -> None:
+    source = open_source(str(vault(tmp_path, **{"A.md": "![[map.png]]"})), name="v")
+    before = dict(source.units())
+    vault(tmp_path, **{"Maps/map.png": ""})
+    assert dict(source.units()) != before
+    assert source.read("A.md").nodes[0].fields == {"images": ["Maps/map.png"]}
 
 
 def test_a_note_with_a_dot_in_its_name_is_found(tmp_path: Path) -> None:

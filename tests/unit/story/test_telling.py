@@ -224,6 +224,20 @@ def test_two_notes_that_claim_one_alias_do_not_share_it() -> None:
     assert sorted(len(entity.mentions) for entity in story.entities) == [1, 2]
 
 
+def test_a_title_belongs_to_its_note_though_another_has_it_as_an_alias() -> None:
+    notes = [Known("rook", "character", ("Rook", "Tower")), Known("tower", "location", ("Tower",))]
+    story = tell(proses("They came to the Tower at night. The Tower was dark. Rook was not in the Tower."), notes)
+    assert {entity.note: len(entity.mentions) for entity in story.entities} == {"tower": 3, "rook": 1}
+
+
+def test_a_name_of_a_note_is_known_in_capitals_but_no_word_that_is_only_shouted() -> None:
+    note = Known("m", "character", ("Mara Venn", "Mara", "Hope"))
+    (mara,) = tell(proses("MARA VENN ROWED OUT. SHE SANG.", "MARA CAME BACK AT DAWN."), [note]).entities
+    assert len(mara.mentions) == 2
+    story = tell(proses("Then Mara rowed, without hope.", '"THERE IS NO HOPE!" said Mara.'), [note])
+    assert [len(entity.mentions) for entity in story.entities] == [2]
+
+
 def corrected(*corrections: Correction) -> Story:
     return tell(proses(*CHAPTERS), corrections=corrections)
 

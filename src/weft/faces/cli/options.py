@@ -41,9 +41,22 @@ Freshness = Annotated[
         help="How fresh replicas and clusters must be: strong (default), session, bounded or eventually.",
     ),
 ]
+
+
+def _point(written: str) -> int:
+    """A point of a story by its number."""
+    try:
+        return int(written)
+    except ValueError:
+        raise typer.BadParameter(f"{written!r} is no number. Give that of a chapter, such as 3") from None
+
+
 AsOf = Annotated[
     int | None,
     typer.Option(
-        "--as-of", metavar="N", help="Only what is known up to this point of the sequence (a chapter, …)."
+        "--as-of",
+        metavar="N",
+        parser=_point,
+        help="Only what is known up to this point of the sequence (a chapter, …).",
     ),
 ]
