@@ -19,11 +19,14 @@ _SOMEBODY: Final = (
     r"man|woman|boy|girl|child|lady|gentleman|fellow|person|creature|widow|widower|maid|youth|lad|friend|son"
     r"|daughter|wife|husband|brother|sister|father|mother|uncle|aunt|cousin|nephew|niece|heir|captain|officer"
     r"|soldier|sailor|doctor|lawyer|clerk|teacher|servant|housekeeper|governess|merchant|farmer|priest|clergyman"
-    r"|king|queen|prince|princess|lord|knight|stranger|native|one of"
+    r"|king|queen|prince|princess|lord|knight|count|countess|duke|duchess|baron|squire|judge|bishop|monk|nun|nurse"
+    r"|major|colonel|lieutenant|sergeant|inspector|detective|mate|master|mistress|steward|cook|smith|miller"
+    r"|painter|poet|professor|secretary|orphan|twin|giant|dwarf|witch|wizard|stranger|native|one of"
 )
 _DESCRIBED: Final = re.compile(
     r"\s(?:was|is|were|had been|became)\s(?:\w+ly\s)?(?:a|an|the|one of|only)\b"
-    r"|,\s(?:a|an|the|who (?:(?:was|is|were)(?! \w+ing\b)|lived|lives|ruled|kept)|whose|his|her|their|our)\b"
+    r"|,\sthe\b(?!\s(?:fact|rest|others)\b|\s\w+\s(?:was|were|is|are|had|did)\b)"
+    r"|,\s(?:a|an|who (?:(?:was|is|were)(?! \w+ing\b)|lived|lives|ruled|kept)|whose|his|her|their|our)\b"
     r"|,\s(?:son|daughter|wife|husband|brother|sister|lord|lady|king|queen)\b"
     r"|,\s[a-z-]+,\s[a-z-]+,?\sand\s|\s\((?:a|an|the|his|her)\s"
 )
@@ -39,7 +42,12 @@ _INTRODUCED: Final = re.compile(
     r"|father|mother|aunt|uncle|cousin|captain|clerk|servant)[,:]?"
     rf"|(?:is|was|are|were|been|be|{_SOMEBODY}|place|house|town|village|ship|inn),? called)\s(?:the\s)?$"
 )
+_IS: Final = re.compile(
+    r"\s(?:was|is|had been)\s(?:\w+ly\s)?"
+    r"(?:a|an|one of|the(?!\s(?:first|last|next|only|one|very|same|kind|sort)\b))\b"
+)
 _QUOTES: Final = "\"“‘'«"
+_QUOTES_END: Final = '"”’»'
 
 Spans = Callable[[int], Sequence[tuple[int, int]]]
 
@@ -90,12 +98,22 @@ def _worth(text: str, sighting: Sighting, sentence: tuple[int, int], kind: str) 
     worth = _described(text, sighting, end, kind)
     if _INTRODUCED.search(text, max(start, sighting.start - 40), sighting.start):
         worth += 1.5
-    worth -= 2.0 * text[sighting.start : sighting.end].isupper() + 0.7 * (text[end - 1 : end] in '"”’»')
+    worth -= 2.0 * text[sighting.start : sighting.end].isupper() + 0.7 * (text[end - 1 : end] in _QUOTES_END)
     worth += 0.5 * (len(sighting.names) > 1) + 0.3 * (sighting.start - start < _SHORT)
     worth -= 1.5 * (text[start : start + 1] in _QUOTES) + 0.7 * (
         sighting.after in SPEECH or sighting.before in SPEECH
     )
+    if _tells(text, sighting, sentence):
+        return worth + 1.0
     return worth - (end - start < _SHORT) - (end - start > _LONG)
+
+
+def _tells(text: str, sighting: Sighting, sentence: tuple[int, int]) -> bool:
+    """Whether a sentence is there to say what somebody is, however short: Stubb was the second mate."""
+    start, end = sentence
+    if text[start : sighting.start] not in ("", "The ") or text[end - 1 : end] in _QUOTES_END:
+        return False
+    return _IS.match(text, sighting.end, end) is not None
 
 
 def _described(text: str, sighting: Sighting, end: int, kind: str) -> float:

@@ -54,3 +54,23 @@ def test_a_place_is_defined_by_where_it_lies_and_a_person_is_not() -> None:
     )
     assert definition("Harrow", *texts).startswith("Then Harrow lay between two hills")
     assert definition("Joe Pike", *texts).startswith("They were in Harrow")
+
+
+def test_a_short_sentence_that_says_what_somebody_is_comes_before_a_long_one_that_mentions_it() -> None:
+    told = definition(
+        "Stubbs",
+        "At length, when the riggers had gone and all the sails were bent, the kind old lady came off in a boat "
+        "with a night-cap for Stubbs, the second mate, her brother, and with two Bibles for the cabin.",
+        "Stubbs was the second mate. He took every peril as it came.\n\nStubbs was the first to go.",
+    )
+    assert told == "Stubbs was the second mate. He took every peril as it came."
+
+
+def test_what_follows_a_comma_is_no_apposition_where_it_goes_on_to_act() -> None:
+    told = definition(
+        "Orla",
+        "As for Orla, the fact that she slept badly was hidden from all of them until the end of that week.",
+        "They knew the way down to Orla, the boat was already out, and nobody on the pier looked back at all.",
+        "Then came Orla, the eldest of them all, with a lamp in her hand and snow on her shoes.",
+    )
+    assert told.startswith("Then came Orla")
