@@ -127,13 +127,19 @@ class Cast:
         kin = sum(self.counted[each].count for each in self._kin(figure))
         if kin > self.count(figure) and self.kin_beside(figure, form):
             return False
-        mine = [text for each in figure.forms if parted(each[1])[0] for text in self.texts[each]]
+        full = [each for each in figure.forms if parted(each[1])[0]]
+        mine = [text for each in (*full, *self.by_title(figure)) for text in self.texts[each]]
         if not mine or min(mine) <= self.texts[form][0]:
             return False
         low, high = min(mine) - _REACH, max(mine) + _REACH
         elsewhere = sum(not low <= text <= high for text in self.texts[form])
         share = _AT_ONE_PLACE if self.count(figure) > 1 else _ELSEWHERE
         return elsewhere >= share * len(self.texts[form])
+
+    def by_title(self, figure: Figure) -> list[Form]:
+        """The forms that call somebody by a title of his and the given name, his already or still to come."""
+        titles = self.titles(figure)
+        return [each for each in self.counted if each[0] in titles and [figure.given] == [*map(str.lower, each[1])]]
 
     def best(self, figures: Iterable[Figure]) -> Figure | None:
         """The most mentioned of some people."""

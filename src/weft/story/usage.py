@@ -24,6 +24,8 @@ _BOUND: Final = 0.6
 _FEWEST: Final = 3
 """How often, and in what share, a word stands after one possessive that belongs to it."""
 _OFTEN: Final = 4
+_SELDOM: Final = 0.05
+"""Whoever goes by an everyday address speaks by it in more than so small a share: some say a thing in French."""
 _FROM: Final = ("er", "n", "an", "ian", "ite", "ese")
 _STEM: Final = 3
 """Endings that make a people of a place's name, which is longer than this."""
@@ -108,7 +110,9 @@ class Usage:
 
     def _is_called_so(self, plain: str) -> bool:
         """Whether somebody goes by what others only exclaim or are: Mother, in a book of children."""
-        return plain.isalpha() and min(self.says[plain], self.middle[plain]) >= _OFTEN
+        said = self.says[plain]
+        shown = _SELDOM * (self.middle[plain] + self.opening[plain])
+        return plain.isalpha() and min(said, self.middle[plain]) >= _OFTEN and said >= shown
 
     def _opens_and_acts(self, plain: str) -> bool:
         """Whether a word that stands only at the head of sentences is mostly followed by a verb, as names are."""
