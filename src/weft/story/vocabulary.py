@@ -15,11 +15,11 @@ PLAIN_TITLES: Final = {"mr": MALE, "mister": MALE, "mrs": FEMALE, "miss": FEMALE
 _NOBLE: Final = {
     MALE: """
         sir lord king prince duke count baron earl viscount marquis marquess emperor tsar czar sultan don ser
-        comte vicomte chevalier conte marchese graf rajah maharajah nawab pasha
+        comte vicomte chevalier conte marchese graf rajah maharajah nawab pasha archduke tsarevich
     """,
     FEMALE: """
         lady queen princess duchess countess baroness viscountess marchioness empress tsarina dame doña dona
-        comtesse vicomtesse marquise contessa marchesa donna gräfin rani begum
+        comtesse vicomtesse marquise contessa marchesa donna gräfin rani begum archduchess
     """,
 }
 _FOREIGN: Final = {
@@ -30,10 +30,11 @@ _FOREIGN: Final = {
 }
 _FAMILIAR: Final = {
     MALE: """
-        uncle father brother grandfather grandpa friar squire goodman padre fra père frère oncle
+        uncle father brother grandfather grandpa friar squire goodman padre fra père frère oncle brer
     """,
     FEMALE: """
         aunt mother sister grandmother grandma nurse goody mistress goodwife dame granny auntie widow tante
+        citizeness
     """,
 }
 _RANKS: Final = words(
@@ -44,7 +45,7 @@ _RANKS: Final = words(
         judge justice inspector constable detective officer sheriff president senator governor minister
         ambassador chancellor maester marshal magistrate mayor chief comptroller superintendent deacon parson
         vicar rabbi imam sheikh saint st coach warden steward agent secretary elder alderman councillor
-        curate farmer
+        curate farmer comrade citizen lawyer coroner pastor rector monsignor archdeacon quartermaster laird
     """
 )
 
