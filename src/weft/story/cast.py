@@ -139,7 +139,9 @@ class Cast:
     def by_title(self, figure: Figure) -> list[Form]:
         """The forms that call somebody by a title of his and the given name, his already or still to come."""
         titles = self.titles(figure)
-        return [each for each in self.counted if each[0] in titles and [figure.given] == [*map(str.lower, each[1])]]
+        return [
+            each for each in self.counted if each[0] in titles and [figure.given] == [*map(str.lower, each[1])]
+        ]
 
     def best(self, figures: Iterable[Figure]) -> Figure | None:
         """The most mentioned of some people."""

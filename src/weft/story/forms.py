@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from weft.story.known_names import NICKNAMES
-from weft.story.vocabulary import CAPITAL_PARTICLES, PARTICLES
+from weft.story.vocabulary import CAPITAL_PARTICLES, ORDINALS, PARTICLES
 
 SAINT: Final = "st."
 """A saint inside a name, as it is written there."""
@@ -25,6 +25,9 @@ def parted(names: Sequence[str]) -> tuple[str, str]:
     """Given name and surname in lower case; a single word, or one after a particle, is a surname only."""
     names = _without_initials(names)
     words = [name.lower() for name in names]
+    if words[-1] in ORDINALS:
+        # A king, of whom there were several: William Fourth is no Mr. Fourth.
+        return "", " ".join(words)
     if words[0] == SAINT and len(words) > 2:
         # Mr. St. John Rivers
         return f"st {words[1]}", " ".join(words[2:])

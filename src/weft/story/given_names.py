@@ -98,12 +98,13 @@ def take_nickname(cast: Cast, form: Form) -> bool:
 
 
 def _may_be_short(cast: Cast, figure: Figure, form: Form) -> bool:
-    """Whether a nickname may be this person's; without a surname the long name must be the usual one.
+    """Whether a nickname may be this person's; without a surname the long name must be the usual one, and around.
 
     Nobody calls Lady Catherine Kitty where her full name never stands without the title, unless Kitty is only ever
     where Lady Catherine is.
     """
-    usual = bool(figure.surname) or cast.count(figure) >= cast.counted[form].count
+    around = 2 * cast.near(figure, form) >= len(cast.texts[form])
+    usual = bool(figure.surname) or (around and cast.count(figure) >= cast.counted[form].count)
     noble = bool(cast.titles(figure) & NOBLE_TITLES)
     distant = noble and all(title or len(names) == 1 for title, names in figure.forms)
     distant = distant and cast.beside(figure, form) < _ALWAYS * len(cast.texts[form])

@@ -7,7 +7,15 @@ from weft.story.known_names import GIVEN_NAMES
 from weft.story.known_places import KNOWN_PLACES
 from weft.story.model import Form
 from weft.story.tally import Tally
-from weft.story.vocabulary import EVENT_NOUNS, FACTION_NOUNS, KINDREDS, OBJECT_NOUNS, PLACE_HEADS, PLACE_NOUNS
+from weft.story.vocabulary import (
+    EPITHETS,
+    EVENT_NOUNS,
+    FACTION_NOUNS,
+    KINDREDS,
+    OBJECT_NOUNS,
+    PLACE_HEADS,
+    PLACE_NOUNS,
+)
 
 _OWNED: Final = re.compile(r"['’]s?$")
 """What belongs to somebody by its name is not a person: Lovers' Vows."""
@@ -26,6 +34,8 @@ _GUESSED: Final = 0.35
 def named_kind(form: Form, tally: Tally) -> str:
     """The kind that the words of a name tell by themselves: Netherfield Park, House Stark; else nothing."""
     title, names = form
+    if title in EPITHETS:
+        title, names = "", (title, *names)
     if title or _is_full_name(form, tally):
         return ""
     words = [part for name in names for part in name.lower().split("-")]

@@ -8,7 +8,7 @@ from typing import Final
 from weft.frozen import dataclass
 from weft.story.known_names import GIVEN_NAMES
 from weft.story.known_places import KNOWN_PLACES, PEOPLES
-from weft.story.vocabulary import CALENDAR, COUNTING, NEVER, ROLES, SPEECH, TITLES, VERBS
+from weft.story.vocabulary import CALENDAR, COUNTING, EPITHETS, NEVER, ROLES, SPEECH, TITLES, VERBS
 from weft.story.words import Word
 from weft.text.terms import STOP_WORDS
 
@@ -75,7 +75,7 @@ class Usage:
             self.speaks[word.plain] += 1
         if self._is_speaker(words, place):
             self.says[word.plain] += 1
-        if before in TITLES and word.joined:
+        if before in TITLES and before not in EPITHETS and word.joined:
             self.titled[word.plain] += 1
         if word.joined and before in COUNTING:
             self.counted[word.plain] += 1

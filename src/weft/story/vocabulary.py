@@ -49,13 +49,16 @@ _RANKS: Final = words(
     """
 )
 
+EPITHETS: Final = words("old little poor")
+"""What anybody may be called without being another for it: Poor Ruth, Little Joe."""
+
 NOBLE_TITLES: Final = words(" ".join(_NOBLE.values()))
-FAMILIAR_TITLES: Final = words(" ".join(_FAMILIAR.values()))
-STYLED_BY_GIVEN_NAME: Final = words(" ".join((*_NOBLE.values(), *_FAMILIAR.values(), "saint st master")))
+FAMILIAR_TITLES: Final = words(" ".join(_FAMILIAR.values())) | EPITHETS
+STYLED_BY_GIVEN_NAME: Final = words(" ".join(_NOBLE.values())) | FAMILIAR_TITLES | {"saint", "st", "master"}
 """Titles that stand before a given name as often as before a surname: Sir William, Aunt Jane."""
 
 TITLES: Final = {
-    **dict.fromkeys(_RANKS, ""),
+    **dict.fromkeys(_RANKS | EPITHETS, ""),
     **{
         title: gender
         for table in (_FAMILIAR, _FOREIGN, _NOBLE)
@@ -207,6 +210,8 @@ ROLES: Final = words(
     """
 )
 """How many are called and nobody by name."""
+
+ORDINALS: Final = words("first second third fourth fifth sixth seventh eighth ninth tenth")
 
 CALENDAR: Final = words(
     """
