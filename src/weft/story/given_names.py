@@ -104,7 +104,8 @@ def _may_be_short(cast: Cast, figure: Figure, form: Form) -> bool:
     where Lady Catherine is.
     """
     around = 2 * cast.near(figure, form) >= len(cast.texts[form])
-    usual = bool(figure.surname) or (around and cast.count(figure) >= cast.counted[form].count)
+    family = bool(figure.surname) and not figure.surname.startswith("the ")
+    usual = family or (around and cast.count(figure) >= cast.counted[form].count)
     noble = bool(cast.titles(figure) & NOBLE_TITLES)
     distant = noble and all(title or len(names) == 1 for title, names in figure.forms)
     distant = distant and cast.beside(figure, form) < _ALWAYS * len(cast.texts[form])

@@ -50,6 +50,8 @@ class Usage:
     """After a word that counts: a Theatin, two Andalusian horses."""
     follows: Counter[str] = field(default_factory=Counter)
     """Directly after another capital."""
+    styled: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Behind another capital and `the`, with that: Ivan the Terrible."""
     owned: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Directly after the possessive of another capital, with that: Edgar's Buildings."""
 
@@ -82,6 +84,8 @@ class Usage:
         elif word.joined and place and words[place - 1].capital:
             self.follows[word.plain] += 1
             self.owned[before, word.plain] += words[place - 1].owns
+        elif word.joined and place > 1 and before == "the" and words[place - 1].joined and words[place - 2].capital:
+            self.styled[words[place - 2].plain, word.plain] += 1
         if word.owns:
             self.owns[word.plain] += 1
         if word.opens and (after in VERBS or after.endswith("ed")):
@@ -152,6 +156,10 @@ class Usage:
         """Whether a word hardly stands without the possessive before it, so that both are one name."""
         often = _BOUND * (self.middle[plain] + self.opening[plain])
         return plain not in TITLES and self.owned[owner, plain] >= max(_FEWEST, often)
+
+    def is_styled(self, plain: str, epithet: str) -> bool:
+        """Whether the book more than once gives a name such an epithet: Ivan the Terrible."""
+        return self.styled[plain, epithet] > 1
 
     def is_common(self, plain: str) -> bool:
         """Whether a name is also an everyday word here, so that at the head of a sentence it proves nothing."""
