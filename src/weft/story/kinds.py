@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from weft.story.known_names import GIVEN_NAMES
+from weft.story.known_names import GIVEN_NAMES, NICKNAMES
 from weft.story.known_places import KNOWN_PLACES
 from weft.story.model import Form
 from weft.story.tally import Tally
@@ -27,6 +27,7 @@ _PART_SHARE: Final = 0.6
 _AWAY_WEIGHT: Final = 0.6
 _DOUBT: Final = 2.0
 _OFTEN: Final = 3
+_FULL: Final = 2
 _GUESSED: Final = 0.35
 """How sure a name is somebody's when nothing but its capitals says so."""
 
@@ -74,9 +75,10 @@ def _is_known_place(form: Form) -> bool:
 
 
 def names_a_person(form: Form) -> bool:
-    """Whether a single word is a given name everywhere."""
+    """Whether a given name that is one everywhere stands in it, alone or with one word more."""
     title, names = form
-    return not title and len(names) == 1 and names[0].lower() in GIVEN_NAMES
+    given = any(name.lower() in GIVEN_NAMES or name.lower() in NICKNAMES for name in names)
+    return not title and len(names) <= _FULL and given
 
 
 def is_place(form: Form, tally: Tally) -> bool:
@@ -113,7 +115,7 @@ def _thing(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float] | None:
 
 def _person(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
     """A person by what persons do; else a place by the least sign of one; else a person by the name alone."""
-    given = any(names[0].lower() in GIVEN_NAMES for _, names in forms)
+    given = any(names_a_person(("", names)) for _, names in forms)
     shown = tally.speaks + tally.titled + tally.kin
     person = 2 * shown + tally.owns + (tally.he + tally.she) / 2 + 2 * given
     if shown or given or person >= max(1.0, 0.1 * tally.count):
