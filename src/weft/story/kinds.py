@@ -11,10 +11,12 @@ from weft.story.vocabulary import (
     EPITHETS,
     EVENT_NOUNS,
     FACTION_NOUNS,
+    INSTITUTIONS,
     KINDREDS,
     OBJECT_NOUNS,
     PLACE_HEADS,
     PLACE_NOUNS,
+    TITLES,
 )
 
 _OWNED: Final = re.compile(r"['’]s?$")
@@ -101,7 +103,19 @@ def kind_of(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
         return told, _confidence(tally.count, 0.8)
     if tally.goes_on > _PART_SHARE * tally.count:
         return "", 0.0
-    return _thing(forms, tally) or _person(forms, tally)
+    return _thing(forms, tally) or (("", 0.0) if _is_dignified(forms, tally) else _person(forms, tally))
+
+
+def _is_dignified(forms: tuple[Form, ...], tally: Tally) -> bool:
+    """Whether words have a capital for what they mean, and nobody speaks by them: the Revolution.
+
+    Words for institutions and events, and everyday ones that mostly stand with the article and are no title.
+    """
+    words = {name.lower() for _, names in forms for name in names}
+    if tally.speaks > 1 or tally.titled or words & TITLES.keys():
+        return False
+    usual = tally.everyday and tally.article > _PART_SHARE * tally.count
+    return usual or words <= INSTITUTIONS | EVENT_NOUNS
 
 
 def _thing(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float] | None:

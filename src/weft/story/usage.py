@@ -17,6 +17,7 @@ NAMES_TOO: Final = frozenset({"will"})
 """Filler words that parents give to children."""
 _DERIVED: Final = ("-ing", "-ish", "-ism", "-like", "-esque")
 """What makes another word of a name: Emma Woodhouse-ing, Darcy-like."""
+_BELIEFS: Final = ("ism", "ianity")
 ADDRESSES: Final = ROLES & GIVEN_NAMES.keys()
 YOURS: Final = frozenset({"your", "his", "her", "their"})
 """Her Grace is a duchess; Grace alone may be anybody."""
@@ -124,8 +125,8 @@ class Usage:
 
     def _is_general(self, plain: str) -> bool:
         """Whether a word is written with a capital for what it means, and names somebody only if he speaks."""
-        dated = plain.removesuffix("s") in CALENDAR
-        return dated or self._is_compound(plain) or self._is_people(plain) or self._is_counted(plain)
+        told = plain.removesuffix("s") in CALENDAR or plain.endswith(_BELIEFS)
+        return told or self._is_compound(plain) or self._is_people(plain) or self._is_counted(plain)
 
     def _is_counted(self, plain: str) -> bool:
         """Whether a word mostly stands where several of a kind are meant, and never ends a longer name."""
@@ -148,9 +149,10 @@ class Usage:
         return named and not self.speaks[plain] and not self.titled[plain]
 
     def _is_compound(self, plain: str) -> bool:
-        """Whether everyday words are put together: Pain-killer."""
+        """Whether everyday words are put together, Pain-killer, or a sound is drawn out, Gr-r-r."""
         parts = plain.split("-")
-        return len(parts) > 1 and all(self.lower[part] or part in CALENDAR for part in parts)
+        drawn = len(parts) > 2 and any(len(part) == 1 for part in parts)
+        return drawn or (len(parts) > 1 and all(self.lower[part] or part in CALENDAR for part in parts))
 
     def is_bound(self, owner: str, plain: str) -> bool:
         """Whether a word hardly stands without the possessive before it, so that both are one name."""

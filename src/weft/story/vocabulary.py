@@ -176,6 +176,8 @@ FACTION_NOUNS: Final = words(
     """
 )
 """A name that ends or begins so is a group: House Stark, Tide Office."""
+INSTITUTIONS: Final = FACTION_NOUNS | words("state empire republic constitution crown exhibition press bench bar")
+"""What has a capital for its dignity; alone it is a name of nothing in the story."""
 KINDREDS: Final = words("house clan tribe")
 """Words that make a faction of the name behind them: House Stark."""
 OBJECT_NOUNS: Final = words(
@@ -236,7 +238,8 @@ NEVER: Final = (
         somebody everybody anybody nothing something everything anything sabbath jesus christ almighty saviour
         creator koran gospel gospels psalm psalms genesis exodus renaissance monsieur madame mademoiselle
         messieurs mesdames herr frau fräulein signor signora signorina señor señora señorita sahib memsahib
-        yessir nossir yes'm no'm good-bye good-by goodbye good-night good-morning good-evening farewell uh woof
+        yessir nossir yes'm no'm good-bye good-by goodbye good-night good-morning good-evening farewell uh woof hi huh
+        haw whoa gee phew ouch hem caw satan beelzebub jehovah allah
     """
     )
     | ROLES
