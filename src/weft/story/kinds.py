@@ -26,6 +26,7 @@ _SILENT_SHARE: Final = 0.12
 """How many of a name's mentions must be of being there: fewer where nothing shows a person of that name."""
 _PART_SHARE: Final = 0.6
 """A name that so often goes on with a word that is none is only a part of something's name."""
+_SOMEBODY: Final = 0.4
 _AWAY_WEIGHT: Final = 0.6
 _DOUBT: Final = 2.0
 _OFTEN: Final = 3
@@ -109,11 +110,14 @@ def kind_of(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
 def _is_dignified(forms: tuple[Form, ...], tally: Tally) -> bool:
     """Whether words have a capital for what they mean, and nobody speaks by them: the Revolution.
 
-    Words for institutions and events, and everyday ones that mostly stand with the article and are no title.
+    Words for institutions and events, everyday ones that mostly stand with the article, and titles that are
+    seldom followed by `he` or `she`.
     """
     words = {name.lower() for _, names in forms for name in names}
-    if tally.speaks > 1 or tally.titled or words & TITLES.keys():
+    if tally.speaks > 1 or tally.titled:
         return False
+    if words & TITLES.keys():
+        return words <= TITLES.keys() and not tally.speaks and tally.he + tally.she < _SOMEBODY * tally.count
     usual = tally.everyday and tally.article > _PART_SHARE * tally.count
     return usual or words <= INSTITUTIONS | EVENT_NOUNS
 

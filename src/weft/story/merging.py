@@ -11,6 +11,7 @@ from weft.story.model import Form
 from weft.story.surnames import most_formal, take_bare_surname, take_titled_surname
 from weft.story.tally import Tally
 from weft.story.vocabulary import FEMALE, NOBLE_TITLES, SAINTS, TITLES
+from weft.story.wives import join_wives
 
 
 def merge(counted: dict[Form, Tally]) -> list[tuple[Form, ...]]:
@@ -19,6 +20,7 @@ def merge(counted: dict[Form, Tally]) -> list[tuple[Form, ...]]:
     left = sorted(counted, key=lambda form: (-counted[form].count, form))
     for step in _STEPS:
         left = [form for form in left if not step(cast, form)]
+    join_wives(cast)
     return [tuple(figure.forms) for figure in cast.figures]
 
 

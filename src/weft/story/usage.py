@@ -85,7 +85,9 @@ class Usage:
         elif word.joined and place and words[place - 1].capital:
             self.follows[word.plain] += 1
             self.owned[before, word.plain] += words[place - 1].owns
-        elif word.joined and place > 1 and before == "the" and words[place - 1].joined and words[place - 2].capital:
+        elif (
+            word.joined and place > 1 and before == "the" and words[place - 1].joined and words[place - 2].capital
+        ):
             self.styled[words[place - 2].plain, word.plain] += 1
         if word.owns:
             self.owns[word.plain] += 1

@@ -238,8 +238,8 @@ NEVER: Final = (
         somebody everybody anybody nothing something everything anything sabbath jesus christ almighty saviour
         creator koran gospel gospels psalm psalms genesis exodus renaissance monsieur madame mademoiselle
         messieurs mesdames herr frau fräulein signor signora signorina señor señora señorita sahib memsahib
-        yessir nossir yes'm no'm good-bye good-by goodbye good-night good-morning good-evening farewell uh woof hi huh
-        haw whoa gee phew ouch hem caw satan beelzebub jehovah allah
+        yessir nossir yes'm no'm good-bye good-by goodbye good-night good-morning good-evening farewell uh woof hi
+        huh haw whoa gee phew ouch hem caw satan beelzebub jehovah allah
     """
     )
     | ROLES
