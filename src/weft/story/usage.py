@@ -112,7 +112,8 @@ class Usage:
         if witnesses < 2 and self._is_general(plain):
             return False
         if not lower:
-            return middle > 0 or (witnesses > 0 and self.opening[plain] > 1) or self._opens_and_acts(plain)
+            known = witnesses > 0 or plain in GIVEN_NAMES
+            return middle > 0 or (known and self.opening[plain] > 1) or self._opens_and_acts(plain)
         return middle > 1 and (middle / (middle + lower) >= _MOSTLY or witnesses > 1 + lower // 200)
 
     def _is_called_so(self, plain: str) -> bool:

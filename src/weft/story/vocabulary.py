@@ -49,7 +49,7 @@ _RANKS: Final = words(
     """
 )
 
-EPITHETS: Final = words("old little poor")
+EPITHETS: Final = words("old little poor long big")
 """What anybody may be called without being another for it: Poor Ruth, Little Joe."""
 
 NOBLE_TITLES: Final = words(" ".join(_NOBLE.values()))
@@ -208,7 +208,7 @@ ROLES: Final = words(
         papa mamma mama mother father dad daddy mum mummy mom mommy sir madam ma'am sire majesty highness
         lordship ladyship honour honor excellency grace worship sirrah milord milady gentleman gentlemen ladies
         lads boys girls grandmamma grandpapa grandma grandpa granny aunt uncle auntie sister brother cousin
-        nurse
+        nurse citizen citizens citizeness comrade comrades
     """
 )
 """How many are called and nobody by name."""
