@@ -53,6 +53,8 @@ class Cast:
     """Sentences in which anybody is named, or between such."""
     texts: dict[Form, list[int]] = field(default_factory=dict)
     """In which texts a form stands, in order."""
+    styled_by: dict[str, list[Form]] = field(default_factory=dict)
+    """The forms of a title and one word, by that word in lower case."""
 
     def __post_init__(self) -> None:
         ends: dict[int, int] = {}
@@ -63,6 +65,8 @@ class Cast:
         self.texts = {form: sorted({text for text, _ in tally.sentences}) for form, tally in self.counted.items()}
         for (title, names), tally in self.counted.items():
             given, surname = parted(names)
+            if title and len(names) == 1:
+                self.styled_by.setdefault(names[0].lower(), []).append((title, names))
             if title and not given and (title not in STYLED_BY_GIVEN_NAME or family_of(surname) != surname):
                 self.formal[family_of(surname)] += tally.count
 
@@ -139,9 +143,7 @@ class Cast:
     def by_title(self, figure: Figure) -> list[Form]:
         """The forms that call somebody by a title of his and the given name, his already or still to come."""
         titles = self.titles(figure)
-        return [
-            each for each in self.counted if each[0] in titles and [figure.given] == [*map(str.lower, each[1])]
-        ]
+        return [each for each in self.styled_by.get(figure.given, ()) if each[0] in titles]
 
     def best(self, figures: Iterable[Figure]) -> Figure | None:
         """The most mentioned of some people."""

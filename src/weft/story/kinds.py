@@ -8,6 +8,7 @@ from weft.story.known_places import KNOWN_PLACES
 from weft.story.model import Form
 from weft.story.tally import Tally
 from weft.story.vocabulary import (
+    DIGNITIES,
     EPITHETS,
     EVENT_NOUNS,
     FACTION_NOUNS,
@@ -104,22 +105,23 @@ def kind_of(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
         return told, _confidence(tally.count, 0.8)
     if tally.goes_on > _PART_SHARE * tally.count:
         return "", 0.0
-    return _thing(forms, tally) or (("", 0.0) if _is_dignified(forms, tally) else _person(forms, tally))
+    dignified = None if tally.speaks > 1 or tally.titled else _dignified(forms, tally)
+    return dignified or _thing(forms, tally) or _person(forms, tally)
 
 
-def _is_dignified(forms: tuple[Form, ...], tally: Tally) -> bool:
-    """Whether words have a capital for what they mean, and nobody speaks by them: the Revolution.
+def _dignified(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float] | None:
+    """What a word is that has its capital for what it means: the Guild is a group, and Revolution as such nothing.
 
-    Words for institutions and events, everyday ones that mostly stand with the article, and titles that are
-    seldom followed by `he` or `she`.
+    So are everyday words that mostly stand with the article, and titles that are seldom followed by `he` or `she`.
     """
     words = {name.lower() for _, names in forms for name in names}
-    if tally.speaks > 1 or tally.titled:
-        return False
-    if words & TITLES.keys():
-        return words <= TITLES.keys() and not tally.speaks and tally.he + tally.she < _SOMEBODY * tally.count
+    if words <= INSTITUTIONS and 2 * tally.article > tally.count:
+        return ("event" if words <= EVENT_NOUNS else "faction"), _confidence(tally.article, 0.4)
     usual = tally.everyday and tally.article > _PART_SHARE * tally.count
-    return usual or words <= INSTITUTIONS | EVENT_NOUNS
+    acting = tally.speaks > 0 or tally.he + tally.she >= _SOMEBODY * tally.count
+    rank = words <= TITLES.keys() and not acting
+    thing = usual and not words & (PLACE_NOUNS | TITLES.keys())
+    return ("", 0.0) if words <= INSTITUTIONS | DIGNITIES or rank or thing else None
 
 
 def _thing(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float] | None:

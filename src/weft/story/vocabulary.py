@@ -176,8 +176,6 @@ FACTION_NOUNS: Final = words(
     """
 )
 """A name that ends or begins so is a group: House Stark, Tide Office."""
-INSTITUTIONS: Final = FACTION_NOUNS | words("state empire republic constitution crown exhibition press bench bar")
-"""What has a capital for its dignity; alone it is a name of nothing in the story."""
 KINDREDS: Final = words("house clan tribe")
 """Words that make a faction of the name behind them: House Stark."""
 OBJECT_NOUNS: Final = words(
@@ -192,6 +190,9 @@ EVENT_NOUNS: Final = words(
         funeral coronation conquest crusade plague fire flood trial uprising mutiny reformation restoration race
     """
 )
+INSTITUTIONS: Final = ((FACTION_NOUNS | EVENT_NOUNS) - PLACE_NOUNS) | words("empire republic")
+DIGNITIES: Final = words("state constitution exhibition press bench")
+"""What may have a capital for its dignity alone: the State; and a Republic or a Revolution that is not `the`."""
 PLACE_HEADS: Final = words("cape mount lake port fort isle gulf strait straits mt bay")
 """Words that make a place of the name behind them: Cape Horn."""
 ABOARD_SIGNS: Final = words("aboard board")

@@ -62,6 +62,18 @@ def test_a_surname_may_be_a_saint_s_behind_a_particle() -> None:
     assert named(story, "Marquis").name == "Marquis de St. Aubrac"
 
 
+def test_a_doctor_may_be_a_professor_but_no_colonel() -> None:
+    doctor = '"Come," said Dr. Hoorn. He rose. "Good," said Hoorn. He sat. "Friend," said {} Hoorn. He bowed. '
+    learned, soldier = told(doctor.format("Professor") * 3), told(doctor.format("Colonel") * 3)
+    assert named(learned, "Dr. Hoorn") is named(learned, "Professor Hoorn")
+    assert named(soldier, "Dr. Hoorn") is not named(soldier, "Colonel Hoorn")
+
+
+def test_a_known_given_name_is_one_though_it_only_opens_sentences() -> None:
+    story = told('Dmitri Prokofitch Razin sat. "Yes," said Razin. Dmitri Prokofitch rose. "No," said Razin.')
+    assert "Dmitri Prokofitch Razin" in names(story)
+
+
 # --- epithets --------------------------------------------------------------------------------------------
 
 
@@ -161,6 +173,15 @@ def test_institutions_and_beliefs_are_nobody() -> None:
         "and of Catholicism and Christianity once more: all Catholicism, all Christianity."
     )
     assert names(story) == {"Ruth"}
+
+
+def test_an_institution_that_has_the_article_is_a_group_and_one_that_is_an_event_is_one() -> None:
+    story = told(
+        '"Oh," said Ruth. They feared the Guild. The men of the Guild came, for the Guild paid. '
+        "It was before the Rebellion. After the Rebellion all was quiet, but for the Rebellion of the heart."
+    )
+    assert named(story, "Guild").kind == "faction"
+    assert named(story, "Rebellion").kind == "event"
 
 
 def test_an_institution_with_a_name_is_still_one() -> None:
