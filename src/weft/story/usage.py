@@ -8,7 +8,7 @@ from typing import Final
 from weft.frozen import dataclass
 from weft.story.known_names import GIVEN_NAMES
 from weft.story.known_places import KNOWN_PLACES, PEOPLES
-from weft.story.vocabulary import CALENDAR, COUNTING, NEVER, ROLES, SPEECH, TITLES, VERBS
+from weft.story.vocabulary import CALENDAR, COUNTING, EPITHETS, NEVER, ROLES, SPEECH, TITLES, VERBS
 from weft.story.words import Word
 from weft.text.terms import STOP_WORDS
 
@@ -17,6 +17,7 @@ NAMES_TOO: Final = frozenset({"will"})
 """Filler words that parents give to children."""
 _DERIVED: Final = ("-ing", "-ish", "-ism", "-like", "-esque")
 """What makes another word of a name: Emma Woodhouse-ing, Darcy-like."""
+_BELIEFS: Final = ("ism", "ianity")
 ADDRESSES: Final = ROLES & GIVEN_NAMES.keys()
 YOURS: Final = frozenset({"your", "his", "her", "their"})
 """Her Grace is a duchess; Grace alone may be anybody."""
@@ -24,6 +25,8 @@ _BOUND: Final = 0.6
 _FEWEST: Final = 3
 """How often, and in what share, a word stands after one possessive that belongs to it."""
 _OFTEN: Final = 4
+_SELDOM: Final = 0.05
+"""Whoever goes by an everyday address speaks by it in more than so small a share: some say a thing in French."""
 _FROM: Final = ("er", "n", "an", "ian", "ite", "ese")
 _STEM: Final = 3
 """Endings that make a people of a place's name, which is longer than this."""
@@ -48,6 +51,8 @@ class Usage:
     """After a word that counts: a Theatin, two Andalusian horses."""
     follows: Counter[str] = field(default_factory=Counter)
     """Directly after another capital."""
+    styled: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Behind another capital and `the`, with that: Ivan the Terrible."""
     owned: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Directly after the possessive of another capital, with that: Edgar's Buildings."""
 
@@ -73,13 +78,17 @@ class Usage:
             self.speaks[word.plain] += 1
         if self._is_speaker(words, place):
             self.says[word.plain] += 1
-        if before in TITLES and word.joined:
+        if before in TITLES and before not in EPITHETS and word.joined:
             self.titled[word.plain] += 1
         if word.joined and before in COUNTING:
             self.counted[word.plain] += 1
         elif word.joined and place and words[place - 1].capital:
             self.follows[word.plain] += 1
             self.owned[before, word.plain] += words[place - 1].owns
+        elif (
+            word.joined and place > 1 and before == "the" and words[place - 1].joined and words[place - 2].capital
+        ):
+            self.styled[words[place - 2].plain, word.plain] += 1
         if word.owns:
             self.owns[word.plain] += 1
         if word.opens and (after in VERBS or after.endswith("ed")):
@@ -103,12 +112,15 @@ class Usage:
         if witnesses < 2 and self._is_general(plain):
             return False
         if not lower:
-            return middle > 0 or (witnesses > 0 and self.opening[plain] > 1) or self._opens_and_acts(plain)
+            known = witnesses > 0 or plain in GIVEN_NAMES
+            return middle > 0 or (known and self.opening[plain] > 1) or self._opens_and_acts(plain)
         return middle > 1 and (middle / (middle + lower) >= _MOSTLY or witnesses > 1 + lower // 200)
 
     def _is_called_so(self, plain: str) -> bool:
         """Whether somebody goes by what others only exclaim or are: Mother, in a book of children."""
-        return plain.isalpha() and min(self.says[plain], self.middle[plain]) >= _OFTEN
+        said = self.says[plain]
+        shown = _SELDOM * (self.middle[plain] + self.opening[plain])
+        return plain.isalpha() and min(said, self.middle[plain]) >= _OFTEN and said >= shown
 
     def _opens_and_acts(self, plain: str) -> bool:
         """Whether a word that stands only at the head of sentences is mostly followed by a verb, as names are."""
@@ -116,8 +128,8 @@ class Usage:
 
     def _is_general(self, plain: str) -> bool:
         """Whether a word is written with a capital for what it means, and names somebody only if he speaks."""
-        dated = plain.removesuffix("s") in CALENDAR
-        return dated or self._is_compound(plain) or self._is_people(plain) or self._is_counted(plain)
+        told = plain.removesuffix("s") in CALENDAR or plain.endswith(_BELIEFS)
+        return told or self._is_compound(plain) or self._is_people(plain) or self._is_counted(plain)
 
     def _is_counted(self, plain: str) -> bool:
         """Whether a word mostly stands where several of a kind are meant, and never ends a longer name."""
@@ -140,14 +152,19 @@ class Usage:
         return named and not self.speaks[plain] and not self.titled[plain]
 
     def _is_compound(self, plain: str) -> bool:
-        """Whether everyday words are put together: Pain-killer."""
+        """Whether everyday words are put together, Pain-killer, or a sound is drawn out, Gr-r-r."""
         parts = plain.split("-")
-        return len(parts) > 1 and all(self.lower[part] or part in CALENDAR for part in parts)
+        drawn = len(parts) > 2 and any(len(part) == 1 for part in parts)
+        return drawn or (len(parts) > 1 and all(self.lower[part] or part in CALENDAR for part in parts))
 
     def is_bound(self, owner: str, plain: str) -> bool:
         """Whether a word hardly stands without the possessive before it, so that both are one name."""
         often = _BOUND * (self.middle[plain] + self.opening[plain])
         return plain not in TITLES and self.owned[owner, plain] >= max(_FEWEST, often)
+
+    def is_styled(self, plain: str, epithet: str) -> bool:
+        """Whether the book more than once gives a name such an epithet: Ivan the Terrible."""
+        return self.styled[plain, epithet] > 1
 
     def is_common(self, plain: str) -> bool:
         """Whether a name is also an everyday word here, so that at the head of a sentence it proves nothing."""

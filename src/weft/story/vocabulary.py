@@ -15,11 +15,11 @@ PLAIN_TITLES: Final = {"mr": MALE, "mister": MALE, "mrs": FEMALE, "miss": FEMALE
 _NOBLE: Final = {
     MALE: """
         sir lord king prince duke count baron earl viscount marquis marquess emperor tsar czar sultan don ser
-        comte vicomte chevalier conte marchese graf rajah maharajah nawab pasha
+        comte vicomte chevalier conte marchese graf rajah maharajah nawab pasha archduke tsarevich
     """,
     FEMALE: """
         lady queen princess duchess countess baroness viscountess marchioness empress tsarina dame doña dona
-        comtesse vicomtesse marquise contessa marchesa donna gräfin rani begum
+        comtesse vicomtesse marquise contessa marchesa donna gräfin rani begum archduchess
     """,
 }
 _FOREIGN: Final = {
@@ -30,10 +30,11 @@ _FOREIGN: Final = {
 }
 _FAMILIAR: Final = {
     MALE: """
-        uncle father brother grandfather grandpa friar squire goodman padre fra père frère oncle
+        uncle father brother grandfather grandpa friar squire goodman padre fra père frère oncle brer
     """,
     FEMALE: """
         aunt mother sister grandmother grandma nurse goody mistress goodwife dame granny auntie widow tante
+        citizeness
     """,
 }
 _RANKS: Final = words(
@@ -44,17 +45,20 @@ _RANKS: Final = words(
         judge justice inspector constable detective officer sheriff president senator governor minister
         ambassador chancellor maester marshal magistrate mayor chief comptroller superintendent deacon parson
         vicar rabbi imam sheikh saint st coach warden steward agent secretary elder alderman councillor
-        curate farmer
+        curate farmer comrade citizen lawyer coroner pastor rector monsignor archdeacon quartermaster laird
     """
 )
 
+EPITHETS: Final = words("old little poor long big")
+"""What anybody may be called without being another for it: Poor Ruth, Little Joe."""
+
 NOBLE_TITLES: Final = words(" ".join(_NOBLE.values()))
-FAMILIAR_TITLES: Final = words(" ".join(_FAMILIAR.values()))
-STYLED_BY_GIVEN_NAME: Final = words(" ".join((*_NOBLE.values(), *_FAMILIAR.values(), "saint st master")))
+FAMILIAR_TITLES: Final = words(" ".join(_FAMILIAR.values())) | EPITHETS
+STYLED_BY_GIVEN_NAME: Final = words(" ".join(_NOBLE.values())) | FAMILIAR_TITLES | {"saint", "st", "master"}
 """Titles that stand before a given name as often as before a surname: Sir William, Aunt Jane."""
 
 TITLES: Final = {
-    **dict.fromkeys(_RANKS, ""),
+    **dict.fromkeys(_RANKS | EPITHETS, ""),
     **{
         title: gender
         for table in (_FAMILIAR, _FOREIGN, _NOBLE)
@@ -186,6 +190,9 @@ EVENT_NOUNS: Final = words(
         funeral coronation conquest crusade plague fire flood trial uprising mutiny reformation restoration race
     """
 )
+INSTITUTIONS: Final = ((FACTION_NOUNS | EVENT_NOUNS) - PLACE_NOUNS) | words("empire republic")
+DIGNITIES: Final = words("state constitution exhibition press bench")
+"""What may have a capital for its dignity alone: the State; and a Republic or a Revolution that is not `the`."""
 PLACE_HEADS: Final = words("cape mount lake port fort isle gulf strait straits mt bay")
 """Words that make a place of the name behind them: Cape Horn."""
 ABOARD_SIGNS: Final = words("aboard board")
@@ -202,10 +209,12 @@ ROLES: Final = words(
         papa mamma mama mother father dad daddy mum mummy mom mommy sir madam ma'am sire majesty highness
         lordship ladyship honour honor excellency grace worship sirrah milord milady gentleman gentlemen ladies
         lads boys girls grandmamma grandpapa grandma grandpa granny aunt uncle auntie sister brother cousin
-        nurse
+        nurse citizen citizens citizeness comrade comrades
     """
 )
 """How many are called and nobody by name."""
+
+ORDINALS: Final = words("first second third fourth fifth sixth seventh eighth ninth tenth")
 
 CALENDAR: Final = words(
     """
@@ -230,7 +239,8 @@ NEVER: Final = (
         somebody everybody anybody nothing something everything anything sabbath jesus christ almighty saviour
         creator koran gospel gospels psalm psalms genesis exodus renaissance monsieur madame mademoiselle
         messieurs mesdames herr frau fräulein signor signora signorina señor señora señorita sahib memsahib
-        yessir nossir yes'm no'm good-bye good-by goodbye good-night good-morning good-evening farewell uh woof
+        yessir nossir yes'm no'm good-bye good-by goodbye good-night good-morning good-evening farewell uh woof hi
+        huh haw whoa gee phew ouch hem caw satan beelzebub jehovah allah
     """
     )
     | ROLES
