@@ -313,8 +313,10 @@ def test_a_kept_page_is_given_to_nobody_who_asks_for_another(tmp_path: Path) -> 
         Weft.open(tmp_path / "one", embedder=None) as weft,
         Weft.open(tmp_path / "two", embedder=None) as second,
     ):
-        weft.put([*_story(str(VAULT)), replace(_story(str(OTHER))[0], text="Odo Farrant is a cat.")])
-        second.put([replace(_story(str(VAULT))[0], text="Odo Farrant is a ship.")])
+        weft.put(_story(str(VAULT)))
+        weft.put([replace(_story(str(OTHER))[0], text="Odo Farrant is a cat.")])
+        second.put([*_story(str(VAULT))[1:], replace(_story(str(VAULT))[0], text="Odo Farrant is a ship.")])
+        second.put([replace(_story(str(OTHER))[0], text="Odo Farrant is a dog.")])
         asked: list[dict[str, Any]] = [
             {},
             {"max_sequence": 1},
