@@ -15,7 +15,7 @@ from weft.relating import SETTINGS
 from weft.story import KINDS, Correction, Entity, Known, Passage, Prose, Story, noted_relations, tell
 
 PROSE_KINDS: Final = ("chapter", "scene")
-VERSION: Final = "6"
+VERSION: Final = "7"
 """Changes whenever the same prose would be told differently."""
 _TOLD: Final = ":story"
 """The source under whose units the told stories are remembered: no source has this name."""

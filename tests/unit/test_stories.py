@@ -231,6 +231,21 @@ def test_a_view_is_made_once_and_made_anew_when_the_store_changes(weft: Weft, tm
     assert len(list(views.iterdir())) == len(first) + 1
 
 
+def test_a_view_that_was_made_serves_the_next_program_too(
+    weft: Weft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = page(weft, "Who is Will Vane?", 2).text
+
+    def made_again(**_: object) -> str:
+        raise AssertionError("the view is made a second time")
+
+    monkeypatch.setattr("weft.views.mkdtemp", made_again)
+    with Weft.open(tmp_path / "store", embedder=None) as later:
+        assert page(later, "Who is Will Vane?", 2).text == told
+    with pytest.raises(AssertionError, match="second time"):
+        page(weft, "Who is Will Vane?", 3)
+
+
 def test_notes_without_a_place_in_the_story_are_left_out_as_of_a_chapter(weft: Weft, tmp_path: Path) -> None:
     weft.index(book(tmp_path, "Will Vane is alive in Aldersea, and the twist is that Ruth knows.", "plan.md"))
     assert "the twist is" in page(weft, "Is Will Vane alive?").text

@@ -56,6 +56,8 @@ class Sighting:
     sentence: int = 0
     goes_on: bool = False
     """Whether another capital follows directly, of a word that is no name: the Sperm in Sperm Whale."""
+    labels: bool = False
+    """Whether it stands before what somebody says, as in a play."""
     pronoun: str = ""
     """The first `he`, `she` or `it` that follows before anyone else is named."""
 

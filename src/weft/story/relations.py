@@ -119,7 +119,9 @@ def _talk(text: str, mentions: Sequence[Mention], told: dict[tuple[str, int, int
 
 
 def _speaks(text: str, sighting: Sighting) -> bool:
-    """Whether a name stands beside a word of speech and a quotation."""
+    """Whether a name stands before a speech, or beside a word of speech and a quotation."""
+    if sighting.labels:
+        return True
     if sighting.before not in SPEECH and sighting.after not in SPEECH:
         return False
     around = text[max(0, sighting.start - 40) : sighting.start] + text[sighting.end : sighting.end + 40]

@@ -7,6 +7,7 @@ from typing import Final
 
 from weft.story.defining import define, sentence_spans
 from weft.story.grouping import Group, group
+from weft.story.labels import labelled
 from weft.story.model import Correction, Entity, Form, Known, Passage, Prose, Sighting, Story
 from weft.story.naming import folded, form_of, written
 from weft.story.relations import relate
@@ -27,7 +28,8 @@ _OPENING: Final = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
 def tell(proses: Sequence[Prose], known: Sequence[Known] = (), corrections: Sequence[Correction] = ()) -> Story:
     """The story that the prose tells, with the entities that notes describe and as people corrected it."""
     spotted = spot(proses)
-    sightings = _with_noted(spotted.sightings, list(_noted(proses, known, spotted.usage.lower)))
+    noted = list(_noted(proses, known, spotted.usage.lower))
+    sightings = _in_order(labelled(proses), spotted.sightings, noted)
     counted = tallies(sightings, spotted.usage.lower)
     by_form: dict[Form, list[Sighting]] = {}
     for sighting in sightings:
@@ -80,9 +82,11 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(inside if _UNSPACED.search(name) else rf"{inside}(?!\w)")
 
 
-def _with_noted(spotted: Sequence[Sighting], noted: Sequence[Sighting]) -> list[Sighting]:
-    """All sightings in order of reading; of two that overlap the longer stays, a spotted one among equals."""
-    ranked = [*((sighting, 0) for sighting in spotted), *((sighting, 1) for sighting in noted)]
+def _in_order(
+    labels: Sequence[Sighting], spotted: Sequence[Sighting], noted: Sequence[Sighting]
+) -> list[Sighting]:
+    """All sightings in order of reading; of two that overlap the longer stays, of equals the first list's."""
+    ranked = [(each, rank) for rank, found in enumerate((labels, spotted, noted)) for each in found]
     ranked.sort(key=lambda each: (each[0].prose, each[0].start, -each[0].end, each[1]))
     kept: list[Sighting] = []
     for sighting, _ in ranked:
@@ -90,7 +94,7 @@ def _with_noted(spotted: Sequence[Sighting], noted: Sequence[Sighting]) -> list[
         if last is not None and last.prose == sighting.prose and sighting.start < last.end:
             continue
         kept.append(sighting)
-    return list(_in_sentences(kept)) if noted else kept
+    return list(_in_sentences(kept)) if labels or noted else kept
 
 
 def _in_sentences(sightings: Sequence[Sighting]) -> Iterator[Sighting]:

@@ -188,6 +188,14 @@ def test_who_matters_more_gets_more_where_importance_is_asked_for(tmp_path: Path
         assert more / less > 1.3 * odo / tamsin
 
 
+def test_everybody_is_told_of_though_their_notes_are_of_one_template(tmp_path: Path) -> None:
+    template = "## Appearance\n\nTo be written.\n\n## History\n\nTo be written."
+    with Weft.open(tmp_path / ".weft", embedder=None) as weft:
+        weft.put([Node(name, "character", str(VAULT), title=name, text=template) for name in ("Odo", "Eva")])
+        page = formatted(weft, "How do Odo and Eva know each other?")
+    assert "### Odo (CHARACTER)" in page and "### Eva (CHARACTER)" in page
+
+
 def test_given_neither_entities_nor_documents_both_are_found(weft: Weft) -> None:
     page = formatted(weft, "What did Odo play?")
     assert "### Odo Farrant (CHARACTER)" in page
@@ -313,8 +321,10 @@ def test_a_kept_page_is_given_to_nobody_who_asks_for_another(tmp_path: Path) -> 
         Weft.open(tmp_path / "one", embedder=None) as weft,
         Weft.open(tmp_path / "two", embedder=None) as second,
     ):
-        weft.put([*_story(str(VAULT)), replace(_story(str(OTHER))[0], text="Odo Farrant is a cat.")])
-        second.put([replace(_story(str(VAULT))[0], text="Odo Farrant is a ship.")])
+        weft.put(_story(str(VAULT)))
+        weft.put([replace(_story(str(OTHER))[0], text="Odo Farrant is a cat.")])
+        second.put([*_story(str(VAULT))[1:], replace(_story(str(VAULT))[0], text="Odo Farrant is a ship.")])
+        second.put([replace(_story(str(OTHER))[0], text="Odo Farrant is a dog.")])
         asked: list[dict[str, Any]] = [
             {},
             {"max_sequence": 1},

@@ -203,6 +203,33 @@ def test_dialogue_without_anything_else_is_understood() -> None:
 # --- notes and corrections -------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "speech",
+    ["{}: {}", "**{}:** {}", "{} (aside): {}", "{}.\n{}\n"],
+)
+def test_those_who_are_named_before_what_they_say_are_found(speech: str) -> None:
+    said = [
+        ("SALLY", "Never."),
+        ("NED", "Give it here."),
+        ("SALLY", "Ask him."),
+        ("NED", "I did."),
+        ("PORTER", "Sirs?"),
+    ]
+    story = tell(proses("\n".join(speech.format(*each) for each in said)))
+    assert {entity.name: (entity.kind, entity.spoke) for entity in story.entities} == {
+        "Ned": ("character", 2),
+        "Sally": ("character", 2),
+    }
+    assert ties(story, "speaks_with") == {("Ned", "Sally")}
+
+
+def test_lists_and_headings_are_no_speakers() -> None:
+    story = tell(
+        proses("Note: it rained.\nNote: it was cold.\nDate: May.\nDate: June.\n" + "It rained on.\n" * 40)
+    )
+    assert story.entities == ()
+
+
 def test_a_note_gives_its_name_kind_and_key() -> None:
     note = Known("vault:Meg.md", "character", ("Margaret Vane", "the postmistress"))
     story = tell(proses("In came Margaret. Margaret Vane sat, and the postmistress wrote."), [note])
@@ -233,7 +260,7 @@ def test_a_title_belongs_to_its_note_though_another_has_it_as_an_alias() -> None
 def test_a_name_of_a_note_is_known_in_capitals_but_no_word_that_is_only_shouted() -> None:
     note = Known("m", "character", ("Mara Venn", "Mara", "Hope"))
     (mara,) = tell(proses("MARA VENN ROWED OUT. SHE SANG.", "MARA CAME BACK AT DAWN."), [note]).entities
-    assert len(mara.mentions) == 2
+    assert (mara.note, len(mara.mentions)) == ("m", 2)
     story = tell(proses("Then Mara rowed, without hope.", '"THERE IS NO HOPE!" said Mara.'), [note])
     assert [len(entity.mentions) for entity in story.entities] == [2]
 
