@@ -189,7 +189,7 @@ def _tell_stories(sources: Sequence[str], job: _Job, preparing: Preparing) -> No
         job.relating.changing((node.tenant, node.key, node.tags) for node, _ in fresh)
         upserts = preparing.prepared(fresh)() + known
         _remove(retold.gone, (), job)
-        job.shop.store.write(Changes(upserts=upserts, edges=retold.edges))
+        job.shop.store.write(Changes(upserts=upserts, edges=retold.edges, aliases=retold.aliases))
         job.tally.entities += len(retold.nodes)
         job.tally.stamps.append(retold.remembered())
         job.tell(f"telling {retold.source}", len(retold.nodes), len(retold.nodes))

@@ -15,6 +15,9 @@ DEFAULT_TENANT: Final = "default"
 FOUND_ENTITY: Final = ":entity/"
 """What the keys of entities found in prose hold after the name of their source."""
 
+STORY_MAKER: Final = "story:"
+"""How the makers of what was found in prose are called, before the name of their source."""
+
 
 class Unset(StrEnum):
     """The type of UNSET, for arguments where None already means something."""
@@ -47,6 +50,11 @@ class Alias:
     text: str
     maker: str = ""
     confidence: float = 1.0
+
+    @property
+    def found(self) -> bool:
+        """Whether prose was found to use the name, and nobody gave it."""
+        return self.maker.startswith(STORY_MAKER)
 
 
 @dataclass(frozen=True, slots=True)

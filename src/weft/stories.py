@@ -9,10 +9,10 @@ import xxhash
 
 from weft.corrections import KEPT_UNDER, corrections_of
 from weft.frozen import dataclass
-from weft.model import FOUND_ENTITY, Alias, Edge, EdgeSet, Filter, Node, Origin, View
+from weft.model import FOUND_ENTITY, STORY_MAKER, Alias, AliasSet, Edge, EdgeSet, Filter, Node, Origin, View
 from weft.ports import Changes, Snapshot, Store
 from weft.relating import SETTINGS
-from weft.story import KINDS, Correction, Entity, Known, Passage, Prose, Story, noted_relations, tell
+from weft.story import KINDS, Correction, Entity, Known, Passage, Prose, Story, folded, noted_relations, tell
 
 PROSE_KINDS: Final = ("chapter", "scene")
 VERSION: Final = "7"
@@ -35,6 +35,7 @@ class Retold:
     unit: str
     nodes: tuple[Node, ...]
     edges: tuple[EdgeSet, ...]
+    aliases: tuple[AliasSet, ...]
     gone: tuple[tuple[str, str], ...]
     stamp: str
 
@@ -114,7 +115,7 @@ def _stamp(texts: Sequence[Node], known: Sequence[Node], corrections: Sequence[C
 
 
 def _known(node: Node) -> Known:
-    return Known(node.key, node.kind, (node.title, *(alias.text for alias in node.aliases)))
+    return Known(node.key, node.kind, (node.title, *(alias.text for alias in node.aliases if not alias.found)))
 
 
 # --- the story as nodes and edges --------------------------------------------------------------------------
@@ -133,18 +134,42 @@ def _retold(store: Store, tenant: str, source: str, told: _Told, stamp: str) -> 
     unit = f"{tenant}/{_UNIT}"
     held = {(tenant, node.key) for node in nodes}
     gone = tuple(slot for slot in store.unit_keys(source, unit) if slot not in held)
-    return Retold(source, tenant, unit, nodes, _edge_sets(store, tenant, source, edges), gone, stamp)
+    makers = _makers(store, tenant, source)
+    drawn = tuple(EdgeSet(maker, tenant, edges if maker == makers[0] else ()) for maker in makers)
+    names = _names_of_notes(story, told)
+    called = tuple(AliasSet(_namer(maker), tenant, names if maker == makers[0] else {}) for maker in makers)
+    return Retold(source, tenant, unit, nodes, drawn, called, gone, stamp)
 
 
-def _edge_sets(store: Store, tenant: str, source: str, edges: tuple[Edge, ...]) -> tuple[EdgeSet, ...]:
-    """The story's edges, and nothing in place of those that an older version drew."""
+def _makers(store: Store, tenant: str, source: str) -> tuple[str, ...]:
+    """Who tells this story, and before him the older versions, in place of whose work there is nothing now."""
     mine = _maker(source)
     older = {maker for maker, of in store.drawn(mine.removesuffix(VERSION)) if of == tenant} - {mine}
-    return EdgeSet(mine, tenant, edges), *(EdgeSet(maker, tenant, ()) for maker in sorted(older))
+    return (mine, *sorted(older))
+
+
+def _names_of_notes(story: Story, told: _Told) -> dict[str, tuple[Alias, ...]]:
+    """By what other names the prose calls those who have notes: Sansa, of whom the note says Sansa Stark."""
+    given = {node.key: {folded(name) for name in _known(node).names} for node in told.known}
+    return {
+        entity.note: tuple(
+            Alias(name, _namer(_maker(told.source)))
+            for name in entity.aliases
+            if folded(name) not in given[entity.note]
+        )
+        for entity in story.entities
+        if entity.note
+    }
 
 
 def _maker(source: str) -> str:
-    return f"story:{source}@{VERSION}"
+    return f"{STORY_MAKER}{source}@{VERSION}"
+
+
+def _namer(maker: str) -> str:
+    """Who gives names to notes: another than he who names what he found, for he takes back all that he gave."""
+    story, _, version = maker.rpartition("@")
+    return f"{story}:notes@{version}"
 
 
 def _read(node: Node) -> str:

@@ -179,9 +179,11 @@ def _copies(store: "AnyStore", view: View) -> Iterator[Source]:
 
 
 def _given(node: Node) -> Node:
-    """A node as its source gave it, without the importance that the whole store gives it."""
+    """A node as its source gave it, without the importance and the names that the whole story gives it."""
     given = node.fields.get("importance")
-    return replace(node, id=0, importance=float(given) if isinstance(given, int | float) else 0.0)
+    importance = float(given) if isinstance(given, int | float) else 0.0
+    named = tuple(alias for alias in node.aliases if not alias.found)
+    return replace(node, id=0, importance=importance, aliases=named)
 
 
 def _edges(store: "AnyStore", view: View) -> Iterator[Edge]:

@@ -130,6 +130,60 @@ def test_notes_come_before_what_is_found(tmp_path: Path) -> None:
         assert "Margaret Vane" in titles(weft)
 
 
+def vault_of_hollins(folder: Path, last: str = "Sanna laughed with Robb.") -> Path:
+    """Two with notes, whom the chapters call by parts of their names; one of them only in the second."""
+    chapters = (
+        '"Up," said Robb to the dog. In the yard Robb sang of rain.',
+        f'Robb called. {last} "No," said Sanna.',
+    )
+    for number, text in enumerate(chapters, start=1):
+        book(folder / "Chapters", f"---\nkind: chapter\nchapter: {number}\n---\n{text}", f"0{number}.md")
+    for name in ("Robb Hollin", "Sanna Hollin"):
+        book(folder / "Characters", "---\nkind: character\nsequence: 0\n---\nOf the cold keep.", f"{name}.md")
+    return folder
+
+
+def aliases(weft: Weft, as_of: int | None = None) -> dict[str, set[str]]:
+    listed = entities(weft, kinds=("character",), as_of=as_of)
+    return {each.node.title: {alias.text for alias in each.node.aliases} for each in listed}
+
+
+def test_who_has_a_note_is_known_by_what_the_prose_calls_him(tmp_path: Path) -> None:
+    with Weft.open(tmp_path / "store", embedder=None) as weft:
+        weft.index(vault_of_hollins(tmp_path / "vault"))
+        assert aliases(weft) == {"Robb Hollin": {"Robb"}, "Sanna Hollin": {"Sanna"}}
+        told = page(weft, "Who is Sanna?").page.sections[0].groups[0]
+    assert told.subject.node.title == "Sanna Hollin"
+    quoted = [item.candidate.node.text for part in told.parts for item in part.items]
+    assert any("Sanna laughed" in text for text in quoted)
+
+
+def test_a_name_that_the_prose_no_longer_uses_is_nobodys(tmp_path: Path) -> None:
+    with Weft.open(tmp_path / "store", embedder=None) as weft:
+        weft.index(vault_of_hollins(tmp_path / "vault"))
+        book(tmp_path / "vault" / "Chapters", "---\nkind: chapter\nchapter: 2\n---\nRobb called.", "02.md")
+        weft.index(tmp_path / "vault")
+        assert aliases(weft) == {"Robb Hollin": {"Robb"}, "Sanna Hollin": set()}
+        assert weft.show("Sanna") == ()
+
+
+def test_what_prose_calls_somebody_later_is_not_known_as_of_a_chapter(tmp_path: Path) -> None:
+    with Weft.open(tmp_path / "store", embedder=None) as weft:
+        weft.index(vault_of_hollins(tmp_path / "vault"))
+        assert aliases(weft, as_of=0) == {"Robb Hollin": set(), "Sanna Hollin": set()}
+        assert aliases(weft, as_of=1) == {"Robb Hollin": {"Robb"}, "Sanna Hollin": set()}
+        assert aliases(weft, as_of=2) == aliases(weft)
+
+
+def test_stories_are_told_the_same_step_by_step_as_at_once(tmp_path: Path) -> None:
+    with Weft.open(tmp_path / "slow", embedder=None) as slow, Weft.open(tmp_path / "once", embedder=None) as once:
+        slow.index(vault_of_hollins(tmp_path / "vault", last="Nobody laughed."))
+        for weft in (slow, once):
+            weft.index(vault_of_hollins(tmp_path / "vault"))
+        assert aliases(slow) == aliases(once)
+        assert page(slow, "Sanna and Robb").text == page(once, "Sanna and Robb").text
+
+
 # --- corrections -----------------------------------------------------------------------------------------
 
 

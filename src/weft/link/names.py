@@ -110,7 +110,8 @@ def openings(folded: str) -> Iterator[str]:
 
 
 def _written(row: NameRow) -> Iterator[tuple[str, float]]:
-    aliases = [(alias.text, ALIAS * alias.confidence) for alias in row.aliases]
+    # Whoever found a name in prose knows where it is meant better than the name alone does.
+    aliases = [(alias.text, ALIAS * alias.confidence) for alias in row.aliases if not alias.found]
     for name, confidence in [(row.title, 1.0), *aliases]:
         yield name, confidence
         bare = _DISAMBIGUATOR.sub("", name)

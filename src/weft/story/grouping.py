@@ -1,6 +1,6 @@
 """Forms into entities: people, places and the rest, with what notes and corrections say about them."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Final
 
@@ -45,6 +45,7 @@ def group(
 ) -> list[Group]:
     """The entities of a book, those with notes first, each form in one of them."""
     listed = _listed(known)
+    counted = counted | {form: Tally() for form in _unseen(known, counted)}
     surnames = {(form[1][-1],) for form in counted if _is_somebody(form)}
     borne = {form[1][-1] for form in counted if form[0] in PLAIN_TITLES}
     apart = {
@@ -54,11 +55,12 @@ def group(
     }
     people = merge({form: tally for form, tally in counted.items() if form not in apart})
     owned, free = _owned(people, listed, counted)
+    adopted, found = _adopted((*free, *_places(apart, counted)), known)
     families = {parted(form[1])[1] for form in counted}
-    groups = [_noted(note, owned.get(note.key, ()), counted) for note in known]
+    groups = [_noted(note, (*owned.get(note.key, ()), *adopted.get(note.key, ()))) for note in known]
     groups += [
         _found(forms, counted)
-        for forms in (*free, *_places(apart, counted))
+        for forms in found
         if not _is_plural(forms, counted, families) and not _is_shared_title(forms, people, counted)
     ]
     return [each for each in corrected(groups, corrections, counted) if each.kind]
@@ -96,18 +98,57 @@ def _owned(
     owned: dict[str, tuple[Form, ...]] = {}
     free = []
     for forms in people:
-        owners = [form for form in forms if form in listed]
+        owners = [form for form in forms if form in listed and counted[form].count]
+        seen = tuple(form for form in forms if counted[form].count)
         if not owners:
-            free.append(forms)
+            free += [seen] if seen else []
             continue
         main = listed[max(owners, key=lambda form: (counted[form].count, form))].key
-        for form in forms:
+        for form in seen:
             key = listed[form].key if form in listed else main
             owned[key] = (*owned.get(key, ()), form)
     return owned, free
 
 
-def _noted(note: Known, forms: tuple[Form, ...], counted: dict[Form, Tally]) -> Group:
+def _adopted(
+    groups: Sequence[tuple[Form, ...]], known: Sequence[Known]
+) -> tuple[dict[str, tuple[Form, ...]], list[tuple[Form, ...]]]:
+    """The forms that are a part of the name of one note only, by its key, and the groups that are not.
+
+    The note says Sansa Stark, and the prose never more than Sansa.
+    """
+    owners = _part_owners(known)
+    adopted: dict[str, tuple[Form, ...]] = {}
+    left = []
+    for forms in groups:
+        keys = {owners[names[0].lower()] for _, names in forms if names[0].lower() in owners}
+        if len(keys) == 1 and all(len(names) == 1 for _, names in forms):
+            key = keys.pop()
+            adopted[key] = (*adopted.get(key, ()), *forms)
+        else:
+            left.append(forms)
+    return adopted, left
+
+
+def _part_owners(known: Sequence[Known]) -> dict[str, str]:
+    """Given names and surnames that one person with a note has, and nobody else with one."""
+    full = [(note.key, form_of(note.names[0])[1]) for note in known if note.kind == "character"]
+    owners: dict[str, set[str]] = {}
+    for key, names in full:
+        for part in parted(names) if len(names) > 1 else ():
+            owners.setdefault(part, set()).add(key)
+    return {part: next(iter(keys)) for part, keys in owners.items() if part and len(keys) == 1}
+
+
+def _unseen(known: Sequence[Known], counted: Mapping[Form, Tally]) -> Iterator[Form]:
+    """The full names of people with notes that the prose never writes: their family is known by them."""
+    for note in known:
+        form = form_of(note.names[0])
+        if note.kind == "character" and form not in counted and len(form[1]) > 1:
+            yield form
+
+
+def _noted(note: Known, forms: tuple[Form, ...]) -> Group:
     return Group(forms, note.names[0], note.kind, 1.0, note.key, note.names)
 
 

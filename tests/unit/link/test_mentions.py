@@ -13,7 +13,7 @@ from weft.link import MAKER, affected, link_mentions
 from weft.link.folding import fold_text
 from weft.link.matching import Matcher
 from weft.link.names import Lexicon, openings
-from weft.model import Alias, Edge, Node, View
+from weft.model import STORY_MAKER, Alias, Edge, Node, View
 from weft.ports import Changes, NameRow, PreparedNode
 from weft.store.sqlite import SqliteStore
 from weft.terms import term_hash
@@ -324,3 +324,11 @@ def test_prose_names_code_only_by_words_that_cannot_be_prose(store: SqliteStore)
 def test_code_is_not_searched_for_names(store: SqliteStore) -> None:
     put(store, node("mara", "Mara Venn"), replace(node("code:a", "a", "# by Mara Venn"), language="python"))
     assert link(store, "mara", "code:a") == []
+
+
+def test_a_name_that_only_prose_was_found_to_use_is_linked_by_whoever_found_it() -> None:
+    robb = replace(
+        node("robb", "Robb Hollin"), aliases=(Alias("Robb", f"{STORY_MAKER}book@1"), Alias("Bobby", "v"))
+    )
+    assert found("Then Robb rode. Later Bobby slept.", robb).keys() == {"robb"}
+    assert found("Then Robb rode.", robb) == {}

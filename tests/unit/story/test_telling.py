@@ -251,6 +251,34 @@ def test_two_notes_that_claim_one_alias_do_not_share_it() -> None:
     assert sorted(len(entity.mentions) for entity in story.entities) == [1, 2]
 
 
+HOLLINS = (
+    Known("ned", "character", ("Ned Hollin", "Edrick")),
+    Known("sanna", "character", ("Sanna Hollin",)),
+    Known("robb", "character", ("Robb Hollin",)),
+    Known("snipe", "character", ("Severin Snipe",)),
+)
+
+
+def test_a_part_of_the_name_of_one_note_means_who_the_note_is_about() -> None:
+    text = (
+        'At noon Sanna rode out beside Robb. "Race me," said Robb, and Sanna sighed. Professor Snipe saw them. '
+        '"They will be wet," said Snipe. "Hm," said Ned, for Edrick never said more.'
+    )
+    told = {entity.note: set(entity.aliases) for entity in tell(proses(text), HOLLINS).entities}
+    assert told["sanna"] == {"Sanna"}
+    assert told["robb"] == {"Robb"}
+    assert told["snipe"] >= {"Snipe"}
+    assert told["ned"] >= {"Ned", "Edrick"}
+    assert "" not in told
+
+
+def test_a_part_of_the_names_of_several_notes_or_of_somebody_elses_full_name_is_none_of_theirs() -> None:
+    text = 'Everybody feared Hollin. "Go," said Hollin to Sanna Brook. Sanna Brook went. Sanna never came back.'
+    story = tell(proses(text), HOLLINS[1:3])
+    assert {entity.note for entity in story.entities} == {""}
+    assert "Sanna" in named(story, "Sanna Brook").aliases
+
+
 def test_a_title_belongs_to_its_note_though_another_has_it_as_an_alias() -> None:
     notes = [Known("rook", "character", ("Rook", "Tower")), Known("tower", "location", ("Tower",))]
     story = tell(proses("They came to the Tower at night. The Tower was dark. Rook was not in the Tower."), notes)
