@@ -200,6 +200,18 @@ def test_dialogue_without_anything_else_is_understood() -> None:
     assert ties(story, "speaks_with") == {("Finn", "Orla")} or ties(story, "speaks_with") == {("Orla", "Finn")}
 
 
+def test_in_verse_a_line_that_begins_with_a_capital_names_nobody() -> None:
+    verse = (
+        "Then Maren rose before the light\nAnd took the lantern from the wall,\n"
+        "For Tobias had gone that night\nAnd had not answered to her call.\n\n"
+        "Down to the harbour Maren came,\nWhere all the boats lay in a row;\n"
+        "She called, and called again the name,\nAnd only silence answered: No.\n\n"
+        "Soft came the morning on the sand,\nGrey came the gulls, and loud, and few;\n"
+        "He woke, and Maren took his hand,\nAnd Tobias said he never knew."
+    )
+    assert names(verse) == {"Maren", "Tobias"}
+
+
 # --- notes and corrections -------------------------------------------------------------------------------
 
 
