@@ -13,7 +13,7 @@ from weft.story.merging import merge
 from weft.story.model import Correction, Form, Known
 from weft.story.naming import best_name, folded, form_of, usual_name, written
 from weft.story.tally import Tally, summed
-from weft.story.vocabulary import ESTATE_NOUNS, PLAIN_TITLES, TITLES
+from weft.story.vocabulary import ESTATE_NOUNS, PITY, PLAIN_TITLES, TITLES
 
 _REALMS: Final = 2
 """A title of more realms than that, King of Spain, of Poland and of Corsica, is nobody's alone."""
@@ -32,6 +32,11 @@ class Group:
     note: str = ""
     names: tuple[str, ...] = ()
     """What a note calls it, whether the prose does or not."""
+
+    def is_name(self, form: Form) -> bool:
+        """Whether a form is a name, and not another of them with pity: Little Wat is one, Poor Jane is not."""
+        title, names = form
+        return title != PITY or ("", names) not in self.forms
 
     def is_called(self, name: str) -> bool:
         """Whether it goes by that name."""

@@ -122,7 +122,7 @@ def _entity(
     mentions = sorted(
         (sighting for form in each.forms for sighting in by_form[form]), key=lambda one: (one.prose, one.start)
     )
-    called = sorted(each.forms, key=lambda form: (-counted[form].count, form))
+    called = sorted(filter(each.is_name, each.forms), key=lambda form: (-counted[form].count, form))
     names = dict.fromkeys((*each.names, *map(written, called)))
     return Entity(
         name=each.name,

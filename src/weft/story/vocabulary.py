@@ -49,7 +49,8 @@ _RANKS: Final = words(
     """
 )
 
-EPITHETS: Final = words("old little poor long big")
+PITY: Final = "poor"
+EPITHETS: Final = words(f"old little long big {PITY}")
 """What anybody may be called without being another for it: Poor Ruth, Little Joe."""
 
 NOBLE_TITLES: Final = words(" ".join(_NOBLE.values()))
