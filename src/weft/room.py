@@ -60,8 +60,10 @@ class Turn:
 
     def left(self, verb: str = "left") -> str:
         """What was left then, in words."""
-        bound = f", an item may cost {int(self.bound)}" if self.bound < self.room else ""
-        return f"{max(int(self.room), 0)} tokens {verb}{bound}"
+        bound = f"an item may cost {int(self.bound)}" if self.bound < self.room else ""
+        if self.room == ENDLESS:
+            return bound or f"all tokens {verb}"
+        return ", ".join(filter(None, (f"{max(int(self.room), 0)} tokens {verb}", bound)))
 
 
 def bounds_of(leaf: Leaf, own: float) -> tuple[float, float]:

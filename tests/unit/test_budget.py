@@ -162,6 +162,15 @@ def test_without_a_budget_what_has_nothing_to_print_is_dropped_with_its_reason()
     assert fitted([bare], None)[0].reason == "has nothing to print as excerpt or summary"
 
 
+def test_without_a_budget_an_item_still_costs_no_more_than_its_section_allows() -> None:
+    bounded = leaf("a", 500, 20, item_tokens=40, ladder=(Detail.WHOLE,))
+    outcomes = fitted([*subject("ada", who=(1, [50])), bounded], None)
+    assert details(outcomes) == [Detail.WHOLE, None, Detail.WHOLE]
+    assert outcomes[1].reason == "no room: an item may cost 40"
+    shortened = fitted([leaf("a", 500, item_tokens=40)], None)
+    assert shortened[0].reason == "reduced to fit: an item may cost 40"
+
+
 def test_an_excerpt_that_a_section_starts_with_grows_into_leftover_room() -> None:
     outcomes = fitted([leaf("a", 500, ladder=(Detail.EXCERPT,)), leaf("b", 10)], 300)
     assert spent(outcomes, "a") == 300 - 10 - FRAME
