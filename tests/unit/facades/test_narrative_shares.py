@@ -52,6 +52,26 @@ def weft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
         yield opened
 
 
+def test_a_page_has_three_relationships_and_five_contexts_of_an_entity_however_many_there_are(
+    tmp_path: Path,
+) -> None:
+    words = random.Random(3)
+    told = [_paragraph(name, words) for name in 8 * ("Marta Quill", "Marta Quill met Jonas Feld where")]
+    nodes = [
+        *(Node(f"c:{name}", "character", str(VAULT), title=name, text=f"{name} lives.") for name in CAST),
+        *(Node(f"b:{at}", "chapter", str(VAULT), title=f"{at}", text=text) for at, text in enumerate(told)),
+    ]
+    with Weft.open(tmp_path / ".weft") as weft:
+        weft.put(nodes)
+        page = asyncio.run(
+            SmartContextFormatter().format_context(
+                "Marta Quill", VAULT, session=weft, entities=[Entity("c:Marta Quill", "Marta Quill")]
+            )
+        )
+    _, relationships, context = re.split(r"\*\*(?:Relationships|Context):\*\*", page)
+    assert (relationships.count("\n- "), context.count("\n- ")) == (3, 5)
+
+
 def rooms(weft: Weft, *names: str, tokens: int, **given: object) -> dict[str, int]:
     """What stands on the page about each, in tokens."""
     page = asyncio.run(

@@ -55,6 +55,33 @@ def test_places_are_told_from_people(book: Story) -> None:
     assert places == {"Thornby", "Harrow Lock", "Aldersea", "Lantern House"}
 
 
+def test_usage_tells_the_five_types_and_how_sure_each_is() -> None:
+    story = tell(
+        proses(
+            '"Come," said Mara Venn. Mara Venn took the road to Harrowgate, and in Harrowgate it rained.',
+            "The Lantern Guild met at noon. The Lantern Guild wanted her, and the Lantern Guild paid well.",
+            "They spoke of the Battle of Ostra. After the Battle of Ostra nobody sang.",
+            "They went aboard the Perpetua. The Perpetua sailed, and aboard the Perpetua all slept.",
+            '"No," said Mara Venn.',
+        )
+    )
+    assert {entity.name: entity.kind for entity in story.entities} == {
+        "Mara Venn": "character",
+        "Harrowgate": "location",
+        "Lantern Guild": "faction",
+        "Battle of Ostra": "event",
+        "Perpetua": "object",
+    }
+    assert all(0 < entity.confidence < 1 for entity in story.entities)
+
+
+def test_who_speaks_is_counted_and_the_more_there_is_of_somebody_the_surer_he_is() -> None:
+    once = tell(proses('"Yes," said Bram Oake. He took his hat.'))
+    often = tell(proses('"Yes," said Bram Oake. He took his hat. ' * 6))
+    assert (named(once, "Bram Oake").spoke, named(often, "Bram Oake").spoke) == (1, 6)
+    assert named(once, "Bram Oake").confidence < named(often, "Bram Oake").confidence
+
+
 def test_sentences_that_state_a_relation_make_a_tie(book: Story) -> None:
     assert ties(book, "parent") == {("Josiah Pennick", "Ruth Pennick")}
     assert ties(book, "spouse") == {("Will Vane", "Ruth Pennick")}
