@@ -38,10 +38,8 @@ check: $(TOOLS)
 	$(BIN)/python -m pytest tests/contracts/test_layers.py
 
 coverage: $(TOOLS)
-	$(BIN)/python -m pytest tests/unit/learning tests/unit/facades/test_learning_facade.py tests/contracts/test_seed_004.py \
-	    --cov=weft.learning --cov=weft.remembering --cov=weft.experiencing --cov=weft.valuing --cov=weft.facades.learning \
-	    --cov=weft.facades.learning_page --cov=weft.facades.learning_cut --cov=weft.facades.learning_results \
-	    --cov=weft.facades.searching --cov=weft.facades.store_searcher --cov-fail-under=90 --cov-report=term
+	$(BIN)/python -m pytest tests/unit/memory tests/unit/assemblers/learning tests/contracts/test_seed_004.py \
+	    --cov=weft.memory --cov=weft.assemblers.learning --cov-fail-under=90 --cov-report=term
 
 format: $(TOOLS)
 	$(BIN)/ruff check --fix .

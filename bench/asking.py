@@ -16,9 +16,9 @@ import tantivy
 from bench.measures import peak_megabytes, spread
 from weft import Weft
 from weft.model import Filter, View
-from weft.question import proposing_terms, understand
-from weft.store.vectors import open_generation
-from weft.vectors import cosines, quantise
+from weft.pipeline.query import proposing_terms, understand
+from weft.scoring.vectors import cosines, quantise
+from weft.store.embedded.vectors import open_generation
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 WARM = 30

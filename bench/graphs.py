@@ -18,9 +18,9 @@ import psycopg
 
 from bench.backends import Server, running
 from weft.embed import open_embedder
-from weft.store.postgres.copying import received
-from weft.store.postgres.making import MEMORY_TO_BUILD, graph_name
-from weft.vectors import quantise
+from weft.scoring.vectors import quantise
+from weft.store.postgres.copy_rows import received
+from weft.store.postgres.search import MEMORY_TO_BUILD, graph_name
 
 SPACE, JUDGED, NEAREST = 1, 200, 10
 WIDTHS = (100, 200, 250, 300, 400)

@@ -41,7 +41,7 @@ def ask(prompt: str, session: str, store: Path, options: Sequence[str]) -> Asked
     around = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     began = time.perf_counter()
     with subprocess.Popen(
-        [sys.executable, "-m", "weft.faces.hooks", "--store", str(store), *options],
+        [sys.executable, "-m", "weft.interfaces.hooks", "--store", str(store), *options],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**around, "PYTHONPATH": str(HERE.parent / "src")},

@@ -9,13 +9,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-import weft.beside
-import weft.preparing
-import weft.relink
+import weft.indexing.link
+import weft.indexing.prepare
+import weft.indexing.worker
 from bench.clock import Clock, Watched
 from bench.measures import folder_bytes, peak_megabytes
 from weft.embed import open_embedder
-from weft.ingest import Workshop, ingest
+from weft.indexing.ingest import Workshop, ingest
 from weft.sources import open_sources
 from weft.store import EmbeddedIndex, SqliteStore
 from weft.tokens import DEFAULT_ENCODING, counter_for

@@ -18,14 +18,14 @@ from bench.learning_world import NOW, SEED, LearningWorld, Sizes
 from bench.measures import percentile
 from bench.world import WORLDS, kept_sentences
 from weft import Weft
-from weft.dedupe import Entry, dedupe
-from weft.facades import FormattedContext
-from weft.facades.store_searcher import assembler_over
-from weft.learning import DOMAINS, STRATEGIES
+from weft.assemblers import FormattedContext
+from weft.assemblers.learning.store_searcher import assembler_over
+from weft.indexing.prepare import prepare
+from weft.memory import DOMAINS, STRATEGIES
+from weft.memory.memory_store import remember
 from weft.model import Candidate, Node
-from weft.prepare import prepare
-from weft.profile import Dedupe
-from weft.remembering import remember
+from weft.pipeline.dedupe import Entry, dedupe
+from weft.profiles.types import Dedupe
 from weft.text import analyze
 from weft.tokens import DEFAULT_ENCODING, counter_for
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
-from weft.learning import (
+from weft.memory import (
     CATEGORIES,
     DOMAINS,
     OUTCOMES,

@@ -4,7 +4,7 @@ import argparse
 import random
 from pathlib import Path
 
-from weft.faces.library import Weft
+from weft.api import Weft
 
 FLOORS = (0.40, 0.46, 0.50)
 CONSONANTS, VOWELS, LETTERS = "bcdfghjklmnprstvwz", "aeiou", "abcdefghijklmnopqrstuvwxyz"

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from weft.redact import redact
+from weft.text.redact import redact
 
 _ROOT = Path(__file__).parents[1]
 _SCANNED = 60_000
@@ -32,7 +32,7 @@ def main() -> None:
     from detect_secrets.core.scan import scan_line
     from detect_secrets.settings import default_settings
 
-    print(f"weft.redact: {megabytes_a_second(lambda: [redact(text) for text in texts], len(whole)):.1f} MB/s")
+    print(f"weft.text.redact: {megabytes_a_second(lambda: [redact(text) for text in texts], len(whole)):.1f} MB/s")
     lines = whole[:_SCANNED].splitlines()
     with default_settings():
         speed = megabytes_a_second(lambda: [list(scan_line(line)) for line in lines], _SCANNED)

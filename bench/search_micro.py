@@ -16,13 +16,12 @@ import numpy as np
 
 from weft.model import Filter, Node, Origin, Passage, View
 from weft.ports import Changes, PreparedNode, PreparedPassage, TailPassage
-from weft.store.index import EmbeddedIndex
-from weft.store.lexical import engine
+from weft.scoring.vectors import cosines, dots_by_numpy, norms, quantise, sign_distances, signs_of, stacked
+from weft.store.embedded.index import EmbeddedIndex
+from weft.store.embedded.lexical import engine
+from weft.store.embedded.vectors import VectorGeneration, VectorWriter, open_generation, started
 from weft.store.scope import Scope
-from weft.store.sqlite import SqliteStore
-from weft.store.vectors import VectorGeneration, open_generation
-from weft.store.vectors_writer import VectorWriter, started
-from weft.vectors import cosines, dots_by_numpy, norms, quantise, sign_distances, signs_of, stacked
+from weft.store.sqlite.store import SqliteStore
 
 WIDTH, WORDS, VOCABULARY = 256, 100, 50_000
 NOBODY = np.zeros(0, dtype=np.int64)
@@ -192,7 +191,7 @@ def best(scores: np.ndarray) -> np.ndarray:
 
 def recall(folder: Path, corpus: np.ndarray, queries: np.ndarray) -> None:
     """How many of the float32 nearest are found, by the exact scan and by the two stages."""
-    from weft.store import vectors
+    from weft.store.embedded import vectors
 
     generation = generation_of(folder, stacked(quantise(corpus), corpus.shape[1]))
     rows = generation.rows(Scope(VIEW, Filter(), NOBODY))

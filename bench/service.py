@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 
 from bench.world import world
-from weft.faces.library import Weft
+from weft.api import Weft
 
 KINDS = ("faq", "playbook", "permission_rule", "concept", "faq", "playbook", "concept", "example", "entity")
 EDGES_A_NODE = 4

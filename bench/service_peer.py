@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from weft.api import Weft
+from weft.assemblers.knowledge.knowledge_context import KnowledgeRequest
 from weft.embed import open_embedder
-from weft.facades.knowledge import KnowledgeRequest
-from weft.faces.library import Weft
 
 HERE = Path(__file__).parent
 

@@ -22,8 +22,8 @@ import psycopg
 
 from bench.backends import Server, running, started
 from weft import Node, Weft
+from weft.indexing.prepare import prepare
 from weft.ports import Changes
-from weft.prepare import prepare
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 WRITTEN_AT_ONCE, ASKED, PUT = 3000, 40, 10

@@ -20,7 +20,7 @@ from statistics import mean
 
 from weft import Node, Weft
 from weft.evaluation import Judged, Question, read_folder
-from weft.evaluation.evidence import shown
+from weft.evaluation.run import shown
 from weft.text import sentences
 from weft.tokens import counter_for
 

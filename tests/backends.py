@@ -26,7 +26,7 @@ class Backend:
     def store(self, place: str = "world", **options: Any) -> Store:
         """The store at a place, opened; the same place twice is the same store opened twice."""
         if self.name == "sqlite":
-            from weft.store.sqlite import SqliteStore
+            from weft.store.sqlite.store import SqliteStore
 
             return SqliteStore.open(self.folder / place / ".weft", **options)
         from weft.store.addresses import read_address
@@ -42,7 +42,7 @@ class Backend:
     def index(self, over: Store, place: str = "world", **options: Any) -> Index:
         """The index of that store, opened as a new process would."""
         if self.name in ("sqlite", "postgres-files"):
-            from weft.store.index import EmbeddedIndex
+            from weft.store.embedded.index import EmbeddedIndex
 
             return EmbeddedIndex(self.derived(place), **{"exact_below": 0, **options})
         if self.name == "postgres-milvus":

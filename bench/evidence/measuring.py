@@ -12,7 +12,7 @@ from peers import PEERS, Embed, Search
 
 from weft import Context, Filter, Weft
 from weft.evaluation import CorpusSource, Costs, Exam, Judged, Put, Shape, evaluate, read_folder, summary
-from weft.evaluation.metrics import mean, ndcg, percentile, recall, reciprocal_rank
+from weft.evaluation.report import mean, ndcg, percentile, recall, reciprocal_rank
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 SHAPES = {

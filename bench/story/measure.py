@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from weft.story import Entity, Prose, Story, folded
-from weft.story.naming import written
+from weft.story.display_name import written
 from weft.text.chapters import chapters, scenes
 
 _TOP: Final = 20

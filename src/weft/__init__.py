@@ -3,18 +3,19 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from weft.faces.library import Weft
+    from weft.api import Weft
     from weft.model import Candidate, Context, Edge, Filter, Node, Origin, Request
 
-__version__ = "0.1.0"
 
 __all__ = ["Candidate", "Context", "Edge", "Filter", "Node", "Origin", "Request", "Weft", "__version__"]
+
+__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
     """The public names, loaded when first used so that `import weft` costs nothing."""
     if name == "Weft":
-        from weft.faces.library import Weft
+        from weft.api import Weft
 
         return Weft
     if name in __all__:

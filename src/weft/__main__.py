@@ -1,6 +1,6 @@
 """`python -m weft` is `weft`."""
 
-from weft.faces.cli import main
+from weft.interfaces.cli import main
 
 if __name__ == "__main__":
     main()

@@ -8,7 +8,7 @@ import xxhash
 
 from weft.model import Filter, Node, Origin, Passage, View
 from weft.ports import Changes, Index, PreparedNode, PreparedPassage, SideBySide
-from weft.vectors import cosines, norms, quantise, stacked
+from weft.scoring.vectors import cosines, norms, quantise, stacked
 
 OpenIndex = Callable[..., Index]
 DIMENSIONS = 16

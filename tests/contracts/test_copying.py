@@ -9,10 +9,11 @@ import pytest
 from test_same_pages import QUESTIONS, filled
 
 from backends import Backend, child_process
-from weft import Edge, Node, Weft, copying
+from weft import Edge, Node, Weft
 from weft.embed import open_embedder
 from weft.errors import InvalidInput, StoreError
 from weft.history import History
+from weft.indexing import copy
 from weft.model import Alias, AliasSet
 from weft.ports import Changes
 from weft.store import Opened
@@ -76,7 +77,7 @@ def test_a_copy_and_the_copy_of_a_copy_print_the_same_pages(source: Weft, empty:
 def test_an_interrupted_copy_goes_on_where_it_stopped(
     source: Weft, empty: Empty, backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.copying._PORTION", 20)
+    monkeypatch.setattr("weft.indexing.copy._PORTION", 20)
 
     def stopping(stage: str, done: int, total: int | None) -> None:
         if done >= 40:
@@ -93,7 +94,7 @@ def test_an_interrupted_copy_goes_on_where_it_stopped(
 
 def die_while_copying(backend: Backend, source: str) -> None:
     """Copy a store portion by portion, and be killed in the middle."""
-    copying._PORTION = 20  # type: ignore[misc]
+    copy._PORTION = 20  # type: ignore[misc]
 
     def dying(stage: str, done: int, total: int | None) -> None:
         if done >= 40:

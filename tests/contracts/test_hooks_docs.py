@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from weft.faces.client_hooks import hook_entries
-from weft.faces.hooks.settings import OPTIONS
+from weft.interfaces.client_settings import hook_entries
+from weft.interfaces.hooks.events import OPTIONS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "hooks.md").read_text(encoding="utf-8")
 

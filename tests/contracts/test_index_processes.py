@@ -26,8 +26,8 @@ from index_world import (
 )
 
 from weft.model import Filter
-from weft.store.index import EmbeddedIndex
-from weft.store.sqlite import SqliteStore
+from weft.store.embedded.index import EmbeddedIndex
+from weft.store.sqlite.store import SqliteStore
 
 HERE = Path(__file__).parent
 ROUNDS = 15
@@ -92,9 +92,9 @@ KILLED = """
     import os, signal, sys
     sys.path.insert(0, {here!r})
     from pathlib import Path
-    from weft.store import {module}
-    from weft.store.index import EmbeddedIndex
-    from weft.store.sqlite import SqliteStore
+    from weft.store.embedded import {module}
+    from weft.store.embedded.index import EmbeddedIndex
+    from weft.store.sqlite.store import SqliteStore
 
     def die(*_):
         os.kill(os.getpid(), signal.SIGKILL)
@@ -107,12 +107,12 @@ KILLED = """
 def test_a_writer_killed_at_any_point_leaves_files_that_the_next_repairs(world, open_index, derived):
     write(world, *animals())
     points = [
-        ("lexical_writer", "packed"),
-        ("lexical_writer", "words_of"),
-        ("lexical_writer", "LexicalWriter.close"),
-        ("vectors_writer", "save"),
-        ("vectors_writer", "VectorWriter.commit"),
-        ("vectors_writer", "signs_of"),
+        ("lexical", "packed"),
+        ("lexical", "words_of"),
+        ("lexical", "LexicalWriter.close"),
+        ("vectors", "save"),
+        ("vectors", "VectorWriter.commit"),
+        ("vectors", "signs_of"),
     ]
     for turn, (module, name) in enumerate(points):
         script = textwrap.dedent(KILLED).format(here=str(HERE), module=module, name=name, derived=str(derived))

@@ -20,7 +20,7 @@ from index_world import (
 
 from weft.errors import StoreReadOnly
 from weft.model import Filter
-from weft.store import index as index_module
+from weft.store.embedded import index as index_module
 
 # How the server's own engines propose is tried in test_index_conformance; states are those of what is derived.
 pytestmark = pytest.mark.backends("sqlite", "postgres", "postgres-files", "postgres-milvus")

@@ -1,4 +1,4 @@
-"""Imports go down only, sibling stages never meet, and heavy libraries stay unloaded until they are needed."""
+"""The folders of src/weft are its layers: imports go down only, and heavy libraries stay unloaded until needed."""
 
 import ast
 import os
@@ -11,78 +11,32 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "weft"
 
-FOUNDATION = {"__init__", "model", "errors", "frozen"}
-TOOLS = {
-    "ports",
-    "profile",
-    "loading",
-    "profiles",
-    "tokens",
-    "text",
-    "terms",
-    "sketch",
-    "vectors",
-    "excerpt",
-    "quoting",
-    "redact",
-    "recent",
-    "sampling",
-    "candidates",
-    "leads",
-    "leaves",
-    "room",
-    "shelf",
-    "phrases",
-    "pool",
-    "question",
-    "differing",
-    "beside",
-}
-STAGES = {"asides", "bridge", "retrieve", "naming", "expand", "score", "cover", "dedupe", "budget", "subjects"}
-ROOMS = {"sources", "link", "store", "embed", "render", "learning", "history", "story"}
-ASSEMBLY = {
-    "prepare",
-    "preparing",
-    "plan",
-    "adapting",
-    "topics",
-    "gather",
-    "layout",
-    "mapping",
-    "grouping",
-    "spots",
-    "printing",
-    "account",
-    "compose",
-    "assemble",
-    "ingest",
-    "relating",
-    "relink",
-    "corrections",
-    "stories",
-    "views",
-    "writing",
-    "remembering",
-    "experiencing",
-    "valuing",
-    "copying",
-    "reembedding",
-}
-EVALUATION = {"evaluation"}
-FACES = {"client", "facades", "faces", "__main__"}
-
-LAYERS = (FOUNDATION, TOOLS, STAGES | ROOMS, ASSEMBLY, EVALUATION, FACES)
+# From the ground up. A folder imports itself and what lies below it, never a folder beside or above it.
+LAYERS: tuple[frozenset[str], ...] = (
+    frozenset({"model", "errors", "ports", "cache", "frozen"}),
+    frozenset({"text", "tokens", "embed", "scoring", "profiles"}),
+    frozenset({"sources", "links", "story", "store", "render", "history"}),
+    frozenset({"pipeline", "indexing"}),
+    frozenset({"memory"}),
+    frozenset({"api", "reader", "writer", "config", "assemblers"}),
+    frozenset({"evaluation"}),
+    frozenset({"interfaces", "client", "facades", "__main__"}),
+)
+# The layers whose folders know nothing of each other.
+APART = LAYERS[2:4]
+ROOT_DOOR = "__init__"
 HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson", "detect_secrets", "psycopg", "pymilvus")
 
 
-def room_of(module: str) -> str:
-    """The part of the package that a dotted module belongs to."""
-    return module.split(".")[1] if "." in module else "__init__"
+def folder_of(module: str) -> str:
+    """Return the folder, or module at the root, that a dotted name belongs to; the package is its own door."""
+    part = module.split(".")[1] if "." in module else ROOT_DOOR
+    return part if any(part in layer for layer in LAYERS) else ROOT_DOOR
 
 
-def height(room: str) -> int:
-    """The layer of a part, counted from the bottom."""
-    return next(number for number, layer in enumerate(LAYERS) if room in layer)
+def height(folder: str) -> int:
+    """Return the number of a folder's layer, counted from the bottom."""
+    return next((number for number, layer in enumerate(LAYERS) if folder in layer), 0)
 
 
 def modules() -> list[tuple[str, Path]]:
@@ -94,7 +48,7 @@ def modules() -> list[tuple[str, Path]]:
 
 
 def imports(path: Path) -> Iterator[tuple[str, int]]:
-    """The weft modules that a file imports, also inside functions, with their line."""
+    """Yield the weft modules that a file imports, also inside functions, with their lines."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names if alias.name.split(".")[0] == "weft")
@@ -104,48 +58,40 @@ def imports(path: Path) -> Iterator[tuple[str, int]]:
             yield node.module, node.lineno
 
 
-def known(module: str) -> str:
-    """The room an imported name means; names defined in weft/__init__.py belong to the package itself."""
-    room = room_of(module)
-    return room if any(room in layer for layer in LAYERS) else "__init__"
+def crossings() -> Iterator[tuple[str, str, str]]:
+    """Yield every import from one folder into another: the two folders, and where it stands."""
+    for module, path in modules():
+        for target, line in imports(path):
+            here, there = folder_of(module), folder_of(target)
+            if here != there:
+                yield here, there, f"{path.relative_to(PACKAGE)}:{line} imports {target}"
 
 
-def test_every_part_of_the_package_has_a_layer() -> None:
-    rooms = {room_of(module) for module, _ in modules()}
-    assert rooms - set().union(*LAYERS) == set()
+def test_every_folder_has_a_layer() -> None:
+    listed = frozenset().union(*LAYERS)
+    here = {path.stem for path in PACKAGE.iterdir() if path.is_dir() or path.suffix == ".py"}
+    assert here - {"__init__", "__pycache__"} == listed
 
 
 def test_imports_go_down_only() -> None:
-    # The package's own __init__ names the library face, lazily: it is the door, not a layer.
-    wrong = [
-        f"{path.relative_to(PACKAGE)}:{line} imports {target}"
-        for module, path in modules()
-        if module != "weft"
-        for target, line in imports(path)
-        if height(known(target)) > height(room_of(module))
-    ]
+    # The package's own __init__ offers the public names lazily: it is the door, not a layer.
+    wrong = [where for here, there, where in crossings() if here != ROOT_DOOR and height(there) > height(here)]
     assert wrong == []
 
 
-def test_stages_and_rooms_do_not_import_each_other() -> None:
-    apart = STAGES | ROOMS
-    wrong = [
-        f"{path.relative_to(PACKAGE)}:{line} imports {target}"
-        for module, path in modules()
-        for target, line in imports(path)
-        if room_of(module) in apart and known(target) in apart and known(target) != room_of(module)
-    ]
+def test_folders_of_one_layer_do_not_import_each_other() -> None:
+    wrong = [where for here, there, where in crossings() if any({here, there} <= layer for layer in APART)]
     assert wrong == []
 
 
-def test_only_wiring_reads_the_environment() -> None:
-    readers = [
+def test_only_config_reads_the_environment() -> None:
+    readers = {
         str(path.relative_to(PACKAGE))
         for _, path in modules()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")
-    ]
-    assert set(readers) <= {"faces/wiring.py"}
+    }
+    assert readers == {"config.py"}
 
 
 @pytest.mark.parametrize(
@@ -153,8 +99,8 @@ def test_only_wiring_reads_the_environment() -> None:
     [
         "import weft",
         "from weft import Node, Request",
-        "from weft.faces.cli import run; run(['--help'])",
-        "from weft.faces.cli import run; run(['--version'])",
+        "from weft.interfaces.cli import run; run(['--help'])",
+        "from weft.interfaces.cli import run; run(['--version'])",
     ],
 )
 def test_heavy_libraries_are_not_loaded_to_say_hello(statement: str) -> None:

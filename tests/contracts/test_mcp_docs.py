@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.faces.mcp.card import ToolCard
-from weft.faces.mcp.tools import READING, WRITING
+from weft.interfaces.mcp.tools import READING, WRITING, ToolCard
 
 TEXT = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")
 CARDS = READING + WRITING

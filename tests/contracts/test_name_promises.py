@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from weft import Weft
-from weft.bridge import SAME_NAME
 from weft.model import Context, Filter, Node
+from weft.pipeline.bridge import SAME_NAME
 from worlds import NOW, MemorySource
 
 QUESTION = "Where did the performer of the record The Ghost of Winter sing?"

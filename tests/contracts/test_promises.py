@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from weft import Context, Edge, Node, Weft
-from weft.ingest import Workshop, ingest
-from weft.loading import builtin_profiles
+from weft.indexing.ingest import Workshop, ingest
 from weft.model import Detail
+from weft.profiles import builtin_profiles
 from weft.render import FORMATS
 from weft.tokens import counter_for
 from worlds import NOW, MemorySource, question, random_world

@@ -10,7 +10,7 @@ from backends import Backend
 from weft import Weft
 from weft.embed import open_embedder
 from weft.history import History
-from weft.ingest import Workshop, ingest
+from weft.indexing.ingest import Workshop, ingest
 from weft.model import Filter
 from weft.store import Opened
 from weft.tokens import counter_for

@@ -13,9 +13,9 @@ from tana_stub import TOKEN, running, small_world
 from tana_world import START, doc, shared, workspace, write_export
 from weft import Weft
 from weft.errors import InvalidInput
-from weft.faces.cli import BAD_INPUT, DONE, run
+from weft.interfaces.cli import BAD_INPUT, DONE, run
 from weft.model import Candidate, Context, Node, Topic
-from weft.score import score
+from weft.pipeline.score import score
 from weft.tokens import counter_for
 from worlds import prose
 

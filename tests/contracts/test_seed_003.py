@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from weft.assemblers import AssembledContext, AssemblyOptions, ContextSource, Entity, SearchResult, assemble
 from weft.errors import InvalidInput
-from weft.facades import AssembledContext, AssemblyOptions, ContextSource, Entity, SearchResult, assemble
 from weft.model import Candidate, Node, Origin
 from weft.tokens import counter_for
 

@@ -12,9 +12,7 @@ from markdown_it import MarkdownIt
 
 import learning_world as some
 from weft import Node, Weft
-from weft.errors import UnknownName
-from weft.experiencing import resolve_experience, start_experience
-from weft.facades import (
+from weft.assemblers import (
     ContextAssembler,
     ContextAssemblyError,
     ContextItem,
@@ -23,12 +21,14 @@ from weft.facades import (
     StoreSearcher,
     assemble_context,
     get_premortem_context,
-    learning,
 )
-from weft.learning import DOMAINS, STRATEGIES, Lesson, Outcome, RootCause
-from weft.loading import load_profile
+from weft.assemblers.learning import assembler
+from weft.errors import UnknownName
+from weft.memory import DOMAINS, STRATEGIES, Lesson, Outcome, RootCause
+from weft.memory.experience_store import resolve_experience, start_experience
+from weft.memory.memory_store import remember
 from weft.model import Edge, Origin
-from weft.remembering import remember
+from weft.profiles import load_profile
 from weft.tokens import counter_for
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -134,7 +134,7 @@ def test_functional_4_the_budget_is_shared_by_weight(max_tokens: int) -> None:
     assert answer.token_count <= max_tokens
     spent = {
         name: sum(COUNT.count(item.content) for item in answer.items if item.source == source)
-        for name, source in learning.SOURCES.items()
+        for name, source in assembler.SOURCES.items()
     }
     if max_tokens == 600:
         # Nobody can spend more than its share as long as all could.
@@ -168,7 +168,7 @@ def test_functional_4_no_item_costs_more_than_a_quarter_of_its_source() -> None:
     }
     assert {item.source for item in answer.items} == set(notes)
     for item in answer.items:
-        name = next(each for each, source in learning.SOURCES.items() if source == item.source)
+        name = next(each for each, source in assembler.SOURCES.items() if source == item.source)
         cap = int(0.25 * WEIGHT[name] / 9 * 2000)
         assert COUNT.count(item.content) <= cap
         assert item.content.endswith(notes[item.source])
@@ -379,7 +379,7 @@ def test_quality_5_a_source_that_fails_leaves_the_rest() -> None:
 
 def test_quality_6_and_7_public_names_have_types_and_docstrings() -> None:
     for name in ("ContextAssembler", "ContextItem", "FormattedContext", "Searcher", "assemble_context"):
-        assert inspect.getdoc(getattr(learning, name))
+        assert inspect.getdoc(getattr(assembler, name))
     for function in (ContextAssembler.assemble_context, assemble_context, get_premortem_context):
         assert inspect.iscoroutinefunction(function)
         assert get_type_hints(function)["return"] is FormattedContext

@@ -9,13 +9,13 @@ import pytest
 from golden_worlds import NOW, open_world
 
 from weft import Weft
-from weft.assemble import assemble
 from weft.errors import WeftError
-from weft.loading import load_profile
-from weft.loading.bounds import check_bound
-from weft.loading.checks import problems_of
 from weft.model import Detail, Request, View
-from weft.profile import (
+from weft.pipeline.assemble import assemble
+from weft.profiles import load_profile
+from weft.profiles.checks import problems_of
+from weft.profiles.toml_reader import check_bound
+from weft.profiles.types import (
     Adapt,
     Block,
     Dedupe,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import EXAMPLES, Cli, Done
 
-from weft.faces.cli import run
+from weft.interfaces.cli import run
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 SOURCES = Path(__file__).parents[2] / "src"
-COMMAND = (sys.executable, "-m", "weft.faces.hooks")
+COMMAND = (sys.executable, "-m", "weft.interfaces.hooks")
 PATIENT = ("--deadline", "60")
 """Tests wait for an answer however busy the machine is."""
 

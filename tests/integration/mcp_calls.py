@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 import anyio
 from mcp import Client, StdioServerParameters
 
-from weft.faces.mcp.server import make_server
-from weft.faces.mcp.settings import Settings
-from weft.faces.mcp.shelf import Shelf
+from weft.interfaces.mcp.open_store import Settings, Shelf
+from weft.interfaces.mcp.server import make_server
 
 Found = TypeVar("Found")
 SOURCES = Path(__file__).parents[2] / "src"

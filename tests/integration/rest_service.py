@@ -13,9 +13,9 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from weft import Weft
-from weft.faces.keys import KeyRing
-from weft.faces.rest.app import make_app
-from weft.faces.rest.served import Served, Serving
+from weft.interfaces.keys import KeyRing
+from weft.interfaces.rest.app import make_app
+from weft.interfaces.rest.served_store import Served, Serving
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -15,9 +15,9 @@ import pytest
 from command_line import EXAMPLES, Cli
 
 import weft
-from weft.faces import wiring
-from weft.faces.cli import indexing
-from weft.ingest import Progress
+from weft import config
+from weft.indexing.ingest import Progress
+from weft.interfaces.cli import index
 from weft.tokens import counter_for
 
 SOURCE = str(Path(weft.__file__).parents[1])
@@ -179,7 +179,7 @@ def test_an_interrupted_index_is_whole_and_goes_on_next_time(cli: Cli, monkeypat
     lines = [json.dumps({"key": f"n{number}", "text": f"Note {number} of many."}) for number in range(5_000)]
     Path("many.jsonl").write_text("\n".join(lines), encoding="utf-8")
     with monkeypatch.context() as patched:
-        patched.setattr(indexing, "watched", _interrupted)
+        patched.setattr(index, "watched", _interrupted)
         done = cli("index", "many.jsonl", "--embedder", "none")
     assert done.code == 130
     assert "Nothing is half-written" in done.err
@@ -298,9 +298,9 @@ def test_a_reader_that_went_away_is_no_error(world: Path) -> None:
 
 _AS_GUEST = """
 import os, sys
-import weft.ingest, weft.sources
-from weft.faces.cli import run
-from weft.faces.cli.app import make_app
+import weft.indexing.ingest, weft.sources
+from weft.interfaces.cli import run
+from weft.interfaces.cli.app import make_app
 store = sys.argv[1]
 make_app(False)
 commands = [["context", "boots", "--store", store], ["doctor", "--store", store]]
@@ -335,7 +335,7 @@ def test_an_unexpected_error_is_one_line_and_debug_shows_where(cli: Cli, monkeyp
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("the moon is in the way")
 
-    monkeypatch.setattr(wiring, "open_weft", fail)
+    monkeypatch.setattr(config, "open_weft", fail)
     quiet, loud = cli("status"), cli("status", "--debug")
     assert quiet.code == loud.code == 1
     assert quiet.err.count("\n") == 1

@@ -13,10 +13,10 @@ import pytest
 from hook_process import COMMAND, PATIENT, Answer, around, failed, finish, prompt, send, start, succeeded
 
 from weft import Node, Weft
-from weft.experiencing import find_experience, resolve_experience, start_experience
-from weft.learning import Experience, Lesson, Outcome, RootCause, UsageBook
+from weft.memory import Experience, Lesson, Outcome, RootCause, UsageBook
+from weft.memory.experience_store import find_experience, resolve_experience, start_experience
+from weft.memory.memory_store import remember
 from weft.model import Filter
-from weft.remembering import remember
 from weft.tokens import counter_for
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -113,8 +113,8 @@ def test_a_prompt_is_answered_without_loading_what_it_does_not_need(folder: Path
         "pydantic",
         "rich",
         "tiktoken",
-        "weft.faces.hooks.verdicts",
-        "weft.ingest",
+        "weft.interfaces.hooks.outcomes",
+        "weft.indexing.ingest",
     }
     assert TOPICS["refunds"] in done.stdout.decode()
     assert "numpy" in loaded

@@ -344,7 +344,7 @@ def test_nodes_are_resources_that_can_be_listed_and_read(weft: Any, cli: Cli) ->
 def test_the_list_of_resources_goes_on_at_its_cursor_and_ends(
     large: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.faces.mcp.shown._LISTED", 25)
+    monkeypatch.setattr("weft.interfaces.mcp.resources._LISTED", 25)
 
     async def work(client: Any) -> list[str]:
         found, cursor = [], None

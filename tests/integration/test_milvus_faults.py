@@ -12,8 +12,8 @@ import pytest
 from postgres_server import drop_schema
 from weft import Node, Weft
 from weft.errors import UnknownName
+from weft.indexing.reembed import reembed
 from weft.model import Filter
-from weft.reembedding import reembed
 
 pytest.importorskip("milvus_lite")
 
@@ -150,7 +150,7 @@ def test_every_call_may_choose_its_consistency(weft: Weft, monkeypatch: pytest.M
 def test_an_empty_collection_is_filled_without_deleting_and_an_interrupted_filling_holds_nothing_twice(
     weft: Weft, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from weft.store.milvus import catching_up
+    from weft.store.milvus import catch_up
     from weft.store.milvus.collection import Collection
 
     class Killed(BaseException): ...
@@ -167,7 +167,7 @@ def test_an_empty_collection_is_filled_without_deleting_and_an_interrupted_filli
 
     replace = Collection.replace
     weft.put([note(number) for number in range(8, 20)])
-    monkeypatch.setattr(catching_up, "_FIRST_PAGE", 5)
+    monkeypatch.setattr(catch_up, "_FIRST_PAGE", 5)
     monkeypatch.setattr(Collection, "replace", noted)
     weft._index.rebuild(weft.store)  # type: ignore[union-attr]
     assert not deleted

@@ -20,7 +20,7 @@ from weft.errors import InvalidInput, StoreError, StoreGone, StoreReadOnly, Unkn
 
 pytest.importorskip("milvus_lite")
 
-from weft.store.milvus import importing, places
+from weft.store.milvus import catch_up, collection
 
 
 class StandIn(ThreadingHTTPServer):
@@ -39,7 +39,7 @@ class StandIn(ThreadingHTTPServer):
                 rows = json.loads((self.storage / name).read_text("utf-8"))["rows"]
                 for row in rows:
                     row["terms"] = {int(term): gain for term, gain in row["terms"].items()}
-                places.connected(places.read_place(f"milvus://{self.database}")).insert(
+                collection.connected(collection.read_place(f"milvus://{self.database}")).insert(
                     given["collectionName"], rows
                 )
             return {"code": 0, "data": {"jobId": "7"}}
@@ -67,8 +67,8 @@ class _Answers(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
-    monkeypatch.setattr(importing, "_PAUSE", 0.0)
-    monkeypatch.setattr(importing, "_ENTITIES_A_FILE", 7)
+    monkeypatch.setattr(catch_up, "_PAUSE", 0.0)
+    monkeypatch.setattr(catch_up, "_ENTITIES_A_FILE", 7)
     storage = tmp_path / "bucket"
     storage.mkdir()
     with StandIn(tmp_path / "milvus.db", storage) as server:

@@ -23,14 +23,14 @@ def test_the_place_that_enforces_the_budget_comes_first(weft: Weft, profile: str
     page = weft.context("Where is the budget enforced?", profile=profile)
     first = next(entry for entry in page.manifest if entry.origin is not None and entry.verbatim)
     assert first.origin is not None
-    assert first.origin.file == "weft/budget.py"
+    assert first.origin.file == "weft/pipeline/fit.py"
     quoted = page.text.split("\n")[first.first_line - 1]
-    written = (ROOT / "src" / "weft" / "budget.py").read_text("utf-8").split("\n")
+    written = (ROOT / "src" / "weft" / "pipeline" / "fit.py").read_text("utf-8").split("\n")
     assert first.source_first_line is not None
     assert quoted == written[first.source_first_line - 1]
 
 
 def test_callers_and_tests_of_a_function_are_its_neighbours(weft: Weft) -> None:
-    page = weft.context(start=["weft/budget.py#fit"], profile="workspace", max_tokens=8000)
+    page = weft.context(start=["weft/pipeline/fit.py#fit"], profile="workspace", max_tokens=8000)
     found = {step.edge_type for entry in page.ledger for step in entry.path}
     assert {"calls", "contains"} <= found

@@ -12,7 +12,7 @@ from postgres_server import drop_schema
 from weft import Node, Weft
 from weft.errors import InvalidInput
 from weft.model import View
-from weft.store.postgres import PostgresStore, lending
+from weft.store.postgres import PostgresStore, pool
 
 Open = Callable[..., Weft]
 
@@ -48,7 +48,7 @@ def walks(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
     monkeypatch.setattr(psycopg.Cursor, "execute", noted)
     # A pool that is asked for its first second connection has time to make it.
-    monkeypatch.setattr(lending, "_AT_ONCE", 5.0)
+    monkeypatch.setattr(pool, "_AT_ONCE", 5.0)
     return seen
 
 

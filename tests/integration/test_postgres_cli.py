@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from postgres_server import drop_schema
 from weft import Weft
-from weft.faces.rest.app import make_app
-from weft.faces.rest.served import Served, Serving
+from weft.interfaces.rest.app import make_app
+from weft.interfaces.rest.served_store import Served, Serving
 
 NAMES = (f"cli{number}" for number in count())
 

@@ -26,12 +26,14 @@ from weft.errors import (
     StoreReadOnly,
     StoreTooNew,
 )
-from weft.faces.jobs import add_job, run_job
+from weft.indexing.prepare import prepare
+from weft.interfaces.cli.jobs import add_job, run_job
 from weft.model import View
 from weft.ports import Changes
-from weft.prepare import prepare
 from weft.store.addresses import read_address
-from weft.store.postgres import PostgresStore, lending, opening, schema
+from weft.store.postgres import PostgresStore, schema
+from weft.store.postgres import pool as lending
+from weft.store.postgres import schema as opening
 from weft.store.postgres import store as stores_on_servers
 from weft.store.postgres.connection import connect
 

@@ -19,12 +19,12 @@ from postgres_server import drop_schema
 from weft import Node, Weft
 from weft.embed import open_embedder
 from weft.errors import EmbedderMismatch, InvalidInput, UnknownName
-from weft.faces.jobs import add_job, queue_of, run_job
+from weft.indexing.reembed import reembed
+from weft.interfaces.cli.jobs import add_job, queue_of, run_job
 from weft.model import Filter
-from weft.reembedding import reembed
 from weft.store.addresses import read_address
-from weft.store.postgres import jobs, spaces
-from weft.store.postgres.making import graph_statement
+from weft.store.postgres import jobs, vector_spaces
+from weft.store.postgres.search import graph_statement
 
 NAMES = (f"jobs{number}" for number in count())
 
@@ -146,7 +146,7 @@ def test_embedding_anew_switches_in_one_step_and_takes_what_was_written_meanwhil
 def test_readers_are_answered_all_the_while_a_store_is_embedded_anew(
     weft: Weft, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.reembedding._BATCH", 2)
+    monkeypatch.setattr("weft.indexing.reembed._BATCH", 2)
     over, begun = threading.Event(), threading.Barrier(3, timeout=60)
 
     def reading(name: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -192,7 +192,7 @@ def test_a_service_that_runs_while_its_store_is_embedded_anew_goes_on_by_words_a
 
 
 def test_an_interrupted_embedding_goes_on_with_what_is_left(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.reembedding._BATCH", 10)
+    monkeypatch.setattr("weft.indexing.reembed._BATCH", 10)
 
     def stopping(done: int, last: int) -> None:
         if done == 20:
@@ -208,8 +208,9 @@ def test_an_interrupted_embedding_goes_on_with_what_is_left(weft: Weft, monkeypa
 
 DYING = """
 import os, signal, sys
-from weft import Weft, reembedding
-from weft.faces.jobs import run_job
+from weft import Weft
+from weft.indexing import reembed
+from weft.interfaces.cli.jobs import run_job
 from weft.store.postgres.jobs import Taken
 
 def told(taken, done, total, place=None, tell=Taken.tell):
@@ -217,7 +218,7 @@ def told(taken, done, total, place=None, tell=Taken.tell):
     if done == 20:
         os.kill(os.getpid(), signal.SIGKILL)
 
-Taken.tell, reembedding._BATCH = told, 10
+Taken.tell, reembed._BATCH = told, 10
 with Weft.open(sys.argv[1], folder=sys.argv[2], embedder=None) as weft:
     run_job(weft)
 """
@@ -270,15 +271,15 @@ def test_a_worker_that_died_right_after_the_switch_leaves_a_job_that_is_soon_don
         reembed(weft.store, Other(), lambda done, last: None)
     with Weft.open(url, folder=tmp_path, embedder=None) as weft:
         add_job(weft, "embed", "default", "static")
-        cleared = spaces.clear_space
+        cleared = vector_spaces.clear_space
 
         def dying(*given: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(spaces, "clear_space", dying)
+        monkeypatch.setattr(vector_spaces, "clear_space", dying)
         with pytest.raises(KeyboardInterrupt):
             run_job(weft)
-        monkeypatch.setattr(spaces, "clear_space", cleared)
+        monkeypatch.setattr(vector_spaces, "clear_space", cleared)
         done = run_job(weft)
         assert done is not None
         assert (done.state, done.attempts, done.error) == ("done", 2, "")

@@ -12,7 +12,7 @@ import pytest
 from command_line import EXAMPLES, Cli
 
 from postgres_server import drop_schema
-from weft.client import WeftClient
+from weft.interfaces.client import WeftClient
 
 SOURCES = Path(__file__).parents[2] / "src"
 

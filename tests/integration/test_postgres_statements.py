@@ -9,11 +9,11 @@ import pytest
 
 from postgres_server import drop_schema
 from weft import Edge, Node, Weft
+from weft.indexing.prepare import prepare
 from weft.model import Filter, View
 from weft.ports import Changes
-from weft.prepare import prepare
-from weft.store.postgres.making import MEMORY_TO_BUILD
-from weft.terms import term_hash
+from weft.scoring.bm25 import term_hash
+from weft.store.postgres.search import MEMORY_TO_BUILD
 
 Sent = Callable[[Callable[[], object]], list[str]]
 

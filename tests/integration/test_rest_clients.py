@@ -13,9 +13,9 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 from rest_service import EXAMPLES, make_key, make_service, running
 
 from weft import Weft
-from weft.client import AsyncWeftClient, ServiceError, WeftClient
 from weft.errors import InvalidInput
-from weft.faces.langchain import WeftRetriever
+from weft.interfaces.client import AsyncWeftClient, ServiceError, WeftClient
+from weft.interfaces.integrations.langchain import WeftRetriever
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_the_asynchronous_client_says_the_same(address: str) -> None:
 
 def test_busy_answers_are_tried_again_and_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
-    monkeypatch.setattr("weft.client.time.sleep", waited.append)
+    monkeypatch.setattr("weft.interfaces.client.time.sleep", waited.append)
     statuses = iter([503, 429, 200, 422])
 
     def reply(request: httpx.Request) -> httpx.Response:

@@ -9,7 +9,7 @@ import pytest
 from rest_service import Service, make_key, make_service
 
 from weft import Weft
-from weft.learning import UsageBook
+from weft.memory import UsageBook
 
 STORY = {
     "tenant_id": "team",

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from command_line import Cli
 
-from weft.client import WeftClient
+from weft.interfaces.client import WeftClient
 
 SOURCES = Path(__file__).parents[2] / "src"
 ASKED = 12

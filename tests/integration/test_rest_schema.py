@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from rest_service import EXAMPLES, Service, make_service, running
 
 from weft import Weft
-from weft.faces.rest.fields import NAME
+from weft.interfaces.rest.requests import NAME
 
 # Names of things that this service has, so that not every page asked for is of something that is not there.
 KNOWN = {"profile": "knowledge", "lens": "general", "preset": None, "parameters": {"include_entities": False}}

@@ -10,15 +10,15 @@ from rest_service import EXAMPLES, make_service, running
 
 from weft import Weft
 from weft.errors import InvalidInput
-from weft.faces import langchain
+from weft.interfaces.integrations import langchain
 
 # Haystack reports each pipeline that runs to its makers unless it is told not to before it is loaded.
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 import haystack
 from llama_index.core.base.base_retriever import BaseRetriever
 
-from weft.faces import haystack as ours_for_haystack
-from weft.faces import llamaindex
+from weft.interfaces.integrations import haystack as ours_for_haystack
+from weft.interfaces.integrations import llamaindex
 
 ASKED = "How do I process a refund?"
 Found = list[tuple[str, str, dict[str, Any]]]
@@ -53,7 +53,7 @@ def by_haystack(**how: Any) -> Found:
     """What a pipeline gives that was written down and read back."""
     pipeline = haystack.Pipeline()
     pipeline.add_component("weft", ours_for_haystack.WeftRetriever(**how))
-    again = haystack.Pipeline.loads(pipeline.dumps(), allowed_modules=["weft.faces.haystack"])
+    again = haystack.Pipeline.loads(pipeline.dumps(), allowed_modules=["weft.interfaces.integrations.haystack"])
     found = again.run({"weft": {"query": ASKED}})["weft"]["documents"]
     return [(each.id, each.content, each.meta) for each in found]
 

@@ -12,7 +12,7 @@ from rest_service import make_service
 
 from manuscripts import long_manuscript
 from weft import Node, Weft
-from weft.facades import SmartContextFormatter
+from weft.assemblers import SmartContextFormatter
 from weft.tokens import counter_for
 
 QUESTION = "Who is Orsolya Feld?"

@@ -14,7 +14,7 @@ SOURCES = Path(__file__).parents[2] / "src"
 PROGRAM = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from weft.faces.cli import main
+from weft.interfaces.cli import main
 main()
 """
 

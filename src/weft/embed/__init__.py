@@ -34,7 +34,7 @@ def _static() -> Embedder:
 
 
 def _openai(argument: str, api_key: str | None, timeout: float) -> Embedder:
-    from weft.embed.endpoint import open_endpoint
+    from weft.embed.models import open_endpoint
 
     model, _, url = argument.partition("@")
     if not model or not url.startswith(("http://", "https://")):
@@ -51,13 +51,13 @@ def _onnx(path: str) -> Embedder:
 
 
 def _sentence_transformers(name: str) -> Embedder:
-    from weft.embed.sentence import open_sentence_transformer
+    from weft.embed.models import open_sentence_transformer
 
     return open_sentence_transformer(name)
 
 
 def _fastembed(name: str) -> Embedder:
-    from weft.embed.fast import open_fastembed
+    from weft.embed.models import open_fastembed
 
     return open_fastembed(name)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.embed.unit import unit_rows
+from weft.embed.models import unit_rows
 from weft.embed.wordpiece import cut, parts_of
 from weft.errors import EmbedderError, InvalidInput, MissingExtra
 

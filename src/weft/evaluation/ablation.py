@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from weft.model import Detail
-from weft.profile import Part, Profile, Score, Section
+from weft.profiles.types import Part, Profile, Score, Section
 
 Ablate = Callable[[Profile], Profile]
 

@@ -7,12 +7,12 @@ from typing import Final
 import orjson
 import xxhash
 
-from weft.evaluation.judged import Document, Judged
+from weft.evaluation.judged_sets import Document, Judged
 from weft.model import DEFAULT_TENANT, Filter, Node
 from weft.ports import Unit
 from weft.sources.files import Naming
-from weft.sources.following import following
 from weft.sources.record_schema import Understood, understand
+from weft.sources.values import following
 
 _BLOCK: Final = 1_000
 _VERSION: Final = 2

@@ -1,10 +1,8 @@
 """What was handed out: the id of every context, its manifest kept beside the store, and what changed since."""
 
 from weft.history.compare import Change, Difference, compare
-from weft.history.identity import context_id, fingerprint
-from weft.history.keeping import History
-from weft.history.record import Record, record_of, request_of
-from weft.history.sessions import already_received, shown_on
+from weft.history.contexts import History
+from weft.history.record import Record, already_received, context_id, fingerprint, record_of, request_of, shown_on
 
 __all__ = [
     "Change",

@@ -1,17 +1,136 @@
-"""A context as it is kept: what was asked, what became of every candidate, and where each line came from."""
+"""Names made from content: the id of a context, and the fingerprint of what a node says."""
 
-from collections.abc import Mapping
-from dataclasses import fields
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields, is_dataclass
 from datetime import datetime
-from typing import Any
+from functools import cache
+from hashlib import blake2b
+from typing import Any, Final
 
 import orjson
 
 from weft.errors import InvalidInput
 from weft.frozen import dataclass
-from weft.history.identity import fingerprint, plain_request
-from weft.history.sessions import items_of
-from weft.model import UNSET, Context, Detail, Filter, LedgerEntry, Request, Step, Topic, View
+from weft.model import (
+    UNSET,
+    Candidate,
+    Context,
+    Detail,
+    Filter,
+    Item,
+    LedgerEntry,
+    Node,
+    Received,
+    Request,
+    Shown,
+    Step,
+    Topic,
+    View,
+)
+
+_SORTED: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
+
+
+def context_id(text_hash: str, request: Request) -> str:
+    """The id of a context: the same text for the same request has the same id, whenever it is made."""
+    # Only what differs from the defaults counts, so that a new kind of request leaves the ids of the others alone.
+    asked = {name: value for name, value in plain_request(request).items() if value != _usual().get(name)}
+    return blake2b(f"{text_hash} {_digest(asked)}".encode(), digest_size=8).hexdigest()
+
+
+@cache
+def _usual() -> dict[str, Any]:
+    return plain_request(Request())
+
+
+def fingerprint(node: Node) -> str:
+    """A short hash of everything a page can say of a node; it changes when the node's content does."""
+    return _digest([node.kind, node.title, node.summary, node.text, node.fields, node.tags])[:16]
+
+
+def plain_request(request: Request) -> dict[str, Any]:
+    """A request as JSON values; candidates brought by the caller are named, not copied."""
+    plain: dict[str, Any] = {
+        each.name: getattr(request, each.name)
+        for each in fields(request)
+        if each.name not in ("candidates", "received")
+    }
+    if request.candidates is not None:
+        plain["candidates"] = [(each.node.tenant, each.node.key, each.score) for each in request.candidates]
+    if request.received is not None:
+        plain["session"] = request.received.session
+    decoded: dict[str, Any] = json.loads(_encoded(plain))
+    return decoded
+
+
+def _digest(value: object) -> str:
+    return blake2b(_encoded(value), digest_size=16).hexdigest()
+
+
+def _encoded(value: object) -> bytes:
+    try:
+        return orjson.dumps(value, default=_plain, option=_SORTED)
+    except TypeError:
+        # Text that is no valid Unicode, such as half of a surrogate pair, which the slower encoder escapes.
+        return json.dumps(value, default=_plain, sort_keys=True).encode("ascii")
+
+
+def _plain(value: object) -> object:
+    """What JSON has no form for: mappings of other types, our own values, times."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return repr(value)
+
+
+_TOLD = (Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY)
+"""A pointer only says that there is something: its node has not been received."""
+
+
+def shown_on(context: Context) -> dict[tuple[str, str], Shown]:
+    """What the page shows of each node, by tenant and key."""
+    shown: dict[tuple[str, str], Shown] = {}
+    for item in items_of(context):
+        if item.detail in _TOLD:
+            node = item.candidate.node
+            place = (node.tenant, node.key)
+            spans = None if item.detail is Detail.WHOLE else item.spans
+            shown[place] = joined(shown.get(place), Shown(fingerprint(node), spans))
+    return shown
+
+
+def items_of(context: Context) -> Iterator[Item]:
+    """Every item of the page in printed order."""
+    for section in context.page.sections:
+        yield from section.items
+        for group in section.groups:
+            for part in group.parts:
+                yield from part.items
+
+
+def joined(before: Shown | None, now: Shown) -> Shown:
+    """Both together; what was shown of content that has changed since counts no more."""
+    if before is None or before.fingerprint != now.fingerprint:
+        return now
+    if before.spans is None or now.spans is None:
+        return Shown(now.fingerprint)
+    return Shown(now.fingerprint, tuple(sorted({*before.spans, *now.spans})))
+
+
+def already_received(received: Received | None, candidate: Candidate) -> bool:
+    """Whether a session has what this candidate would show: unchanged, and whole or the part that matters now."""
+    if received is None:
+        return False
+    node = candidate.node
+    shown = received.nodes.get((node.tenant, node.key))
+    if shown is None or shown.fingerprint != fingerprint(node):
+        return False
+    if shown.spans is None or not candidate.spans:
+        return True
+    first, last = candidate.spans[0]
+    return any(start < last and first < end for start, end in shown.spans)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,19 @@
 """The small protocols between the core and what stands outside it: sources, stores, indexes, models."""
 
-from weft.ports.changes import Books, Changes, Fingerprint, Portion, PreparedNode, PreparedPassage
-from weft.ports.indexes import Index, Proposals, SideBySide
-from weft.ports.models import Embedder, TokenCounter
 from weft.ports.rows import Adjacency, NameRow, NodeRow, PassageRow, StoreStatus, Tail, TailPassage, TermStatistics
+from weft.ports.search import Embedder, Index, Proposals, SideBySide, TokenCounter
 from weft.ports.sources import Problem, Releasing, Remarking, Resumable, Source, Tell, Telling, Unit, untold
-from weft.ports.stores import Exporting, Snapshot, Store
+from weft.ports.stores import (
+    Books,
+    Changes,
+    Exporting,
+    Fingerprint,
+    Portion,
+    PreparedNode,
+    PreparedPassage,
+    Snapshot,
+    Store,
+)
 
 __all__ = [
     "Adjacency",

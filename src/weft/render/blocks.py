@@ -5,11 +5,10 @@ from dataclasses import replace
 from typing import Final
 
 from weft.model import Detail, Item, Json, Node
-from weft.profile import Block
-from weft.render.body import Body, body_of, text_run
-from weft.render.clean import one_line
-from weft.render.pieces import Entries, Entry, ItemStyle, Piece, Prose, Title, Words
-from weft.render.values import (
+from weft.profiles.types import Block
+from weft.render.body import Body, Entries, Entry, ItemStyle, Piece, Prose, Title, Words, body_of, text_run
+from weft.render.lines import one_line
+from weft.render.node_values import (
     Dialect,
     filled,
     label_of,

@@ -1,12 +1,15 @@
 """A page and a format become a text and its manifest."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol
+from functools import cache
+from importlib import import_module
+from typing import Final, Protocol
 
+from weft.errors import UnknownName
 from weft.model import Candidate, Citation, Detail, Item, ManifestEntry, Page, PlacedGroup, PlacedSection
-from weft.profile import Frame
+from weft.profiles.types import Frame
+from weft.render.body import ItemStyle
 from weft.render.lines import Lines, manifest_of, text_of
-from weft.render.pieces import ItemStyle
 
 
 class Format(Protocol):
@@ -151,3 +154,23 @@ def _group(
             yield from _items(part.items, styles[f"{section.name}/{part.name}"], format, print_item)
             yield format.part_end()
     yield format.group_end()
+
+
+_CLASSES: Final = {
+    "markdown": ("markdown", "Markdown"),
+    "xml": ("xml", "Xml"),
+    "plain": ("plain", "Plain"),
+    "json": ("json_text", "JsonText"),
+}
+
+FORMATS: Final = tuple(_CLASSES)
+
+
+@cache
+def open_format(name: str) -> Format:
+    """The format of that name; refuses any other and lists those there are."""
+    if name not in _CLASSES:
+        raise UnknownName("format", name, FORMATS)
+    module, kind = _CLASSES[name]
+    made: Format = getattr(import_module(f"weft.render.{module}"), kind)()
+    return made

@@ -6,12 +6,10 @@ from typing import ClassVar, Final
 
 from weft.frozen import dataclass
 from weft.model import Candidate, Citation, Node
-from weft.render.clean import one_line
-from weft.render.layout import between, bulleted, quoted, tree
-from weft.render.lines import BLANK, Lines, about, frame
-from weft.render.open_ended import OpenEnded, headed
-from weft.render.pieces import Entries, ItemStyle, Piece, Title, Words
-from weft.render.values import Dialect, name_of
+from weft.render.body import Entries, ItemStyle, Piece, Title, Words
+from weft.render.line_format import OpenEnded, between, bulleted, headed, quoted, tree
+from weft.render.lines import BLANK, Lines, about, frame, one_line
+from weft.render.node_values import Dialect, name_of
 
 _GAP: Final = "[…]"
 _HAZARD: Final = re.compile(

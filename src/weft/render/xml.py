@@ -6,11 +6,10 @@ from typing import Final
 from weft.frozen import dataclass
 from weft.model import Candidate, Citation, Detail, Item, Node
 from weft.render.blocks import pieces_of
-from weft.render.clean import one_line
-from weft.render.layout import between, quoted, tree
-from weft.render.lines import Lines, about, frame
-from weft.render.pieces import Entries, ItemStyle, Piece, Title, Words
-from weft.render.values import Dialect, aside_words, is_one_of_many, name_of
+from weft.render.body import Entries, ItemStyle, Piece, Title, Words
+from weft.render.line_format import between, quoted, tree
+from weft.render.lines import Lines, about, frame, one_line
+from weft.render.node_values import Dialect, aside_words, is_one_of_many, name_of
 
 
 def escape(text: str) -> str:

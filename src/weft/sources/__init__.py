@@ -1,29 +1,51 @@
-"""What stands outside, read into nodes and edges. A new format is one file and one line in FORMATS."""
+"""A source of which nothing is left."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from weft.errors import InvalidInput, SourceError, nearest
+from weft.frozen import dataclass
 from weft.model import DEFAULT_TENANT
-from weft.ports import Source
+from weft.ports import Source, Unit
+from weft.sources.chat.conversations import Conversations
 from weft.sources.code import Code
-from weft.sources.conversations import Conversations
-from weft.sources.docx import Docx
+from weft.sources.documents.docx import Docx
+from weft.sources.documents.html import Html
+from weft.sources.documents.manuscript import Manuscript
+from weft.sources.documents.pdf import Pdf
+from weft.sources.documents.plain_text import PlainText, RestructuredText
 from weft.sources.files import NOTES, STORY, FileSource, MakeFormat, Naming
 from weft.sources.git import History
-from weft.sources.gone import Gone
-from weft.sources.html import Html
-from weft.sources.manuscript import Manuscript
-from weft.sources.markdown import Markdown
-from weft.sources.pdf import Pdf
-from weft.sources.plain_text import PlainText, RestructuredText
+from weft.sources.notes.markdown_notes import Markdown
 from weft.sources.records import Records
-from weft.sources.tana import Tana
+from weft.sources.tana.export import Tana
 
 if TYPE_CHECKING:
-    from weft.sources.tana_live import TanaLive
+    from weft.sources.tana.live import TanaLive
+
+
+@dataclass(slots=True)
+class Gone:
+    """A source without units, under the name and the maker it had."""
+
+    name: str
+    maker: str
+
+    def identity(self) -> str:
+        """Nowhere."""
+        return ""
+
+    def units(self) -> Iterable[tuple[str, str]]:
+        """No units."""
+        return ()
+
+    def read(self, unit: str) -> Unit:
+        """Nothing can be read."""
+        raise SourceError(f"The source {self.name!r} is gone, so {unit!r} cannot be read. Index it again first.")
+
 
 FORMATS: Final[tuple[MakeFormat, ...]] = (
     Manuscript,
@@ -90,8 +112,8 @@ def open_source(
 def _open_tana(place: str, name: str | None, tenant: str, token: str) -> "TanaLive":
     """The Tana Desktop at `tana://[host:port][?full]`."""
     # Only those who read from Tana pay for loading an HTTP client.
-    from weft.sources.tana_api import DEFAULT_PLACE, TanaApi
-    from weft.sources.tana_live import TanaLive
+    from weft.sources.tana.live import TanaLive
+    from weft.sources.tana.local_api import DEFAULT_PLACE, TanaApi
 
     address = urlsplit(place)
     if address.path not in ("", "/") or address.query not in ("", "full") or "@" in address.netloc:

@@ -11,7 +11,7 @@ import xxhash
 
 from weft.frozen import dataclass
 from weft.ports import Problem, Releasing, Remarking, Tell, Telling, Unit
-from weft.sources.walking import File, walk
+from weft.sources.walk_files import File, walk
 
 __all__ = [
     "MAX_TEXT",

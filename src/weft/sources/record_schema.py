@@ -9,8 +9,17 @@ from weft.frozen import dataclass
 from weft.model import Alias, Edge, Json, Node, Origin
 from weft.ports import Problem
 from weft.sources.files import MAX_TEXT, Naming, clean
-from weft.sources.readable import readable
-from weft.sources.values import Unusable, integer_of, names_of, number_of, plain, text_of, time_of, words_of
+from weft.sources.values import (
+    Unusable,
+    integer_of,
+    names_of,
+    number_of,
+    plain,
+    readable,
+    text_of,
+    time_of,
+    words_of,
+)
 
 Record = Mapping[str, object]
 Value = TypeVar("Value")

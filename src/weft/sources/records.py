@@ -11,10 +11,11 @@ import xxhash
 
 from weft.frozen import dataclass
 from weft.ports import Problem, Unit
-from weft.sources.files import MAX_TEXT, File, Naming, binary_problem, clean, decode, looks_binary, read_bytes
+from weft.sources.files import MAX_TEXT, Naming, binary_problem, clean, decode, looks_binary, read_bytes
 from weft.sources.files import stamp_of as _file_stamp
-from weft.sources.following import following
 from weft.sources.record_schema import Found, Understood, understand
+from weft.sources.values import following
+from weft.sources.walk_files import File
 
 BLOCK_LINES: Final = 2000
 _BLOCK_BYTES: Final = 8_000_000

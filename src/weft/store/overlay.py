@@ -1,23 +1,62 @@
-"""What derived files do not know about a snapshot, taken from the snapshot itself and searched in memory."""
+"""What every index needs before it searches: the weights of terms in a view, and words for finding nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from weft.cache import Recent
 from weft.frozen import dataclass
 from weft.model import View
-from weft.ports import Snapshot, Tail, TailPassage
-from weft.store.lexical import weighted_counts
+from weft.ports import Proposals, Snapshot, Tail, TailPassage
+from weft.scoring.vectors import cosines, norms, quantise, stacked
+from weft.store.embedded.lexical import inverse_frequency, weighted_counts
 from weft.store.scope import cut_at_tie, position_of
-from weft.vectors import cosines, norms, quantise, stacked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from weft.ports.arrays import Vectors
+
     Ids = NDArray[np.int64]
     Scores = NDArray[np.float64]
     Mask = NDArray[np.bool_]
+
+
+_TERMS: Final = 256
+
+
+def term_weights(snapshot: Snapshot, term_hashes: Sequence[int]) -> tuple[dict[int, float], float]:
+    """The weight of each term that the view holds, rarest first, and the view's mean length of a passage."""
+    if not term_hashes or not snapshot.view.tenants:
+        return {}, 0.0
+    statistics = snapshot.statistics(sorted(set(term_hashes)))
+    held = sorted((count, term) for term, count in statistics.frequency.items() if count > 0)
+    weights = {term: inverse_frequency(statistics.passages, count) for count, term in held[:_TERMS]}
+    return weights, statistics.mean_length
+
+
+def nothing(*notes: str) -> Proposals:
+    """No proposals, and why."""
+    return Proposals(np.zeros(0, dtype=np.int64), np.zeros(0), notes)
+
+
+def asked_vector(snapshot: Snapshot, vector: "Vectors", limit: int) -> "NDArray[np.int8] | Proposals":
+    """A question's vector in the form of the stored ones; no proposals where it can find nothing."""
+    query = np.frombuffer(quantise(np.asarray(vector, dtype=np.float32).reshape(1, -1))[0], dtype=np.int8)
+    stored = snapshot.embedder()
+    if not stored or not len(query) or limit <= 0 or not snapshot.view.tenants:
+        return nothing()
+    return query if stored[1] == len(query) else nothing(_wrong_width(len(query), stored))
+
+
+def _wrong_width(given: int, stored: tuple[str, int]) -> str:
+    """What a reader is told whose vector was made by another embedder than those in the store."""
+    return (
+        f"Semantic search was left out: the question's vector has {given} dimensions, those in the store have "
+        f"{stored[1]} (made by {stored[0]}). Ask with that embedder, or embed the store again."
+    )
+
 
 PAGE: Final = 2000
 _SATURATION: Final = 1.2
@@ -139,3 +178,31 @@ def _seen(passage: TailPassage, view: View) -> bool:
     position = position_of(passage)
     known = view.as_of is None or (position is not None and position <= view.as_of)
     return known and passage.tenant in view.tenants
+
+
+EXACT_BELOW: Final = 4000
+"""So many passages are searched one by one; beyond them engines propose."""
+_REMEMBERED: Final = 8
+
+
+class SmallViews:
+    """What the small views that were read last hold, remembered until the store changes."""
+
+    def __init__(self) -> None:
+        self._recent = Recent[tuple[object, ...], Overlay](_REMEMBERED)
+
+    def of(self, snapshot: Snapshot, most: int, read: Callable[[Snapshot], Overlay]) -> Overlay | None:
+        """All that the view holds, unless that is more than `most` passages."""
+        if snapshot.statistics(()).passages > most:
+            return None
+        key = (snapshot.identity, snapshot.sequence, snapshot.view, snapshot.embedder())
+        return self._recent.get_or_make(key, lambda: read(snapshot))
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._recent.clear()
+
+
+def terms_of(snapshot: Snapshot) -> Overlay:
+    """The terms of all passages that a view holds, without their vectors."""
+    return overlay_of((), [Known(*row, vector=b"") for row in snapshot.words()])

@@ -11,7 +11,7 @@ import xxhash
 from weft.errors import InvalidInput
 from weft.model import Alias, Edge, Json, Node, Origin, Passage
 from weft.ports import NodeRow, PassageRow, PreparedNode
-from weft.text.fold import fold
+from weft.text.folding import fold
 
 Row = tuple[Any, ...]
 

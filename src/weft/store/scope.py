@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     Ids = NDArray[np.int64]
     Scores = NDArray[np.float64]
 
+
 TIES: Final = 4096
 EQUAL: Final = 1e-6
 _EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")

@@ -10,10 +10,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from weft.cache import Recent
 from weft.frozen import dataclass
 from weft.model import View
 from weft.ports import TermStatistics
-from weft.recent import Recent
 
 Hashes: TypeAlias = NDArray[np.uint32]
 Counts: TypeAlias = NDArray[np.int64]

@@ -7,10 +7,10 @@ from dataclasses import field
 from typing import Final
 
 from weft.frozen import dataclass
-from weft.story.forms import family_of, parted, same_given
+from weft.story.display_name import family_of, parted, same_given
+from weft.story.kinds import Tally, gender_of
 from weft.story.known_names import GIVEN_NAMES
 from weft.story.model import Form
-from weft.story.tally import Tally, gender_of
 from weft.story.vocabulary import FAMILIAR_TITLES, FEMALE, SAME_TITLE, STYLED_BY_GIVEN_NAME, TITLES
 
 _MEETINGS: Final = 0.2

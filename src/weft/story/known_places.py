@@ -1,8 +1,12 @@
-"""Places and peoples that are known before any book is read."""
+"""How the closed lists are written down."""
 
 from typing import Final
 
-from weft.story.listing import words
+
+def words(text: str) -> frozenset[str]:
+    """The words of a list that is written as text."""
+    return frozenset(text.split())
+
 
 KNOWN_PLACES: Final = words(
     """

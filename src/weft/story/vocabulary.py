@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from weft.story.known_places import PEOPLES
-from weft.story.listing import words
+from weft.story.known_places import PEOPLES, words
 
 MALE: Final = "m"
 FEMALE: Final = "f"

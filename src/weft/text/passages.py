@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from weft.frozen import dataclass
 from weft.model import Passage
-from weft.text.scripts import UNSPACED, compiled
+from weft.text.folding import UNSPACED, compiled
 from weft.text.sentences import Block, Span, blocks
 
 _WORD = rf"[{UNSPACED}]|[^\s{UNSPACED}]+"

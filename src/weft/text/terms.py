@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import chain, pairwise
 
-from weft.text.fold import fold
-from weft.text.scripts import CJK, HAN, INDIC, KANA, UNSPACED, compiled
+from weft.text.folding import CJK, HAN, INDIC, KANA, UNSPACED, compiled, fold
 
 MAX_TERM = 64
 _CACHED_WORDS = 50_000

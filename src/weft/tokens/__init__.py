@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from weft.ports import TokenCounter
 
+
 __all__ = ["BOUND", "DEFAULT_ENCODING", "counter_for"]
 
 DEFAULT_ENCODING = "cl100k_base"
@@ -25,7 +26,7 @@ def counter_for(model: str) -> tuple[TokenCounter, str | None]:
     if name.endswith(".json"):
         from pathlib import Path
 
-        from weft.tokens.files import file_counter
+        from weft.tokens.estimates import file_counter
 
         return file_counter(Path(name)), None
     if name in _ENCODINGS:

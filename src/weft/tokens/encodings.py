@@ -14,6 +14,7 @@ from weft.tokens.cutting import encodable, settle
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
+
 # How each encoding cuts text into words before merging, as far as that can be said without looking ahead: engines
 # are twice as fast then. Runs of blanks, for which the public patterns do look ahead, are cut beforehand (`_cut`).
 WORD_PATTERNS = {

@@ -8,13 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.embed import open_embedder
-from weft.embed.static import (
-    CHARACTERS_READ,
-    TOKENS_AT_ONCE,
-    WORDS_REMEMBERED,
-    StaticEmbedder,
-    static_embedder,
-)
+from weft.embed.static import CHARACTERS_READ, TOKENS_AT_ONCE, WORDS_REMEMBERED, StaticEmbedder, static_embedder
 from weft.ports import Embedder
 
 SENTENCES = [

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from weft.evaluation import ABLATIONS, ablated
-from weft.loading import load_profile
 from weft.model import Detail
+from weft.profiles import load_profile
 
 PROFILES = sorted(path.stem for path in (Path(__file__).parents[3] / "src" / "weft" / "profiles").glob("*.toml"))
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from weft import Context, Weft
 from weft.errors import InvalidInput
-from weft.history import Record, compare, keeping, record_of, request_of
+from weft.history import Record, compare, contexts, record_of, request_of
 from weft.history.compare import _rising
-from weft.history.keeping import FILE_NAME, KEPT_CONTEXTS, History
+from weft.history.contexts import FILE_NAME, KEPT_CONTEXTS, History
 from weft.history.record import from_bytes, to_bytes
 from weft.model import UNSET, Candidate, Detail, Filter, LedgerEntry, Node, Received, Request, Shown, Topic, View
 
@@ -101,7 +101,7 @@ def test_an_unknown_id_is_refused_with_the_latest_ones(weft: Weft, name: str) ->
 
 
 def test_the_oldest_contexts_make_room(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.history.keeping.KEPT_CONTEXTS", 3)
+    monkeypatch.setattr("weft.history.contexts.KEPT_CONTEXTS", 3)
     ids = [ask(weft, max_tokens=budget).id for budget in (200, 300, 400, 500, 600)]
     assert [record.id for record in weft.recent(10)] == ids[:1:-1]
     assert KEPT_CONTEXTS >= 100
@@ -178,7 +178,7 @@ def test_every_field_of_a_request_survives_keeping() -> None:
 
 
 def kept(request: Request) -> Record:
-    from weft.history.identity import plain_request
+    from weft.history.record import plain_request
 
     record = Record("id", "", "", 0, None, "", plain_request(request), (), (), {})
     return from_bytes(to_bytes(record))
@@ -356,7 +356,7 @@ def test_of_many_who_claim_at_once_one_gets_it(tmp_path: Path) -> None:
 
 
 def test_the_claims_of_forgotten_sessions_go_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "KEPT_SESSIONS", 2)
+    monkeypatch.setattr(contexts, "KEPT_SESSIONS", 2)
     history = History(tmp_path)
     for session in ("one", "two", "three"):
         history.claim(session, "a")

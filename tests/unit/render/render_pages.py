@@ -17,7 +17,7 @@ from weft.model import (
     PlacedSection,
     Step,
 )
-from weft.profile import Block, Frame
+from weft.profiles.types import Block, Frame
 from weft.render import ItemStyle, lines_of, open_format, text_of
 
 WHOLE = Detail.WHOLE

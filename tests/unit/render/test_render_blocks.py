@@ -5,7 +5,7 @@ from render_pages import item, printed
 
 from weft.errors import UnknownName
 from weft.model import Detail, Node, Origin
-from weft.profile import BLOCKS, Block
+from weft.profiles.types import BLOCKS, Block
 from weft.render import FORMATS, ItemStyle, open_format
 
 NED = Node(

@@ -12,9 +12,9 @@ from markdown_it.token import Token
 from render_pages import ALL_BLOCKS, ATTACKS, FRAME, item, nodes, page_of, page_text, printed, styles, texts
 
 from weft.model import Detail, Node
-from weft.profile import Block
+from weft.profiles.types import Block
 from weft.render import FORMATS, lines_of, open_format, text_of
-from weft.render.clean import clean
+from weft.render.lines import clean
 
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 BODIES = ("text", "bullet", "code", "line")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from render_pages import ALL_BLOCKS, FRAME, item, nodes, page_of, printed, styles
 
 from weft.model import Candidate, Detail, Item, Node, Origin, Page, PlacedSection
-from weft.profile import Block, Frame
+from weft.profiles.types import Block, Frame
 from weft.render import FORMATS, Format, ItemStyle, Lines, lines_of, manifest_of, open_format, render, text_of
 
 NOTE = Node("n:1", "note", title="One", text="first\n\n# second\nthird", origin=Origin("n", "one.md", 5))

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.model import Candidate, Json, Node, Origin, Step
-from weft.render.clean import clean, one_line
-from weft.render.values import label_of, name_of, path_words, place_of, score_words, value_of, words_of
+from weft.render.lines import clean, one_line
+from weft.render.node_values import label_of, name_of, path_words, place_of, score_words, value_of, words_of
 
 
 @pytest.mark.parametrize(

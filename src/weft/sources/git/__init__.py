@@ -1,5 +1,5 @@
 """The history of a git repository: commits, and the files and definitions they touched."""
 
-from weft.sources.git.history import History
+from weft.sources.git.commits import History
 
 __all__ = ["History"]

@@ -11,11 +11,11 @@ from pymilvus import DataType
 
 from weft.model import Filter, View
 from weft.ports import TailPassage
-from weft.store.filters import facet_groups
-from weft.store.lexical import weighted_counts
+from weft.scoring.bm25 import LENGTH_NORMALISATION, SATURATION
+from weft.store.embedded.lexical import weighted_counts
 from weft.store.records import to_microseconds
 from weft.store.scope import microseconds, position_of
-from weft.terms import LENGTH_NORMALISATION, SATURATION
+from weft.store.sqlite.filters import facet_groups
 
 _ABSENT: Final = -(1 << 62)
 _LAST_TERM: Final = (1 << 32) - 2

@@ -17,18 +17,16 @@ from weft.errors import StoreGone
 from weft.frozen import dataclass
 from weft.model import STRONG, Filter
 from weft.ports import Proposals, Snapshot, Store
-from weft.store.milvus.catching_up import bring_up, pages
-from weft.store.milvus.collection import Collection, State
+from weft.store.milvus.catch_up import bring_up, pages
+from weft.store.milvus.collection import Collection, State, connected, gone, level_of, read_place
 from weft.store.milvus.entities import condition_of
-from weft.store.milvus.places import connected, gone, level_of, read_place
-from weft.store.milvus.searching import Found, Search, by_meaning, by_words, matching
-from weft.store.overlay import PAGE, Overlay, earlier_state
+from weft.store.milvus.search import Found, Search, by_meaning, by_words, matching
+from weft.store.overlay import EXACT_BELOW, PAGE, Overlay, SmallViews, earlier_state, nothing
 from weft.store.records import LONGEST_FACET_VALUE
-from weft.store.small import EXACT_BELOW, SmallViews
-from weft.store.weights import nothing
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Vectors
+
 
 _WRITING: Final = level_of(STRONG)
 """Whoever writes must know what was written last, whatever readers are content with."""

@@ -6,12 +6,11 @@ from typing import Final
 import orjson
 
 from weft.model import AliasSet, Node
-from weft.store.postgres.arrays import bigints
 from weft.store.postgres.connection import Link, rows_of
-from weft.store.postgres.copying import Columns, copy_rows
+from weft.store.postgres.copy_rows import Columns, copy_rows
+from weft.store.postgres.encode import bigints, digest
 from weft.store.postgres.nodes import stored_keys
 from weft.store.postgres.numbers import Numbers
-from weft.store.postgres.texts import digest
 from weft.store.records import names_of
 
 _ALIASES: Final = Columns(

@@ -11,22 +11,21 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import psycopg
 
+from weft.cache import Recent
 from weft.errors import StoreError
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store
-from weft.recent import Recent
-from weft.store.overlay import Known, Overlay, overlay_of
-from weft.store.postgres import making, searching
-from weft.store.postgres.copying import received
-from weft.store.postgres.failures import is_lost
+from weft.store.overlay import EXACT_BELOW, Known, Overlay, asked_vector, nothing, overlay_of, term_weights
+from weft.store.postgres import search
+from weft.store.postgres.connection import is_lost
+from weft.store.postgres.copy_rows import received
 from weft.store.postgres.snapshot import PostgresSnapshot
 from weft.store.postgres.store import PostgresStore
 from weft.store.scope import cut_at_tie
-from weft.store.small import EXACT_BELOW
-from weft.store.weights import asked_vector, nothing, term_weights
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Ids, Vectors
+
 
 _REMEMBERED: Final = 32
 
@@ -53,7 +52,7 @@ class PostgresIndex:
         few, nodes = self._few(ours, filter)
         if few is not None:
             return Proposals(*few.lexical(weights, mean_length, None, limit))
-        return Proposals(*searching.by_words(ours, self._engine(ours), weights, nodes, limit))
+        return Proposals(*search.by_words(ours, self._engine(ours), weights, nodes, limit))
 
     def semantic(self, snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Proposals:
         """The passages nearest to the vector with their exact cosines; ties at the cut are included."""
@@ -64,7 +63,7 @@ class PostgresIndex:
         few, nodes = self._few(ours, filter)
         if few is not None:
             return Proposals(*cut_at_tie(*few.semantic(query, None, limit), limit))
-        return Proposals(*searching.by_vector(ours, query, nodes, limit))
+        return Proposals(*search.by_vector(ours, query, nodes, limit))
 
     def both(
         self,
@@ -98,7 +97,7 @@ class PostgresIndex:
     def _engine(self, snapshot: PostgresSnapshot) -> str:
         """How words are searched now: by BM25 once its index is there, else by tsvector, indexed or not."""
         if self._store.words == "bm25" and not self._has_bm25:
-            self._has_bm25 = making.BM25_INDEX in making.present(snapshot)
+            self._has_bm25 = search.BM25_INDEX in search.present(snapshot)
         return self._store.words if self._has_bm25 else "tsvector"
 
     def _few(self, snapshot: PostgresSnapshot, filter: Filter) -> "tuple[Overlay | None, Ids | None]":
@@ -120,14 +119,14 @@ class PostgresIndex:
         """Make the server's search indexes once there is enough to search, and return the store's sequence."""
         with store.everything() as snapshot:
             ours = _ours(snapshot)
-            missing = making.missing(ours, self._store.words, self._exact_below)
+            missing = search.missing(ours, self._store.words, self._exact_below)
         if missing and not self._store.read_only:
             self._make(missing)
         return ours.sequence
 
     def _make(self, statements: Sequence[str]) -> None:
         with self._store.writing():
-            self._store.execute_alone(making.MEMORY_TO_BUILD)
+            self._store.execute_alone(search.MEMORY_TO_BUILD)
             for statement in statements:
                 self._store.execute_alone(statement)
             self._store.execute_alone("RESET maintenance_work_mem")
@@ -135,7 +134,7 @@ class PostgresIndex:
     def rebuild(self, store: Store) -> int:
         """Make the server's search indexes anew and return the sequence reached."""
         with store.everything() as snapshot:
-            made = making.present(_ours(snapshot))
+            made = search.present(_ours(snapshot))
         with self._store.writing():
             for name in made:
                 self._store.execute_alone(f"REINDEX INDEX {name}")
@@ -146,7 +145,7 @@ class PostgresIndex:
     def status(self) -> Mapping[str, str | int]:
         """Which indexes there are, entries held and bytes in the server."""
         with self._store.everything() as snapshot:
-            made = making.present(snapshot)
+            made = search.present(snapshot)
             vectors = snapshot.rows("SELECT count(*) FROM vectors WHERE space = %(space)s", space=snapshot.space)
             passages = snapshot.rows("SELECT count(*) FROM words")
         return {

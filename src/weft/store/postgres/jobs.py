@@ -12,8 +12,7 @@ from typing import Final
 
 from weft.errors import InvalidInput
 from weft.frozen import dataclass
-from weft.store.postgres.connection import EVERYTHING, Link, connect, rows_of
-from weft.store.postgres.failures import explained
+from weft.store.postgres.connection import EVERYTHING, Link, connect, explained, rows_of
 from weft.store.postgres.store import PostgresStore
 
 MOST_ATTEMPTS: Final = 5

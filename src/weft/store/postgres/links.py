@@ -8,14 +8,15 @@ import numpy as np
 from weft.model import EdgeSet
 from weft.store import adjacency
 from weft.store.adjacency import ARC, Arcs
-from weft.store.links import Identity, Strength, edge_changes, wanted_edges
-from weft.store.postgres.arrays import bigints
 from weft.store.postgres.connection import Link, rows_of
-from weft.store.postgres.copying import Columns, copy_rows
+from weft.store.postgres.copy_rows import Columns, copy_rows
+from weft.store.postgres.encode import bigints
 from weft.store.postgres.numbers import Numbers
+from weft.store.sqlite.links import Identity, Strength, edge_changes, wanted_edges
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Ids
+
 
 _EDGES: Final = Columns(
     "edges",

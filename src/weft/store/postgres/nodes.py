@@ -4,15 +4,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from weft.ports import Changes, PreparedNode
-from weft.store.lexical import weighted_counts
-from weft.store.nodes import Placed, Stored
-from weft.store.postgres.arrays import bigints
+from weft.store.embedded.lexical import weighted_counts
 from weft.store.postgres.connection import Link, rows_of
-from weft.store.postgres.copying import Columns, copy_rows, half_precision, words_of
+from weft.store.postgres.copy_rows import Columns, copy_rows, half_precision, words_of
+from weft.store.postgres.encode import bigints, digest
 from weft.store.postgres.links import Touched
 from weft.store.postgres.numbers import KEYS, Numbers, key_columns
-from weft.store.postgres.texts import digest
 from weft.store.records import WRITTEN_COLUMNS, Row, facets_of, node_values, packed_texts, position_of
+from weft.store.sqlite.nodes import Placed, Stored
 from weft.store.statistics import StatisticsDelta
 
 _WHOLE_NUMBERS: Final = frozenset(

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from weft.store.numbers import checked_number
-from weft.store.postgres.arrays import bigints
 from weft.store.postgres.connection import Link, rows_of
-from weft.store.postgres.copying import Columns, copy_rows
-from weft.store.postgres.texts import digest
+from weft.store.postgres.copy_rows import Columns, copy_rows
+from weft.store.postgres.encode import bigints, digest
+from weft.store.sqlite.numbers import checked_number
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Ids
+
 
 KEYS: Final = Columns("keys", id="int8", tenant_id="int4", digest="int8", node_id="int8", key="text")
 

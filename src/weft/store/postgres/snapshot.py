@@ -1,4 +1,4 @@
-"""One consistent reading of a PostgreSQL store through a view."""
+"""One state of a store, and what is remembered of the states that were read last."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
@@ -7,26 +7,58 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 import orjson
 
+from weft.cache import Recent
+from weft.frozen import dataclass
 from weft.model import Alias, Edge, Filter, View
 from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, Tail, TermStatistics
+from weft.scoring.vectors import unit_rows
 from weft.store import adjacency
 from weft.store.adjacency import ENTRY
-from weft.store.postgres.arrays import bigints
 from weft.store.postgres.connection import Link, rows_of
-from weft.store.postgres.copying import received
-from weft.store.postgres.filters import matching_ids
-from weft.store.postgres.finding import find_names
+from weft.store.postgres.copy_rows import received
+from weft.store.postgres.encode import bigints
+from weft.store.postgres.filters import Names, Seen, find_names, matching_ids
 from weft.store.postgres.links import LINKS_IN, LINKS_OUT, arcs_of
-from weft.store.postgres.seen import Seen
-from weft.store.postgres.states import Counted, Remembered, State
-from weft.store.postgres.tail import read_tail
+from weft.store.postgres.listing import read_tail
 from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, edge_of, node_rows, passage_rows
-from weft.store.statistics import COUNTED_AT_ONCE, counted_statistics
-from weft.vectors import unit_rows
+from weft.store.statistics import COUNTED_AT_ONCE, RememberedScans, counted_statistics
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Ids, Vectors
-    from weft.store.postgres.lending import Lending
+    from weft.store.postgres.pool import Lending
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a store says of itself at one moment."""
+
+    identity: str
+    sequence: int
+    embedder: str | None
+    dimensions: int | None
+    space: int
+    version: int
+    """The last write that touched a tenant of the view."""
+    candidates: int
+    """How many of the nearest the graph is walked for."""
+
+
+class Counted:
+    """Term statistics of one state of a view, as far as they were asked for; for any thread."""
+
+    def __init__(self) -> None:
+        self.totals: tuple[int, int] | None = None
+        self.frequency: dict[int, int] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What a store remembers between snapshots."""
+
+    names: Names
+    scans: RememberedScans
+    counted: Recent[tuple[View, int], Counted]
+
 
 _TOTALS: Final = -1
 _MOST_TERMS: Final = 100_000

@@ -4,27 +4,24 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, Self, TypeVar
 
+from weft.cache import Recent
 from weft.errors import EmbedderMismatch, StoreReadOnly
 from weft.model import Edge, View
 from weft.ports import Changes, NameRow, NodeRow, StoreStatus
-from weft.recent import Recent
 from weft.store.addresses import Address
-from weft.store.exporting import HandingOut, Shelf
-from weft.store.listing import ListedEdge, Place
-from weft.store.paging import names_in_pages, nodes_in_pages
-from weft.store.postgres import listing, repair, searching
-from weft.store.postgres.connection import EVERYTHING, Link, Writing, rows_of
-from weft.store.postgres.copying import from_half_precision
-from weft.store.postgres.failures import explained
-from weft.store.postgres.lending import Readers
+from weft.store.export import HandingOut, Shelf, names_in_pages, nodes_in_pages
+from weft.store.postgres import listing, maintenance, search
+from weft.store.postgres.connection import EVERYTHING, Link, Writing, explained, rows_of
+from weft.store.postgres.copy_rows import from_half_precision
+from weft.store.postgres.encode import name_digest
+from weft.store.postgres.filters import Names, Seen
+from weft.store.postgres.maintenance import read_engine, read_status
 from weft.store.postgres.nodes import stored_keys
-from weft.store.postgres.opening import prepare
-from weft.store.postgres.seen import Names, Seen
-from weft.store.postgres.snapshot import PostgresSnapshot
-from weft.store.postgres.states import Remembered, State
-from weft.store.postgres.status import read_engine, read_status
-from weft.store.postgres.texts import name_digest
+from weft.store.postgres.pool import Readers
+from weft.store.postgres.schema import prepare
+from weft.store.postgres.snapshot import PostgresSnapshot, Remembered, State
 from weft.store.postgres.write import apply_changes, declare_shared, names_by_number, next_sequence
+from weft.store.sqlite.listing import ListedEdge, Place
 from weft.store.statistics import RememberedScans
 
 T = TypeVar("T")
@@ -128,7 +125,7 @@ class PostgresStore(HandingOut):
         """Derive neighbour lists, names, facets and statistics anew from nodes, passages and edges."""
 
         def rebuilt(link: Link) -> None:
-            repair.rebuild_derived(link)
+            maintenance.rebuild_derived(link)
             # Nobody, in whatever process, may go on with what was derived before.
             next_sequence(link, names_by_number(link, "tenants"))
 
@@ -166,7 +163,7 @@ class PostgresStore(HandingOut):
         tenants = EVERYTHING if seen is None or whole else seen.setting
         owned = f"(SELECT max(v.sequence) FROM tenant_versions v WHERE v.tenant_id = ANY('{tenants}'::integer[]))"
         version = "sequence" if whole else f"coalesce({owned}, 0)"
-        told = f"{_STATE}, {version}, {searching.breadth(self.address.candidates)}"
+        told = f"{_STATE}, {version}, {search.breadth(self.address.candidates)}"
         return f"SET LOCAL weft.tenants = '{tenants}'; SELECT {told} FROM state"
 
     def _seen(self, view: View) -> Seen:
@@ -265,7 +262,7 @@ class PostgresStore(HandingOut):
     def verify(self) -> tuple[str, ...]:
         """What is inconsistent in the store, in words; nothing when it is sound."""
         with self._snapshot(None) as snapshot:
-            return repair.verify(snapshot)
+            return maintenance.verify(snapshot)
 
     def engine(self) -> dict[str, str | int]:
         """What holds the store: versions of the server and its extensions, and how far a replica is behind."""

@@ -11,8 +11,8 @@ from weft.store.postgres.connection import Link, rows_of
 from weft.store.postgres.links import Touched, write_edge_set
 from weft.store.postgres.nodes import NodeWriter
 from weft.store.postgres.numbers import Numbers, key_columns
+from weft.store.sqlite.write import touched_tenants
 from weft.store.statistics import Counts, StatisticsDelta, net_terms
-from weft.store.write import touched_tenants
 
 _SAME_IMPORTANCE: Final = 1e-9
 

@@ -1,0 +1,100 @@
+"""The documented Python entry points of each design, thin over the one engine."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from weft.assemblers.learning.assembler import (
+        ContextAssembler,
+        ContextAssemblyError,
+        InvalidContextTypeError,
+        Searcher,
+        assemble_context,
+        get_premortem_context,
+    )
+    from weft.assemblers.learning.found import ContextItem, FormattedContext
+    from weft.assemblers.learning.store_searcher import StoreSearcher
+    from weft.assemblers.narrative.entity_context import (
+        Chunk,
+        EntityContext,
+        EntityContextBuilder,
+        ImportancePriority,
+        NarrativePriority,
+        PriorityStrategy,
+        RelevancePriority,
+        UsageBasedPriority,
+    )
+    from weft.assemblers.narrative.formatter import SmartContextFormatter, smart_formatter
+    from weft.assemblers.workspace import (
+        AssembledContext,
+        AssemblyOptions,
+        ContextSource,
+        Entity,
+        SearchResult,
+        assemble,
+    )
+
+
+__all__ = [
+    "AssembledContext",
+    "AssemblyOptions",
+    "Chunk",
+    "ContextAssembler",
+    "ContextAssemblyError",
+    "ContextItem",
+    "ContextSource",
+    "Entity",
+    "EntityContext",
+    "EntityContextBuilder",
+    "FormattedContext",
+    "ImportancePriority",
+    "InvalidContextTypeError",
+    "NarrativePriority",
+    "PriorityStrategy",
+    "RelevancePriority",
+    "SearchResult",
+    "Searcher",
+    "SmartContextFormatter",
+    "StoreSearcher",
+    "UsageBasedPriority",
+    "assemble",
+    "assemble_context",
+    "get_premortem_context",
+    "smart_formatter",
+]
+
+_HOMES: Final = {
+    "AssembledContext": "weft.assemblers.workspace",
+    "AssemblyOptions": "weft.assemblers.workspace",
+    "Chunk": "weft.assemblers.narrative.entity_context",
+    "ContextAssembler": "weft.assemblers.learning.assembler",
+    "ContextAssemblyError": "weft.assemblers.learning.assembler",
+    "ContextItem": "weft.assemblers.learning.found",
+    "ContextSource": "weft.assemblers.workspace",
+    "Entity": "weft.assemblers.workspace",
+    "EntityContext": "weft.assemblers.narrative.entity_context",
+    "EntityContextBuilder": "weft.assemblers.narrative.entity_context",
+    "FormattedContext": "weft.assemblers.learning.found",
+    "ImportancePriority": "weft.assemblers.narrative.entity_context",
+    "InvalidContextTypeError": "weft.assemblers.learning.assembler",
+    "NarrativePriority": "weft.assemblers.narrative.entity_context",
+    "PriorityStrategy": "weft.assemblers.narrative.entity_context",
+    "RelevancePriority": "weft.assemblers.narrative.entity_context",
+    "SearchResult": "weft.assemblers.workspace",
+    "Searcher": "weft.assemblers.learning.assembler",
+    "SmartContextFormatter": "weft.assemblers.narrative.formatter",
+    "StoreSearcher": "weft.assemblers.learning.store_searcher",
+    "UsageBasedPriority": "weft.assemblers.narrative.entity_context",
+    "assemble": "weft.assemblers.workspace",
+    "assemble_context": "weft.assemblers.learning.assembler",
+    "get_premortem_context": "weft.assemblers.learning.assembler",
+    "smart_formatter": "weft.assemblers.narrative.formatter",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """The entry points, loaded when first used: each design pays only for what it needs."""
+    from importlib import import_module
+
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'weft.assemblers' has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""The knowledge service's answer: entry points, context and entities as lists."""

@@ -1,0 +1,82 @@
+"""What the lists of a knowledge answer hold, for the service and its client alike."""
+
+from collections.abc import Mapping
+
+from weft.frozen import dataclass
+from weft.model import Json, Node
+from weft.sources.values import readable
+
+
+@dataclass(frozen=True, slots=True)
+class ListedNode:
+    """A node as both lists hold it."""
+
+    id: int
+    node_type: str
+    title: str
+    summary: str | None
+    content: Mapping[str, Json]
+    tags: tuple[str, ...]
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoint(ListedNode):
+    """A node that matches the question."""
+
+    match_source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextNode(ListedNode):
+    """A node reached from an entry point: how far, over which nodes, and by which kind of edge at last."""
+
+    distance: int
+    path: tuple[int, ...]
+    edge_type: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A business object among the nodes or one step from them."""
+
+    id: int
+    title: str
+    entity_path: str
+    related_schemas: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeStats:
+    """How much was considered, reached, returned and spent."""
+
+    nodes_searched: int = 0
+    nodes_expanded: int = 0
+    max_depth_reached: int = 0
+    entry_points_found: int = 0
+    context_nodes_found: int = 0
+    total_tokens: int | None = None
+    tokens_used: Mapping[str, int] | None = None
+
+
+def content_of(node: Node) -> dict[str, Json]:
+    """The structured fields, with the text under `text` where it says more than they do."""
+    fields = dict(node.fields)
+    if not node.text or _same_lines(node.text, readable(fields)):
+        return fields
+    return {"text": node.text, **fields}
+
+
+def _same_lines(one: str, other: str) -> bool:
+    """Whether two texts differ at most in the order of their lines: fields may be kept in another order."""
+    return len(one) == len(other) and (one == other or sorted(one.split("\n")) == sorted(other.split("\n")))
+
+
+def text_and_fields(content: Mapping[str, Json]) -> tuple[str, dict[str, Json]]:
+    """What a node stores of a content object: its `text`, or all of it made readable, and the other fields."""
+    fields = dict(content)
+    text = fields.get("text")
+    if isinstance(text, str):
+        del fields["text"]
+        return text, fields
+    return readable(fields), fields

@@ -1,0 +1,1 @@
+"""Context and premortems from what a coding agent has learned."""

@@ -1,0 +1,1 @@
+"""The Smart Context Formatter for fiction."""

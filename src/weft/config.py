@@ -1,0 +1,228 @@
+"""Where the store, the embedder and the profiles are: the only reader of environment and configuration."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from weft.errors import InvalidInput, StoreError
+from weft.frozen import dataclass
+
+if TYPE_CHECKING:
+    from weft.api import Weft
+
+
+STORE_NAME: Final = ".weft"
+DEFAULT_EMBEDDER: Final = "static"
+_SERVERS: Final = ("postgresql://", "postgres://")
+_HANDED_DOWN: Final = "WEFT_SERVED"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the environment says; every command decides from this and its own options alone."""
+
+    working: Path
+    store: str = ""
+    index: str = ""
+    embedder: str = ""
+    api_key: str = ""
+    tana_token: str = ""
+    user_data: Path = Path()
+    user_config: Path = Path()
+
+
+def surroundings() -> Surroundings:
+    """The environment of this process."""
+    from platformdirs import user_config_path, user_data_path
+
+    return Surroundings(
+        working=Path.cwd(),
+        store=os.environ.get("WEFT_STORE", ""),
+        index=os.environ.get("WEFT_INDEX", ""),
+        embedder=os.environ.get("WEFT_EMBEDDER", ""),
+        api_key=os.environ.get("WEFT_API_KEY", ""),
+        tana_token=os.environ.get("WEFT_TANA_TOKEN", "").strip(),
+        user_data=user_data_path("weft", appauthor=False),
+        user_config=user_config_path("weft", appauthor=False),
+    )
+
+
+def client_home() -> "Home":
+    """The folders in which MCP clients keep their configuration."""
+    from platformdirs import user_config_path
+
+    return Home(
+        working=Path.cwd(),
+        user=Path.home(),
+        desktop=user_config_path("Claude", appauthor=False, roaming=True),
+        code=user_config_path("Code", appauthor=False, roaming=True) / "User",
+    )
+
+
+def find_store(given: str | Path | None, around: Surroundings) -> Path:
+    """The folder of the store to read: as given, from WEFT_STORE, the nearest `.weft/`, or the user's own.
+
+    A store on a server has a folder here too, for its keys, its profiles and the contexts kept of it.
+    """
+    server = server_of(given, around)
+    if server:
+        return server_folder(server, around)
+    named = _named(given, around)
+    if named is not None:
+        return named
+    nearest = next((place for place in _above(around.working) if _is_folder(place)), None)
+    if nearest is not None:
+        return nearest
+    if _is_folder(around.user_data):
+        return around.user_data
+    raise StoreError(
+        f"No store was found: there is no {STORE_NAME}/ in {around.working} or above it, and none in "
+        f"{around.user_data}. Make one with `weft index PATH`, or name one with --store DIR or WEFT_STORE."
+    )
+
+
+def server_of(given: str | Path | None, around: Surroundings) -> str:
+    """The URL of the server that is meant, or nothing when the store is in a folder."""
+    named = str(given) if given is not None else around.store
+    return named if named.startswith(_SERVERS) else ""
+
+
+def server_folder(server: str, around: Surroundings) -> Path:
+    """The folder on this machine of a store on a server; the same whatever password is used."""
+    from hashlib import sha256
+
+    from weft.store.addresses import read_address
+
+    name = sha256(read_address(server).shown.encode()).hexdigest()[:16]
+    return around.user_data / "servers" / name
+
+
+def without_index() -> Surroundings:
+    """The environment without its choice of an index, for a store that is only read through."""
+    return replace(surroundings(), index="")
+
+
+def choose_index(spec: str) -> None:
+    """Let this process and those it starts search with this index."""
+    os.environ["WEFT_INDEX"] = spec
+
+
+def place_store(given: str | Path | None, around: Surroundings) -> Path:
+    """The folder of the store to write to: the one that is found, else a new `.weft/` in the working folder."""
+    try:
+        return find_store(given, around)
+    except StoreError:
+        return around.working / STORE_NAME
+
+
+def profile_folders(store: Path | None, around: Surroundings) -> tuple[Path, ...]:
+    """Where users keep profiles and lenses: beside the store, then in their configuration; existing ones only."""
+    places = ([store / "profiles"] if store is not None else []) + [around.user_config / "profiles"]
+    return tuple(place for place in places if _is_folder(place) and os.access(place, os.R_OK | os.X_OK))
+
+
+def open_weft(
+    given: str | Path | None,
+    *,
+    embedder: str | None = None,
+    create: bool = False,
+    read_only: bool = False,
+    around: Surroundings | None = None,
+) -> "Weft":
+    """The store that is meant, opened with the embedder and the profiles that are meant."""
+    from weft.api import Weft
+
+    around = around or surroundings()
+    store = place_store(given, around) if create else find_store(given, around)
+    server = server_of(given, around)
+    if server:
+        store.mkdir(parents=True, exist_ok=True)
+    try:
+        return Weft.open(
+            server or store,
+            embedder=embedder_spec(embedder, around),
+            api_key=around.api_key or None,
+            profiles=profile_folders(store, around),
+            create=create,
+            read_only=read_only,
+            index=around.index,
+            folder=store,
+        )
+    except PermissionError as error:
+        raise StoreError(
+            f"{store} may not be read ({error.strerror}). Change its permissions, or name another with --store."
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class ServeSettings:
+    """What a service process needs to know to open its store."""
+
+    store: Path
+    embedder: str = ""
+    read_only: bool = False
+    figures: str = ""
+    """The folder in which several processes add up what they count; empty where there is one."""
+    server: str = ""
+    """The URL of the server that holds the store, whose folder here is `store`."""
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def hand_down(settings: ServeSettings) -> None:
+    """Leave the settings where worker processes find them, and where their Prometheus library does."""
+    mode = "read-only" if settings.read_only else ""
+    told = (str(settings.store), settings.embedder, mode, settings.figures, settings.server)
+    os.environ[_HANDED_DOWN] = "\n".join(told)
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = settings.figures
+
+
+def handed_down() -> ServeSettings:
+    """The settings that the parent process left."""
+    store, embedder, mode, figures, server = os.environ[_HANDED_DOWN].split("\n")
+    return ServeSettings(Path(store), embedder, bool(mode), figures, server)
+
+
+def stay_small() -> None:
+    """Have libraries that compute start no threads: a process that lives a moment has no use for them."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def embedder_spec(given: str | None, around: Surroundings) -> str:
+    """The embedder as given, from WEFT_EMBEDDER, or the static model that ships with Weft."""
+    return given or around.embedder or DEFAULT_EMBEDDER
+
+
+def _named(given: str | Path | None, around: Surroundings) -> Path | None:
+    named = str(given) if given is not None else around.store
+    if not named:
+        return None
+    if "\0" in named:
+        raise InvalidInput(f"{named!r} cannot name a folder. Give the path of a store, such as {STORE_NAME}.")
+    return Path(named).expanduser()
+
+
+def _is_folder(place: Path) -> bool:
+    """Whether there is a folder; below a folder that is closed to us there is none."""
+    try:
+        return place.is_dir()
+    except OSError:
+        return False
+
+
+def _above(folder: Path) -> list[Path]:
+    return [place / STORE_NAME for place in (folder, *folder.parents)]
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folders in which clients keep their configuration."""
+
+    working: Path
+    user: Path
+    desktop: Path
+    code: Path

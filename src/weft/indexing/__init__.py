@@ -1,0 +1,1 @@
+"""From sources to the store: reading, preparing, writing, linking."""

@@ -1,0 +1,105 @@
+"""The commands by name, each loaded when it is wanted."""
+
+from importlib import import_module
+from typing import Annotated, Final
+
+import typer
+
+from weft import __version__
+from weft.interfaces.cli.options import AsJson
+
+COMMANDS: Final = {
+    "index": "index",
+    "context": "context",
+    "search": "context",
+    "show": "show",
+    "related": "show",
+    "diff": "compare",
+    "history": "compare",
+    "status": "show",
+    "doctor": "doctor",
+    "remove": "index",
+    "copy": "index",
+    "jobs": "jobs",
+    "remember": "memories",
+    "memories": "memories",
+    "forget": "memories",
+    "experience": "experiences",
+    "values": "memories",
+    "premortem": "experiences",
+    "serve": "serve",
+    "keys": "serve",
+    "entities": "entities",
+    "share": "serve",
+    "link": "serve",
+    "mcp": "mcp",
+    "install": "install",
+    "profile": "profiles",
+    "lens": "lenses",
+    "eval": "evaluate",
+    "demo": "demo",
+    "version": "app",
+}
+"""The module of each command; those that hold a group of commands have `make_app` instead of a function."""
+_GROUPS: Final = ("jobs", "profile", "lens", "keys", "experience", "entities")
+_NAMED: Final = {"eval": "evaluate"}
+"""Functions that cannot be called like their command."""
+
+
+def make_app(decorated: bool, only: str | None = None) -> typer.Typer:
+    """The command line; `decorated` help is for terminals. With `only`, just that command, which starts sooner."""
+    app = typer.Typer(
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich" if decorated else None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(invoke_without_command=True)(_weft)
+    for name, module in COMMANDS.items():
+        if only in (None, name):
+            loaded = import_module(f"weft.interfaces.cli.{module}")
+            if name in _GROUPS:
+                app.add_typer(loaded.make_app(decorated), name=name)
+            else:
+                app.command(name)(getattr(loaded, _NAMED.get(name, name)))
+    return app
+
+
+def _weft(
+    context: typer.Context,
+    show_version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Print the traceback of an error. May stand anywhere.")
+    ] = False,
+    index: Annotated[
+        str,
+        typer.Option(
+            "--index",
+            metavar="HOW",
+            help="How a store on a server is searched: server, files or milvus://... May stand anywhere. "
+            "Default: $WEFT_INDEX.",
+        ),
+    ] = "",
+) -> None:
+    """Weave what is known into one page that fits a token budget and says where every line came from."""
+    # `debug` and `index` are here to be seen in the help; they were taken out of the arguments before.
+    if show_version:
+        _write(f"weft {__version__}")
+    elif context.invoked_subcommand is None:
+        _write(context.get_help())
+
+
+def _write(text: str) -> None:
+    from weft.interfaces.cli import output
+
+    output.write(text)
+
+
+def version(as_json: AsJson = False) -> None:
+    """Print the version."""
+    from weft.interfaces.cli import output
+
+    if as_json:
+        output.write_json({"version": __version__})
+    else:
+        output.write(f"weft {__version__}")

@@ -1,0 +1,72 @@
+"""`weft mcp`: the tools for agents, over stdio or HTTP."""
+
+from types import ModuleType
+from typing import Annotated, Final
+
+import typer
+
+from weft.errors import InvalidInput, MissingExtra
+from weft.interfaces.cli.options import EmbedderSpec, StoreFolder, Tenants
+
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+
+
+def mcp(
+    *,
+    http: Annotated[bool, typer.Option("--http", help="Serve over HTTP instead of stdin and stdout.")] = False,
+    host: Annotated[str, typer.Option(metavar="NAME", help="The address to serve HTTP on; this machine only.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[
+        int, typer.Option(metavar="N", min=0, max=65535, help="The port to serve HTTP on; 0 for any that is free.")
+    ] = 8765,
+    profile: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The kind of page when a call names none.")
+    ] = None,
+    write: Annotated[bool, typer.Option("--write", help="Also offer the tools that change the store.")] = False,
+    max_result_tokens: Annotated[
+        int, typer.Option(metavar="N", min=500, help="No result is larger than this.")
+    ] = 25_000,
+    structured: Annotated[
+        bool, typer.Option("--structured", help="Also send each result's facts as structured content.")
+    ] = False,
+    tenants: Tenants = None,
+    store: StoreFolder = None,
+    embedder: EmbedderSpec = None,
+) -> None:
+    """Serve the store to agents as an MCP server, over stdin and stdout unless told otherwise."""
+    if http and host not in _LOOPBACK:
+        raise InvalidInput(
+            f"{host!r} can be reached from other machines, and this server asks nobody who they are. Serve on "
+            f"{', '.join(_LOOPBACK)}, and put a proxy that does ask in front of it."
+        )
+    server = _server()
+    settings = server.Settings(
+        store=store,
+        embedder=embedder,
+        profile=profile,
+        tenants=tuple(tenants or ()),
+        most_tokens=max_result_tokens,
+        write=write,
+        structured=structured,
+    )
+    if http:
+        server.serve_http(settings, host, port, _announce)
+    else:
+        server.serve_stdio(settings)
+
+
+def _announce(address: str) -> None:
+    from weft.interfaces.cli import output
+
+    output.note(f"Serving {address}; stop with Ctrl-C.")
+
+
+def _server() -> ModuleType:
+    try:
+        from weft.interfaces.mcp import server
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] in ("mcp", "mcp_types", "anyio"):
+            raise MissingExtra("The MCP server", "mcp") from error
+        raise
+    return server

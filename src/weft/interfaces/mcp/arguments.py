@@ -1,0 +1,179 @@
+"""Tool arguments as models really write them: the usual aliases, numbers in quotes, lists or single values."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal
+
+import orjson
+
+from weft.errors import InvalidInput, UnknownName
+from weft.frozen import dataclass
+from weft.interfaces.values import clean
+
+Kind = Literal["text", "texts", "words", "number", "fraction", "flag", "budget", "mapping"]
+"""`words` is a list whose parts may hold commas; `texts` is one that may also be written with commas."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of a tool: its name, what it takes, other names for it, and what is said about it."""
+
+    name: str
+    kind: Kind
+    help: str
+    aliases: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    least: int | None = None
+    most: int | None = None
+
+
+_SCHEMAS: Final[Mapping[Kind, dict[str, Any]]] = {
+    "text": {"type": "string"},
+    "texts": {"type": "array", "items": {"type": "string"}},
+    "words": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
+    "number": {"type": "integer"},
+    "fraction": {"type": "number", "minimum": 0, "maximum": 1},
+    "flag": {"type": "boolean"},
+    "budget": {"type": "integer", "minimum": 1},
+    "mapping": {"type": "object"},
+}
+_YES: Final = ("true", "yes", "on", "1")
+_NO: Final = ("false", "no", "off", "0")
+
+
+def schema_of(parameters: Sequence[Parameter], required: Sequence[str] = ()) -> dict[str, Any]:
+    """The JSON schema of a tool's arguments; other names are left to `read_arguments`, which knows aliases."""
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {each.name: _property(each) for each in parameters},
+    }
+    return {**schema, "required": list(required)} if required else schema
+
+
+def _property(parameter: Parameter) -> dict[str, Any]:
+    limits = {"enum": list(parameter.choices), "minimum": parameter.least, "maximum": parameter.most}
+    own = {name: value for name, value in limits.items() if value not in (None, [])}
+    return {**_SCHEMAS[parameter.kind], **own, "description": parameter.help}
+
+
+def read_arguments(given: Mapping[str, Any], parameters: Sequence[Parameter]) -> dict[str, Any]:
+    """The arguments by their proper names, as values of their types; absent and null ones are left out."""
+    known = {_plain(name): each for each in parameters for name in (each.name, *each.aliases)}
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        parameter = known.get(_plain(name))
+        if parameter is None:
+            raise UnknownName("argument", name, [each.name for each in parameters])
+        if value is None or value in ("", []):
+            continue
+        read = _read(parameter, value)
+        if found.setdefault(parameter.name, read) != read:
+            raise InvalidInput(f"{parameter.name!r} is given twice, as {found[parameter.name]!r} and as {read!r}.")
+    return found
+
+
+def _plain(name: str) -> str:
+    """A name as it compares: maxTokens, max-tokens and MAX_TOKENS are one."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _read(parameter: Parameter, value: Any) -> Any:
+    if parameter.kind == "budget" and isinstance(value, str) and value.strip().lower() == "none":
+        return None
+    return _READERS[parameter.kind](parameter, value)
+
+
+def _number(parameter: Parameter, value: Any) -> int:
+    number = value
+    if isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9][0-9_,]{0,14}(\.0+)?\s*", value):
+        number = float(re.sub(r"[_,\s]", "", value))
+    if isinstance(number, bool) or not isinstance(number, int | float) or number != number // 1:
+        raise _refusal(parameter, value, "a whole number")
+    low, high = parameter.least, parameter.most
+    if (low is not None and number < low) or (high is not None and number > high):
+        raise _refusal(parameter, value, f"a whole number {_range(low, high)}")
+    return int(number)
+
+
+def _fraction(parameter: Parameter, value: Any) -> float:
+    number = value
+    if isinstance(value, str) and re.fullmatch(r"\s*[0-9]*\.?[0-9]+\s*", value):
+        number = float(value)
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1:
+        raise _refusal(parameter, value, "a number from 0 to 1")
+    return float(number)
+
+
+def _range(low: int | None, high: int | None) -> str:
+    return f"of {low} or more" if high is None else f"from {low} to {high}"
+
+
+def _flag(parameter: Parameter, value: Any) -> bool:
+    word = str(value).strip().lower()
+    if word not in (*_YES, *_NO):
+        raise _refusal(parameter, value, "true or false")
+    return word in _YES
+
+
+def _mapping(parameter: Parameter, value: Any) -> dict[str, Any]:
+    opened = _opened(value)
+    if not isinstance(opened, dict):
+        raise _refusal(parameter, value, "an object of names and values")
+    return {clean(name): clean(each) if isinstance(each, str) else each for name, each in opened.items()}
+
+
+def _texts(parameter: Parameter, value: Any) -> tuple[str, ...]:
+    opened = _opened(value)
+    if isinstance(opened, list):
+        parts = [_text(parameter, each) for each in opened]
+    elif parameter.kind == "texts":
+        parts = [each.strip() for each in _text(parameter, opened).split(",")]
+    else:
+        parts = [_text(parameter, value)]
+    return tuple(part for part in parts if part)
+
+
+def _opened(value: Any) -> Any:
+    """Lists and objects are sometimes sent as a string of JSON."""
+    if isinstance(value, str) and value.strip()[:1] in ("[", "{"):
+        try:
+            return orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return value
+    return value
+
+
+def _text(parameter: Parameter, value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise _refusal(parameter, value, "text")
+    return clean(str(value))
+
+
+def _choice(parameter: Parameter, value: str) -> str:
+    if not parameter.choices:
+        return value
+    if value.lower() not in parameter.choices:
+        raise UnknownName(parameter.name, value, parameter.choices)
+    return value.lower()
+
+
+def _refusal(parameter: Parameter, value: Any, wanted: str) -> InvalidInput:
+    given = str(value)
+    shown = given if len(given) <= 80 else f"{given[:80]}…"
+    return InvalidInput(f"{parameter.name!r} takes {wanted}, not {shown!r}. Leave it out for the default.")
+
+
+def _chosen(parameter: Parameter, value: Any) -> str:
+    return _choice(parameter, _text(parameter, value))
+
+
+_READERS: Final[Mapping[Kind, Callable[[Parameter, Any], Any]]] = {
+    "text": _chosen,
+    "texts": _texts,
+    "words": _texts,
+    "number": _number,
+    "fraction": _fraction,
+    "flag": _flag,
+    "budget": _number,
+    "mapping": _mapping,
+}

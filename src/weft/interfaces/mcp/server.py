@@ -1,0 +1,221 @@
+"""The server on the official SDK: requests go to the tools, resources and prompts; nothing is opened before."""
+
+import logging
+import socket
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+
+from weft import __version__
+from weft.errors import InvalidInput, UnknownName, WeftError
+from weft.interfaces.mcp.open_store import INSTRUCTIONS, Settings, Shelf
+
+if TYPE_CHECKING:
+    from weft.interfaces.mcp.tools import ToolCard
+
+
+Found = TypeVar("Found")
+
+META: str = "weft"
+"""The key under which a result's facts travel: many clients show a model either structured content or text, so
+structured content would hide the page."""
+
+
+def make_server(shelf: Shelf) -> "Server[Any]":
+    """A server whose calls are answered from the shelf."""
+
+    async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_tool(card) for card in _cards(shelf).values()])
+
+    async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        return await anyio.to_thread.run_sync(partial(_call, shelf, params.name, params.arguments or {}))
+
+    return Server(
+        "weft",
+        version=__version__,
+        title="Weft",
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        **_resource_handlers(shelf),
+        **_prompt_handlers(shelf),
+    )
+
+
+def _cards(shelf: Shelf) -> "dict[str, ToolCard]":
+    # Loaded by the first who asks, like everything behind it: the handshake must not wait for it.
+    from weft.interfaces.mcp.tools import offered
+
+    return offered(shelf.settings.write)
+
+
+def _tool(card: "ToolCard") -> types.Tool:
+    return types.Tool(
+        name=card.name,
+        title=card.title,
+        description=card.description,
+        input_schema=card.schema(),
+        annotations=types.ToolAnnotations(
+            title=card.title,
+            read_only_hint=not card.writes,
+            destructive_hint=card.removes,
+            idempotent_hint=card.repeatable,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _call(shelf: Shelf, name: str, given: dict[str, Any]) -> types.CallToolResult:
+    """The answer of a tool; whatever goes wrong becomes a result that says so, which a model can act on."""
+    from weft.interfaces.mcp.arguments import read_arguments
+
+    cards = _cards(shelf)
+    try:
+        if name not in cards:
+            raise UnknownName("tool", name, cards)
+        card = cards[name]
+        answer = card.answer(shelf, read_arguments(given, card.parameters))
+    except WeftError as error:
+        return _failure(str(error))
+    except Exception as error:
+        logging.getLogger(__name__).exception("The tool %s failed", name)
+        return _failure(f"Unexpected {type(error).__name__}: {error}. The server's log has the details.")
+    content: list[Any] = [types.TextContent(type="text", text=_sendable(text)) for text in answer.texts]
+    facts = dict(answer.facts)
+    structured = facts if shelf.settings.structured else None
+    return types.CallToolResult(content=content, structured_content=structured, _meta={META: facts})
+
+
+def _failure(message: str) -> types.CallToolResult:
+    text = types.TextContent(type="text", text=_sendable(message))
+    return types.CallToolResult(content=[text], is_error=True)
+
+
+def _sendable(text: str) -> str:
+    """Text that JSON can carry: half of a surrogate pair, which no valid text holds, is replaced."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _resource_handlers(shelf: Shelf) -> dict[str, Any]:
+    async def list_resources(
+        context: Any, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        cursor = None if params is None else params.cursor
+        from weft.interfaces.mcp import resources as shown
+
+        listed, following = await _threaded(lambda: shown.list_nodes(shelf, cursor))
+        resources = [
+            types.Resource(uri=each.address, name=each.name, description=each.description, mime_type="text/plain")
+            for each in listed
+        ]
+        return types.ListResourcesResult(resources=resources, next_cursor=following)
+
+    async def list_templates(context: Any, params: Any) -> types.ListResourceTemplatesResult:
+        from weft.interfaces.mcp.answers import NODE_ADDRESS
+
+        template = types.ResourceTemplate(
+            uri_template=f"{NODE_ADDRESS}{{key}}",
+            name="node",
+            title="A node whole",
+            description="A node by its key, id or title, percent-encoded.",
+            mime_type="text/plain",
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    async def read_resource(context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        from weft.interfaces.mcp import resources as shown
+
+        texts = await _threaded(lambda: shown.read_node(shelf, params.uri))
+        contents: list[Any] = [
+            types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=_sendable(text))
+            for text in texts
+        ]
+        return types.ReadResourceResult(contents=contents)
+
+    return {
+        "on_list_resources": list_resources,
+        "on_list_resource_templates": list_templates,
+        "on_read_resource": read_resource,
+    }
+
+
+def _prompt_handlers(shelf: Shelf) -> dict[str, Any]:
+    arguments = [
+        types.PromptArgument(
+            name="topic", description="A question, or the key or title of a node.", required=True
+        ),
+        types.PromptArgument(name="max_tokens", description="The budget of the page.", required=False),
+    ]
+
+    async def list_prompts(context: Any, params: Any) -> types.ListPromptsResult:
+        from weft.interfaces.mcp import resources as shown
+
+        lenses = await _threaded(lambda: shown.list_lenses(shelf))
+        prompts = [
+            types.Prompt(name=name, title=f"Context for {name}", description=told, arguments=arguments)
+            for name, told in lenses.items()
+        ]
+        return types.ListPromptsResult(prompts=prompts)
+
+    async def get_prompt(context: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        from weft.interfaces.mcp import resources as shown
+
+        told, text = await _threaded(lambda: shown.lens_prompt(shelf, params.name, params.arguments or {}))
+        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=_sendable(text)))
+        return types.GetPromptResult(description=told, messages=[message])
+
+    return {"on_list_prompts": list_prompts, "on_get_prompt": get_prompt}
+
+
+async def _threaded(work: Callable[[], Found]) -> Found:
+    """What the work gives; our errors become the protocol's, with the same message."""
+    try:
+        return await anyio.to_thread.run_sync(work)
+    except WeftError as error:
+        raise MCPError(types.INVALID_PARAMS, str(error)) from error
+
+
+def serve_stdio(settings: Settings) -> None:
+    """Serve one client over stdin and stdout until it goes away."""
+    shelf = Shelf(settings)
+
+    async def serve() -> None:
+        server = make_server(shelf)
+        async with stdio_server() as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+
+    try:
+        anyio.run(serve)
+    finally:
+        shelf.close()
+
+
+def serve_http(settings: Settings, host: str, port: int, announce: Callable[[str], None]) -> None:
+    """Serve any number of clients until interrupted; `announce` gets the address once it takes connections."""
+    import uvicorn
+
+    shelf = Shelf(settings)
+    app = make_server(shelf).streamable_http_app(host=host, json_response=True, stateless_http=True)
+    with _listening(host, port) as listener:
+        shown = f"[{host}]" if ":" in host else host
+        announce(f"http://{shown}:{listener.getsockname()[1]}/mcp")
+        try:
+            uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
+        finally:
+            shelf.close()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise InvalidInput(
+            f"Port {port} of {host} cannot be used ({error.strerror}). Give another with --port, or 0 for any."
+        ) from error

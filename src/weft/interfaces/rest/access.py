@@ -1,0 +1,100 @@
+"""Who asks, and which tenants they may read and write."""
+
+from collections.abc import Iterable
+from ipaddress import ip_address
+from typing import Annotated, Final
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from weft.frozen import dataclass
+from weft.interfaces.rest.problems import Problem
+from weft.interfaces.rest.served_store import Served
+
+_LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
+
+bearer = HTTPBearer(auto_error=False, description="An API key made with `weft keys create`.")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """What a caller may do; `tenants` None is this machine's own user where no keys are in use.
+
+    `key` is the id of the key that was presented, which is no secret.
+    """
+
+    tenants: frozenset[str] | None
+    write: bool
+    key: str = ""
+
+    def session(self, name: str) -> str:
+        """The session of that name that is the caller's own: holders of other keys have others."""
+        return f"{self.key}/{name}" if self.key else name
+
+    def readable(self, tenants: Iterable[str]) -> tuple[str, ...]:
+        """Those of the tenants that the caller may read, each once."""
+        wanted = dict.fromkeys(tenants)
+        return tuple(each for each in wanted if self.tenants is None or each in self.tenants)
+
+    def check_write(self, tenant: str) -> None:
+        """Refuse a write that the caller may not make."""
+        if not self.write or (self.tenants is not None and tenant not in self.tenants):
+            raise Problem(403, f"Tenant {tenant!r} may not be written to. Use a key made for it with --write.")
+
+
+async def served(request: Request) -> Served:
+    """The store behind the service."""
+    # Asynchronous, like `caller`, because a plain function would be sent through a thread and wait for its turn.
+    found: Served = request.app.state.served
+    return found
+
+
+Service = Annotated[Served, Depends(served)]
+
+
+async def caller(
+    request: Request,
+    service: Service,
+    _documented: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+) -> Caller:
+    """The caller of a route that reads or writes."""
+    return identified(request, service)
+
+
+def identified(request: Request, service: Served) -> Caller:
+    """The caller, by API key, or without keys by coming from this machine."""
+    writable = not service.serving.read_only
+    if not service.keys.keys():
+        if not is_local(request):
+            raise Problem(403, "No API key is configured, so only this machine is served. Run: weft keys create")
+        return Caller(None, writable)
+    key = service.keys.find(_presented(request))
+    if key is None:
+        raise Problem(401, "No valid API key was given. Send `Authorization: Bearer KEY` with one that is in use.")
+    return Caller(frozenset(key.tenants), key.write and writable, key.id)
+
+
+def _presented(request: Request) -> str:
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else request.headers.get("x-api-key", "")
+
+
+Who = Annotated[Caller, Depends(caller)]
+
+
+def is_local(request: Request) -> bool:
+    """Whether a request comes from this machine and asks for it by a local name."""
+    # The name is checked too: a page in a browser here can be made to ask us under its own name.
+    return (
+        request.client is not None
+        and is_loopback(request.client.host)
+        and (request.url.hostname or "") in _LOOPBACK_NAMES
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine alone."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,137 @@
+"""Nodes and edges of the store as they travel, and back."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import orjson
+import xxhash
+from starlette.responses import Response
+
+from weft.assemblers.knowledge.lists import content_of, text_and_fields
+from weft.interfaces.rest.problems import Problem
+from weft.interfaces.rest.requests import CandidateInput, NodeInput
+from weft.model import Alias, Node, Origin
+from weft.sources.values import plain, text_of
+from weft.store.sqlite.listing import ListedEdge
+
+SOURCE = "api"
+FOUND = "found"
+
+Listed = TypeVar("Listed")
+
+
+def answer(body: object, status: int = 200) -> Response:
+    """A value as a JSON response."""
+    return Response(encoded(body), status, media_type="application/json")
+
+
+def encoded(body: object) -> bytes:
+    """A value as JSON."""
+    return orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS)
+
+
+def node_shape(node: Node) -> dict[str, Any]:
+    """A node as it travels."""
+    return {
+        "id": node.id,
+        "key": node.key,
+        "tenant_id": node.tenant,
+        "node_type": node.kind,
+        "title": node.title,
+        "summary": node.summary or None,
+        "content": content_of(node),
+        "tags": list(node.tags),
+        "aliases": [alias.text for alias in node.aliases],
+        "created": node.created.isoformat() if node.created else None,
+        "modified": node.modified.isoformat() if node.modified else None,
+    }
+
+
+def node_from(given: NodeInput) -> Node:
+    """The node that a request describes."""
+    text, fields = text_and_fields(plain_content(given.content))
+    key = given.key or _made_key(given)
+    full = key if ":" in key else f"{SOURCE}:{key}"
+    return Node(
+        key=full,
+        kind=given.node_type,
+        tenant=given.tenant_id,
+        title=text_of(given.title),
+        summary=text_of(given.summary or ""),
+        text=text,
+        fields=fields,
+        tags=tuple(dict.fromkeys(given.tags)),
+        aliases=aliases_from(given.aliases),
+        origin=Origin(source=full.partition(":")[0]),
+    )
+
+
+def candidate_from(given: CandidateInput, tenant: str) -> Node:
+    """The node that a caller found elsewhere; no stored one has its key."""
+    text, fields = text_and_fields(plain_content(given.content))
+    return Node(
+        key=f"{FOUND}:{given.key or _made_key(given)}",
+        kind=given.node_type,
+        tenant=tenant,
+        title=text_of(given.title),
+        summary=text_of(given.summary or ""),
+        text=text,
+        fields=fields,
+        tags=tuple(dict.fromkeys(given.tags)),
+        origin=Origin(source=FOUND),
+    )
+
+
+def aliases_from(given: Sequence[str]) -> tuple[Alias, ...]:
+    """Other names, as given by the service's callers."""
+    return tuple(Alias(each, f"{SOURCE}@1") for each in dict.fromkeys(given))
+
+
+def plain_content(content: dict[str, Any]) -> dict[str, Any]:
+    """Content as every store can hold it."""
+    made = plain(content)
+    return dict(made) if isinstance(made, dict) else {}
+
+
+def _made_key(given: NodeInput | CandidateInput) -> str:
+    """A key made of what the node says, so that sending it twice is noticed."""
+    told = [given.node_type, given.title, given.summary, given.content]
+    return xxhash.xxh3_128_hexdigest(orjson.dumps(told, option=orjson.OPT_SORT_KEYS))[:20]
+
+
+def edge_shape(listed: ListedEdge) -> dict[str, Any]:
+    """An edge as it travels."""
+    edge = listed.edge
+    return {
+        "id": f"{listed.source_id}:{edge.type}:{listed.target_id}",
+        "source_id": listed.source_id,
+        "target_id": listed.target_id,
+        "edge_type": edge.type,
+        "weight": edge.weight,
+        "confidence": edge.confidence,
+        "evidence": edge.evidence,
+        "makers": list(listed.makers),
+    }
+
+
+def page_of(
+    name: str,
+    found: Sequence[Listed],
+    limit: int,
+    shape: Callable[[Listed], object],
+    place: Callable[[Listed], str],
+) -> Response:
+    """A page of a list, and its cursor where one more was found than the page holds."""
+    page = found[:limit]
+    more = place(page[-1]) if len(found) > limit else None
+    return answer({name: [shape(each) for each in page], "next_cursor": more})
+
+
+def cursor_numbers(cursor: str | None, size: int) -> tuple[int, ...]:
+    """The numbers of a cursor that an earlier page gave."""
+    if cursor is None:
+        return (0,) * size
+    parts = cursor.split("-")
+    if len(parts) != size or not all(part.isascii() and part.isdigit() and len(part) <= 18 for part in parts):
+        raise Problem(422, f"{cursor[:40]!r} is no cursor. Give the next_cursor of the page before.", "cursor")
+    return tuple(map(int, parts))

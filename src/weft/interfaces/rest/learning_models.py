@@ -1,0 +1,251 @@
+"""What goes in and out of the learning memory over HTTP."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from weft.interfaces.rest.requests import Body, Known, Name, Tags, Tenants
+from weft.memory import AXES, CATEGORIES, DOMAINS, OPEN, OUTCOMES, ROOT_CAUSES, STRATEGIES
+from weft.memory.memories import LONGEST_MEMORY
+
+_SAYING: Final = r"\w"
+"""What a text needs at least: one character of a word."""
+
+
+def _known(allowed: Sequence[str]) -> AfterValidator:
+    """A check that a string is one of a closed vocabulary."""
+
+    def known(given: str) -> str:
+        if given not in allowed:
+            raise PydanticCustomError("word", "one of: {allowed}", {"allowed": ", ".join(allowed)})
+        return given
+
+    return AfterValidator(known)
+
+
+def _told(allowed: Sequence[str]) -> Any:
+    """What the description says of such a string."""
+    return Field(json_schema_extra={"enum": list(allowed)})
+
+
+Category = Annotated[str, _known(CATEGORIES), _told(CATEGORIES)]
+Domain = Annotated[str, _known(DOMAINS), _told(DOMAINS)]
+Strategy = Annotated[str, _known(STRATEGIES), _told(STRATEGIES)]
+Outcome = Annotated[str, _known(OUTCOMES), _told(OUTCOMES)]
+Status = Annotated[str, _known((OPEN, *OUTCOMES)), _told((OPEN, *OUTCOMES))]
+RootCause = Annotated[str, _known(ROOT_CAUSES), _told(ROOT_CAUSES)]
+Axis = Annotated[str, _known(AXES), _told(AXES)]
+Words = Annotated[str, Field(max_length=20_000, pattern=_SAYING)]
+Maybe = Annotated[str, Field(max_length=20_000)]
+MemoryText = Annotated[str, Field(max_length=LONGEST_MEMORY, pattern=_SAYING)]
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+Limit = Annotated[int, Field(ge=1, le=200)]
+
+
+class MemoryInput(Body):
+    """Something worth knowing next time."""
+
+    tenant_id: Name
+    text: MemoryText
+    category: Category | None = None
+    importance: Fraction | None = None
+    tags: Tags = Field(default_factory=list)
+
+
+class MemoryChange(Body):
+    """What is to change of a memory; what is left out stays."""
+
+    tenant_id: Name
+    text: MemoryText | None = None
+    category: Category | None = None
+    importance: Fraction | None = None
+    tags: Tags | None = None
+
+
+class MemoryListing(Known):
+    """Which memories to list; with `query` they are searched."""
+
+    tenant_id: Name
+    query: Annotated[str, Field(max_length=2_000)] | None = None
+    category: Category | None = None
+    limit: Limit = 50
+
+
+class ExperienceInput(Body):
+    """What is about to be tried."""
+
+    tenant_id: Name
+    domain: Domain
+    strategy: Strategy
+    goal: Words
+    hypothesis: Words
+    action: Words
+    prediction: Words
+    files: Tags = Field(default_factory=list)
+
+
+class ExperienceChange(Body):
+    """The next attempt of an open experience."""
+
+    tenant_id: Name
+    hypothesis: Words | None = None
+    action: Words | None = None
+    prediction: Words | None = None
+    strategy: Strategy | None = None
+    files: Tags = Field(default_factory=list)
+
+
+class Resolution(Body):
+    """What came of an experience."""
+
+    tenant_id: Name
+    outcome: Outcome
+    result: Maybe = ""
+    surprise: Maybe = ""
+    root_cause: RootCause | None = None
+    root_cause_description: Maybe = ""
+    lesson: Maybe = ""
+    takeaway: Maybe = ""
+    automatic: bool = False
+
+
+class ExperienceListing(Known):
+    """Which experiences to list."""
+
+    tenant_id: Name
+    domain: Domain | None = None
+    strategy: Strategy | None = None
+    outcome: Status | None = None
+    limit: Limit = 50
+
+
+class ValueListing(Known):
+    """Which values to list."""
+
+    tenant_id: Name
+    axis: Axis | None = None
+    limit: Limit = 50
+
+
+class PremortemRequest(Body):
+    """The kind of work that is about to begin."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"domain": "debugging", "tenant_ids": ["default"]}]})
+
+    domain: Domain
+    strategy: Strategy | None = None
+    tenant_ids: Tenants = Field(default_factory=list, description="Tenants to read; none reads nothing.")
+    limit: Annotated[int, Field(ge=1, le=100)] = 10
+    max_tokens: Annotated[int, Field(ge=1, le=1_000_000)] = 1500
+
+
+class MemoryOutput(BaseModel):
+    """A memory."""
+
+    key: str
+    tenant_id: str
+    text: str
+    category: str
+    importance: float
+    tags: list[str]
+    created: str
+    updated: str
+    use_count: int
+    last_used: str | None
+    history: list[dict[str, str]]
+
+
+class ContradictionOutput(BaseModel):
+    """A memory that the new one may contradict."""
+
+    key: str
+    other: str
+    other_text: str
+    why: str
+
+
+class RememberedOutput(BaseModel):
+    """A memory as it was stored."""
+
+    memory: MemoryOutput
+    merged: bool
+    contradictions: list[ContradictionOutput]
+    redacted: list[str]
+
+
+class MemoryPage(BaseModel):
+    """Memories."""
+
+    memories: list[MemoryOutput]
+
+
+class ExperienceOutput(BaseModel):
+    """An experience with every attempt."""
+
+    id: str
+    tenant_id: str
+    domain: str
+    strategy: str
+    goal: str
+    hypothesis: str
+    action: str
+    prediction: str
+    status: str
+    result: str
+    surprise: str
+    root_cause: dict[str, str] | None
+    lesson: dict[str, str] | None
+    tier: str
+    started: str
+    resolved: str | None
+    iterations: int
+    before: list[dict[str, str]]
+    files: list[str]
+
+
+class ExperiencePage(BaseModel):
+    """Experiences."""
+
+    experiences: list[ExperienceOutput]
+
+
+class ValueOutput(BaseModel):
+    """A value."""
+
+    key: str
+    axis: str
+    cluster_id: str
+    cluster_size: int
+    text: str
+    exemplar: str
+    similarity_to_centroid: float
+    domain: str
+    strategy: str
+
+
+class ValuePage(BaseModel):
+    """Values."""
+
+    values: list[ValueOutput]
+
+
+class ItemOutput(BaseModel):
+    """One item of a page."""
+
+    source: str
+    content: str
+    relevance: float
+    metadata: dict[str, Any]
+
+
+class FormattedOutput(BaseModel):
+    """A page within its budget."""
+
+    markdown: str
+    items: list[ItemOutput]
+    token_count: int
+    sources_used: dict[str, int]
+    budget_exceeded: bool
+    notes: list[str]

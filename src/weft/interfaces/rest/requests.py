@@ -1,0 +1,363 @@
+"""What the fields of requests may hold: every one is known, bounded, and described as it is checked."""
+
+import math
+import re
+from difflib import get_close_matches
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+NodeType = Literal[
+    "faq", "playbook", "permission_rule", "concept", "schema_index", "schema_field", "example", "entity"
+]
+
+LARGEST_ID: Final = 2**53 - 1
+_DEEPEST: Final = 32
+_MOST_VALUES: Final = 20_000
+
+
+class Known(BaseModel):
+    """A request in which every field is known."""
+
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="null")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_fields(cls, given: Any) -> Any:
+        for name in given if isinstance(given, dict) else ():
+            if name not in cls.model_fields:
+                raise _unknown_field(str(name), list(cls.model_fields))
+        return given
+
+
+class Body(Known):
+    """A JSON body: true is no number and "10" is none either, as the description says."""
+
+    model_config = ConfigDict(strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_numbers(cls, given: Any) -> Any:
+        """JSON knows one kind of number: 10.0 is as whole as 10."""
+        if not isinstance(given, dict):
+            return given
+        return {name: int(each) if _is_whole(each) else each for name, each in given.items()}
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, float) and value.is_integer()
+
+
+def _unknown_field(name: str, known: list[str]) -> PydanticCustomError:
+    close = get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    message = "there is no such field.{hint} Known: {known}"
+    return PydanticCustomError(
+        "unknown_field", message, {"name": name[:80], "hint": hint, "known": ", ".join(known)}
+    )
+
+
+def _bounded(content: dict[str, Any]) -> dict[str, Any]:
+    """Refuse content that is nested or large beyond what a node holds."""
+    todo: list[tuple[Any, int]] = [(content, 1)]
+    seen = 0
+    while todo:
+        value, depth = todo.pop()
+        seen += 1
+        if depth > _DEEPEST or seen > _MOST_VALUES:
+            raise PydanticCustomError(
+                "content_bounds", f"content holds at most {_MOST_VALUES} values, nested at most {_DEEPEST} deep"
+            )
+        if isinstance(value, float) and not math.isfinite(value):
+            raise PydanticCustomError("content_number", "numbers in content are finite")
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        todo += [(each, depth + 1) for each in inner]
+    return content
+
+
+_UNSEEN: Final = r"\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+"""Controls, and characters that no reader sees but that turn or break lines."""
+NAME: Final = rf"^[^{_UNSEEN}]*[^\s{_UNSEEN}][^{_UNSEEN}]*$"
+
+
+def described(pattern: str) -> dict[str, Any]:
+    """The pattern for the description; the check itself is ours, because its message says what to do."""
+    return {"pattern": pattern}
+
+
+def _named(text: str) -> str:
+    if not re.fullmatch(NAME, text):
+        raise PydanticCustomError("name", "a name has visible characters, no control characters, not only blanks")
+    return text
+
+
+Name = Annotated[
+    str, Field(min_length=1, max_length=200, json_schema_extra=described(NAME)), AfterValidator(_named)
+]
+Tenants = Annotated[list[Name], Field(max_length=256)]
+Kind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+Identifier = Annotated[int, Field(ge=1, le=LARGEST_ID)]
+Content = Annotated[dict[str, Any], AfterValidator(_bounded)]
+Tags = Annotated[list[Name], Field(max_length=100)]
+Query = Annotated[str, Field(max_length=20_000)]
+
+
+def _written(given: Any) -> Any:
+    """Refuse what is no text: a number would be taken for seconds."""
+    if not isinstance(given, str):
+        raise PydanticCustomError("time", "a time is a text in ISO 8601 with its zone, as 2026-05-01T12:00:00Z")
+    return given
+
+
+Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_written)]
+
+
+CONTEXT_EXAMPLE: Final[dict[str, Any]] = {
+    "query": "How do I process a refund request?",
+    "tenant_ids": ["purchasing", "shared"],
+    "entry_types": ["faq", "playbook", "permission_rule"],
+    "entry_limit": 10,
+    "expand": True,
+    "max_depth": 2,
+    "context_limit": 50,
+    "include_entities": True,
+    "include_schemas": False,
+    "include_examples": False,
+    "max_tokens": 8000,
+    "token_model": "gpt-4",
+}
+
+
+_BOTH: Final[dict[str, Any]] = {
+    "required": ["topics", "candidates"],
+    "properties": {"topics": {"type": "array", "minItems": 1}, "candidates": {"type": "array"}},
+}
+"""Several topics are searched for; what was found elsewhere is not."""
+
+
+class TopicInput(Body):
+    """One of several topics of a page."""
+
+    query: Name = Field(description="A question, or the key, id or title of a node.")
+    share: float = Field(1.0, gt=0, le=1000, allow_inf_nan=False, description="Its part of the budget.")
+
+
+class FilterInput(Body):
+    """Which nodes may be found; what is left out restricts nothing. `since` and `until` are of the last change."""
+
+    kinds: Annotated[list[Name], Field(max_length=32)] = Field(default_factory=list)
+    tags: Tags = Field(default_factory=list)
+    sources: Annotated[list[Name], Field(max_length=32)] = Field(default_factory=list)
+    where: dict[Name, Name] = Field(
+        default_factory=dict,
+        max_length=32,
+        description="Fields and their values.",
+        json_schema_extra={"additionalProperties": False},
+    )
+    since: Moment | None = None
+    until: Moment | None = None
+
+
+class CandidateInput(Body):
+    """Something found elsewhere, for the page as it is; without a key it gets one made of what it says."""
+
+    key: Name | None = None
+    node_type: Kind = "note"
+    title: Annotated[str, Field(min_length=1, max_length=2000)]
+    summary: Annotated[str, Field(max_length=100_000)] | None = None
+    content: Content = Field(default_factory=dict)
+    tags: Tags = Field(default_factory=list)
+    score: float = Field(1.0, ge=0, le=1, allow_inf_nan=False, description="How well it was found to match.")
+
+
+class ContextRequest(Body):
+    """One question; with `format` (or another `profile`) the answer also carries a printed page."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [CONTEXT_EXAMPLE], "not": _BOTH})
+
+    query: Query = Field("", description="Search query for entry points.")
+    tenant_ids: Tenants = Field(default_factory=list, description="Tenants to read; none reads nothing.")
+    entry_types: Annotated[list[NodeType], Field(min_length=1, max_length=32)] | None = Field(
+        None, description="Node types to search; null for the default set."
+    )
+    entry_limit: int = Field(10, ge=1, le=200, description="Most entry points to return.")
+    expand: bool = Field(True, description="Whether the graph is walked.")
+    expansion_types: Annotated[list[NodeType], Field(min_length=1, max_length=32)] | None = Field(
+        None, description="Node types to walk to and through; null for all."
+    )
+    max_depth: int = Field(2, ge=0, le=10, description="Most steps from an entry point.")
+    context_limit: int = Field(50, ge=0, le=1000, description="Most context nodes to return.")
+    include_entities: bool = Field(True, description="Whether entities are collected.")
+    include_schemas: bool = Field(False, description="Whether schema nodes are searched.")
+    include_examples: bool = Field(False, description="Whether example nodes are searched.")
+    max_tokens: int | None = Field(None, ge=1, le=10_000_000, description="Token limit; null for none.")
+    token_model: Annotated[str, Field(min_length=1, max_length=100)] = Field(
+        "gpt-4", description="The model whose tokens are counted."
+    )
+    profile: Name | None = Field(None, description="The kind of page; `knowledge` unless told.")
+    lens: Name | None = Field(None, description="One of the profile's ways to walk.")
+    format: Literal["markdown", "xml", "plain", "json"] | None = Field(
+        None, description="Print a page of this format, within max_tokens as a whole."
+    )
+    preset: Name | None = Field(None, description="One of the profile's presets.")
+    start: Annotated[list[Name], Field(max_length=100)] = Field(
+        default_factory=list, description="Keys, ids or titles of nodes to start from, for a printed page."
+    )
+    topics: Annotated[list[TopicInput], Field(max_length=20)] = Field(
+        default_factory=list,
+        description="Several topics for one printed page, `query` and `start` among them.",
+    )
+    history: Annotated[list[Query], Field(max_length=100)] = Field(
+        default_factory=list, description="Earlier turns, latest first, that colour the query of a printed page."
+    )
+    filter: FilterInput | None = Field(None, description="Which nodes may be found for a printed page.")
+    include_fields: bool | None = Field(None, description="Whether a printed page tells the fields of nodes.")
+    as_of: int | None = Field(None, ge=0, le=LARGEST_ID, description="Only what is known up to this point.")
+    consistency: Literal["strong", "session", "bounded", "eventually"] | None = Field(
+        None, description="How fresh replicas and clusters must be for a printed page; `strong` unless told."
+    )
+    session: Name | None = Field(None, description="Leave out of a printed page what this session received.")
+    candidates: Annotated[list[CandidateInput], Field(max_length=1000)] | None = Field(
+        None, description="Print these instead of searching; links lead on from none of them."
+    )
+    parameters: dict[Annotated[str, Field(min_length=1, max_length=200)], str | int | float | bool] = Field(
+        default_factory=dict, max_length=50, description="The profile's parameters, for a printed page."
+    )
+
+
+class SearchRequest(Body):
+    """A search without walking or printing."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"query": "refund", "tenant_ids": ["support"], "limit": 5}]}
+    )
+
+    query: Query
+    tenant_ids: Tenants = Field(default_factory=list)
+    node_types: Annotated[list[Kind], Field(max_length=32)] = Field(default_factory=list)
+    tags: Tags = Field(default_factory=list)
+    limit: int = Field(10, ge=1, le=200)
+    match: Literal["hybrid", "bm25", "vector"] = "hybrid"
+
+
+class NodeInput(Body):
+    """A node to store. Without a key it gets one made of what it says."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "tenant_id": "support",
+                    "node_type": "faq",
+                    "title": "How to process refunds",
+                    "summary": "Step-by-step refund processing guide",
+                    "content": {"question": "How do I refund?", "answer": "Open the order."},
+                    "tags": ["refunds"],
+                }
+            ]
+        }
+    )
+
+    tenant_id: Name
+    key: Name | None = None
+    node_type: Kind
+    title: Annotated[str, Field(min_length=1, max_length=2000)]
+    summary: Annotated[str, Field(max_length=100_000)] | None = None
+    content: Content = Field(default_factory=dict)
+    tags: Tags = Field(default_factory=list)
+    aliases: Annotated[list[Name], Field(max_length=100)] = Field(default_factory=list)
+
+
+class NodeChange(Body):
+    """What to change of a node; what is left out or null stays, but a null summary is taken away."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"minProperties": 1, "examples": [{"title": "How to refund", "tags": ["refunds"]}]}
+    )
+
+    node_type: Kind | None = None
+    title: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
+    summary: Annotated[str, Field(max_length=100_000)] | None = None
+    content: Content | None = None
+    tags: Tags | None = None
+    aliases: Annotated[list[Name], Field(max_length=100)] | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.model_fields_set:
+            raise PydanticCustomError("nothing", "name at least one field to change")
+        return self
+
+
+class NodeBatch(Body):
+    """Nodes to create or replace by their keys, all or none."""
+
+    nodes: Annotated[list[NodeInput], Field(min_length=1, max_length=1000)]
+
+
+class EdgeInput(Body):
+    """An edge to draw between two nodes."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"source_id": 42, "target_id": 55, "edge_type": "related", "weight": 0.8}]}
+    )
+
+    source_id: Identifier
+    target_id: Identifier
+    edge_type: Kind = "related"
+    weight: float = Field(1.0, gt=0, le=1000, allow_inf_nan=False)
+    confidence: float = Field(1.0, ge=0, le=1, allow_inf_nan=False)
+    evidence: Annotated[str, Field(max_length=2000)] = ""
+
+
+class EdgeChange(Body):
+    """What to change of an edge; what is left out stays."""
+
+    weight: float | None = Field(None, gt=0, le=1000, allow_inf_nan=False)
+    confidence: float | None = Field(None, ge=0, le=1, allow_inf_nan=False)
+    evidence: Annotated[str, Field(max_length=2000)] | None = None
+
+
+class EdgeBatch(Body):
+    """Edges to draw or change, all or none."""
+
+    edges: Annotated[list[EdgeInput], Field(min_length=1, max_length=5000)]
+
+
+def _cursor(numbers: int) -> Any:
+    """The bounds of a cursor of so many numbers; `cursor_numbers` reads it."""
+    number = "[0-9]{1,18}"
+    return Field(max_length=80, json_schema_extra=described(f"^{'-'.join([number] * numbers)}$"))
+
+
+class Listing(Known):
+    """Whose things to list, how many, and from where on."""
+
+    tenant_id: Annotated[list[Name], Field(min_length=1, max_length=256)]
+    limit: int = Field(100, ge=1, le=1000)
+
+
+class NodeListing(Listing):
+    """Which nodes to list."""
+
+    node_type: Annotated[list[Kind], Field(max_length=32)] = Field(default_factory=list)
+    tag: Annotated[list[Name], Field(max_length=32)] = Field(default_factory=list)
+    cursor: Annotated[str, _cursor(1)] | None = None
+
+
+class EdgeListing(Listing):
+    """Which edges to list."""
+
+    source_id: Identifier | None = None
+    target_id: Identifier | None = None
+    cursor: Annotated[str, _cursor(3)] | None = None
+
+
+class Neighbourhood(Known):
+    """How much of a neighbourhood to return."""
+
+    tenant_id: Annotated[list[Name], Field(max_length=256)] = Field(default_factory=list)
+    edge_type: Annotated[list[Kind], Field(max_length=32)] = Field(default_factory=list)
+    depth: int = Field(1, ge=1, le=10)
+    limit: int = Field(100, ge=1, le=1000)

@@ -1,0 +1,155 @@
+"""What the service counts about itself, for Prometheus."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from weft.api import Weft
+from weft.errors import StoreError
+from weft.frozen import dataclass
+from weft.interfaces.keys import KeyRing
+from weft.store.sqlite.store import FILE_NAME
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
+
+
+class Metrics:
+    """Latency by route and by stage, tokens handed out, cache hits and errors.
+
+    Of several processes each writes to the folder `figures`, and any of them tells the sums.
+    """
+
+    def __init__(self, figures: str = "") -> None:
+        self._registry, self._figures = CollectorRegistry(), figures
+        self.requests = self._histogram("weft_request_seconds", "Seconds a request took.", ("method", "route"))
+        self.stages = self._histogram("weft_stage_seconds", "Seconds a stage of an answer took.", ("stage",))
+        self.tokens = self._counter("weft_tokens_total", "Tokens of the contexts handed out.", ())
+        self.cache = self._counter("weft_cache_total", "Contexts by where they came from.", ("result",))
+        self.errors = self._counter("weft_errors_total", "Answers that were errors.", ("status",))
+
+    def _histogram(self, name: str, told: str, labels: tuple[str, ...]) -> Histogram:
+        return Histogram(name, told, labels, buckets=_SECONDS, registry=self._registry)
+
+    def _counter(self, name: str, told: str, labels: tuple[str, ...]) -> Counter:
+        return Counter(name, told, labels, registry=self._registry)
+
+    def clock(self) -> Callable[[str], None]:
+        """A watcher that books the time since it was last called under the stage it is told."""
+        last = time.perf_counter()
+
+        def told(stage: str) -> None:
+            nonlocal last
+            now = time.perf_counter()
+            self.stages.labels(stage).observe(now - last)
+            last = now
+
+        return told
+
+    def exposition(self) -> bytes:
+        """All of it in Prometheus' text format."""
+        told = self._registry
+        if self._figures:
+            told = CollectorRegistry()
+            MultiProcessCollector(told, self._figures)  # type: ignore[no-untyped-call]
+        return generate_latest(told)
+
+
+# Reading lets go of the interpreter at every row, so more who compute at once mostly pass it around: with four, a
+# question took nearly twice the processor time. Who waits for a server meanwhile leaves it to others.
+_AT_ONCE: Final = 2
+_AT_ONCE_ON_SERVER: Final = 8
+_MOST_ANSWERS: Final = 1000
+_MOST_BYTES: Final = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What is served and how."""
+
+    store: Path
+    read_only: bool = False
+    figures: str = ""
+    on_server: bool = False
+
+
+class Answers:
+    """The least recently used answers go first; the key holds the version of every tenant that was read."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[object, bytes] = OrderedDict()
+        self._bytes = 0
+        self._guard = threading.Lock()
+
+    def get(self, key: object) -> bytes | None:
+        """The answer kept under a key."""
+        with self._guard:
+            answer = self._kept.get(key)
+            if answer is not None:
+                self._kept.move_to_end(key)
+            return answer
+
+    def keep(self, key: object, answer: bytes) -> None:
+        """Keep an answer, and let go of old ones."""
+        with self._guard:
+            self._bytes += len(answer) - len(self._kept.pop(key, b""))
+            self._kept[key] = answer
+            while len(self._kept) > _MOST_ANSWERS or self._bytes > _MOST_BYTES:
+                self._bytes -= len(self._kept.popitem(last=False)[1])
+
+
+class Served:
+    """One store behind the service, with its keys, its remembered answers and its figures."""
+
+    def __init__(self, serving: Serving, opener: Callable[[], Weft]) -> None:
+        self.serving = serving
+        self.keys = KeyRing(serving.store)
+        self.metrics = Metrics(serving.figures)
+        self.answers = Answers()
+        self.turns = threading.BoundedSemaphore(_AT_ONCE_ON_SERVER if serving.on_server else _AT_ONCE)
+        """Taken by whoever computes an answer, so that writing never waits for those."""
+        self._opener = opener
+        self._file = serving.store / FILE_NAME
+        self._guard = threading.Lock()
+        self._weft: Weft | None = None
+        self._opened: tuple[int, int] | None = None
+
+    def weft(self) -> Weft:
+        """The open store; raises StoreError while its file is gone, and opens it again when it is back."""
+        if self.serving.on_server:
+            # Its connections are replaced by the store itself.
+            return self._weft or self._open((0, 0))
+        try:
+            state = self._file.stat()
+        except OSError as error:
+            self.close()
+            raise StoreError(
+                f"The store in {self.serving.store} is gone ({error.strerror}). Put it back; it is opened again "
+                "by itself."
+            ) from error
+        place = (state.st_dev, state.st_ino)
+        if place == self._opened and self._weft is not None:
+            return self._weft
+        return self._open(place)
+
+    def _open(self, place: tuple[int, int]) -> Weft:
+        with self._guard:
+            if place != self._opened or self._weft is None:
+                old, self._weft = self._weft, None
+                if old is not None:
+                    old.close()
+                self._weft = self._opener()
+                self._opened = place
+            return self._weft
+
+    def close(self) -> None:
+        """Let go of the store's files."""
+        with self._guard:
+            old, self._weft, self._opened = self._weft, None, None
+        if old is not None:
+            old.close()

@@ -1,0 +1,1 @@
+"""From a question to a page, one module for each stage."""

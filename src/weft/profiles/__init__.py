@@ -1,0 +1,39 @@
+"""Reads, checks, shows and compares profiles. What a profile can say is in profile.py."""
+
+from weft.profiles.loading import (
+    apply_preset,
+    available_profiles,
+    builtin_profiles,
+    check_profile,
+    find_lens,
+    lens_path,
+    lenses_in,
+    load_lenses,
+    load_profile,
+    profiles_version,
+    with_lenses,
+)
+from weft.profiles.parameters import fill, is_given, placeholders, resolve_parameters
+from weft.profiles.toml_writer import diff_lenses, diff_profiles, show_lens, show_profile
+
+__all__ = [
+    "apply_preset",
+    "available_profiles",
+    "builtin_profiles",
+    "check_profile",
+    "diff_lenses",
+    "diff_profiles",
+    "fill",
+    "find_lens",
+    "is_given",
+    "lens_path",
+    "lenses_in",
+    "load_lenses",
+    "load_profile",
+    "placeholders",
+    "profiles_version",
+    "resolve_parameters",
+    "show_lens",
+    "show_profile",
+    "with_lenses",
+]

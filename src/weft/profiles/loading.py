@@ -1,0 +1,188 @@
+"""Finds profile and lens files, reads them and refuses what does not fit, naming every problem."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from weft.errors import ProfileError, UnknownName
+from weft.profiles.checks import problems_of
+from weft.profiles.toml_reader import Place, amend, read
+from weft.profiles.types import Lens, Profile
+
+_BUILTIN: Final = Path(__file__).parent
+_LENS_SUFFIX: Final = ".lens.toml"
+_LENS_FILE: Final = "lenses.toml"
+
+
+def builtin_profiles() -> tuple[str, ...]:
+    """The names of the profiles that come with Weft."""
+    return _names_in(_BUILTIN)
+
+
+def available_profiles(folders: Sequence[Path] = ()) -> tuple[str, ...]:
+    """The names that `load_profile` knows: the builtin ones and those of the folders."""
+    return tuple(sorted({name for folder in (*folders, _BUILTIN) for name in _names_in(folder)}))
+
+
+def load_profile(name_or_path: str, folders: Sequence[Path] = ()) -> Profile:
+    """The profile of that name (folders first, in order, then the builtin ones) or in that .toml file."""
+    path = _locate(name_or_path, folders)
+    if path.parent == _BUILTIN:
+        return _load_builtin(path)
+    return _load(path, tuple(folders), ())
+
+
+def profiles_version(folders: Sequence[Path], name: str = "") -> tuple[tuple[str, int, int], ...]:
+    """What changes whenever a profile or lens in the folders, or the profile in the file of that name, does."""
+    files = [path for folder in folders if folder.is_dir() for path in folder.glob("*.toml")]
+    files += [Path(name)] if name.endswith(".toml") and Path(name).is_file() else []
+    states = [(str(path), path.stat()) for path in sorted(files)]
+    return tuple((path, state.st_mtime_ns, state.st_size) for path, state in states)
+
+
+def check_profile(text: str, where: str, folders: Sequence[Path] = ()) -> tuple[str, ...]:
+    """All problems of a profile text, not just the first; empty when it can be used."""
+    profile, problems = _read(text, tuple(folders), (Path(where),))
+    return tuple(f"{where}: {problem}" for problem in (*problems, *(problems_of(profile) if profile else ())))
+
+
+def apply_preset(profile: Profile, name: str) -> Profile:
+    """The profile with the preset's values instead of its own."""
+    if name not in profile.presets:
+        raise UnknownName("preset", name, profile.presets, f"The profile {profile.name!r} has no others.")
+    problems: list[str] = []
+    amended = amend(profile, profile.presets[name], Place(problems, f"presets.{name}", grow=False))
+    if problems:
+        raise _refusal(f"profile {profile.name}", problems)
+    return amended
+
+
+def load_lenses(folder: Path) -> tuple[Lens, ...]:
+    """The lenses a user keeps in a folder: one in each NAME.lens.toml, or tables [lenses.NAME] in lenses.toml."""
+    if not folder.is_dir():
+        return ()
+    paths = sorted(path for path in folder.iterdir() if _holds_lenses(path))
+    return with_lenses(Profile("", lenses=()), [lens for path in paths for lens in lenses_in(path)]).lenses
+
+
+def lens_path(folder: Path, name: str) -> Path:
+    """Where a lens of that name is kept in a folder when it has a file of its own."""
+    return folder / f"{name}{_LENS_SUFFIX}"
+
+
+def lenses_in(path: Path) -> tuple[Lens, ...]:
+    """The lenses in one file, or an error that names all its problems."""
+    try:
+        table: Mapping[str, Any] = tomllib.loads(_text_of(path))
+    except tomllib.TOMLDecodeError as broken:
+        raise ProfileError(f"{path}: not valid TOML: {broken}. Correct that line.") from broken
+    if set(table) != {"lenses"}:
+        name = path.name.removesuffix(_LENS_SUFFIX).removesuffix(".toml")
+        table = {"lenses": {name: {key: value for key, value in table.items() if key != "name"}}}
+    problems: list[str] = []
+    profile = amend(Profile("lenses", lenses=()), table, Place(problems))
+    if profile.lenses:
+        problems += problems_of(replace(profile, lens=profile.lenses[0].name))
+    if problems:
+        raise _refusal(str(path), problems)
+    return profile.lenses
+
+
+def with_lenses(profile: Profile, lenses: Sequence[Lens]) -> Profile:
+    """The profile with the lenses added; one of the same name is replaced."""
+    merged = {lens.name: lens for lens in (*profile.lenses, *lenses)}
+    return replace(profile, lenses=tuple(merged.values()))
+
+
+def find_lens(profile: Profile, name: str | None = None) -> Lens:
+    """The lens of that name, or the profile's own when none is named."""
+    for lens in profile.lenses:
+        if lens.name == (name or profile.lens):
+            return lens
+    raise UnknownName("lens", name or profile.lens, [lens.name for lens in profile.lenses])
+
+
+def _names_in(folder: Path) -> tuple[str, ...]:
+    if not folder.is_dir():
+        return ()
+    return tuple(sorted(path.stem for path in folder.glob("*.toml") if not _holds_lenses(path)))
+
+
+def _holds_lenses(path: Path) -> bool:
+    return path.name.endswith(_LENS_SUFFIX) or path.name == _LENS_FILE
+
+
+def _locate(name_or_path: str, folders: Sequence[Path], taken: Sequence[Path] = ()) -> Path:
+    if name_or_path.endswith(".toml") or "/" in name_or_path or "\\" in name_or_path:
+        return Path(name_or_path)
+    for folder in (*folders, _BUILTIN):
+        path = folder / f"{name_or_path}.toml"
+        if path not in taken and path.is_file() and not _holds_lenses(path):
+            return path
+    hint = "Or give the path of a .toml file."
+    raise UnknownName("profile", name_or_path, available_profiles(folders), hint)
+
+
+@lru_cache(maxsize=64)
+def _load_builtin(path: Path) -> Profile:
+    return _load(path, (), ())
+
+
+def _load(path: Path, folders: tuple[Path, ...], chain: tuple[Path, ...]) -> Profile:
+    profile, problems = _read(_text_of(path), folders, (*chain, path))
+    problems += problems_of(profile) if profile else ()
+    if profile is None or problems:
+        raise _refusal(str(path), problems)
+    return profile
+
+
+def _read(text: str, folders: tuple[Path, ...], chain: tuple[Path, ...]) -> tuple[Profile | None, list[str]]:
+    problems: list[str] = []
+    try:
+        table = tomllib.loads(text)
+        base = _inherited(table.pop("inherits", None), folders, chain)
+    except tomllib.TOMLDecodeError as broken:
+        return None, [f"not valid TOML: {broken}. Correct that line."]
+    except (ProfileError, UnknownName) as refused:
+        return None, [f"inherits: {refused}"]
+    if base is None:
+        return read(Profile, table, Place(problems)), problems
+    if "name" not in table:
+        problems.append('name: missing. Add name = "..."; it is not inherited.')
+    return amend(base, table, Place(problems)), problems
+
+
+def _inherited(name: object, folders: tuple[Path, ...], chain: tuple[Path, ...]) -> Profile | None:
+    if name is None:
+        return None
+    if not isinstance(name, str):
+        raise ProfileError(f"{name!r} is not the name of a profile. Give one in quotes.")
+    try:
+        path = _locate(name, folders, chain)
+    except UnknownName:
+        if all(each.stem != name for each in chain):
+            raise
+        path = chain[0]
+    if path in chain:
+        links = " -> ".join([*(each.stem for each in chain), name])
+        raise ProfileError(f"{links} goes in a circle. Remove one of the links.")
+    return _load(path, folders, chain)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except OSError as failed:
+        raise ProfileError(f"{path} cannot be read: {failed.strerror}. Give the path of a .toml file.") from failed
+    except UnicodeDecodeError as failed:
+        raise ProfileError(f"{path} is not UTF-8 text (byte {failed.start}). Save it as UTF-8.") from failed
+
+
+def _refusal(where: str, problems: Sequence[str]) -> ProfileError:
+    if len(problems) == 1:
+        return ProfileError(f"{where}: {problems[0]}")
+    listed = "\n".join(f"- {problem}" for problem in problems)
+    return ProfileError(f"{where} has {len(problems)} problems:\n{listed}")

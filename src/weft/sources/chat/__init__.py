@@ -1,0 +1,1 @@
+"""Conversations between people and assistants."""

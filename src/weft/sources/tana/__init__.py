@@ -1,0 +1,1 @@
+"""Tana workspaces, from an export file or from the running desktop program."""

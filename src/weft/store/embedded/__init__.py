@@ -1,0 +1,1 @@
+"""The embedded search index: tantivy and vector files in a folder beside the store."""

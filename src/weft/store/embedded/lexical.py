@@ -1,0 +1,297 @@
+"""Lexical search in an embedded tantivy index, fed with our own hashed terms.
+
+Each passage is one document whose words are its term hashes in hex, those of titles and headings counted twice.
+One more document, the marker, holds the progress; it is replaced in the commit that adds the passages, so the two
+cannot disagree. The engine only proposes: its scores see all tenants and deleted documents, so the weight of each
+term is corrected to what the reader's view says.
+"""
+
+import importlib
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from weft.cache import Recent
+from weft.frozen import dataclass
+from weft.ports import TailPassage
+from weft.store.embedded.files import Intact, check_digests
+from weft.store.progress import Damaged, Progress, packed, unpacked
+from weft.store.records import LONGEST_FACET_VALUE
+from weft.store.scope import EQUAL, TIES, Scope, cut_at_tie, microseconds, position_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ids = NDArray[np.int64]
+    Scores = NDArray[np.float64]
+
+
+TITLE_WEIGHT: Final = 2
+_MARGIN: Final = 64
+_FEW_WORDS: Final = 16
+_ASKED: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalGeneration:
+    """One commit of the index, open for searching; it stays as it is while newer commits come."""
+
+    progress: Progress
+    index: Any
+    searcher: Any
+    asked: Recent[tuple[tuple[int, float], ...], Any] = field(default_factory=lambda: Recent(_ASKED))
+    """Queries by the weights of their terms: one question is asked of several kinds."""
+
+    def search(self, weights: Mapping[int, float], scope: Scope, limit: int) -> "tuple[Ids, Scores]":
+        """The best passages holding any of the terms, and those that tie with the last, by score and id."""
+        query = self._query(weights, scope)
+        asked = limit + _MARGIN
+        while True:
+            with reported():
+                found = self._hits(query, asked, scope.masked)
+            ids, scores, exhausted = found
+            enough = len(ids) > limit and scores[-1] < scores[limit - 1] * (1 - EQUAL)
+            if exhausted or enough or asked > limit + TIES + len(scope.masked) * _MARGIN:
+                return cut_at_tie(ids, scores, limit)
+            asked *= 4
+
+    def _hits(self, query: Any, asked: int, masked: "Ids") -> "tuple[Ids, Scores, bool]":
+        hits = self.searcher.search(query, asked, count=False).hits
+        addresses = [address for _, address in hits]
+        scores = np.array([score for score, _ in hits], dtype=np.float64)
+        ids = np.array(self.searcher.fast_field_values("passage", addresses), dtype=np.int64)
+        if len(masked) and len(ids):
+            nodes = np.array(self.searcher.fast_field_values("node", addresses), dtype=np.int64)
+            kept = ~np.isin(nodes, masked)
+            ids, scores = ids[kept], scores[kept]
+        return ids, scores, len(hits) < asked
+
+    def _query(self, weights: Mapping[int, float], scope: Scope) -> Any:
+        tantivy = engine()
+        query = self.asked.get_or_make(tuple(weights.items()), lambda: self._any_term(weights))
+        conditions = _conditions(self.index.schema, scope, self.progress.names)
+        if not conditions:
+            return query
+        zero = [tantivy.Query.const_score_query(condition, 0.0) for condition in conditions]
+        return tantivy.Query.boolean_query([(tantivy.Occur.Must, part) for part in (query, *zero)])
+
+    def _any_term(self, weights: Mapping[int, float]) -> Any:
+        should = engine().Occur.Should
+        return engine().Query.boolean_query([(should, self._term(*each)) for each in weights.items()])
+
+    def _term(self, term: int, weight: float) -> Any:
+        query, word = engine().Query, f"{term:08x}"
+        frequency = self.searcher.doc_freq("terms", word)
+        own = inverse_frequency(self.searcher.num_docs, frequency)
+        return query.boost_query(query.term_query(self.index.schema, "terms", word, "freq"), weight / own)
+
+
+def inverse_frequency(passages: int, frequency: int) -> float:
+    """How telling a term is, by BM25: large for the rare, small but above zero for the frequent."""
+    frequency = min(frequency, passages)
+    return math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5))
+
+
+def _conditions(schema: Any, scope: Scope, tenants: Sequence[str]) -> list[Any]:
+    """What a document must satisfy to be seen through the view and the filter, as engine queries."""
+    query, view, filter = engine().Query, scope.view, scope.filter
+    facet = [
+        [f"kind:{kind}" for kind in filter.kinds],
+        [f"source:{source}" for source in filter.sources],
+        *([f"tag:{tag}"] for tag in filter.tags),
+        *([f"field:{name}={value}"] for name, value in filter.where if len(value) <= LONGEST_FACET_VALUE),
+    ]
+    conditions = [_any_of(schema, "facet", names) for names in facet if names]
+    if scope.nodes is not None:
+        conditions.append(query.term_set_query(schema, "node", scope.nodes.tolist()))
+    if not set(tenants) <= set(view.tenants):
+        conditions.append(_any_of(schema, "tenant", view.tenants))
+    bounds = (
+        ("position", None, view.as_of),
+        ("sequence", filter.sequence_from, filter.sequence_to),
+        ("time", microseconds(filter.since), microseconds(filter.until)),
+    )
+    integer = engine().FieldType.Integer
+    for name, low, high in bounds:
+        if low is not None or high is not None:
+            conditions.append(query.range_query(schema, name, integer, lower_bound=low, upper_bound=high))
+    return conditions
+
+
+def _any_of(schema: Any, field: str, words: Sequence[str]) -> Any:
+    """The query that a field holds one of some words."""
+    query, should = engine().Query, engine().Occur.Should
+    if len(words) > _FEW_WORDS:
+        return query.term_set_query(schema, field, list(words))
+    # A set marks every document that passes; with single words the engine skips what other conditions forbid.
+    terms = [query.term_query(schema, field, word, "basic") for word in words]
+    return terms[0] if len(terms) == 1 else query.boolean_query([(should, term) for term in terms])
+
+
+def weighted_counts(term_counts: bytes) -> "NDArray[np.int64]":
+    """How often each term counts: once for the body, twice for title and headings."""
+    counts = np.frombuffer(term_counts, dtype=np.uint8).astype(np.int64)
+    return (counts >> 4) * TITLE_WEIGHT + (counts & 15)
+
+
+# --- opening -------------------------------------------------------------------------------------------
+
+
+@cache
+def engine() -> Any:
+    """The tantivy module, loaded when first needed."""
+    return importlib.import_module("tantivy")
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Turn any way in which the engine fails over its files into Damaged."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise Damaged(str(error)) from error
+    except BaseException as error:
+        # The engine's panics come as a type that cannot be imported and is no Exception.
+        if type(error).__name__ == "PanicException":
+            raise Damaged(str(error)) from error
+        raise
+
+
+def digests_path(folder: Path) -> Path:
+    """The file beside the folder that tells damaged files from sound ones."""
+    return folder.with_suffix(".json")
+
+
+def open_generation(folder: Path, intact: Intact | None = None) -> LexicalGeneration:
+    """The newest commit in the folder; raises Damaged when there is none that can be read."""
+    with reported(), _readable(folder) as readable:
+        check_digests(folder, digests_path(folder), set() if intact is None else intact)
+        index = with_words(engine().Index.open(str(readable)))
+        index.config_reader("manual")
+        index.reload()
+        searcher = index.searcher()
+        marker = searcher.search(engine().Query.term_query(index.schema, "marker", 1, "basic"), 1, count=False)
+        stored = searcher.doc(marker.hits[0][1]).get_first("progress") if marker.hits else b""
+    progress = unpacked(bytes(stored))
+    if progress is None:
+        raise Damaged("no progress of this format is recorded")
+    return LexicalGeneration(progress, index, searcher)
+
+
+@contextmanager
+def _readable(folder: Path) -> Iterator[Path]:
+    """The folder, or one of links to its files: the engine makes a lock file even where it only reads."""
+    if os.access(folder, os.W_OK):
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="weft-", ignore_cleanup_errors=True) as links:
+        for file in sorted(folder.iterdir()):
+            if file.suffix != ".lock":
+                (Path(links) / file.name).symlink_to(file.resolve())
+        yield Path(links)
+
+
+def with_words(index: Any) -> Any:
+    """The index with our plain way of splitting words made known to it."""
+    words = engine().Tokenizer.whitespace()
+    index.register_tokenizer("whitespace", engine().TextAnalyzerBuilder(words).build())
+    return index
+
+
+_SMALL_HEAP: Final = 20_000_000
+_LARGE_HEAP: Final = 128_000_000
+
+
+class LexicalWriter:
+    """Adds passages to the index in a folder; one at a time, under the lock of the folder."""
+
+    def __init__(self, folder: Path, progress: Progress, bulk: bool) -> None:
+        self._fresh = progress.sequence == 0
+        if self._fresh:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True, exist_ok=True)
+        self._pending: list[int] = []
+        self.progress = progress
+        with reported():
+            tantivy = engine()
+            index = tantivy.Index(_schema(), path=str(folder)) if self._fresh else tantivy.Index.open(str(folder))
+            self._writer = with_words(index).writer(_LARGE_HEAP if bulk else _SMALL_HEAP, 1)
+
+    def add(self, changed_nodes: Sequence[int], passages: Sequence[TailPassage]) -> None:
+        """Replace the passages of the changed nodes."""
+        with reported():
+            for node in () if self._fresh else changed_nodes:
+                self._writer.delete_documents_by_term("node", node)
+            for passage in passages:
+                self._writer.add_document(_document(passage))
+        self._pending.extend(changed_nodes)
+        self.progress = self.progress.naming([passage.tenant for passage in passages])
+
+    def commit(self, sequence: int) -> None:
+        """Make what was added visible, together with the sequence that it reaches."""
+        self.progress = self.progress.advanced(sequence, sorted(set(self._pending)))
+        marker = engine().Document()
+        marker.add_integer("marker", 1)
+        marker.add_bytes("progress", packed(self.progress))
+        with reported():
+            self._writer.delete_documents_by_term("marker", 1)
+            self._writer.add_document(marker)
+            self._writer.commit()
+        self._pending.clear()
+
+    def close(self) -> None:
+        """Let the engine finish tidying up; without this small commits would pile up."""
+        with reported():
+            self._writer.wait_merging_threads()
+
+
+def _document(passage: TailPassage) -> Any:
+    document = engine().Document()
+    document.add_text("terms", words_of(passage))
+    document.add_text("tenant", passage.tenant)
+    for facet in passage.facets:
+        document.add_text("facet", facet)
+    document.add_integer("passage", passage.id)
+    document.add_integer("node", passage.node_id)
+    numbers = (
+        ("position", position_of(passage)),
+        ("sequence", passage.sequence),
+        ("time", microseconds(passage.time)),
+    )
+    for name, number in numbers:
+        if number is not None:
+            document.add_integer(name, number)
+    return document
+
+
+def words_of(passage: TailPassage) -> str:
+    """The hashed terms in hex with a space between, each as often as it counts."""
+    counts = weighted_counts(passage.term_counts)
+    terms = np.repeat(np.frombuffer(passage.term_hashes, dtype="<u4").astype(">u4"), counts)
+    return terms.tobytes().hex(" ", 4)
+
+
+@cache
+def _schema() -> Any:
+    # Integers are signed: deleting by the term of an unsigned field does nothing in this engine.
+    builder = engine().SchemaBuilder()
+    builder.add_text_field("terms", tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("facet", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("tenant", tokenizer_name="raw", index_option="basic")
+    builder.add_integer_field("passage", fast=True)
+    builder.add_integer_field("node", indexed=True, fast=True)
+    builder.add_integer_field("position", fast=True)
+    builder.add_integer_field("sequence", fast=True)
+    builder.add_integer_field("time", fast=True)
+    builder.add_integer_field("marker", indexed=True)
+    builder.add_bytes_field("progress", stored=True)
+    return builder.build()

@@ -1,0 +1,78 @@
+"""Which engine a store's name means, opened with the index that goes with it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from weft.errors import InvalidInput, MissingExtra, UnknownName
+from weft.frozen import dataclass
+from weft.store.addresses import is_address, read_address
+from weft.store.embedded.index import EmbeddedIndex
+from weft.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from weft.store.milvus import MilvusIndex
+    from weft.store.postgres import PostgresIndex, PostgresStore
+
+    AnyStore: TypeAlias = SqliteStore | PostgresStore
+    AnyIndex: TypeAlias = EmbeddedIndex | PostgresIndex | MilvusIndex
+
+
+SERVER: Final = "server"
+FILES: Final = "files"
+MILVUS: Final = "milvus://"
+INDEXES: Final = (SERVER, FILES, f"{MILVUS}...")
+_DERIVED: Final = "derived"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A store, the index over it, and the folder on this machine for what belongs to it."""
+
+    store: "AnyStore"
+    index: "AnyIndex"
+    folder: Path
+
+
+def open_pair(
+    location: str | Path, folder: Path, *, index: str = "", create: bool = True, read_only: bool = False
+) -> Opened:
+    """The store in a folder or at the URL of a server, with the index that is named or goes with it.
+
+    `folder` is where keys, profiles and kept contexts of the store are; of an embedded store it is the store.
+    """
+    if is_address(str(location)):
+        return _on_server(str(location), folder, index or SERVER, create, read_only)
+    if index not in ("", FILES):
+        raise InvalidInput(
+            f"{index!r} cannot search the embedded store in {location}, which keeps its own files for that. Leave "
+            "--index out, or name a PostgreSQL store with --store."
+        )
+    store = SqliteStore.open(Path(location), create=create, read_only=read_only)
+    return Opened(store, EmbeddedIndex(Path(location) / _DERIVED, None if read_only else store), Path(location))
+
+
+def _on_server(location: str, folder: Path, index: str, create: bool, read_only: bool) -> Opened:
+    if index not in (SERVER, FILES) and not index.startswith(MILVUS):
+        raise UnknownName("index", index, INDEXES)
+    try:
+        from weft.store.postgres import PostgresIndex, PostgresStore
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] in ("psycopg", "psycopg_pool"):
+            raise MissingExtra("A PostgreSQL store", "postgres") from error
+        raise
+    store = PostgresStore.open(read_address(location), create=create, read_only=read_only)
+    if index == FILES:
+        return Opened(store, EmbeddedIndex(folder / _DERIVED, store), folder)
+    if index.startswith(MILVUS):
+        return Opened(store, _in_milvus(index), folder)
+    return Opened(store, PostgresIndex(store), folder)
+
+
+def _in_milvus(address: str) -> "MilvusIndex":
+    try:
+        from weft.store.milvus import MilvusIndex
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] == "pymilvus":
+            raise MissingExtra("Searching in Milvus", "milvus") from error
+        raise
+    return MilvusIndex(address)

@@ -1,0 +1,326 @@
+"""The embedded store: one SQLite file holds the truth, many processes read it while one writes."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, Final, Self
+
+import orjson
+
+from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreReadOnly
+from weft.model import Edge, View
+from weft.ports import Changes, NameRow, NodeRow, StoreStatus
+from weft.store.export import HandingOut, Shelf, names_in_pages, nodes_in_pages
+from weft.store.records import not_unicode
+from weft.store.sqlite import listing, maintenance
+from weft.store.sqlite.connection import (
+    ReaderPool,
+    WriteLock,
+    connect_reader,
+    connect_writer,
+    explained,
+    read_only_message,
+    writable,
+)
+from weft.store.sqlite.filters import visibility_of
+from weft.store.sqlite.listing import ListedEdge, Place
+from weft.store.sqlite.maintenance import read_status
+from weft.store.sqlite.nodes import stored_keys
+from weft.store.sqlite.numbers import names_by_number
+from weft.store.sqlite.schema import SCHEMA_VERSION, migrate, version_of
+from weft.store.sqlite.snapshot import RememberedRows, SqliteSnapshot, embedder_of
+from weft.store.sqlite.write import apply_changes, declare_shared, next_sequence, sequence_of
+from weft.store.statistics import RememberedScans
+
+FILE_NAME: Final = "weft.sqlite"
+_LAST_CHARACTER: Final = "\U0010ffff"
+
+
+class SqliteStore(HandingOut):
+    """The truth in one folder; keep it open as long as you like and use it from any thread."""
+
+    def __init__(self, path: Path, busy_seconds: float, read_only: bool) -> None:
+        self.path, self.file, self.read_only = path, path / FILE_NAME, read_only
+        self._busy_seconds = busy_seconds
+        self._lock = WriteLock(path, busy_seconds)
+        self._pool = ReaderPool(self.file, busy_seconds)
+        self._passing_through = ReaderPool(self.file, busy_seconds, mapped=False)
+        """For those who read everything once, and would leave the whole file mapped."""
+        self._writer: sqlite3.Connection | None = None
+        self._scans = RememberedScans()
+        self._rows_kept = RememberedRows()
+
+    @classmethod
+    def open(cls, path: Path, *, create: bool = True, read_only: bool = False, busy_seconds: float = 60.0) -> Self:
+        """The store in the folder `path`, made or brought up to date if need be and allowed."""
+        file = path / FILE_NAME
+        if not file.exists():
+            _make_folder(path, create and not read_only)
+        store = cls(path, busy_seconds, read_only or not writable(path, file))
+        with explained(file):
+            store._prepare()
+        return store
+
+    @property
+    def location(self) -> str:
+        """Where the store is."""
+        return str(self.path)
+
+    def _prepare(self) -> None:
+        if self._current_version() == SCHEMA_VERSION:
+            return
+        if self.read_only:
+            raise StoreReadOnly(f"{self.file} has an older schema. {read_only_message(self.file)}")
+        with self._lock.held():
+            connection = self._writing_connection()
+            migrate(connection, version_of(connection, str(self.file)))
+
+    def _current_version(self) -> int:
+        if not self.file.exists():
+            return 0
+        connection = connect_reader(self.file, self._busy_seconds)
+        try:
+            return version_of(connection, str(self.file))
+        finally:
+            connection.close()
+
+    def close(self) -> None:
+        """Let go of the file; snapshots that are still open end with their blocks."""
+        self._pool.close()
+        self._passing_through.close()
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    # --- writing -----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the right to write across several writes, each of which commits on its own."""
+        if self.read_only:
+            raise StoreReadOnly(read_only_message(self.file))
+        with self._lock.held():
+            yield
+
+    def write(self, changes: Changes) -> int:
+        """Apply the changes atomically and return the sequence number after them."""
+        with self._transaction() as connection:
+            return apply_changes(connection, changes)
+
+    def share(self, tenant: str, shared: Sequence[str]) -> None:
+        """Declare which other tenants this tenant's links may point to."""
+        with self._transaction() as connection:
+            declare_shared(connection, tenant, shared)
+
+    def remember_embedder(self, name: str, dimensions: int) -> None:
+        """Fix the embedder of this store; raises EmbedderMismatch when another one's vectors are stored."""
+        with self._reading() as connection:
+            known = embedder_of(connection)
+        if known == (name, dimensions):
+            return
+        with self._transaction() as connection:
+            known = embedder_of(connection)
+            if known and connection.execute("SELECT 1 FROM vectors LIMIT 1").fetchone():
+                raise EmbedderMismatch(
+                    f"The vectors in {self.path} were made by {known[0]} ({known[1]} dimensions), not by {name} "
+                    f"({dimensions}). Use {known[0]} again, index into a new folder (--store), or drop the "
+                    "vectors with forget_vectors() and index again."
+                )
+            value = orjson.dumps([name, dimensions]).decode()
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (value,))
+
+    def forget_vectors(self) -> None:
+        """Drop all vectors and their embedder, and let the next indexing read and embed everything anew."""
+        with self._transaction() as connection:
+            sequence = next_sequence(connection, names_by_number(connection, "tenants"))
+            connection.execute("DELETE FROM meta WHERE name = 'embedder'")
+            connection.execute("DELETE FROM vectors")
+            connection.execute("DELETE FROM units")
+            connection.execute("UPDATE nodes SET content_hash = '', changed = ?", (sequence,))
+
+    def rebuild_derived(self) -> None:
+        """Derive neighbour lists, names, facets and statistics anew from nodes, passages and edges."""
+        with self._transaction() as connection:
+            maintenance.rebuild_derived(connection)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with explained(self.file), self.writing():
+            connection = self._writing_connection()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except UnicodeEncodeError as error:
+                raise not_unicode(error) from error
+            except OverflowError as error:
+                raise InvalidInput(
+                    f"A number cannot be stored ({error}). Allowed are whole numbers of at most 64 bits with "
+                    "sign: correct the source that gave it."
+                ) from error
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    def _writing_connection(self) -> sqlite3.Connection:
+        if self._writer is None:
+            self._writer = connect_writer(self.file, self._busy_seconds)
+        return self._writer
+
+    # --- reading -----------------------------------------------------------------------------------------
+
+    def snapshot(self, view: View) -> AbstractContextManager[SqliteSnapshot]:
+        """A consistent reading through a view, held for the block."""
+        return self._snapshot(view, self._pool)
+
+    def everything(self) -> AbstractContextManager[SqliteSnapshot]:
+        """A snapshot of all tenants, for derived indexes and maintenance only, never for a reader."""
+        return self._snapshot(None, self._passing_through)
+
+    @contextmanager
+    def _snapshot(self, view: View | None, pool: ReaderPool) -> Iterator[SqliteSnapshot]:
+        with explained(self.file), pool.reading() as connection:
+            visible = visibility_of(connection, view)
+            seen = View(tuple(sorted(visible.tenants.values()))) if view is None else view
+            yield SqliteSnapshot(connection, seen, visible, self._scans, self._rows_kept)
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with explained(self.file), self._pool.reading() as connection:
+            yield connection
+
+    def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
+        """All nodes of a tenant in id order, a page at a time, so that no transaction stays open in between."""
+        return nodes_in_pages(lambda: self._snapshot(View((tenant,)), self._passing_through), after_id)
+
+    def names(self, tenant: str) -> Iterator[NameRow]:
+        """What every node of a tenant is called, a page at a time."""
+        return names_in_pages(lambda: self._snapshot(View((tenant,)), self._passing_through))
+
+    def hashes(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
+        """Content hash by key for the nodes that exist."""
+        with self._reading() as connection:
+            row = connection.execute("SELECT id FROM tenants WHERE name = ?", (tenant,)).fetchone()
+            stored = stored_keys(connection, int(row[0]), keys) if row else {}
+        return {key: one.content_hash for key, one in stored.items() if one.content_hash is not None}
+
+    def units(self, tenant: str, source: str) -> dict[str, str]:
+        """Remembered stamp of each unit of a source."""
+        return dict(self._rows(
+            "SELECT u.unit, u.stamp FROM units u JOIN tenants t ON t.id = u.tenant_id"
+            " WHERE t.name = ? AND u.source = ? ORDER BY u.unit", tenant, source,
+        ))  # fmt: skip
+
+    def unit_keys(self, source: str, unit: str) -> tuple[tuple[str, str], ...]:
+        """(tenant, key) of the nodes a unit brought."""
+        rows = self._rows(
+            "SELECT t.name, n.key FROM tenants t CROSS JOIN nodes n ON n.tenant_id = t.id"
+            " WHERE n.source = ? AND n.unit = ? ORDER BY t.name, n.key", source, unit,
+        )  # fmt: skip
+        return tuple((tenant, key) for tenant, key in rows)
+
+    def edges_after(
+        self, view: View, after: Place, limit: int, ends: tuple[int | None, int | None] = (None, None)
+    ) -> list[ListedEdge]:
+        """The next edges of a view; `ends` asks for those of one source or target."""
+        with self._reading() as connection:
+            return listing.page_of_edges(connection, visibility_of(connection, view), after, limit, ends)
+
+    def edges_drawn(self, tenant: str, key: str, maker: str) -> tuple[Edge, ...]:
+        """Every edge that a maker drew from one key."""
+        with self._reading() as connection:
+            return listing.drawn_edges(connection, tenant, key, maker)
+
+    def tagged(self, tenant: str, tag: str) -> tuple[str, ...]:
+        """The keys of a tenant's nodes that carry a tag, in order."""
+        with self._reading() as connection:
+            return listing.tagged_keys(connection, tenant, tag)
+
+    def reached(self) -> int:
+        """The number of the last write that changed something."""
+        with self._reading() as connection:
+            return sequence_of(connection)
+
+    def tenants(self) -> tuple[str, ...]:
+        """The names of all tenants, for those who may see all."""
+        return tuple(name for (name,) in self._rows("SELECT name FROM tenants ORDER BY name"))
+
+    def versions(self, view: View) -> tuple[tuple[str, int], ...]:
+        """The last write that touched each tenant of the view that holds nodes; pages stay true until the next."""
+        with self._reading() as connection:
+            return listing.tenant_versions(connection, visibility_of(connection, view))
+
+    def drawn(self, beginning: str) -> tuple[tuple[str, str], ...]:
+        """(maker, tenant) of all edges whose maker's name begins so."""
+        rows = self._rows(
+            "SELECT DISTINCT m.name, t.name FROM makers m CROSS JOIN edges e ON e.maker_id = m.id"
+            " CROSS JOIN keys k ON k.id = e.source_key CROSS JOIN tenants t ON t.id = k.tenant_id"
+            " WHERE m.name >= ? AND m.name < ? ORDER BY m.name, t.name", beginning, beginning + _LAST_CHARACTER,
+        )  # fmt: skip
+        return tuple((maker, tenant) for maker, tenant in rows)
+
+    def shared(self, tenant: str) -> tuple[str, ...]:
+        """The tenants that this tenant's links may point to, by name."""
+        return self._sharers("t.name = ?", "o.name", tenant)
+
+    def sharing(self, tenant: str) -> tuple[str, ...]:
+        """The tenants whose links may point to this one, by name."""
+        return self._sharers("o.name = ?", "t.name", tenant)
+
+    def _sharers(self, where: str, wanted: str, tenant: str) -> tuple[str, ...]:
+        rows = self._rows(
+            f"SELECT {wanted} FROM shared s JOIN tenants t ON t.id = s.tenant_id"
+            f" JOIN tenants o ON o.id = s.shared_id WHERE {where} ORDER BY {wanted}", tenant,
+        )  # fmt: skip
+        return tuple(name for (name,) in rows)
+
+    def _rows(self, query: str, *values: str) -> list[Any]:
+        with self._reading() as connection:
+            return connection.execute(query, values).fetchall()
+
+    def status(self, view: View | None = None) -> StoreStatus:
+        """Counts and versions; with a view, only what it sees is counted."""
+        with self._reading() as connection:
+            return read_status(connection, self.file, visibility_of(connection, view))
+
+    # --- handing out -------------------------------------------------------------------------------------
+
+    @contextmanager
+    def shelf(self) -> Iterator[Shelf]:
+        """The whole store as exporting reads it."""
+
+        def rows(query: str) -> list[Any]:
+            return snapshot.connection.execute(query).fetchall()
+
+        def vectors(after: int, last: int) -> dict[int, bytes]:
+            return dict(
+                rows(
+                    "SELECT p.id, v.vector FROM passages p JOIN vectors v ON v.passage_id = p.id"
+                    f" WHERE p.node_id > {after} AND p.node_id <= {last}"
+                )
+            )
+
+        with self.everything() as snapshot:
+            kinds = names_by_number(snapshot.connection, "kinds")
+            yield Shelf(snapshot, rows, snapshot.visible.tenants, kinds, "importance", vectors)
+
+    def engine(self) -> dict[str, str | int]:
+        """What holds the store, with its version."""
+        return {"engine": "SQLite", "version": sqlite3.sqlite_version}
+
+    def verify(self) -> tuple[str, ...]:
+        """What is inconsistent in the store, in words; nothing when it is sound."""
+        with self._reading() as connection:
+            return maintenance.verify(connection)
+
+
+def _make_folder(path: Path, create: bool) -> None:
+    if not create:
+        raise StoreError(f"There is no Weft store in {path}. Make one with `weft index PATH`.")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreReadOnly(
+            f"The folder {path} cannot be made ({error.strerror}). Choose another one with --store."
+        ) from error

@@ -1,0 +1,105 @@
+"""What counts as evidence on a page, and what does not."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from weft.evaluation.run import ranking, shown
+from weft.model import Candidate, Context, Detail, Item, LedgerEntry, Node, Page, PlacedGroup, PlacedSection
+
+TEXT = "Mara Venn keeps the archive. The tower is old. She was born in Port Sel."
+SPAN = (TEXT.index("She"), len(TEXT))
+
+
+def item(detail: Detail, *, key: str = "set:d1", text: str = TEXT, spans: Sequence[tuple[int, int]] = ()) -> Item:
+    return Item(
+        Candidate(Node(key, "note", title="Mara", summary="About Mara of Port Sel.", text=text)),
+        detail,
+        tuple(spans),
+    )
+
+
+def context(*items: Item, text: str | None = None, format: str = "markdown") -> Context:
+    page = Page(sections=(PlacedSection("all", "", items=items),))
+    shown_parts = [
+        part
+        for each in items
+        for part in (
+            [each.candidate.node.text]
+            if each.detail is Detail.WHOLE
+            else [each.candidate.node.text[start:end] for start, end in each.spans]
+        )
+    ]
+    printed = "\n\n".join(["# Context", *shown_parts]) if text is None else text
+    return Context(printed, format, "general", page, 0, None, "", (), (), (), (), {}, "")
+
+
+def evidence(page: Context, *answers: str, text: str = TEXT) -> dict[str, Detail]:
+    return shown(page, answers, {"set:d1": text})
+
+
+def test_a_text_printed_whole_counts_with_or_without_an_answer() -> None:
+    page = context(item(Detail.WHOLE))
+    assert evidence(page) == evidence(page, "Port Sel") == {"set:d1": Detail.WHOLE}
+
+
+def test_an_excerpt_counts_when_it_holds_the_answer_that_the_document_holds() -> None:
+    page = context(item(Detail.EXCERPT, spans=[SPAN]))
+    assert evidence(page, "port sel.") == {"set:d1": Detail.EXCERPT}
+    assert evidence(page, "not this", "Port  Sel") == {"set:d1": Detail.EXCERPT}
+
+
+@pytest.mark.parametrize("answers", [(), ("",), ("...",), ("Mara Venn",), ("ort Se",), ("a town by the sea",)])
+def test_an_excerpt_without_the_answer_does_not_count(answers: tuple[str, ...]) -> None:
+    assert evidence(context(item(Detail.EXCERPT, spans=[SPAN])), *answers) == {}
+
+
+def test_an_answer_is_not_put_together_from_two_pieces() -> None:
+    page = context(item(Detail.EXCERPT, spans=[(0, 9), (TEXT.index("The tower"), len(TEXT))]))
+    assert evidence(page, "Mara Venn The tower is old") == {}
+
+
+def test_an_answer_without_spaces_between_words_is_found() -> None:
+    text = "灯台守は上海で生まれた。"
+    page = context(item(Detail.EXCERPT, text=text, spans=[(0, len(text) - 1)]))
+    assert evidence(page, "上海", text=text) == {"set:d1": Detail.EXCERPT}
+
+
+@pytest.mark.parametrize("detail", [Detail.SUMMARY, Detail.POINTER])
+def test_summaries_and_pointers_never_count(detail: Detail) -> None:
+    assert evidence(context(item(detail), text=f"Mara: {TEXT}"), "Port Sel") == {}
+
+
+def test_a_page_is_not_believed_when_the_text_is_not_on_it() -> None:
+    assert evidence(context(item(Detail.WHOLE), text="# Context\n\n### Mara")) == {}
+    assert evidence(context(item(Detail.EXCERPT, spans=[SPAN]), text="# Context"), "Port Sel") == {}
+
+
+def test_the_same_text_under_another_key_shows_the_document() -> None:
+    assert evidence(context(item(Detail.WHOLE, key="set:twin"))) == {"set:d1": Detail.WHOLE}
+    assert evidence(context(item(Detail.EXCERPT, key="set:twin", spans=[SPAN])), "Port Sel") == {}
+
+
+def test_items_inside_groups_count() -> None:
+    part = PlacedSection("part", "", items=(item(Detail.WHOLE),))
+    group = PlacedGroup(Candidate(Node("set:subject", "note")), (part,))
+    page = context(text=TEXT)
+    inside = Context(
+        page.text,
+        "markdown",
+        "",
+        Page(sections=(PlacedSection("all", "", groups=(group,)),)),
+        0,
+        None,
+        *("", (), (), (), (), {}, ""),
+    )
+    assert evidence(inside) == {"set:d1": Detail.WHOLE}
+
+
+def entry(key: str, score: float) -> LedgerEntry:
+    return LedgerEntry(key, 0, "note", "", "default", "s", score, {}, None, 0, (), Detail.DROPPED, 0, "", key)
+
+
+def test_the_ranking_is_by_score_whatever_was_printed_and_holds_each_document_once() -> None:
+    ledger = (entry("b", 0.2), entry("a", 0.2), entry("c", 0.9), entry("b", 0.5))
+    assert ranking(ledger) == ("c", "b", "a")

@@ -1,0 +1,48 @@
+"""Preparing beside the writing gives what preparing alone gives."""
+
+import os
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from weft.embed.static import static_embedder
+from weft.indexing import worker
+from weft.indexing.prepare import Preparing, prepare
+from weft.model import Node, Origin
+from weft.ports import Embedder
+from weft.tokens.encodings import EncodingCounter
+
+COUNT = EncodingCounter("cl100k_base")
+BATCHES = [
+    [
+        (Node(f"w:{batch}.{place}", "note", text=f"Lamp {place} of pier {batch}.", origin=Origin("w")), "unit")
+        for place in range(5)
+    ]
+    for batch in range(4)
+]
+
+
+class _Locked:
+    """An embedder that cannot be handed to another process."""
+
+    name, dimensions = "locked", 4
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.full((len(texts), 4), 0.5, dtype=np.float32)
+
+
+@pytest.mark.parametrize("embed", [None, static_embedder(), _Locked()], ids=["none", "static", "unpicklable"])
+def test_batches_come_back_in_order_as_prepared_alone(
+    embed: Embedder | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "_ALONE", 0)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    with Preparing(embed, COUNT) as preparing:
+        waiting = [preparing.prepared(batch) for batch in BATCHES]
+        assert [each() for each in waiting] == [prepare(batch, embed, COUNT) for batch in BATCHES]

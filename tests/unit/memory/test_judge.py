@@ -1,0 +1,63 @@
+"""Two short texts: the same, a contradiction, or neither."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from weft.memory import Verdict, judge
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Use tabs for indentation.", "use tabs for indentation"),
+        ("Please always use tabs for indentation", "Use tabs for indentation"),
+        ("The deploy job needs the staging token", "The deploy job needs the staging tokne"),
+        ("The cache lives in Redis on port 6379", "The cache lives in Redis, on port 6379!"),
+        ("Никогда не пушить в main", "Никогда не пушить в main."),
+        ("端口是 8080", "端口是 8080"),
+    ],
+)
+def test_other_punctuation_fillers_and_typing_errors_say_the_same(new: str, old: str) -> None:
+    assert judge(new, old).verdict is Verdict.SAME
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "why"),
+    [
+        ("The retry limit is 5", "The retry limit is 3", "number"),
+        ("Do not run migrations on start", "Run migrations on start", "negates"),
+        ("The linter must never touch generated files", "The linter must touch generated files", "negates"),
+        ("Use spaces for indentation", "Use tabs for indentation", "choice"),
+        ("We use Postgres for the job queue", "We use Redis for the job queue", "choice"),
+        ("Uninstall the proxy before the tests", "Install the proxy before the tests", "choice"),
+        ("Pin the build to Python 3.12", "Pin the build to Python 3.11", "number"),
+    ],
+)
+def test_another_number_choice_or_a_negation_may_contradict(new: str, old: str, why: str) -> None:
+    judgement = judge(new, old)
+    assert judgement.verdict is Verdict.CONTRADICTS
+    assert why in judgement.why
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Use tabs for indentation", "The staging server is called heron"),
+        ("Run tests before migrations", "Run migrations before tests"),
+        ("Tests are slow", "Tests are slow because every one of them starts its own database server"),
+        ("", "Use tabs"),
+    ],
+)
+def test_what_has_another_subject_order_or_extent_is_left_alone(new: str, old: str) -> None:
+    assert judge(new, old).verdict is Verdict.OTHER
+
+
+@given(some.text(max_size=200))
+def test_a_text_never_contradicts_itself(text: str) -> None:
+    assert judge(text, text).verdict is not Verdict.CONTRADICTS
+
+
+@given(some.text(max_size=80), some.text(max_size=80))
+def test_the_verdict_does_not_depend_on_who_came_first(one: str, other: str) -> None:
+    assert judge(one, other).verdict is judge(other, one).verdict

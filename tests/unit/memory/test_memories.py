@@ -1,0 +1,187 @@
+"""Memories over a real store: remembered, merged, contradicted, found, changed and forgotten."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from weft import Weft
+from weft.errors import InvalidInput, StoreError, UnknownName
+from weft.indexing.ingest import Workshop
+from weft.memory import Earlier, UsageBook, Used, memory_node, memory_of, new_memory
+from weft.memory.memory_store import find_memory, forget, list_memories, remember, search_memories, update_memory
+from weft.model import Node
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+LATER = NOW + timedelta(days=2)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Workshop]:
+    with Weft.open(tmp_path / ".weft") as weft:
+        yield weft.workshop()
+
+
+def test_a_memory_keeps_what_it_was_given(shop: Workshop) -> None:
+    done = remember(shop, " Use tabs. ", now=NOW, category="preference", importance=0.8, tags=["style"])
+    assert not done.merged
+    assert done.contradictions == ()
+    assert find_memory(shop, done.memory.key) == done.memory
+    assert find_memory(shop, done.memory.key.removeprefix("memory:")) == done.memory
+    assert (done.memory.text, done.memory.category, done.memory.importance) == ("Use tabs.", "preference", 0.8)
+    assert done.memory.created == done.memory.updated == NOW
+
+
+def test_a_memory_survives_the_way_to_its_node_and_back() -> None:
+    memory = replace(
+        new_memory("Say\nmore", "error", 0.25, ("b", "a"), "team", NOW), history=(Earlier("Say", LATER),)
+    )
+    assert memory_of(memory_node(memory)) == memory
+
+
+def test_a_bare_node_of_another_tool_is_a_memory_too() -> None:
+    memory = memory_of(Node("memory:x", "memory", text="plain", importance=0.3))
+    assert (memory.category, memory.importance, memory.history) == ("fact", 0.3, ())
+
+
+def test_what_says_the_same_is_merged_and_the_older_text_kept(shop: Workshop) -> None:
+    first = remember(shop, "Use tabs for indentation", now=NOW, category="preference", importance=0.9).memory
+    done = remember(shop, "Please use tabs for indentation.", now=LATER, tags=["style"])
+    assert done.merged
+    assert done.memory.key == first.key
+    assert done.memory.history == (Earlier("Use tabs for indentation", LATER),)
+    assert (done.memory.category, done.memory.importance) == ("preference", 0.9)
+    assert len(list_memories(shop)) == 1
+
+
+def test_the_same_words_again_change_nothing(shop: Workshop) -> None:
+    first = remember(shop, "Use tabs", now=NOW).memory
+    again = remember(shop, "Use tabs", now=LATER)
+    assert again.merged
+    assert again.memory == first
+
+
+def test_what_says_otherwise_is_stored_and_reported_with_both_keys(shop: Workshop) -> None:
+    first = remember(shop, "The retry limit is 3", now=NOW).memory
+    done = remember(shop, "The retry limit is 5", now=LATER)
+    (against,) = done.contradictions
+    assert (against.key, against.other, against.why) == (done.memory.key, first.key, "another number")
+    assert {memory.key for memory in list_memories(shop)} == {first.key, done.memory.key}
+    with shop.store.everything() as snapshot:
+        edges = snapshot.edges(snapshot.find([first.key])[first.key])
+    assert [edge.type for _, _, edge in edges] == ["contradicts"]
+
+
+def test_memories_are_listed_newest_first_and_by_category(shop: Workshop) -> None:
+    kept = [
+        remember(shop, text, now=NOW + timedelta(hours=place), category=category).memory
+        for place, (text, category) in enumerate(
+            [
+                ("The server is heron", "fact"),
+                ("Squash before merging", "workflow"),
+                ("Ports begin at 9000", "fact"),
+            ]
+        )
+    ]
+    assert list_memories(shop) == tuple(reversed(kept))
+    assert list_memories(shop, limit=1) == (kept[2],)
+    assert list_memories(shop, category="workflow") == (kept[1],)
+
+
+def test_memories_are_found_by_what_they_say(shop: Workshop) -> None:
+    remember(shop, "The staging server is called heron", now=NOW)
+    squash = remember(shop, "Squash commits before merging a branch", now=NOW, category="workflow").memory
+    assert search_memories(shop, "how do I merge a branch")[0] == squash
+    assert search_memories(shop, "server", category="workflow", limit=5) in ((), (squash,))
+
+
+def test_an_update_keeps_the_older_text_and_changes_only_what_is_given(shop: Workshop) -> None:
+    key = remember(shop, "The server is heron", now=NOW, importance=0.4).memory.key
+    told = update_memory(shop, key, now=LATER, text="The server is egret")
+    assert told.history == (Earlier("The server is heron", LATER),)
+    assert (told.importance, told.created, told.updated) == (0.4, NOW, LATER)
+    assert find_memory(shop, key) == told
+    assert update_memory(shop, key, now=LATER + timedelta(days=1)) == told
+    assert update_memory(shop, key, now=LATER, category="error", importance=1, tags=["x"]).category == "error"
+
+
+def test_only_the_latest_versions_are_kept(shop: Workshop) -> None:
+    key = remember(shop, "version 0", now=NOW).memory.key
+    for number in range(1, 25):
+        told = update_memory(shop, key, now=NOW, text=f"version {number}")
+    assert len(told.history) == 20
+    assert told.history[-1].text == "version 23"
+
+
+def test_what_is_forgotten_is_gone(shop: Workshop) -> None:
+    one, two = (remember(shop, text, now=NOW).memory for text in ("One lamp", "Two rivers meet"))
+    assert forget(shop, [one.key]) == (one,)
+    assert list_memories(shop) == (two,)
+    with pytest.raises(InvalidInput, match="weft memories"):
+        forget(shop, [two.key, one.key])
+    assert list_memories(shop) == (two,)
+
+
+def test_tenants_do_not_share_memories(shop: Workshop) -> None:
+    mine = remember(shop, "Use tabs", now=NOW, tenant="a").memory
+    other = remember(shop, "Use tabs", now=NOW, tenant="b")
+    assert not other.merged
+    assert list_memories(shop, tenant="a") == (mine,)
+    with pytest.raises(InvalidInput):
+        find_memory(shop, mine.key, tenant="b")
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"text": "  "}, "empty"),
+        ({"text": "x" * 1_048_576}, "1,048,576 characters"),
+        ({"text": "x", "importance": 1.5}, "0 to 1"),
+        ({"text": "x", "importance": float("nan")}, "0 to 1"),
+    ],
+)
+def test_what_is_no_memory_is_refused_with_what_to_do(
+    shop: Workshop, given: dict[str, str | float], says: str
+) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        remember(shop, now=NOW, **given)  # type: ignore[arg-type]
+    assert list_memories(shop) == ()
+
+
+def test_an_unknown_category_names_the_valid_ones(shop: Workshop) -> None:
+    with pytest.raises(UnknownName, match="context, decision, error, fact, preference, workflow"):
+        remember(shop, "x", now=NOW, category="opinion")
+    with pytest.raises(UnknownName):
+        list_memories(shop, category="opinion")
+    with pytest.raises(InvalidInput, match="limit of 0"):
+        list_memories(shop, limit=0)
+
+
+def test_uses_are_counted_beside_the_store(tmp_path: Path) -> None:
+    book = UsageBook(tmp_path)
+    slot, other = ("default", "memory:a"), ("default", "memory:b")
+    assert book.uses([slot]) == {}
+    book.forget([slot])
+    book.note([slot, slot], NOW)
+    book.note([slot, other], LATER)
+    assert book.uses([slot, other]) == {slot: Used(2, LATER), other: Used(1, LATER)}
+    book.forget([slot])
+    assert book.uses([slot, other]) == {other: Used(1, LATER)}
+
+
+def test_a_broken_file_of_uses_says_that_nothing_depends_on_it(tmp_path: Path) -> None:
+    (tmp_path / "usage.sqlite").write_bytes(b"not a database at all, certainly")
+    with pytest.raises(StoreError, match="Nothing else depends"):
+        UsageBook(tmp_path).uses([("default", "memory:a")])
+
+
+def test_secrets_are_taken_out_before_anything_is_stored(shop: Workshop) -> None:
+    secret = "ghp_" + "a1B2c3D4e5" * 4
+    done = remember(shop, f"The bot pushes with {secret} to main", now=NOW)
+    assert secret not in done.memory.text
+    assert "[redacted: GitHub Token]" in done.memory.text
+    assert done.redacted == ("GitHub Token",)
+    told = update_memory(shop, done.memory.key, now=LATER, text=f"It is {secret} now")
+    assert secret not in find_memory(shop, told.key).text

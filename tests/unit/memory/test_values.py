@@ -1,0 +1,182 @@
+"""Values over a real store: what emerges, how it is told and linked, and when it is found anew."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from weft import Weft
+from weft.errors import InvalidInput, MissingExtra, UnknownName
+from weft.interfaces import background
+from weft.memory import (
+    Experience,
+    Lesson,
+    Outcome,
+    RootCause,
+    Value,
+    begun,
+    ended,
+    experience_nodes,
+    value_node,
+    value_of,
+)
+from weft.memory.value_store import list_values, refresh_values, values_are_due
+from weft.model import Filter
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+THEMES = {
+    "clock": ("The clock of the container was off by {} minutes", "Compare the clocks of container and host"),
+    "cache": ("A stale cache entry for page {} was served again", "Empty the cache before measuring a page"),
+    "lock": ("Worker {} held the database lock while it waited", "Release the database lock before waiting"),
+}
+
+
+@pytest.fixture
+def weft(tmp_path: Path) -> Iterator[Weft]:
+    with Weft.open(tmp_path / ".weft") as opened:
+        yield opened
+
+
+def story(theme: str, number: int) -> Experience:
+    surprise, lesson = (words.format(number) for words in THEMES[theme])
+    started = begun(
+        domain="debugging" if theme != "cache" else "performance",
+        strategy="read-the-error",
+        goal=f"Fix the {theme} trouble of job {number}",
+        hypothesis=f"The {theme} has nothing to do with job {number}",
+        action=f"Look at job {number} without the {theme}",
+        prediction=f"Job {number} runs",
+        now=NOW + timedelta(minutes=number),
+    )
+    outcome = Outcome(
+        "falsified",
+        f"It was the {theme}",
+        surprise=surprise,
+        root_cause=RootCause("wrong-assumption", f"The {theme} was trusted in job {number}"),
+        lesson=Lesson(lesson),
+    )
+    return ended(started, outcome, NOW + timedelta(hours=1))
+
+
+def fill(weft: Weft, order: Sequence[tuple[str, int]]) -> None:
+    """Store resolved experiences in one write."""
+    weft.put([node for theme, number in order for node in experience_nodes(story(theme, number))])
+
+
+STORIES = [(theme, number) for number in range(6) for theme in THEMES]
+
+
+def test_values_emerge_from_experiences_that_resemble_each_other(weft: Weft) -> None:
+    fill(weft, STORIES)
+    found = refresh_values(weft.workshop())
+    surprises = [value for value in found if value.axis == "surprise"]
+    assert len(surprises) == 3
+    assert [value.size for value in surprises] == [6, 6, 6]
+    assert {value.domain for value in surprises} == {"debugging", "performance"}
+    clock = next(value for value in surprises if "clock" in value.text)
+    assert clock.text.startswith("The clock of the container was off by")
+    assert clock.similarity == max(near for _, near in clock.members) > 0.8
+    assert clock.exemplar == clock.members[0][0]
+    assert {value.axis for value in found} == {"full", "strategy", "surprise", "root_cause"}
+
+
+def test_a_value_is_linked_with_its_members_and_found_by_search(weft: Weft) -> None:
+    fill(weft, STORIES)
+    found = refresh_values(weft.workshop())
+    value = next(value for value in found if value.axis == "root_cause")
+    linked = {node.key for node, edge in weft.related(value.key) if edge.type == "emerges_from"}
+    assert linked == {f"experience:{member}" for member, _ in value.members}
+    values = Filter(kinds=("value",))
+    assert "lock" in weft.search("database lock", filter=values).candidates[0].node.text
+
+
+def test_values_do_not_depend_on_the_order_of_storing(tmp_path: Path) -> None:
+    made = []
+    for seed in (1, 2):
+        order = list(STORIES)
+        Random(seed).shuffle(order)
+        with Weft.open(tmp_path / f"{seed}") as weft:
+            fill(weft, order)
+            made.append(refresh_values(weft.workshop()))
+            assert refresh_values(weft.workshop()) == made[-1]
+    assert made[0] == made[1]
+
+
+def test_what_no_longer_emerges_is_removed(weft: Weft) -> None:
+    fill(weft, STORIES)
+    before = {value.key for value in refresh_values(weft.workshop())}
+    axes = weft.nodes(filter=Filter(kinds=("experience",)), limit=1000)
+    weft.delete(*(node.key for node in axes if "clock" in node.text))
+    after = {value.key for value in refresh_values(weft.workshop())}
+    assert after < before
+    assert {node.key for node in weft.nodes(filter=Filter(kinds=("value",)))} == after
+
+
+def test_values_are_due_when_enough_was_resolved(weft: Weft) -> None:
+    shop = weft.workshop()
+    assert not values_are_due(shop)
+    fill(weft, STORIES[:4])
+    assert not values_are_due(shop)
+    fill(weft, STORIES[4:5])
+    assert values_are_due(shop)
+    refresh_values(shop)
+    assert not values_are_due(shop)
+
+
+def test_values_are_listed_largest_first_and_by_axis(weft: Weft) -> None:
+    fill(weft, [*STORIES, ("lock", 7), ("lock", 8)])
+    shop = weft.workshop()
+    refresh_values(shop)
+    listed = list_values(shop, axis="surprise")
+    assert [value.size for value in listed] == [8, 6, 6]
+    assert "lock" in listed[0].text
+    assert list_values(shop, axis="surprise", limit=1) == listed[:1]
+    with pytest.raises(UnknownName, match="full, root_cause, strategy, surprise"):
+        list_values(shop, axis="depth")
+
+
+def test_few_or_no_experiences_have_no_values(weft: Weft) -> None:
+    assert refresh_values_or_none(weft) is None
+    fill(weft, STORIES[:2])
+    assert refresh_values(weft.workshop()) == ()
+
+
+def refresh_values_or_none(weft: Weft) -> tuple[Value, ...] | None:
+    try:
+        return refresh_values(weft.workshop())
+    except InvalidInput as error:
+        assert "no vectors" in str(error)
+        return None
+
+
+def test_a_store_without_vectors_is_told_what_to_do(tmp_path: Path) -> None:
+    with Weft.open(tmp_path / ".weft", embedder=None) as weft:
+        fill(weft, STORIES[:3])
+        with pytest.raises(InvalidInput, match="--embedder static"):
+            refresh_values(weft.workshop())
+
+
+def test_without_the_extra_it_is_said_what_to_install(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(weft, STORIES[:6])
+    monkeypatch.setitem(sys.modules, "sklearn.cluster", None)
+    with pytest.raises(MissingExtra, match=r"weft\[values\]"):
+        refresh_values(weft.workshop())
+
+
+def test_a_value_survives_the_way_to_its_node_and_back() -> None:
+    value = Value("full", "full-1", "Wait.", "abc", 0.9, (), 4, "debugging", "ask-user", "team")
+    assert value_of(value_node(value)) == value
+
+
+def test_values_are_renewed_in_the_background_when_due(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(background.subprocess, "Popen", lambda command, **more: started.append(command))
+    assert not background.renew_values(weft.workshop(), weft.store.path)
+    fill(weft, STORIES[:5])
+    assert background.renew_values(weft.workshop(), weft.store.path, "default")
+    assert started[0][1:5] == ["-m", "weft", "values", "--refresh"]
+    monkeypatch.setattr(background, "find_spec", lambda name: None)
+    assert not background.renew_values(weft.workshop(), weft.store.path)

@@ -1,0 +1,124 @@
+"""Secrets are taken out of texts and nodes; everything else stays as it was."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.model import Node
+from weft.text.redact import redact, redact_node
+
+# Put together here, so that no scanner takes this file for a leak.
+MIXED = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+SECRETS = {
+    "GitHub": "ghp" + "_" + MIXED,
+    "GitHub, fine-grained": "github" + "_pat_" + MIXED,
+    "GitLab": "glpat" + "-" + MIXED[:20],
+    "AWS": "AK" + "IA" + "QWERTYUIOPASDFGH",
+    "OpenAI": "sk" + "-proj-" + MIXED,
+    "Anthropic": "sk" + "-ant-api03-" + MIXED,
+    "Google": "AI" + "za" + MIXED[:35],
+    "Hugging Face": "hf" + "_" + MIXED[:34],
+    "Slack": "xox" + "b-123456789012-" + MIXED[:24],
+    "Stripe": "sk" + "_live_" + MIXED[:24],
+    "Stripe, longer than its pattern": "sk" + "_live_51" + 3 * MIXED[:32],
+    "JWT": "ey" + "JhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+    "NPM": "npm" + "_" + MIXED,
+}
+KEY = "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEow\nIBAAKC/+x==\n-----END RSA PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_token_is_replaced_wherever_it_stands_and_the_words_around_it_stay(name: str) -> None:
+    told = redact(f"I used {SECRETS[name]}, and it worked.")
+    assert SECRETS[name] not in told.text
+    assert told.text.startswith("I used [redacted: ")
+    assert told.text.endswith("], and it worked.")
+    assert len(told.found) == 1
+
+
+def test_a_private_key_goes_with_its_body() -> None:
+    assert redact(f"before\n{KEY}\nafter").text == "before\n[redacted: private key]\nafter"
+
+
+def test_a_private_key_that_was_cut_off_goes_as_far_as_it_reaches() -> None:
+    assert "MIIEow" not in redact(KEY[:48]).text
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("DATABASE_PASSWORD=hunter2x", "DATABASE_PASSWORD=[redacted: secret]"),
+        ("export API_KEY=correcthorse", "export API_KEY=[redacted: secret]"),
+        ('password = "tr0ub4dor&3"', 'password = "[redacted: secret]"'),
+        ('{"client_secret": "aB3dE6gH9", "id": 4}', '{"client_secret": "[redacted: secret]", "id": 4}'),
+        (
+            'db = connect(user="ada", password="s3cr3t99", port=5)',
+            'db = connect(user="ada", password="[redacted: secret]", port=5)',
+        ),
+        ("mysql --password hunter2x --host db", "mysql --password [redacted: secret] --host db"),
+        ("X-Api-Key: 7f3a9c2e1b", "X-Api-Key: [redacted: secret]"),
+        ("token: 7f3a9c2e1b", "token: [redacted: secret]"),
+        ("Authorization: Bearer abc123def456ghi7", "Authorization: Bearer [redacted: authorization]"),
+        ("postgres://ada:s3cr3t@db/x", "postgres://ada:[redacted: Basic Auth Credentials]@db/x"),
+    ],
+)
+def test_a_value_given_to_something_named_like_a_secret_is_replaced(line: str, kept: str) -> None:
+    assert redact(line).text == kept
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "max_tokens=4000 and token_model: cl100k_base",
+        "The secret: nobody reads the manual.",
+        'password = os.environ["DATABASE_PASSWORD"]',
+        'PASSWORD = "${DATABASE_PASSWORD}"',
+        "token = counter.count(text)",
+        'label: "Enter your password here"',
+        "commit 709ac09f2c7d9f1c6b1c2c3b0c8b0d3c2e1f0a9b moved risk-assessment-of-the-whole-Quarter-2026",
+        "See https://example.org/path?key=value",
+    ],
+)
+def test_words_variables_hashes_and_templates_stay(line: str) -> None:
+    assert redact(line) == redact(redact(line).text)
+    assert redact(line).text == line
+
+
+def test_a_very_long_line_hides_no_secret() -> None:
+    line = '{"note": "' + "so it goes " * 400 + '", "password": "tr0ub4dor", "more": "' + "on and on " * 400 + '"}'
+    assert "tr0ub4dor" not in redact(line).text
+    assert redact(line).found == ("secret",)
+
+
+def test_overlapping_finds_become_one_mark() -> None:
+    told = redact(f'API_KEY="{SECRETS["GitHub"]}"')
+    assert told.text == 'API_KEY="[redacted: GitHub Token]"'
+    assert told.found == ("GitHub Token",)
+
+
+def test_a_node_is_cleaned_in_title_summary_text_and_fields() -> None:
+    token = SECRETS["GitHub"]
+    fields = {"note": [f"uses {token}"], "login": {"password": "hunter2x"}, "lines": 3}
+    node, found = redact_node(Node("a:1", "message", title=token, summary=token, text=f"x {token}", fields=fields))
+    assert "hunter2x" not in str(node)
+    assert token not in str(node)
+    assert node.fields["lines"] == 3
+    assert len(found) == 5
+
+
+def test_a_node_without_secrets_is_returned_as_it_is() -> None:
+    node = Node("a:1", "message", text="Nothing to hide.", fields={"token_model": "cl100k_base"})
+    assert redact_node(node) == (node, ())
+
+
+@given(st.lists(st.sampled_from([*SECRETS.values(), KEY, " ", "\n", "password = ", '"', "words", "é", "="])))
+def test_no_secret_survives_and_a_second_pass_finds_nothing(parts: list[str]) -> None:
+    told = redact(" ".join(parts))
+    assert all(secret not in told.text for secret in SECRETS.values())
+    assert redact(told.text).text == told.text
+
+
+@given(st.text())
+def test_any_text_can_be_read(text: str) -> None:
+    told = redact(text)
+    assert told.found or told.text == text
