@@ -139,6 +139,12 @@ CONSISTENCIES: Final = (STRONG, "session", "bounded", "eventually")
 """How fresh an answer must be: with every acknowledged write, those of this process, recent ones, or any."""
 
 
+FORMATS: Final = ("markdown", "xml", "plain", "json")
+"""The formats of a page."""
+SEARCH_MATCHES: Final = ("hybrid", "bm25", "vector")
+"""The ways to search: by words and meaning, by words, or by meaning."""
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """What a reader may see: a set of tenants, optionally only what is known up to a point in the sequence.

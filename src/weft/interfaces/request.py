@@ -1,214 +1,342 @@
-"""Which lenses there are, profile by profile."""
+"""The one description of a request, from which every interface makes its own form of it.
 
-import re
+A row of `CONTEXT_FIELDS` or `SEARCH_FIELDS` is a field. The options of `weft context` (interfaces/cli/context.py),
+the arguments of the MCP tools (interfaces/mcp/tools.py), the REST model (interfaces/rest/requests.py), the
+parameters of the client and the table in docs/request.md are all made from these rows: a new field is one new row.
+"""
+
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
-from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final, Literal
 
-from weft.errors import InvalidInput, ProfileError, UnknownName
 from weft.frozen import dataclass
-from weft.interfaces.values import clean
-from weft.model import DEFAULT_TENANT, UNSET, Context, Filter, Json, Node, Topic, Unset, View
-from weft.profiles import available_profiles, load_lenses, load_profile, with_lenses
-from weft.profiles.types import Profile
+from weft.model import (
+    CONSISTENCIES,
+    DEFAULT_TENANT,
+    FORMATS,
+    SEARCH_MATCHES,
+    UNSET,
+    Candidate,
+    Filter,
+    Request,
+    Topic,
+    View,
+)
 
-if TYPE_CHECKING:
-    from weft.api import Weft
+Interface = Literal["cli", "mcp", "rest"]
+Kind = Literal["text", "texts", "words", "number", "fraction", "flag", "budget", "mapping", "time"]
+"""The kinds of values. `words` are texts that may contain commas; `texts` may also be written with commas."""
 
-
-def catalog(folders: Sequence[Path]) -> tuple[Profile, ...]:
-    """Every profile that can be used, with the user's lenses; `weft profile check` tells of those that cannot."""
-    lenses = [lens for folder in reversed(folders) for lens in load_lenses(folder)]
-    found = []
-    for name in available_profiles(folders):
-        try:
-            found.append(with_lenses(load_profile(name, folders), lenses))
-        except ProfileError:
-            continue
-    return tuple(found)
-
-
-_SHARE: Final = re.compile(r"\d{1,6}(\.\d{1,6})?%?\Z")
-_EQUAL: Final = "equal"
+Destination = Literal["words", "request", "view", "filter", "parameter", "call"]
+"""Where a value goes: the words that say what the page is about, a field of `Request`, `View` or `Filter`, a
+parameter of the profile with the field's name, or the call itself (such as the session)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
-    """Where a page begins; `notes` say what was decided on the caller's behalf."""
+class RequestField:
+    """One field: its name, the values it takes, its help text, and where it is shown and goes.
 
-    question: str = ""
-    start: tuple[str, ...] = ()
-    topics: tuple[Topic, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-def aim(weft: "Weft", words: Sequence[str], view: View, profile: str, blend: str | None = None) -> Aim:
-    """Words that all name nodes are where to start; otherwise together they are the question.
-
-    With a blend every word is a topic of its own, a node or a question.
+    `aliases` are other names that models use for it over MCP; `option` and `metavar` are its form on the command
+    line where that differs from `--name`.
     """
-    if not words and not _asks_by_itself(weft, profile):
-        raise InvalidInput(
-            'The question is empty. Ask something, as in `weft context "how are refunds approved"`, or give the '
-            "key, id or title of a node."
-        )
-    if blend is not None:
-        return blended(weft, words, view, shares_of(blend, len(words)))
-    named = {word: weft.show(word, tenants=view.tenants, as_of=view.as_of) for word in words}
-    if not words or not all(named.values()):
-        return Aim(question=" ".join(words))
-    both = [word for word in words if _is_also_a_word(weft, word, named[word], view)]
-    return Aim(question=" ".join(both), start=tuple(words), notes=tuple(map(_told, both)))
+
+    name: str
+    kind: Kind
+    help: str
+    aliases: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    least: int | None = None
+    most: int | None = None
+    destination: Destination = "call"
+    interfaces: frozenset[Interface] = frozenset({"cli", "mcp", "rest"})
+    option: str = ""
+    metavar: str = ""
+    example: object = None
 
 
-def shares_of(blend: str, topics: int) -> tuple[float, ...]:
-    """The shares of `60/40`, one for each topic; `equal` divides equally."""
-    if blend.strip().lower() == _EQUAL:
-        return (1.0,) * topics
-    parts = [part.strip() for part in blend.split("/")]
-    if not all(_SHARE.match(part) and float(part.rstrip("%")) > 0 for part in parts):
-        raise InvalidInput(
-            f"{blend!r} is no blend. Write a share above 0 for each topic, as in 60/40, or `equal`."
-        )
-    if len(parts) != topics:
-        raise InvalidInput(
-            f"The blend {blend!r} has {len(parts)} shares for {topics} topics. Give each topic one, and quote "
-            'topics of several words: weft context "project X" "person Y" --blend 60/40.'
-        )
-    return tuple(float(part.rstrip("%")) for part in parts)
+EVERYWHERE: Final[frozenset[Interface]] = frozenset({"cli", "mcp", "rest"})
+COMMAND_LINE: Final[frozenset[Interface]] = frozenset({"cli"})
+CLI_AND_MCP: Final[frozenset[Interface]] = frozenset({"cli", "mcp"})
+REST_ONLY: Final[frozenset[Interface]] = frozenset({"rest"})
+
+# A page is never asked for more links than this, whatever the profile says.
+_DEEPEST_WALK: Final = 10
+# JSON numbers stay exact up to here.
+LARGEST_NUMBER: Final = 2**53 - 1
+
+TOPIC: Final = RequestField(
+    "topic",
+    "words",
+    "A question, or the key, id or exact title of a node to start from; a list starts from several.",
+    (
+        *("topics", "query", "q", "question", "text", "input", "prompt"),
+        *("node", "node_id", "id", "key", "start", "about"),
+    ),
+    destination="words",
+    interfaces=CLI_AND_MCP,
+    metavar="QUESTION_OR_ID",
+    example="project Atlas",
+)
+FILTER_FIELDS: Final = (
+    RequestField(
+        "kinds",
+        "texts",
+        "Only nodes of this kind, such as note or person; may be repeated.",
+        ("kind", "types", "type"),
+        destination="filter",
+        interfaces=CLI_AND_MCP,
+        option="--kind",
+        metavar="KIND",
+        example=["note"],
+    ),
+    RequestField(
+        "tags",
+        "texts",
+        "Only nodes with this tag; may be repeated.",
+        ("tag", "supertags", "supertag"),
+        destination="filter",
+        interfaces=CLI_AND_MCP,
+        option="--tag",
+        metavar="TAG",
+    ),
+    RequestField(
+        "sources",
+        "texts",
+        "Only nodes of this source; may be repeated.",
+        ("source",),
+        destination="filter",
+        interfaces=CLI_AND_MCP,
+        option="--source",
+        metavar="NAME",
+    ),
+    RequestField(
+        "tenants",
+        "texts",
+        "The tenant whose knowledge is read; may be repeated. Default: default.",
+        destination="view",
+        interfaces=COMMAND_LINE,
+        option="--tenant",
+        metavar="NAME",
+    ),
+    RequestField(
+        "as_of",
+        "number",
+        "Only what is known up to this point of the sequence, such as a chapter.",
+        least=0,
+        destination="view",
+        metavar="N",
+        example=3,
+    ),
+    RequestField(
+        "consistency",
+        "text",
+        "How fresh replicas and clusters must be; strong by default.",
+        choices=CONSISTENCIES,
+        destination="view",
+        metavar="LEVEL",
+    ),
+)
+PAGE_FIELDS: Final = (
+    RequestField(
+        "profile",
+        "text",
+        "The kind of page, such as general or notes; `weft profile list` and the tool `lenses` list them.",
+        destination="request",
+        metavar="NAME",
+        example="notes",
+    ),
+    RequestField(
+        "blend",
+        "text",
+        "Make every topic a part of the page with its own share, such as 60/40, or equal.",
+        ("shares",),
+        destination="words",
+        interfaces=CLI_AND_MCP,
+        metavar="SHARES",
+        example="60/40",
+    ),
+    RequestField(
+        "preset",
+        "text",
+        "One of the profile's presets.",
+        destination="request",
+        metavar="NAME",
+        example="detailed",
+    ),
+    RequestField(
+        "lens",
+        "text",
+        "A way to walk the graph, such as writing, coding, planning or meeting-prep; see `lenses`.",
+        destination="request",
+        metavar="NAME",
+        example="planning",
+    ),
+    RequestField(
+        "depth",
+        "number",
+        "How many links to follow from what is found; most profiles take 1 to 5.",
+        ("max_depth", "hops"),
+        least=1,
+        most=_DEEPEST_WALK,
+        destination="request",
+        # REST has its own `max_depth`, as its design documents it.
+        interfaces=CLI_AND_MCP,
+        metavar="N",
+        example=2,
+    ),
+    RequestField(
+        "max_tokens",
+        "budget",
+        "The budget of the whole page, never exceeded: a number, or none. Default: the profile's, often 4000.",
+        ("token_budget", "budget", "tokens", "max"),
+        least=1,
+        destination="request",
+        interfaces=CLI_AND_MCP,
+        metavar="N",
+        example=4000,
+    ),
+    RequestField(
+        "format",
+        "text",
+        f"How the page is written: {', '.join(FORMATS)}.",
+        ("output_format", "output"),
+        choices=FORMATS,
+        destination="request",
+        metavar="NAME",
+        example="markdown",
+    ),
+    RequestField(
+        "include_fields",
+        "flag",
+        "Whether to print structured fields.",
+        ("fields", "with_fields"),
+        destination="request",
+    ),
+    *FILTER_FIELDS,
+    RequestField(
+        "parameters",
+        "mapping",
+        "A parameter of the profile, by name; may be repeated.",
+        ("set", "params", "settings"),
+        destination="request",
+        option="--set",
+        metavar="NAME=VALUE",
+    ),
+    RequestField(
+        "history",
+        "texts",
+        "Earlier turns of the conversation, latest first; they colour the question.",
+        destination="request",
+        interfaces=REST_ONLY,
+    ),
+    RequestField(
+        "token_model",
+        "text",
+        "The tokenizer that counts. Default: cl100k_base.",
+        ("tokenizer",),
+        destination="request",
+        interfaces=CLI_AND_MCP,
+        metavar="NAME",
+    ),
+    RequestField(
+        "now",
+        "time",
+        "The present, in ISO 8601; for pages that must come out the same later.",
+        ("time",),
+        interfaces=CLI_AND_MCP,
+        metavar="TIME",
+    ),
+)
+SESSION: Final = RequestField(
+    "session",
+    "text",
+    "A name for this conversation: what it already received is left out, and the page says so.",
+    ("session_id", "session_name", "conversation", "conversation_id"),
+    metavar="NAME",
+)
+CONTEXT_FIELDS: Final = (TOPIC, *PAGE_FIELDS, SESSION)
+SEARCH_FIELDS: Final = (
+    RequestField(
+        "query",
+        "words",
+        "What to look for.",
+        ("q", "question", "topic", "text", "search", "input"),
+        destination="words",
+        metavar="QUESTION",
+        example="refund policy",
+    ),
+    RequestField(
+        "limit",
+        "number",
+        "How many nodes to list; 10 by default.",
+        ("max_results", "top_k", "k", "n"),
+        least=1,
+        most=200,
+        metavar="N",
+        example=5,
+    ),
+    RequestField(
+        "match", "text", "By words, by meaning, or both.", ("mode",), choices=SEARCH_MATCHES, metavar="HOW"
+    ),
+    *FILTER_FIELDS,
+)
 
 
-def blended(weft: "Weft", words: Sequence[str], view: View, shares: Sequence[float]) -> Aim:
-    """Topics of which each is a node or a question, with their shares."""
-    topics, both = [], []
-    for word, share in zip(words, shares, strict=True):
-        named = weft.show(word, tenants=view.tenants, as_of=view.as_of)
-        asked = not named or _is_also_a_word(weft, word, named, view)
-        both += [word] if named and asked else []
-        topics.append(Topic(word if asked else "", (word,) if named else (), share))
-    return Aim(topics=tuple(topics), notes=tuple(map(_told, both)))
+def fields_for(interface: Interface, fields: Sequence[RequestField]) -> tuple[RequestField, ...]:
+    """Return the fields that an interface shows, in order."""
+    return tuple(field for field in fields if interface in field.interfaces)
 
 
-def _is_also_a_word(weft: "Weft", word: str, named: Sequence[Node], view: View) -> bool:
-    """Whether a bare id is also said in other nodes, so that the caller may as well mean the word."""
-    titles = {name.casefold() for node in named for name in (node.title, *(each.text for each in node.aliases))}
-    written = word.isalpha() and (word.islower() or word.istitle() or word.isupper())
-    if not written or word.casefold() in titles:
-        return False
-    limit = len(named) + 1
-    found = weft.search(word, match="bm25", limit=limit, tenants=view.tenants, as_of=view.as_of).candidates
-    keys = {(node.tenant, node.key) for node in named}
-    return any((each.node.tenant, each.node.key) not in keys for each in found)
-
-
-def _told(word: str) -> str:
-    return f"{word!r} is the id of a node and also a word: the page starts from the node and holds both."
-
-
-def _asks_by_itself(weft: "Weft", profile: str) -> bool:
-    return any("{question}" not in probe.question for probe in weft.profile(profile).probes)
-
-
-DEFAULT_PROFILE: Final = "general"
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What somebody asks for, in clean values; unset ones come from the profile."""
-
-    words: tuple[str, ...] = ()
-    profile: str | None = None
-    preset: str | None = None
-    lens: str | None = None
-    depth: int | None = None
-    max_tokens: int | Unset | None = UNSET
-    format: str | None = None
-    include_fields: bool | None = None
-    filter: Filter = field(default_factory=Filter)
-    tenants: tuple[str, ...] = (DEFAULT_TENANT,)
-    as_of: int | None = None
-    consistency: str = ""
-    parameters: Mapping[str, Json] | None = None
-    token_model: str = "cl100k_base"
-    now: datetime | None = None
-    session: str | None = None
-    blend: str | None = None
-
-
-def ask(weft: "Weft", asked: Asked) -> Context:
-    """The context for what is asked, kept for later comparison."""
-    profile = asked.profile or profile_with(weft, asked.lens)
-    _check_depth(asked.depth, weft.profile(profile).max_depth)
-    aimed = aim(weft, asked.words, View(asked.tenants, asked.as_of, asked.consistency), profile, asked.blend)
-    notes = check_filter(weft, asked.filter, asked.tenants)
-    found = weft.context(
-        aimed.question,
-        start=aimed.start,
-        topics=aimed.topics,
-        profile=profile,
-        preset=asked.preset,
-        lens=asked.lens,
-        depth=asked.depth,
-        max_tokens=asked.max_tokens,
-        format=asked.format,
-        include_fields=asked.include_fields,
-        filter=asked.filter,
-        tenants=asked.tenants,
-        as_of=asked.as_of,
-        consistency=asked.consistency,
-        parameters=asked.parameters,
-        token_model=asked.token_model,
-        now=asked.now,
-        session=session_name(asked.session),
-        keep=True,
+def make_filter(values: Mapping[str, Any]) -> Filter:
+    """Make the filter of the values that belong to one."""
+    return Filter(
+        kinds=tuple(values.get("kinds") or ()),
+        tags=tuple(tag.lstrip("#") for tag in values.get("tags") or ()),
+        sources=tuple(values.get("sources") or ()),
     )
-    return replace(found, notes=(*notes, *aimed.notes, *found.notes))
 
 
-def _check_depth(depth: int | None, most: int) -> None:
-    """Refuse what is no way to walk; who wants no links at all asks `search`."""
-    if depth is not None and not 1 <= depth <= most:
-        raise InvalidInput(f"Depth {depth} is out of range. Give 1 to {most}, or leave it out for the lens's own.")
+def make_view(values: Mapping[str, Any]) -> View:
+    """Make the view of the values that belong to one."""
+    tenants = tuple(dict.fromkeys(values.get("tenants") or ())) or (DEFAULT_TENANT,)
+    return View(tenants, values.get("as_of"), values.get("consistency") or "")
 
 
-def session_name(given: str | None) -> str | None:
-    """A session's name as it is kept, or None when none is given."""
-    if given is None:
-        return None
-    name = " ".join(clean(given).split())
-    if not name or len(name) > 200:
-        raise InvalidInput(f"{given[:50]!r} cannot name a session. Give a name of 1 to 200 characters.")
-    return name
+def make_request(
+    values: Mapping[str, Any],
+    *,
+    question: str = "",
+    start: tuple[str, ...] = (),
+    topics: tuple[Topic, ...] = (),
+    profile: str,
+    filter: Filter | None = None,
+    candidates: tuple[Candidate, ...] | None = None,
+    fields: Sequence[RequestField] = CONTEXT_FIELDS,
+    **more: Any,
+) -> Request:
+    """Make the engine's request of the values of an interface, by field name; absent values keep their defaults.
 
-
-def profile_with(weft: "Weft", lens: str | None) -> str:
-    """The profile to use when none is named: the general one, or the first that has the lens."""
-    if lens is None or lens in {each.name for each in weft.profile(DEFAULT_PROFILE).lenses}:
-        return DEFAULT_PROFILE
-    known = {profile.name: {each.name for each in profile.lenses} for profile in catalog(weft.folders)}
-    found = next((name for name, lenses in known.items() if lens in lenses), None)
-    if found is None:
-        raise UnknownName("lens", lens, {each for lenses in known.values() for each in lenses})
-    return found
-
-
-def check_filter(weft: "Weft", wanted: Filter, tenants: Sequence[str]) -> tuple[str, ...]:
-    """Refuse kinds and sources that the tenants do not have; a note for each tenant that holds nothing."""
-    notes = []
-    for tenant in tenants:
-        if not weft.holds(tenant):
-            known = ", ".join(sorted(weft.status().by_tenant)) or "(none)"
-            notes.append(f"The tenant {tenant!r} holds nothing. Known: {known}.")
-    if wanted.kinds or wanted.sources:
-        status = weft.status(tenants)
-        _check("kind", wanted.kinds, status.by_kind)
-        _check("source", wanted.sources, status.by_source)
-    return tuple(notes)
-
-
-def _check(what: str, given: Sequence[str], allowed: Mapping[str, int]) -> None:
-    for each in given:
-        if each not in allowed:
-            raise UnknownName(what, each, allowed, f"These are the {what}s in the store.")
+    `question`, `start` and `topics` are what the words of the caller turned out to mean. Fields whose destination
+    is `parameter` become parameters of the profile.
+    """
+    given = {
+        field.name: values[field.name]
+        for field in fields
+        if field.destination == "request"
+        and values.get(field.name, UNSET) is not UNSET
+        # A budget of None is meant: no limit. Every other None stands for a value that was left out.
+        and (values[field.name] is not None or field.kind == "budget")
+    }
+    named = {field.name: values.get(field.name) for field in fields if field.destination == "parameter"}
+    parameters = {name: value for name, value in named.items() if value is not None}
+    given["parameters"] = {**(given.get("parameters") or {}), **parameters}
+    given["history"] = tuple(given.get("history") or ())
+    given["profile"] = profile
+    return Request(
+        question=question,
+        start=start,
+        topics=topics,
+        filter=make_filter(values) if filter is None else filter,
+        view=make_view(values),
+        candidates=candidates,
+        **{**given, **more},
+    )

@@ -9,7 +9,7 @@ import pytest
 from tana_world import doc, workspace, write_export
 from weft import Weft
 from weft.errors import InvalidInput
-from weft.interfaces.request import aim, shares_of
+from weft.interfaces.ask import find_targets, parse_shares
 from weft.model import Context, Topic, View
 from worlds import prose
 
@@ -91,23 +91,23 @@ def test_topics_beside_a_question_and_empty_topics_are_refused(weft: Weft) -> No
 
 
 def test_a_blend_makes_every_word_a_topic(weft: Weft) -> None:
-    aimed = aim(weft, ["Orchard telemetry", "cold air near the ground"], View(), "notes", "60/40")
+    aimed = find_targets(weft, ["Orchard telemetry", "cold air near the ground"], View(), "notes", "60/40")
     assert aimed.topics == (Topic("", ("Orchard telemetry",), 60.0), Topic("cold air near the ground", (), 40.0))
 
 
 @pytest.mark.parametrize("blend", ["60", "60/40/10", "a/b", "60/0", "60/-1", "", "/"])
 def test_a_blend_that_does_not_fit_the_topics_is_refused(blend: str) -> None:
     with pytest.raises(InvalidInput, match="60/40"):
-        shares_of(blend, 2)
+        parse_shares(blend, 2)
 
 
 def test_shares_are_read_with_percent_signs_and_as_equal() -> None:
-    assert shares_of("60%/40%", 2) == (60.0, 40.0)
-    assert shares_of("equal", 3) == (1.0, 1.0, 1.0)
+    assert parse_shares("60%/40%", 2) == (60.0, 40.0)
+    assert parse_shares("equal", 3) == (1.0, 1.0, 1.0)
 
 
 def test_an_id_that_is_also_a_word_starts_there_and_searches_too(weft: Weft) -> None:
-    aimed = aim(weft, ["frost"], View(), "notes")
+    aimed = find_targets(weft, ["frost"], View(), "notes")
     assert (aimed.question, aimed.start) == ("frost", ("frost",))
     assert "also a word" in aimed.notes[0]
     context = weft.context(aimed.question, start=aimed.start, profile="notes", now=NOW)
@@ -116,5 +116,5 @@ def test_an_id_that_is_also_a_word_starts_there_and_searches_too(weft: Weft) -> 
 
 
 def test_an_id_that_is_no_word_only_starts_there(weft: Weft) -> None:
-    aimed = aim(weft, ["apple7"], View(), "notes")
+    aimed = find_targets(weft, ["apple7"], View(), "notes")
     assert (aimed.question, aimed.start, aimed.notes) == ("", ("apple7",), ())

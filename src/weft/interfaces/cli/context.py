@@ -1,41 +1,190 @@
-"""The ledger as a table: what became of every candidate, and why."""
+"""`weft context` and `weft search`: print one page about a question, or list the nodes that match it.
 
+The options of both commands are made from the rows of `interfaces/request.py`.
+"""
+
+import inspect
 import sys
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
 
 from weft import config
-from weft.errors import InvalidInput
+from weft.errors import InvalidInput, UnknownName
+from weft.interfaces.ask import ask, check_filter
 from weft.interfaces.cli import output
-from weft.interfaces.cli.options import (
-    AsJson,
-    AsOf,
-    EmbedderSpec,
-    Freshness,
-    Kinds,
-    Sources,
-    StoreFolder,
-    Tags,
-    Tenants,
-)
+from weft.interfaces.cli.options import AsJson, EmbedderSpec, StoreFolder, whole_number_parser
 from weft.interfaces.cli.progress import watched
 from weft.interfaces.describe import LEDGER_COLUMNS, SEARCH_COLUMNS, ledger_rows, relevance, search_rows
-from weft.interfaces.request import Asked, ask, check_filter
-from weft.interfaces.values import budget_of, clean, filter_of, parameters_of, tenants_of, time_of
+from weft.interfaces.request import CONTEXT_FIELDS, SEARCH_FIELDS, RequestField, fields_for, make_filter, make_view
+from weft.interfaces.values import budget_of, clean, parameters_of, time_of
 from weft.model import Candidate, Context, LedgerEntry
 
+Explain = Annotated[bool, typer.Option("--explain", help="Print what became of every candidate, and why.")]
 
-def write_ledger(context: Context) -> None:
+
+def make_context_command(fields: Sequence[RequestField] = CONTEXT_FIELDS) -> Callable[..., None]:
+    """Make the function behind `weft context`, with an option for every field."""
+    fields = fields_for("cli", fields)
+
+    def context(
+        explain: bool = False,
+        store: str | None = None,
+        embedder: str | None = None,
+        as_json: bool = False,
+        **written: Any,
+    ) -> None:
+        """Print one page about a question, or about the nodes you name, within a token budget."""
+        values = _read_options(fields, written)
+        with config.open_weft(store, embedder=embedder) as weft, watched("weaving"):
+            page = ask(weft, values)
+        _print_page(page, as_json, explain)
+
+    own = {"explain": Explain, "store": StoreFolder, "embedder": EmbedderSpec, "as_json": AsJson}
+    return _with_options(context, fields, own)
+
+
+def make_search_command(fields: Sequence[RequestField] = SEARCH_FIELDS) -> Callable[..., None]:
+    """Make the function behind `weft search`, with an option for every field."""
+    fields = fields_for("cli", fields)
+
+    def search(
+        store: str | None = None, embedder: str | None = None, as_json: bool = False, **written: Any
+    ) -> None:
+        """List the nodes that match best, without following links."""
+        values = _read_options(fields, written)
+        question, view, wanted = " ".join(values["query"]), make_view(values), make_filter(values)
+        if not question:
+            raise InvalidInput("The question is empty. Say what to look for, as in `weft search refunds`.")
+        options = {name: values[name] for name in ("limit", "match") if values[name] is not None}
+        with config.open_weft(store, embedder=embedder) as weft, watched("searching"):
+            notes = check_filter(weft, wanted, view.tenants)
+            found = weft.search(
+                question,
+                filter=wanted,
+                tenants=view.tenants,
+                as_of=view.as_of,
+                consistency=view.consistency,
+                **options,
+            )
+        if as_json:
+            results = [_result(candidate) for candidate in found.candidates]
+            output.write_json({"results": results, "notes": (*notes, *found.notes)})
+            return
+        rows = search_rows(found.candidates)
+        if rows:
+            output.write_table(SEARCH_COLUMNS, rows)
+        for note in (*notes, *(found.notes or (() if rows else ("Nothing matches.",)))):
+            output.note(note)
+
+    return _with_options(search, fields, {"store": StoreFolder, "embedder": EmbedderSpec, "as_json": AsJson})
+
+
+# --- options from fields ----------------------------------------------------------------------------------
+
+
+def _with_options(
+    command: Callable[..., None], fields: Sequence[RequestField], own: Mapping[str, Any]
+) -> Callable[..., None]:
+    """Give a command the signature from which typer makes its arguments, options and help."""
+    options = [_parameter(field) for field in fields]
+    defaults = {name: parameter.default for name, parameter in inspect.signature(command).parameters.items()}
+    options += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=annotation)
+        for name, annotation in own.items()
+    ]
+    # Typer reads both: the order and defaults from the signature, the types from the annotations.
+    command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    command.__annotations__ = {option.name: option.annotation for option in options}
+    return command
+
+
+def _parameter(field: RequestField) -> inspect.Parameter:
+    if field.destination == "words" and field.kind == "words":
+        argument = typer.Argument(metavar=field.metavar, help=f"{field.help.rstrip('.')}; - reads stdin.")
+        # A page may go without words where the profile asks on its own; a search may not.
+        kind: Any = list[str] if field.name == "query" else list[str] | None
+        default = inspect.Parameter.empty if field.name == "query" else None
+        return inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, argument]
+        )
+    name = field.option or f"--{field.name.replace('_', '-')}"
+    kind, declared = str | None, name
+    more: dict[str, Any] = {}
+    if field.kind in ("texts", "mapping"):
+        kind = list[str] | None
+    elif field.kind == "number":
+        kind, more = int | None, {"parser": whole_number_parser(field.help)}
+    elif field.kind == "fraction":
+        kind = float | None
+    elif field.kind == "flag":
+        kind, declared = bool | None, f"{name}/--no-{name.removeprefix('--')}"
+    if field.metavar and field.kind != "flag":
+        more["metavar"] = field.metavar
+    option = typer.Option(declared, help=field.help, **more)
+    return inspect.Parameter(
+        field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, option]
+    )
+
+
+def _read_options(fields: Sequence[RequestField], written: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn what typer parsed into the values of a request, by field name."""
+    readers: dict[str, Callable[[Any], Any]] = {
+        "words": _read_words,
+        "texts": lambda texts: tuple(clean(text) for text in texts or ()),
+        "budget": budget_of,
+        "mapping": parameters_of,
+        "time": time_of,
+    }
+    values = {}
+    for field in fields:
+        value = written[field.name]
+        if field.choices and value is not None and value not in field.choices:
+            raise UnknownName(field.name, value, field.choices)
+        values[field.name] = readers[field.kind](value) if field.kind in readers else value
+    return values
+
+
+def _read_words(words: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the arguments as clean text, with `-` replaced by standard input; empty ones are left out."""
+    cleaned = [
+        clean(sys.stdin.buffer.read().decode("utf-8", "replace")) if word == "-" else clean(word)
+        for word in words or ()
+    ]
+    return tuple(word for word in cleaned if word)
+
+
+# --- printing ---------------------------------------------------------------------------------------------
+
+
+def _print_page(page: Context, as_json: bool, explain: bool) -> None:
+    if as_json:
+        output.write_json(output.shape(page, "page"))
+        return
+    if page.text:
+        output.write(page.text)
+    if explain:
+        write_ledger(page)
+    for note in page.notes:
+        output.note(note)
+    if sys.stderr.isatty():
+        limit = "no limit" if page.max_tokens is None else f"of {page.max_tokens:,}"
+        left_out = sum(entry.detail == "dropped" for entry in page.ledger)
+        output.note(
+            f"{page.tokens:,} tokens ({limit}), {output.counted(len(page.sources), 'source')}, "
+            f"{left_out:,} left out (--explain says why). Context {page.id}."
+        )
+
+
+def write_ledger(page: Context) -> None:
     """Print the ledger: printed items in the page's order, then what was left out, best first."""
     output.write("")
-    write_entries(context.ledger)
-    if context.ledger:
-        limit = "no limit" if context.max_tokens is None else f"{context.max_tokens:,}"
+    write_entries(page.ledger)
+    if page.ledger:
+        limit = "no limit" if page.max_tokens is None else f"{page.max_tokens:,}"
         output.write(
-            f"{context.tokens:,} tokens by {context.token_model}, budget {limit}, page {context.hash}, "
-            f"context {context.id}"
+            f"{page.tokens:,} tokens by {page.token_model}, budget {limit}, page {page.hash}, context {page.id}"
         )
 
 
@@ -47,151 +196,6 @@ def write_entries(entries: Sequence[LedgerEntry]) -> None:
         output.write("No candidates were considered.")
 
 
-def context(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="QUESTION_OR_ID",
-            help="A question, or the key, id or title of nodes to start from; - reads stdin.",
-        ),
-    ] = None,
-    *,
-    profile: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Kind of page; see `weft profile list`. Default: general.")
-    ] = None,
-    blend: Annotated[
-        str | None,
-        typer.Option(metavar="SHARES", help="Make every argument a topic, with these shares: 60/40, or equal."),
-    ] = None,
-    preset: Annotated[str | None, typer.Option(metavar="NAME", help="One of the profile's presets.")] = None,
-    lens: Annotated[str | None, typer.Option(metavar="NAME", help="One of the profile's ways to walk.")] = None,
-    depth: Annotated[int | None, typer.Option(metavar="N", help="How many links to follow.")] = None,
-    max_tokens: Annotated[
-        str | None, typer.Option(metavar="N", help="The budget of the whole text: a number, or none.")
-    ] = None,
-    format: Annotated[str | None, typer.Option(metavar="NAME", help="markdown, xml, plain or json.")] = None,
-    include_fields: Annotated[
-        bool | None,
-        typer.Option("--include-fields/--no-include-fields", help="Whether to print structured fields."),
-    ] = None,
-    kinds: Kinds = None,
-    tags: Tags = None,
-    sources: Sources = None,
-    tenants: Tenants = None,
-    as_of: AsOf = None,
-    consistency: Freshness = "",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the profile; may be repeated."),
-    ] = None,
-    session: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Leave out what this session was already given, and remember the rest."),
-    ] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Print what became of every candidate, and why.")
-    ] = False,
-    token_model: Annotated[str, typer.Option(metavar="NAME", help="The tokenizer that counts.")] = "cl100k_base",
-    now: Annotated[str | None, typer.Option(metavar="TIME", help="The present, in ISO 8601.")] = None,
-    store: StoreFolder = None,
-    embedder: EmbedderSpec = None,
-    as_json: AsJson = False,
-) -> None:
-    """Print one page about a question, or about the nodes you name, within a token budget."""
-    asked = Asked(
-        words=tuple(_arguments(words)),
-        profile=profile,
-        preset=preset,
-        lens=lens,
-        depth=depth,
-        max_tokens=budget_of(max_tokens),
-        format=format,
-        include_fields=include_fields,
-        filter=filter_of(kinds, tags, sources),
-        tenants=tenants_of(tenants),
-        as_of=as_of,
-        consistency=consistency,
-        parameters=parameters_of(settings),
-        token_model=token_model,
-        now=time_of(now),
-        session=session,
-        blend=blend,
-    )
-    with config.open_weft(store, embedder=embedder) as weft, watched("weaving"):
-        found = ask(weft, asked)
-    _print(found, as_json, explain)
-
-
-def _arguments(words: Sequence[str] | None) -> list[str]:
-    """The arguments as clean text, with `-` replaced by what stdin holds; empty ones are left out."""
-    given = [_standard_input() if word == "-" else clean(word) for word in words or ()]
-    return [word for word in given if word]
-
-
-def _standard_input() -> str:
-    return clean(sys.stdin.buffer.read().decode("utf-8", "replace"))
-
-
-def _print(found: Context, as_json: bool, explain: bool) -> None:
-    if as_json:
-        output.write_json(output.shape(found, "page"))
-        return
-    if found.text:
-        output.write(found.text)
-    if explain:
-        write_ledger(found)
-    for each in found.notes:
-        output.note(each)
-    if sys.stderr.isatty():
-        output.note(_summary(found))
-
-
-def _summary(found: Context) -> str:
-    limit = "no limit" if found.max_tokens is None else f"of {found.max_tokens:,}"
-    left = sum(entry.detail == "dropped" for entry in found.ledger)
-    return (
-        f"{found.tokens:,} tokens ({limit}), {output.counted(len(found.sources), 'source')}, "
-        f"{left:,} left out (--explain says why). Context {found.id}."
-    )
-
-
-def search(
-    words: Annotated[list[str], typer.Argument(metavar="QUESTION", help="What to look for; - reads stdin.")],
-    *,
-    limit: Annotated[int, typer.Option(metavar="N", help="How many to show.")] = 10,
-    match: Annotated[
-        Literal["hybrid", "bm25", "vector"], typer.Option(help="By words, by meaning, or both.")
-    ] = "hybrid",
-    kinds: Kinds = None,
-    tags: Tags = None,
-    sources: Sources = None,
-    tenants: Tenants = None,
-    as_of: AsOf = None,
-    consistency: Freshness = "",
-    store: StoreFolder = None,
-    embedder: EmbedderSpec = None,
-    as_json: AsJson = False,
-) -> None:
-    """List the nodes that match best, without following links."""
-    question, seen, wanted = " ".join(_arguments(words)), tenants_of(tenants), filter_of(kinds, tags, sources)
-    if not question:
-        raise InvalidInput("The question is empty. Say what to look for, as in `weft search refunds`.")
-    with config.open_weft(store, embedder=embedder) as weft, watched("searching"):
-        notes = check_filter(weft, wanted, seen)
-        found = weft.search(
-            question, limit=limit, match=match, filter=wanted, tenants=seen, as_of=as_of, consistency=consistency
-        )
-    if as_json:
-        results = [_result(each) for each in found.candidates]
-        output.write_json({"results": results, "notes": (*notes, *found.notes)})
-        return
-    rows = search_rows(found.candidates)
-    if rows:
-        output.write_table(SEARCH_COLUMNS, rows)
-    for told in (*notes, *(found.notes or (() if rows else ("Nothing matches.",)))):
-        output.note(told)
-
-
 def _result(candidate: Candidate) -> dict[str, object]:
     return {
         "score": relevance(candidate),
@@ -200,3 +204,7 @@ def _result(candidate: Candidate) -> dict[str, object]:
         "spans": candidate.spans,
         "node": output.shape(candidate.node),
     }
+
+
+context = make_context_command()
+search = make_search_command()

@@ -1,6 +1,7 @@
 """The options that several commands share."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Final
 
 import typer
 
@@ -33,30 +34,27 @@ Tags = Annotated[
 Sources = Annotated[
     list[str] | None, typer.Option("--source", metavar="NAME", help="Only nodes of this source; may be repeated.")
 ]
-Freshness = Annotated[
-    str,
-    typer.Option(
-        "--consistency",
-        metavar="LEVEL",
-        help="How fresh replicas and clusters must be: strong (default), session, bounded or eventually.",
-    ),
-]
 
 
-def _point(written: str) -> int:
-    """A point of a story by its number."""
-    try:
-        return int(written)
-    except ValueError:
-        raise typer.BadParameter(f"{written!r} is no number. Give that of a chapter, such as 3") from None
+def whole_number_parser(meaning: str) -> Callable[[str], int]:
+    """Make the parser of an option that takes a whole number; its error says what the number means."""
+
+    def parse(written: str) -> int:
+        try:
+            return int(written)
+        except ValueError:
+            raise typer.BadParameter(f"{written!r} is not a whole number. {meaning}") from None
+
+    return parse
 
 
+_AS_OF_HELP: Final = "Only what is known up to this point of the sequence, such as a chapter."
 AsOf = Annotated[
     int | None,
     typer.Option(
         "--as-of",
         metavar="N",
-        parser=_point,
-        help="Only what is known up to this point of the sequence (a chapter, …).",
+        parser=whole_number_parser(_AS_OF_HELP),
+        help=_AS_OF_HELP,
     ),
 ]

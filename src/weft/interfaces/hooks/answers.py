@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 from weft import config
 from weft.errors import StoreError
 from weft.frozen import dataclass
+from weft.interfaces.ask import DEFAULT_PROFILE
 from weft.interfaces.hooks.commands import Run
 from weft.interfaces.hooks.events import Event, Settings
-from weft.interfaces.request import DEFAULT_PROFILE
 from weft.model import DEFAULT_TENANT, Filter, Json, View
 from weft.tokens import BOUND
 

@@ -1,18 +1,19 @@
 """What each tool answers: text to read, and a few facts beside it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from weft.errors import InvalidInput, UnknownName
 from weft.frozen import dataclass
+from weft.interfaces.ask import ask, check_filter, profile_with_lens, usable_profiles
 from weft.interfaces.describe import SEARCH_COLUMNS, ledger_lines, one_line, search_rows, table
 from weft.interfaces.mcp.open_store import Settings, Shelf
-from weft.interfaces.request import Asked, ask, check_filter, profile_with
-from weft.interfaces.values import filter_of, time_of
+from weft.interfaces.request import make_filter
+from weft.interfaces.values import time_of
 from weft.interfaces.whole_text import whole_text
-from weft.model import UNSET, Context, Filter, LedgerEntry, Unset, View
+from weft.model import UNSET, Context, LedgerEntry, Unset, View
 from weft.profiles import apply_preset
 from weft.profiles.types import AUTO, Profile
 
@@ -41,45 +42,28 @@ Call = Callable[[Shelf, Mapping[str, Any]], Answer]
 
 def context(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     """The page, byte for byte as the command line prints it."""
-    found, notes = _asked(shelf, given)
+    found, notes = _ask(shelf, given)
     return Answer((found.text,), {**_facts(found), "notes": [*notes, *found.notes]})
 
 
-def _asked(shelf: Shelf, given: Mapping[str, Any]) -> tuple[Context, list[str]]:
+def _ask(shelf: Shelf, given: Mapping[str, Any]) -> tuple[Context, list[str]]:
+    """Return the page, and a note where its budget had to be cut to what a result may hold."""
     settings = shelf.settings
-    asked = Asked(
-        words=given.get("topic", ()),
-        profile=given.get("profile", settings.profile),
-        preset=given.get("preset"),
-        lens=given.get("lens"),
-        depth=given.get("depth"),
-        max_tokens=given.get("max_tokens", UNSET),
-        format=given.get("format"),
-        include_fields=given.get("include_fields"),
-        filter=_filter(given),
-        tenants=shelf.tenants,
-        as_of=given.get("as_of"),
-        consistency=given.get("consistency", ""),
-        parameters=given.get("parameters", {}),
-        token_model=given.get("token_model", "cl100k_base"),
-        now=time_of(given.get("now")),
-        session=given.get("session"),
-        blend=given.get("blend"),
-    )
+    values = {**given, "tenants": shelf.tenants, "now": time_of(given.get("now"))}
+    values.setdefault("profile", settings.profile)
     weft = shelf.weft()
-    capped = _capped(weft, asked, settings)
-    return ask(weft, replace(asked, max_tokens=settings.room) if capped else asked), capped
+    notes = _budget_notes(weft, values, settings)
+    if notes:
+        values["max_tokens"] = settings.room
+    return ask(weft, values), notes
 
 
-def _filter(given: Mapping[str, Any]) -> Filter:
-    return filter_of(given.get("kinds"), given.get("tags"), given.get("sources"))
-
-
-def _capped(weft: "Weft", asked: Asked, settings: Settings) -> list[str]:
-    """Why the budget is smaller than what was asked for, if it is."""
-    wanted = asked.max_tokens
+def _budget_notes(weft: "Weft", values: Mapping[str, Any], settings: Settings) -> list[str]:
+    """Explain why the budget is smaller than the one asked for, if it is."""
+    wanted = values.get("max_tokens", UNSET)
     if isinstance(wanted, Unset):
-        wanted = _usual(weft.profile(asked.profile or profile_with(weft, asked.lens)), asked.preset)
+        name = values["profile"] or profile_with_lens(weft, values.get("lens"))
+        wanted = _usual(weft.profile(name), values.get("preset"))
     if wanted is not None and wanted <= settings.room:
         return []
     return [
@@ -114,7 +98,7 @@ def search(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     question = " ".join(given.get("query", ()))
     if not question:
         raise InvalidInput("The query is empty. Say what to look for, such as 'refund policy'.")
-    weft, wanted, tenants = shelf.weft(), _filter(given), shelf.tenants
+    weft, wanted, tenants = shelf.weft(), make_filter(given), shelf.tenants
     notes = check_filter(weft, wanted, tenants)
     found = weft.search(
         question,
@@ -211,7 +195,7 @@ def explain(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
         record = shelf.weft().contexts.find(known)
         name, ledger, facts = record.id, record.ledger, {"id": record.id, "tokens": record.tokens}
     else:
-        found, _ = _asked(shelf, given)
+        found, _ = _ask(shelf, given)
         name, ledger, facts = found.id, found.ledger, _facts(found)
     entries = _entries(ledger, given.get("key", ()))
     limit = given.get("limit", EXPLAINED)
@@ -236,10 +220,8 @@ def _entries(ledger: tuple[LedgerEntry, ...], names: tuple[str, ...]) -> list[Le
 
 def lenses(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     """The profiles that `context` takes with their lenses, presets and parameters."""
-    from weft.interfaces.request import catalog
-
     wanted = given.get("profile")
-    profiles = catalog(shelf.folders())
+    profiles = usable_profiles(shelf.folders())
     if wanted is not None and wanted not in {profile.name for profile in profiles}:
         raise UnknownName("profile", wanted, [profile.name for profile in profiles])
     lines = []

@@ -2,30 +2,13 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import orjson
 
 from weft.errors import InvalidInput, UnknownName
-from weft.frozen import dataclass
+from weft.interfaces.request import Kind, RequestField
 from weft.interfaces.values import clean
-
-Kind = Literal["text", "texts", "words", "number", "fraction", "flag", "budget", "mapping"]
-"""`words` is a list whose parts may hold commas; `texts` is one that may also be written with commas."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One argument of a tool: its name, what it takes, other names for it, and what is said about it."""
-
-    name: str
-    kind: Kind
-    help: str
-    aliases: tuple[str, ...] = ()
-    choices: tuple[str, ...] = ()
-    least: int | None = None
-    most: int | None = None
-
 
 _SCHEMAS: Final[Mapping[Kind, dict[str, Any]]] = {
     "text": {"type": "string"},
@@ -36,12 +19,13 @@ _SCHEMAS: Final[Mapping[Kind, dict[str, Any]]] = {
     "flag": {"type": "boolean"},
     "budget": {"type": "integer", "minimum": 1},
     "mapping": {"type": "object"},
+    "time": {"type": "string"},
 }
 _YES: Final = ("true", "yes", "on", "1")
 _NO: Final = ("false", "no", "off", "0")
 
 
-def schema_of(parameters: Sequence[Parameter], required: Sequence[str] = ()) -> dict[str, Any]:
+def schema_of(parameters: Sequence[RequestField], required: Sequence[str] = ()) -> dict[str, Any]:
     """The JSON schema of a tool's arguments; other names are left to `read_arguments`, which knows aliases."""
     schema: dict[str, Any] = {
         "type": "object",
@@ -50,13 +34,13 @@ def schema_of(parameters: Sequence[Parameter], required: Sequence[str] = ()) -> 
     return {**schema, "required": list(required)} if required else schema
 
 
-def _property(parameter: Parameter) -> dict[str, Any]:
+def _property(parameter: RequestField) -> dict[str, Any]:
     limits = {"enum": list(parameter.choices), "minimum": parameter.least, "maximum": parameter.most}
     own = {name: value for name, value in limits.items() if value not in (None, [])}
     return {**_SCHEMAS[parameter.kind], **own, "description": parameter.help}
 
 
-def read_arguments(given: Mapping[str, Any], parameters: Sequence[Parameter]) -> dict[str, Any]:
+def read_arguments(given: Mapping[str, Any], parameters: Sequence[RequestField]) -> dict[str, Any]:
     """The arguments by their proper names, as values of their types; absent and null ones are left out."""
     known = {_plain(name): each for each in parameters for name in (each.name, *each.aliases)}
     found: dict[str, Any] = {}
@@ -77,13 +61,13 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def _read(parameter: Parameter, value: Any) -> Any:
+def _read(parameter: RequestField, value: Any) -> Any:
     if parameter.kind == "budget" and isinstance(value, str) and value.strip().lower() == "none":
         return None
     return _READERS[parameter.kind](parameter, value)
 
 
-def _number(parameter: Parameter, value: Any) -> int:
+def _number(parameter: RequestField, value: Any) -> int:
     number = value
     if isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9][0-9_,]{0,14}(\.0+)?\s*", value):
         number = float(re.sub(r"[_,\s]", "", value))
@@ -95,7 +79,7 @@ def _number(parameter: Parameter, value: Any) -> int:
     return int(number)
 
 
-def _fraction(parameter: Parameter, value: Any) -> float:
+def _fraction(parameter: RequestField, value: Any) -> float:
     number = value
     if isinstance(value, str) and re.fullmatch(r"\s*[0-9]*\.?[0-9]+\s*", value):
         number = float(value)
@@ -108,21 +92,21 @@ def _range(low: int | None, high: int | None) -> str:
     return f"of {low} or more" if high is None else f"from {low} to {high}"
 
 
-def _flag(parameter: Parameter, value: Any) -> bool:
+def _flag(parameter: RequestField, value: Any) -> bool:
     word = str(value).strip().lower()
     if word not in (*_YES, *_NO):
         raise _refusal(parameter, value, "true or false")
     return word in _YES
 
 
-def _mapping(parameter: Parameter, value: Any) -> dict[str, Any]:
+def _mapping(parameter: RequestField, value: Any) -> dict[str, Any]:
     opened = _opened(value)
     if not isinstance(opened, dict):
         raise _refusal(parameter, value, "an object of names and values")
     return {clean(name): clean(each) if isinstance(each, str) else each for name, each in opened.items()}
 
 
-def _texts(parameter: Parameter, value: Any) -> tuple[str, ...]:
+def _texts(parameter: RequestField, value: Any) -> tuple[str, ...]:
     opened = _opened(value)
     if isinstance(opened, list):
         parts = [_text(parameter, each) for each in opened]
@@ -143,13 +127,13 @@ def _opened(value: Any) -> Any:
     return value
 
 
-def _text(parameter: Parameter, value: Any) -> str:
+def _text(parameter: RequestField, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise _refusal(parameter, value, "text")
     return clean(str(value))
 
 
-def _choice(parameter: Parameter, value: str) -> str:
+def _choice(parameter: RequestField, value: str) -> str:
     if not parameter.choices:
         return value
     if value.lower() not in parameter.choices:
@@ -157,17 +141,17 @@ def _choice(parameter: Parameter, value: str) -> str:
     return value.lower()
 
 
-def _refusal(parameter: Parameter, value: Any, wanted: str) -> InvalidInput:
+def _refusal(parameter: RequestField, value: Any, wanted: str) -> InvalidInput:
     given = str(value)
     shown = given if len(given) <= 80 else f"{given[:80]}…"
     return InvalidInput(f"{parameter.name!r} takes {wanted}, not {shown!r}. Leave it out for the default.")
 
 
-def _chosen(parameter: Parameter, value: Any) -> str:
+def _chosen(parameter: RequestField, value: Any) -> str:
     return _choice(parameter, _text(parameter, value))
 
 
-_READERS: Final[Mapping[Kind, Callable[[Parameter, Any], Any]]] = {
+_READERS: Final[Mapping[Kind, Callable[[RequestField, Any], Any]]] = {
     "text": _chosen,
     "texts": _texts,
     "words": _texts,
@@ -176,4 +160,5 @@ _READERS: Final[Mapping[Kind, Callable[[Parameter, Any], Any]]] = {
     "flag": _flag,
     "budget": _number,
     "mapping": _mapping,
+    "time": _text,
 }

@@ -79,9 +79,9 @@ def read_node(shelf: Shelf, address: str) -> tuple[str, ...]:
 
 def list_lenses(shelf: Shelf) -> dict[str, str]:
     """Every lens with a line about it; of lenses with one name, the one that `context` would take."""
-    from weft.interfaces.request import DEFAULT_PROFILE, catalog
+    from weft.interfaces.ask import DEFAULT_PROFILE, usable_profiles
 
-    profiles = sorted(catalog(shelf.folders()), key=lambda profile: profile.name != DEFAULT_PROFILE)
+    profiles = sorted(usable_profiles(shelf.folders()), key=lambda profile: profile.name != DEFAULT_PROFILE)
     found: dict[str, str] = {}
     for profile in profiles:
         for lens in profile.lenses:

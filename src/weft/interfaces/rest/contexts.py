@@ -13,7 +13,8 @@ from weft.api import Weft
 from weft.assemblers.knowledge.knowledge_context import NOTHING_HELD, KnowledgeContext, KnowledgeRequest
 from weft.assemblers.knowledge.knowledge_page import lists_of, shaped
 from weft.errors import UnknownName
-from weft.interfaces.request import Aim, blended
+from weft.interfaces.ask import Targets, blend_topics
+from weft.interfaces.request import CONTEXT_FIELDS, fields_for, make_request, make_view
 from weft.interfaces.rest.access import Caller, Service, Who
 from weft.interfaces.rest.convert import answer, candidate_from, edge_shape, encoded, node_shape
 from weft.interfaces.rest.nodes import NodeId, node_of
@@ -21,7 +22,7 @@ from weft.interfaces.rest.problems import Problem, StrictRoute
 from weft.interfaces.rest.requests import ContextRequest, FilterInput, Neighbourhood, SearchRequest
 from weft.interfaces.rest.responses import ContextResponse, GraphResponse, ProfileList, SearchResponse
 from weft.interfaces.rest.served_store import Served
-from weft.model import STRONG, UNSET, Candidate, Context, Filter, Json, Request, View
+from weft.model import STRONG, UNSET, Candidate, Context, Filter, Json, View
 from weft.pipeline.reading import Observe
 from weft.pipeline.walk import expand
 from weft.profiles import available_profiles, profiles_version
@@ -34,9 +35,10 @@ _LIST_FIELDS: Final = (
     *("entry_types", "entry_limit", "expand", "expansion_types", "max_depth", "context_limit"),
     *(*_FLAGS, "max_tokens", "lens"),
 )
+# Profile and lens alone do not ask for a page: the lists have them too.
 _PAGE_FIELDS: Final = (
-    *("format", "start", "topics", "history", "filter", "include_fields", "parameters", "preset", "as_of"),
-    *("consistency", "session", "candidates"),
+    *(field.name for field in fields_for("rest", CONTEXT_FIELDS) if field.name not in ("profile", "lens")),
+    *("start", "topics", "filter", "candidates"),
 )
 
 
@@ -59,40 +61,35 @@ def page_for(
     given: ContextRequest, weft: Weft, tenants: tuple[str, ...], observe: Observe, session: str | None
 ) -> Context:
     """The page, by the profile that is named or `knowledge`, whose limits are those of the request."""
-    name, view = given.profile or KNOWLEDGE, View(tenants, given.as_of, given.consistency or "")
-    aimed = _aimed(given, weft, view)
-    request = Request(
-        question=aimed.question,
-        history=tuple(given.history),
-        start=aimed.start,
-        topics=aimed.topics,
+    name = given.profile or KNOWLEDGE
+    values = {field.name: getattr(given, field.name) for field in fields_for("rest", CONTEXT_FIELDS)}
+    values |= {"tenants": tenants, "token_model": given.token_model, "parameters": _parameters(given)}
+    values["depth"] = None if name == KNOWLEDGE else _depth(given)
+    values["max_tokens"] = given.max_tokens if "max_tokens" in given.model_fields_set else UNSET
+    targets = _targets(given, weft, make_view(values))
+    request = make_request(
+        values,
+        question=targets.question,
+        start=targets.start,
+        topics=targets.topics,
         profile=name,
-        preset=given.preset,
-        lens=given.lens,
-        depth=None if name == KNOWLEDGE else _depth(given),
-        max_tokens=given.max_tokens if "max_tokens" in given.model_fields_set else UNSET,
-        format=given.format,
-        include_fields=given.include_fields,
         filter=_filter(given),
-        view=view,
-        parameters=_parameters(given),
         candidates=_candidates(given, tenants),
-        token_model=given.token_model,
     )
     now, profile = datetime.now(UTC), _profile(given, weft.profile(name))
     if session is None:
         page = weft.assemble(request, now, observe, profile)
     else:
         page = weft.kept(request, now, observe, profile, session)
-    return replace(page, notes=(*aimed.notes, *page.notes))
+    return replace(page, notes=(*targets.notes, *page.notes))
 
 
-def _aimed(given: ContextRequest, weft: Weft, view: View) -> Aim:
+def _targets(given: ContextRequest, weft: Weft, view: View) -> Targets:
     if not given.topics:
-        return Aim(given.query, tuple(given.start))
-    others = [each for each in (given.query, *given.start) if each.strip()]
+        return Targets(given.query, tuple(given.start))
+    others = [text for text in (given.query, *given.start) if text.strip()]
     words, shares = [topic.query for topic in given.topics], [topic.share for topic in given.topics]
-    return blended(weft, [*words, *others], view, [*shares, *(1.0 for _ in others)])
+    return blend_topics(weft, [*words, *others], view, [*shares, *(1.0 for _ in others)])
 
 
 def _candidates(given: ContextRequest, tenants: tuple[str, ...]) -> tuple[Candidate, ...] | None:

@@ -2,19 +2,34 @@
 
 import math
 import re
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    create_model,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
+
+from weft.interfaces.request import CONTEXT_FIELDS, LARGEST_NUMBER, RequestField, fields_for
+from weft.model import SEARCH_MATCHES
 
 NodeType = Literal[
     "faq", "playbook", "permission_rule", "concept", "schema_index", "schema_field", "example", "entity"
 ]
 
-LARGEST_ID: Final = 2**53 - 1
+LARGEST_ID: Final = LARGEST_NUMBER
 _DEEPEST: Final = 32
 _MOST_VALUES: Final = 20_000
+_MOST_TEXTS: Final = 100
+_MOST_PARAMETERS: Final = 50
 
 
 class Known(BaseModel):
@@ -171,7 +186,29 @@ class CandidateInput(Body):
     score: float = Field(1.0, ge=0, le=1, allow_inf_nan=False, description="How well it was found to match.")
 
 
-class ContextRequest(Body):
+def page_model(fields: Sequence[RequestField] = CONTEXT_FIELDS) -> type[Body]:
+    """Make the part of POST /api/context that a printed page is asked for with, from the rows of a request."""
+    return create_model(
+        "PageRequest", __base__=Body, **{field.name: _model_field(field) for field in fields_for("rest", fields)}
+    )
+
+
+def _model_field(field: RequestField) -> Any:
+    if field.kind == "texts":
+        kind: Any = Annotated[list[Query], Field(max_length=_MOST_TEXTS)]
+        return kind, Field(default_factory=list, description=field.help)
+    if field.kind == "mapping":
+        kind = dict[Annotated[str, Field(min_length=1, max_length=200)], str | int | float | bool]
+        return kind, Field(default_factory=dict, max_length=_MOST_PARAMETERS, description=field.help)
+    if field.kind == "number":
+        return int | None, Field(None, ge=field.least, le=field.most or LARGEST_ID, description=field.help)
+    if field.kind == "flag":
+        return bool | None, Field(None, description=field.help)
+    kind = Literal[field.choices] if field.choices else Name
+    return kind | None, Field(None, description=field.help)
+
+
+class ContextRequest(page_model()):  # type: ignore[misc]
     """One question; with `format` (or another `profile`) the answer also carries a printed page."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [CONTEXT_EXAMPLE], "not": _BOTH})
@@ -195,12 +232,6 @@ class ContextRequest(Body):
     token_model: Annotated[str, Field(min_length=1, max_length=100)] = Field(
         "gpt-4", description="The model whose tokens are counted."
     )
-    profile: Name | None = Field(None, description="The kind of page; `knowledge` unless told.")
-    lens: Name | None = Field(None, description="One of the profile's ways to walk.")
-    format: Literal["markdown", "xml", "plain", "json"] | None = Field(
-        None, description="Print a page of this format, within max_tokens as a whole."
-    )
-    preset: Name | None = Field(None, description="One of the profile's presets.")
     start: Annotated[list[Name], Field(max_length=100)] = Field(
         default_factory=list, description="Keys, ids or titles of nodes to start from, for a printed page."
     )
@@ -208,21 +239,9 @@ class ContextRequest(Body):
         default_factory=list,
         description="Several topics for one printed page, `query` and `start` among them.",
     )
-    history: Annotated[list[Query], Field(max_length=100)] = Field(
-        default_factory=list, description="Earlier turns, latest first, that colour the query of a printed page."
-    )
     filter: FilterInput | None = Field(None, description="Which nodes may be found for a printed page.")
-    include_fields: bool | None = Field(None, description="Whether a printed page tells the fields of nodes.")
-    as_of: int | None = Field(None, ge=0, le=LARGEST_ID, description="Only what is known up to this point.")
-    consistency: Literal["strong", "session", "bounded", "eventually"] | None = Field(
-        None, description="How fresh replicas and clusters must be for a printed page; `strong` unless told."
-    )
-    session: Name | None = Field(None, description="Leave out of a printed page what this session received.")
     candidates: Annotated[list[CandidateInput], Field(max_length=1000)] | None = Field(
         None, description="Print these instead of searching; links lead on from none of them."
-    )
-    parameters: dict[Annotated[str, Field(min_length=1, max_length=200)], str | int | float | bool] = Field(
-        default_factory=dict, max_length=50, description="The profile's parameters, for a printed page."
     )
 
 
@@ -238,7 +257,7 @@ class SearchRequest(Body):
     node_types: Annotated[list[Kind], Field(max_length=32)] = Field(default_factory=list)
     tags: Tags = Field(default_factory=list)
     limit: int = Field(10, ge=1, le=200)
-    match: Literal["hybrid", "bm25", "vector"] = "hybrid"
+    match: Literal[SEARCH_MATCHES] = "hybrid"  # type: ignore[valid-type]
 
 
 class NodeInput(Body):

@@ -1,0 +1,190 @@
+"""Ask for a page on behalf of a person or an agent: the command line and the tools both ask through here."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from weft.errors import InvalidInput, ProfileError, UnknownName
+from weft.frozen import dataclass
+from weft.interfaces.request import make_filter, make_request, make_view
+from weft.interfaces.values import clean
+from weft.model import Context, Filter, Node, Topic, View
+from weft.profiles import available_profiles, load_lenses, load_profile, with_lenses
+from weft.profiles.types import Profile
+
+if TYPE_CHECKING:
+    from weft.api import Weft
+
+DEFAULT_PROFILE: Final = "general"
+
+# A session's name is printed in notes and kept in a file: long enough for ids, short enough to read.
+_LONGEST_SESSION_NAME: Final = 200
+_SHARE: Final = re.compile(r"\d{1,6}(\.\d{1,6})?%?\Z")
+_EQUAL_SHARES: Final = "equal"
+
+
+def ask(weft: "Weft", values: Mapping[str, Any]) -> Context:
+    """Return the page for the values of a request, by field name, and keep it for later comparison."""
+    lens, depth = values.get("lens"), values.get("depth")
+    profile = values.get("profile") or profile_with_lens(weft, lens)
+    _check_depth(depth, weft.profile(profile).max_depth)
+    view = make_view(values)
+    targets = find_targets(weft, values.get("topic") or (), view, profile, values.get("blend"))
+    notes = check_filter(weft, make_filter(values), view.tenants)
+    request = make_request(
+        values, question=targets.question, start=targets.start, topics=targets.topics, profile=profile
+    )
+    now = values.get("now") or datetime.now(UTC)
+    context = weft.kept(request, now, session=clean_session_name(values.get("session")))
+    return replace(context, notes=(*notes, *targets.notes, *context.notes))
+
+
+def _check_depth(depth: int | None, most: int) -> None:
+    """Refuse a depth that is not a way to walk; a caller who wants no links at all uses `search`."""
+    if depth is not None and not 1 <= depth <= most:
+        raise InvalidInput(f"Depth {depth} is out of range. Give 1 to {most}, or leave it out for the lens's own.")
+
+
+def clean_session_name(name: str | None) -> str | None:
+    """Return a session's name as it is kept, or None when none is given."""
+    if name is None:
+        return None
+    cleaned = " ".join(clean(name).split())
+    if not cleaned or len(cleaned) > _LONGEST_SESSION_NAME:
+        raise InvalidInput(
+            f"{name[:50]!r} cannot name a session. Give a name of 1 to {_LONGEST_SESSION_NAME} characters."
+        )
+    return cleaned
+
+
+# --- the profile ------------------------------------------------------------------------------------------
+
+
+def usable_profiles(folders: Sequence[Path]) -> tuple[Profile, ...]:
+    """Return every profile that loads, with the user's lenses; `weft profile check` explains those that do not."""
+    lenses = [lens for folder in reversed(folders) for lens in load_lenses(folder)]
+    profiles = []
+    for name in available_profiles(folders):
+        try:
+            profiles.append(with_lenses(load_profile(name, folders), lenses))
+        except ProfileError:
+            continue
+    return tuple(profiles)
+
+
+def profile_with_lens(weft: "Weft", lens: str | None) -> str:
+    """Return the profile to use when none is named: the general one, or the first that has the lens."""
+    if lens is None or lens in {known.name for known in weft.profile(DEFAULT_PROFILE).lenses}:
+        return DEFAULT_PROFILE
+    lenses_by_profile = {
+        profile.name: {known.name for known in profile.lenses} for profile in usable_profiles(weft.folders)
+    }
+    found = next((name for name, lenses in lenses_by_profile.items() if lens in lenses), None)
+    if found is None:
+        raise UnknownName("lens", lens, {name for lenses in lenses_by_profile.values() for name in lenses})
+    return found
+
+
+def check_filter(weft: "Weft", wanted: Filter, tenants: Sequence[str]) -> tuple[str, ...]:
+    """Refuse kinds and sources that the tenants do not have; return a note for each tenant that holds nothing."""
+    notes = []
+    for tenant in tenants:
+        if not weft.holds(tenant):
+            known = ", ".join(sorted(weft.status().by_tenant)) or "(none)"
+            notes.append(f"The tenant {tenant!r} holds nothing. Known: {known}.")
+    if wanted.kinds or wanted.sources:
+        status = weft.status(tenants)
+        for what, names, allowed in (
+            ("kind", wanted.kinds, status.by_kind),
+            ("source", wanted.sources, status.by_source),
+        ):
+            for name in names:
+                if name not in allowed:
+                    raise UnknownName(what, name, allowed, f"These are the {what}s in the store.")
+    return tuple(notes)
+
+
+# --- what the page is about -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """What a page is about; `notes` say what was decided on the caller's behalf."""
+
+    question: str = ""
+    start: tuple[str, ...] = ()
+    topics: tuple[Topic, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def find_targets(
+    weft: "Weft", words: Sequence[str], view: View, profile: str, blend: str | None = None
+) -> Targets:
+    """Decide what a caller's words mean: if all of them name nodes, start there; otherwise they are the question.
+
+    With a blend every word is a topic of its own, a node or a question.
+    """
+    # Profiles such as `premortem` bring their own questions.
+    if not words and all("{question}" in probe.question for probe in weft.profile(profile).probes):
+        raise InvalidInput(
+            'The question is empty. Ask something, as in `weft context "how are refunds approved"`, or give the '
+            "key, id or title of a node."
+        )
+    if blend is not None:
+        return blend_topics(weft, words, view, parse_shares(blend, len(words)))
+    nodes = {word: weft.show(word, tenants=view.tenants, as_of=view.as_of) for word in words}
+    if not words or not all(nodes.values()):
+        return Targets(question=" ".join(words))
+    ambiguous = [word for word in words if _is_also_a_word(weft, word, nodes[word], view)]
+    return Targets(
+        question=" ".join(ambiguous), start=tuple(words), notes=tuple(_ambiguity_note(word) for word in ambiguous)
+    )
+
+
+def parse_shares(blend: str, topics: int) -> tuple[float, ...]:
+    """Return the shares of a blend such as `60/40`, one for each topic; `equal` divides equally."""
+    if blend.strip().lower() == _EQUAL_SHARES:
+        return (1.0,) * topics
+    parts = [part.strip() for part in blend.split("/")]
+    if not all(_SHARE.match(part) and float(part.rstrip("%")) > 0 for part in parts):
+        raise InvalidInput(
+            f"{blend!r} is no blend. Write a share above 0 for each topic, as in 60/40, or `equal`."
+        )
+    if len(parts) != topics:
+        raise InvalidInput(
+            f"The blend {blend!r} has {len(parts)} shares for {topics} topics. Give each topic one, and quote "
+            'topics of several words: weft context "project X" "person Y" --blend 60/40.'
+        )
+    return tuple(float(part.rstrip("%")) for part in parts)
+
+
+def blend_topics(weft: "Weft", words: Sequence[str], view: View, shares: Sequence[float]) -> Targets:
+    """Make a topic of every word, a node or a question, with its share."""
+    topics, ambiguous = [], []
+    for word, share in zip(words, shares, strict=True):
+        nodes = weft.show(word, tenants=view.tenants, as_of=view.as_of)
+        is_question = not nodes or _is_also_a_word(weft, word, nodes, view)
+        if nodes and is_question:
+            ambiguous.append(word)
+        topics.append(Topic(word if is_question else "", (word,) if nodes else (), share))
+    return Targets(topics=tuple(topics), notes=tuple(_ambiguity_note(word) for word in ambiguous))
+
+
+def _is_also_a_word(weft: "Weft", word: str, nodes: Sequence[Node], view: View) -> bool:
+    """Whether a bare id also stands in other nodes as a word, so that the caller may as well mean the word."""
+    titles = {name.casefold() for node in nodes for name in (node.title, *(alias.text for alias in node.aliases))}
+    looks_like_a_word = word.isalpha() and (word.islower() or word.istitle() or word.isupper())
+    if not looks_like_a_word or word.casefold() in titles:
+        return False
+    # One more than the nodes themselves is enough to see another.
+    limit = len(nodes) + 1
+    found = weft.search(word, match="bm25", limit=limit, tenants=view.tenants, as_of=view.as_of).candidates
+    keys = {(node.tenant, node.key) for node in nodes}
+    return any((candidate.node.tenant, candidate.node.key) not in keys for candidate in found)
+
+
+def _ambiguity_note(word: str) -> str:
+    return f"{word!r} is the id of a node and also a word: the page starts from the node and holds both."
