@@ -130,7 +130,7 @@ def _loaded(embedded: Weft, weft: Weft, engine: str, server: Server, size: int) 
             "index_seconds": compared[1] - built[1],
             "index_processor_seconds": compared[2] - built[2],
         }
-    weft._index.catch_up(weft.store)
+    weft.reader.index.catch_up(weft.store)
     now = time.perf_counter(), time.process_time() + server.seconds()
     return {"index_seconds": now[0] - begun[0], "index_processor_seconds": now[1] - begun[1]}
 
@@ -185,7 +185,7 @@ class _Exact:
     @classmethod
     def of(cls, embedded: Weft, questions: Sequence[str]) -> "_Exact":
         """The right answers to some questions."""
-        vectors = embedded._embed.embed(questions)  # type: ignore[union-attr]
+        vectors = embedded.reader.embedder.embed(questions)  # type: ignore[union-attr]
         vectors = vectors[np.abs(vectors).sum(axis=1) > 0]
         nearest = {name: _exact(embedded, vectors, wanted) for name, wanted in FILTERS.items()}
         return cls(vectors, nearest, [_selected(embedded, question) for question in questions])

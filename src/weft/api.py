@@ -1,12 +1,20 @@
-"""`Weft`: the library face. Open a store, index into it, ask it."""
+"""`Weft`, the library: open a store, index into it, ask it.
 
-from collections.abc import Callable, Mapping, Sequence
+The class composes a reader, a writer and an indexer (reader.py, writer.py); docs/library.md shows one example of
+each method.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar
 
+from weft.embed import open_embedder
 from weft.errors import InvalidInput, StoreAway, StoreError, StoreGone
-from weft.history import Difference, Record, compare, record_of, request_of, shown_on
+from weft.history import Difference, History, Record, compare, record_of, request_of, shown_on
 from weft.model import (
     DEFAULT_TENANT,
     UNSET,
@@ -20,34 +28,78 @@ from weft.model import (
     Topic,
     Unset,
     View,
+    as_tuple,
 )
 from weft.pipeline.assemble import assemble
 from weft.pipeline.query import understand
-from weft.pipeline.reading import Observe, uncollected
+from weft.pipeline.reading import Desk, Observe, uncollected
 from weft.pipeline.retrieve import Found, search
-from weft.ports import NodeRow, Snapshot
+from weft.ports import StoreStatus
 from weft.profiles.types import Fusion, Match, Probe, Profile
+from weft.reader import Reader
+from weft.store import is_address, open_pair
 from weft.tokens import DEFAULT_ENCODING, counter_for
-from weft.writer import ChangingStore
+from weft.writer import Indexer, Writer
 
 if TYPE_CHECKING:
     from weft.assemblers.knowledge.knowledge_context import KnowledgeContext, KnowledgeRequest
-
+    from weft.indexing.copy import Copied
+    from weft.indexing.ingest import Progress, Report, Workshop
+    from weft.indexing.write import Written
+    from weft.ports import Source
+    from weft.store.open import AnyStore
 
 Answer = TypeVar("Answer")
 Notable = TypeVar("Notable", Context, "KnowledgeContext", Found)
+Names = str | Sequence[str]
+"""One name or several: a string stands for itself, never for its letters."""
 
 
-class Weft(ChangingStore):
+class Weft:
     """A store of what is known, and the one operation: a page about a question that fits a budget."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.writer = Writer(reader)
+        self.indexer = Indexer(reader, self.writer)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path = ".weft",
+        *,
+        embedder: str | None = "static",
+        api_key: str | None = None,
+        profiles: Sequence[str | Path] = (),
+        create: bool = True,
+        read_only: bool = False,
+        index: str = "",
+        folder: str | Path | None = None,
+    ) -> Self:
+        """Open the store in the folder `path` or at a `postgresql://` URL; make it if it is not there.
+
+        `embedder` None goes without meaning. A store on a server is searched there unless `index` names another
+        way; what belongs to it on this machine (keys, profiles, kept contexts) is in `folder`.
+        """
+        own_folder = _own_folder(path) if folder is None else Path(folder)
+        opened = open_pair(path, own_folder, index=index, create=create, read_only=read_only)
+        embed = None if embedder is None else open_embedder(embedder, api_key=api_key)
+        folders = [*map(Path, profiles), own_folder / "profiles"]
+        weft = cls(Reader(opened, embed, folders, History(own_folder)))
+        if is_address(str(path)):
+            # A service may be asked for the first time after another program has embedded the store anew.
+            weft.reader.check_embedder()
+        return weft
+
+    # --- asking -------------------------------------------------------------------------------------------
 
     def context(
         self,
         question: str = "",
         *,
-        history: Sequence[str] = (),
-        start: Sequence[str] = (),
-        topics: Sequence[Topic] = (),
+        history: Names = (),
+        start: Names = (),
+        topics: Topic | Sequence[Topic] = (),
         profile: str | Profile = "general",
         preset: str | None = None,
         lens: str | None = None,
@@ -56,7 +108,7 @@ class Weft(ChangingStore):
         format: str | None = None,
         include_fields: bool | None = None,
         filter: Filter = Filter(),  # noqa: B008  (frozen)
-        tenants: Sequence[str] = (DEFAULT_TENANT,),
+        tenants: Names = (DEFAULT_TENANT,),
         as_of: int | None = None,
         consistency: str = "",
         parameters: Mapping[str, Json] | None = None,
@@ -67,7 +119,7 @@ class Weft(ChangingStore):
         session: str | None = None,
         keep: bool = False,
     ) -> Context:
-        """One page about the question, the nodes named in `start`, or several topics, within `max_tokens`.
+        """Return one page about the question, the nodes named in `start`, or several topics, within `max_tokens`.
 
         A `session` is not shown again what it was already given. `keep` (and every session) writes the context
         down beside the store, for `diff` and `since`. A lower `consistency` than `strong` lets replicas and
@@ -75,9 +127,9 @@ class Weft(ChangingStore):
         """
         request = Request(
             question=question,
-            history=tuple(history),
-            start=tuple(start),
-            topics=tuple(topics),
+            history=as_tuple(history),
+            start=as_tuple(start),
+            topics=(topics,) if isinstance(topics, Topic) else tuple(topics),
             profile=profile if isinstance(profile, str) else profile.name,
             preset=preset,
             lens=lens,
@@ -86,7 +138,7 @@ class Weft(ChangingStore):
             format=format,
             include_fields=include_fields,
             filter=filter,
-            view=View(tuple(tenants), as_of, consistency),
+            view=View(as_tuple(tenants), as_of, consistency),
             parameters=parameters or {},
             candidates=None if candidates is None else tuple(candidates),
             token_model=token_model,
@@ -97,6 +149,26 @@ class Weft(ChangingStore):
             return self.assemble(request, moment, observe, given)
         return self.kept(request, moment, observe, given, session)
 
+    def assemble(
+        self, request: Request, now: datetime, observe: Observe | None = None, profile: Profile | None = None
+    ) -> Context:
+        """Return the context for a whole request, by the profile it names or the one given.
+
+        `now` must know its time zone.
+        """
+        if now.tzinfo is None:
+            raise InvalidInput(
+                f"The time {now.isoformat()} has no time zone. Give an aware datetime, in UTC for example."
+            )
+        count, note = counter_for(request.token_model)
+        chosen = profile or self.profile(request.profile)
+
+        def answer() -> Context:
+            with self.desk(request.view) as desk, uncollected():
+                return _with_notes(assemble(request, chosen, desk, count, now, observe), *desk.notes)
+
+        return _with_notes(_retry_once(answer), note)
+
     def kept(
         self,
         request: Request,
@@ -105,7 +177,10 @@ class Weft(ChangingStore):
         profile: Profile | None = None,
         session: str | None = None,
     ) -> Context:
-        """The context, written down; trouble with the file of contexts is told, and spoils nothing else."""
+        """Return the context for a whole request and write it down, for `diff` and `since`.
+
+        Trouble with the file of contexts becomes a note and spoils nothing else.
+        """
         notes = []
         try:
             if session is not None:
@@ -118,61 +193,7 @@ class Weft(ChangingStore):
             self.contexts.keep(record_of(context, request, now), session, shown)
         except StoreError as error:
             notes.append(f"This context is not kept for later comparison. {error}")
-        return replace(context, notes=(*context.notes, *notes)) if notes else context
-
-    def diff(self, before: str, after: str) -> Difference:
-        """What changed between two kept contexts, named by their ids or the beginnings of them."""
-        return compare(self.contexts.find(before), self.contexts.find(after))
-
-    def since(self, before: str, now: datetime | None = None) -> tuple[Difference, Context]:
-        """What a kept context would show differently now, and that page."""
-        record = self.contexts.find(before)
-        request, moment = request_of(record), now or datetime.now(UTC)
-        context = self.kept(request, moment)
-        return compare(record, record_of(context, request, moment)), context
-
-    def recent(self, limit: int = 20) -> tuple[Record, ...]:
-        """The contexts handed out last, newest first."""
-        if limit < 1:
-            raise InvalidInput(f"A limit of {limit} lists nothing. Give 1 or more.")
-        return self.contexts.recent(limit)
-
-    def assemble(
-        self, request: Request, now: datetime, observe: Observe | None = None, profile: Profile | None = None
-    ) -> Context:
-        """The context for a whole request, by the profile it names or the one given; `now` must know its zone."""
-        if now.tzinfo is None:
-            raise InvalidInput(
-                f"The time {now.isoformat()} has no time zone. Give an aware datetime, in UTC for example."
-            )
-        count, note = counter_for(request.token_model)
-        chosen = profile or self.profile(request.profile)
-
-        def asked() -> Context:
-            with self.desk(request.view) as desk, uncollected():
-                return _noted(assemble(request, chosen, desk, count, now, observe), *desk.notes)
-
-        return _noted(_again(asked), note)
-
-    def knowledge(
-        self,
-        request: "KnowledgeRequest",
-        *,
-        tenants: Sequence[str] = (DEFAULT_TENANT,),
-        token_model: str = DEFAULT_ENCODING,
-        observe: Observe | None = None,
-    ) -> "KnowledgeContext":
-        """Entry points, context and entities as lists, for callers who print them themselves."""
-        from weft.assemblers.knowledge.knowledge_context import knowledge_context
-
-        count, note = counter_for(token_model)
-
-        def asked() -> "KnowledgeContext":
-            with self.desk(View(tuple(tenants))) as desk:
-                told = knowledge_context(request, self.profile("knowledge"), desk, count, observe)
-                return _noted(told, *desk.notes)
-
-        return _noted(_again(asked), note)
+        return _with_notes(context, *notes)
 
     def search(
         self,
@@ -181,81 +202,253 @@ class Weft(ChangingStore):
         limit: int = 10,
         match: Match = "hybrid",
         filter: Filter = Filter(),  # noqa: B008  (frozen)
-        tenants: Sequence[str] = (DEFAULT_TENANT,),
+        tenants: Names = (DEFAULT_TENANT,),
         as_of: int | None = None,
         consistency: str = "",
     ) -> Found:
-        """The nodes that match best, without walking or printing."""
-        if limit < 1:
-            raise InvalidInput(f"A limit of {limit} finds nothing. Give 1 or more.")
+        """Return the nodes that match best, without walking or printing."""
+        _check_limit(limit, "finds")
 
-        def asked() -> Found:
-            with self.desk(View(tuple(tenants), as_of, consistency)) as desk:
+        def answer() -> Found:
+            with self.desk(View(as_tuple(tenants), as_of, consistency)) as desk:
                 query = understand(question, desk.snapshot, desk.embed)
                 probe = Probe("search", match=match, limit=limit)
                 found = search(query, probe, filter, Fusion(), desk.snapshot, desk.index)
-                return _noted(found, *desk.notes, *query.notes)
+                return _with_notes(found, *desk.notes, *query.notes)
 
-        return _again(asked)
+        return _retry_once(answer)
 
-    def show(
-        self, name: str, *, tenants: Sequence[str] = (DEFAULT_TENANT,), as_of: int | None = None
-    ) -> tuple[Node, ...]:
-        """The nodes that a key, id, title or alias names."""
-        with self.desk(View(tuple(tenants), as_of)) as desk:
-            return tuple(row.node for row in _named(desk.snapshot, name))
+    def knowledge(
+        self,
+        request: "KnowledgeRequest",
+        *,
+        tenants: Names = (DEFAULT_TENANT,),
+        token_model: str = DEFAULT_ENCODING,
+        observe: Observe | None = None,
+    ) -> "KnowledgeContext":
+        """Return entry points, context and entities as lists, for callers who print them themselves."""
+        from weft.assemblers.knowledge.knowledge_context import knowledge_context
+
+        count, note = counter_for(token_model)
+
+        def answer() -> "KnowledgeContext":
+            with self.desk(View(as_tuple(tenants))) as desk:
+                found = knowledge_context(request, self.profile("knowledge"), desk, count, observe)
+                return _with_notes(found, *desk.notes)
+
+        return _with_notes(_retry_once(answer), note)
+
+    def show(self, name: str, *, tenants: Names = (DEFAULT_TENANT,), as_of: int | None = None) -> tuple[Node, ...]:
+        """Return the nodes that a key, id, title or alias names."""
+        return self.reader.find(name, View(as_tuple(tenants), as_of))
 
     def related(
-        self, name: str, *, tenants: Sequence[str] = (DEFAULT_TENANT,), limit: int = 100
+        self, name: str, *, tenants: Names = (DEFAULT_TENANT,), limit: int = 100
     ) -> tuple[tuple[Node, Edge], ...]:
-        """The neighbours of a node with the edges that lead to them, strongest first."""
-        with self.store.snapshot(View(tuple(tenants))) as snapshot:
-            rows = _named(snapshot, name)
-            mine = {row.node.id for row in rows}
-            edges = snapshot.edges(sorted(mine), limit)
-            others = snapshot.nodes(sorted({each for one in edges for each in one[:2]} - mine))
-            return tuple(
-                (others[other].node, edge)
-                for source, target, edge in edges
-                if (other := target if source in mine else source) in others
-            )
+        """Return the neighbours of a node with the edges that lead to them, strongest first."""
+        return self.reader.neighbours(name, View(as_tuple(tenants)), limit)
 
     def nodes(
         self,
         *,
-        tenants: Sequence[str] = (DEFAULT_TENANT,),
+        tenants: Names = (DEFAULT_TENANT,),
         filter: Filter = Filter(),  # noqa: B008  (frozen)
         after: int = 0,
         limit: int = 100,
     ) -> tuple[Node, ...]:
-        """The next nodes by id that pass the filter; ask again after the last one's id for more."""
-        if limit < 1:
-            raise InvalidInput(f"A limit of {limit} lists nothing. Give 1 or more.")
-        with self.store.snapshot(View(tuple(tenants))) as snapshot:
-            if filter.empty:
-                return tuple(row.node for row in snapshot.page_of_nodes(after, limit))
-            ids = snapshot.matching(filter)
-            page = ids[ids > after][:limit].tolist()
-            return tuple(row.node for row in snapshot.nodes(page).values())
+        """Return the next nodes by id that pass the filter; ask again after the last one's id for more."""
+        _check_limit(limit, "lists")
+        return self.reader.nodes_after(after, limit, filter, View(as_tuple(tenants)))
+
+    # --- contexts handed out before -----------------------------------------------------------------------
+
+    def diff(self, before: str, after: str) -> Difference:
+        """Compare two kept contexts, named by their ids or the beginnings of them."""
+        return compare(self.contexts.find(before), self.contexts.find(after))
+
+    def since(self, before: str, now: datetime | None = None) -> tuple[Difference, Context]:
+        """Return what a kept context would show differently now, and that page."""
+        record = self.contexts.find(before)
+        request, moment = request_of(record), now or datetime.now(UTC)
+        context = self.kept(request, moment)
+        return compare(record, record_of(context, request, moment)), context
+
+    def recent(self, limit: int = 20) -> tuple[Record, ...]:
+        """Return the contexts handed out last, newest first."""
+        _check_limit(limit, "lists")
+        return self.contexts.recent(limit)
+
+    # --- writing ------------------------------------------------------------------------------------------
+
+    def index(
+        self,
+        *paths: str | Path,
+        source: str | None = None,
+        tenant: str = DEFAULT_TENANT,
+        reading: str = "",
+        tana_token: str = "",
+        progress: "Progress | None" = None,
+    ) -> "Report":
+        """Read files, folders or `tana://` into the store; only what changed since last time is touched.
+
+        `reading` says that the files are a `story` or plain `notes`, whatever they look like, now and from now on;
+        `auto` goes by their looks again.
+        """
+        return self.indexer.index(
+            paths, source=source, tenant=tenant, reading=reading, tana_token=tana_token, progress=progress
+        )
+
+    def ingest(
+        self, sources: "Sequence[Source]", *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
+    ) -> "Report":
+        """Bring the store up to what the sources hold, whatever they are."""
+        return self.indexer.ingest(sources, tenant, progress)
+
+    def remove_source(
+        self, name: str, *, tenant: str = DEFAULT_TENANT, progress: "Progress | None" = None
+    ) -> "Report":
+        """Remove everything that indexing the source of that name had brought."""
+        return self.indexer.remove_source(name, tenant, progress)
+
+    def put(self, nodes: Node | Sequence[Node] = (), edges: Edge | Sequence[Edge] = ()) -> "Written":
+        """Store nodes and edges directly; they are linked and found by the next question."""
+        return self.writer.put(
+            (nodes,) if isinstance(nodes, Node) else nodes, (edges,) if isinstance(edges, Edge) else edges
+        )
+
+    def delete(self, *keys: str, tenant: str = DEFAULT_TENANT) -> "Written":
+        """Remove the nodes with these keys; keys that name nothing are left alone."""
+        return self.writer.delete(keys, tenant)
+
+    def replace_edges(self, source: str, edges: Sequence[Edge], *, tenant: str = DEFAULT_TENANT) -> "Written":
+        """Make these all the edges that `put` drew from one node; edges of other makers stay."""
+        return self.writer.replace_edges(source, edges, tenant)
+
+    def link(
+        self,
+        *,
+        shared_tags: bool = True,
+        similar: float | None = 0.75,
+        tenant: str = DEFAULT_TENANT,
+        progress: Callable[[int], None] | None = None,
+    ) -> int:
+        """Link a tenant's nodes by tags and by meaning (at least so near), from now on, as they change."""
+        return self.writer.link(shared_tags=shared_tags, similar=similar, tenant=tenant, progress=progress)
+
+    def share(self, tenant: str, *others: str) -> None:
+        """Declare into which other tenants this tenant's links may lead."""
+        self.store.share(tenant, others)
+
+    def copy_to(self, other: "Weft", progress: "Progress | None" = None) -> "Copied":
+        """Copy everything into another, empty store, whatever engines the two are, and compare them."""
+        return self.writer.copy_to(other.reader, progress)
+
+    def repair(self) -> None:
+        """Derive anew whatever is derived: statistics, neighbour lists, names and the search index."""
+        self.writer.repair()
+
+    def workshop(self) -> "Workshop":
+        """Return what the functions of `weft.memory` write with."""
+        return self.writer.workshop()
+
+    # --- the store itself ---------------------------------------------------------------------------------
+
+    @property
+    def store(self) -> "AnyStore":
+        """The store behind this object."""
+        return self.reader.store
+
+    @property
+    def folder(self) -> Path:
+        """The folder on this machine that belongs to the store."""
+        return self.reader.folder
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folders in which profiles and lenses are looked for, first ones first."""
+        return self.reader.folders
+
+    @property
+    def contexts(self) -> History:
+        """The contexts that were handed out and kept."""
+        return self.reader.contexts
+
+    @property
+    def location(self) -> str:
+        """Where the store is, without passwords."""
+        return self.store.location
+
+    def profile(self, name: str) -> Profile:
+        """Return a profile by name: the user's own, the store's or a built-in one, with the user's lenses."""
+        return self.reader.profile(name)
+
+    @contextmanager
+    def desk(self, view: View) -> Iterator[Desk]:
+        """Pin one consistent reading of the store, with its index and embedder."""
+        with self.reader.desk(view) as desk:
+            yield desk
+
+    def status(self, tenants: Names | None = None) -> StoreStatus:
+        """Return counts and versions of the whole store, or of some tenants."""
+        return self.store.status(None if tenants is None else View(as_tuple(tenants)))
+
+    def engine(self) -> Mapping[str, str | int]:
+        """Return what holds the store, with its versions."""
+        return self.store.engine()
+
+    def index_status(self) -> Mapping[str, str | int]:
+        """Return how far the derived search index has come, and its size."""
+        return self.reader.index.status()
+
+    def holds(self, tenant: str) -> bool:
+        """Whether a tenant has anything to search."""
+        return self.reader.holds(tenant)
+
+    def verify(self) -> tuple[str, ...]:
+        """Return what is inconsistent in the store, in words; nothing when it is sound."""
+        return self.store.verify()
+
+    def close(self) -> None:
+        """Close the store's files and connections."""
+        self.reader.close()
+
+    def __repr__(self) -> str:
+        return f"Weft({self.location!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
-def _again(asked: Callable[[], Answer]) -> Answer:
-    """The answer, asked for once more when the server of the store was lost on the way."""
+def _own_folder(path: str | Path) -> Path:
+    """Return the folder of a store: the store itself, or for one on a server a folder among the user's data."""
+    if not is_address(str(path)):
+        return Path(path)
+    from weft.config import server_folder, surroundings
+
+    return server_folder(str(path), surroundings())
+
+
+def _check_limit(limit: int, does: str) -> None:
+    if limit < 1:
+        raise InvalidInput(f"A limit of {limit} {does} nothing. Give 1 or more.")
+
+
+def _retry_once(answer: Callable[[], Answer]) -> Answer:
+    """Return the answer; ask once more when the server of the store was lost on the way."""
     try:
-        return asked()
+        return answer()
     except StoreAway:
         raise
     except StoreGone:
-        return asked()
+        return answer()
 
 
-def _noted(answer: Notable, *notes: str | None) -> Notable:
-    """The answer with further notes, as far as there are any."""
-    told: tuple[str, ...] = tuple(note for note in notes if note is not None)
-    return replace(answer, notes=(*answer.notes, *told)) if told else answer
-
-
-def _named(snapshot: Snapshot, name: str) -> list[NodeRow]:
-    ids = snapshot.find([name]).get(name, ())
-    stored = snapshot.nodes(ids)
-    return [stored[each] for each in ids if each in stored]
+def _with_notes(answer: Notable, *notes: str | None) -> Notable:
+    """Return the answer with further notes, where there are any."""
+    added: list[str] = [note for note in notes if note is not None]
+    return replace(answer, notes=(*answer.notes, *added)) if added else answer

@@ -28,6 +28,11 @@ class Unset(StrEnum):
 UNSET: Final = Unset.UNSET
 
 
+def as_tuple(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Return several names as a tuple; a string is one name, never a sequence of letters."""
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
 # --- what is known ---------------------------------------------------------------------------------------
 
 
@@ -169,6 +174,12 @@ class Filter:
     until: datetime | None = None
     sequence_from: int | None = None
     sequence_to: int | None = None
+
+    def __post_init__(self) -> None:
+        # `Filter(kinds="note")` means one kind, not four letters.
+        for name in ("kinds", "tags", "sources"):
+            if isinstance(getattr(self, name), str):
+                object.__setattr__(self, name, (getattr(self, name),))
 
     @property
     def empty(self) -> bool:
@@ -397,3 +408,10 @@ class Context:
     stats: Mapping[str, float]
     hash: str
     id: str = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_markdown_(self) -> str:
+        """Show the page in a notebook: rendered where it is Markdown, else as it is."""
+        return self.text if self.format == "markdown" else f"```{self.format}\n{self.text}\n```"

@@ -45,7 +45,7 @@ def _clean() -> Iterator[None]:
 
 def fill(weft: Weft, nodes: tuple[Node, ...], edges: tuple[Edge, ...], name: str = "world") -> None:
     """Bring nodes and edges into a store as one source."""
-    shop = Workshop(weft.store, weft._index, weft._embed, COUNT)
+    shop = Workshop(weft.store, weft.reader.index, weft.reader.embedder, COUNT)
     ingest([MemorySource(nodes, edges, name)], shop)
 
 

@@ -31,7 +31,7 @@ def opened(backend: Backend) -> Weft:
 def filled(backend: Backend, size: int) -> Weft:
     """A store of that engine with a random world, and a small one of another tenant beside it."""
     weft = opened(backend)
-    shop = Workshop(weft.store, weft._index, weft._embed, COUNT)
+    shop = Workshop(weft.store, weft.reader.index, weft.reader.embedder, COUNT)
     ingest([MemorySource(*random_world(7, size))], shop)
     ingest([MemorySource(*random_world(8, 20, "other"), "beside")], shop)
     return weft
@@ -113,7 +113,7 @@ def test_pages_of_worlds_just_under_a_thousand_nodes_are_the_same_on_every_engin
     place = f"milvus://{tmp_path / 'milvus.db'}" if index == "milvus" else index
     assert 900 < embedded.status().nodes < 1000
     with Weft.open(f"{url}&{words}", folder=tmp_path, index=place) as tried:
-        tried._index.catch_up(tried.store)
+        tried.reader.index.catch_up(tried.store)
         for asked in QUESTIONS:
             for narrowed in (Filter(), NARROWED):
                 wanted = {"filter": narrowed, "max_tokens": 3000, "now": NOW}

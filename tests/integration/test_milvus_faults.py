@@ -24,7 +24,7 @@ def weft(postgres_url: str, tmp_path: Path) -> Iterator[Weft]:
     opened = Weft.open(
         f"{postgres_url}&schema=milvus_faults", folder=tmp_path, index=f"milvus://{tmp_path / 'milvus.db'}"
     )
-    opened._index._exact_below = 0  # type: ignore[union-attr]
+    opened.reader.index._exact_below = 0  # type: ignore[union-attr]
     opened.put([note(number) for number in range(8)])
     yield opened
     opened.close()
@@ -95,7 +95,7 @@ def test_a_replacement_of_more_nodes_than_are_written_down_hides_nothing(
         weft.put([note(number, "another red fox") for number in range(8)])
     assert found(weft) == ALL
     monkeypatch.undo()
-    weft._index.catch_up(weft.store)
+    weft.reader.index.catch_up(weft.store)
     assert found(weft) == ALL
 
 
@@ -169,14 +169,14 @@ def test_an_empty_collection_is_filled_without_deleting_and_an_interrupted_filli
     weft.put([note(number) for number in range(8, 20)])
     monkeypatch.setattr(catch_up, "_FIRST_PAGE", 5)
     monkeypatch.setattr(Collection, "replace", noted)
-    weft._index.rebuild(weft.store)  # type: ignore[union-attr]
+    weft.reader.index.rebuild(weft.store)  # type: ignore[union-attr]
     assert not deleted
     assert weft.index_status()["passages"] == 20
     monkeypatch.setattr(Collection, "add", killed)
     with pytest.raises(Killed):
-        weft._index.rebuild(weft.store)  # type: ignore[union-attr]
+        weft.reader.index.rebuild(weft.store)  # type: ignore[union-attr]
     monkeypatch.setattr(Collection, "add", add)
-    weft._index.catch_up(weft.store)
+    weft.reader.index.catch_up(weft.store)
     assert deleted
     assert weft.index_status()["passages"] == 20
     assert len(found(weft)) == 20
@@ -187,7 +187,7 @@ def test_another_process_searches_what_this_one_left(postgres_url: str, tmp_path
     program = (
         "import sys; from weft import Node, Weft\n"
         "with Weft.open(sys.argv[1], folder=sys.argv[2], index=sys.argv[3]) as weft:\n"
-        "    weft._index._exact_below = 0\n"
+        "    weft.reader.index._exact_below = 0\n"
         "    if sys.argv[4:]: weft.put([Node('s:1', 'note', text='a red fox')])\n"
         "    found = weft.search('red fox')\n"
         "    print([each.node.key for each in found.candidates], found.notes, weft.index_status()['passages'])"
@@ -204,11 +204,11 @@ def test_a_collection_of_an_older_schema_is_read_around_until_it_is_replaced(
 ) -> None:
     from weft.store.milvus import collection
 
-    older = set(weft._index._client().list_collections())  # type: ignore[union-attr]
+    older = set(weft.reader.index._client().list_collections())  # type: ignore[union-attr]
     monkeypatch.setattr(collection, "SCHEMA", collection.SCHEMA + 1)
     assert found(weft) == ALL
     weft.put([note(8)])
-    newer = set(weft._index._client().list_collections())  # type: ignore[union-attr]
+    newer = set(weft.reader.index._client().list_collections())  # type: ignore[union-attr]
     assert newer
     assert not older & newer
     assert weft.index_status()["passages"] == 9
@@ -225,8 +225,8 @@ def test_vectors_of_another_width_take_a_collection_of_their_own(weft: Weft) -> 
     assert found(weft) == ALL
     reembed(weft.store, Wide(), lambda done, last: None)  # type: ignore[arg-type]
     assert found(weft) == ALL, "before anyone has caught up"
-    weft._index.catch_up(weft.store)
-    kept = weft._index._client().list_collections()  # type: ignore[union-attr]
+    weft.reader.index.catch_up(weft.store)
+    kept = weft.reader.index._client().list_collections()  # type: ignore[union-attr]
     assert all("_300" in name for name in kept), "the one for the old width is gone"
     assert weft.index_status()["passages"] == 8
     assert found(weft) == ALL

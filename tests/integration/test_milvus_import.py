@@ -99,7 +99,7 @@ def address(cluster: StandIn) -> str:
 
 
 def keys(weft: Weft) -> set[str]:
-    weft._index._exact_below = 0  # type: ignore[union-attr]
+    weft.reader.index._exact_below = 0  # type: ignore[union-attr]
     return {each.node.key for each in weft.search("red fox", limit=50).candidates}
 
 
@@ -110,7 +110,7 @@ def test_an_empty_collection_is_filled_from_files_and_caught_up_afterwards(
     filled: str, cluster: StandIn, tmp_path: Path
 ) -> None:
     with Weft.open(filled, folder=tmp_path / "home", index=address(cluster)) as weft:
-        weft._index.catch_up(weft.store)
+        weft.reader.index.catch_up(weft.store)
         (path, given, secret), *rest = cluster.asked
         assert path == "/v2/vectordb/jobs/import/create"
         assert (secret, given["dbName"]) == ("Bearer secret", "default")
@@ -132,8 +132,8 @@ def test_what_an_import_brings_is_what_inserts_bring(filled: str, cluster: Stand
     found = []
     for index in (address(cluster), f"milvus://{tmp_path / 'inserted.db'}"):
         with Weft.open(filled, folder=tmp_path / "home", index=index) as weft:
-            weft._index.catch_up(weft.store)
-            client = weft._index._client()  # type: ignore[union-attr]
+            weft.reader.index.catch_up(weft.store)
+            client = weft.reader.index._client()  # type: ignore[union-attr]
             (name,) = (name for name in client.list_collections() if not name.endswith("_state"))
             rows = client.query(name, filter="id > 0", output_fields=["*"], limit=100)
             found.append(sorted((dict(row) for row in rows), key=lambda row: row["id"]))
@@ -147,10 +147,10 @@ def test_an_import_that_fails_is_told_answered_around_and_begun_anew(
     cluster.failure = "the disk of a data node is full"
     with Weft.open(filled, folder=tmp_path / "home", index=address(cluster)) as weft:
         with pytest.raises(StoreError, match=r"disk of a data node.*Leave import= out"):
-            weft._index.catch_up(weft.store)
+            weft.reader.index.catch_up(weft.store)
         assert keys(weft) == ALL
         cluster.failure = ""
-        weft._index.catch_up(weft.store)
+        weft.reader.index.catch_up(weft.store)
         assert keys(weft) == ALL
         assert weft.index_status()["passages"] == 20, "what the first one left is gone"
 
@@ -164,7 +164,7 @@ def test_what_cannot_be_imported_from_is_told(filled: str, cluster: StandIn, tmp
     ):
         index = f"milvus://{tmp_path / 'other.db'}?import={quote(str(storage))}&rest={quote(rest)}"
         with Weft.open(filled, folder=tmp_path / "home", index=index) as weft, pytest.raises(error):
-            weft._index.catch_up(weft.store)
+            weft.reader.index.catch_up(weft.store)
     with pytest.raises(InvalidInput, match="the embedded form takes in no files"):
         Weft.open(filled, folder=tmp_path / "home", index=f"milvus://{tmp_path}/a.db?import=/bucket")
     with pytest.raises(UnknownName, match="consistancy"):

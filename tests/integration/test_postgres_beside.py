@@ -24,7 +24,7 @@ def opened(postgres_url: str, tmp_path: Path) -> Iterator[Open]:
 
     def opening(parameters: str = "") -> Weft:
         weft = Weft.open(f"{postgres_url}&schema=beside{parameters}", folder=tmp_path)
-        weft._index._exact_below = 10  # type: ignore[union-attr]
+        weft.reader.index._exact_below = 10  # type: ignore[union-attr]
         weft.put([Node(f"s:{n}", "note", title=f"note {n}", text=f"red fox {n}") for n in range(30)])
         wefts.append(weft)
         return weft
@@ -86,14 +86,14 @@ def test_a_second_connection_that_breaks_leaves_the_search_to_the_first(
     opened: Open, walks: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weft = opened()
-    semantic = type(weft._index).semantic
+    semantic = type(weft.reader.index).semantic
 
     def broken(index: object, snapshot: object, *given: object) -> object:
         if threading.current_thread() is not threading.main_thread():
             raise psycopg.OperationalError("server closed the connection unexpectedly")
         return semantic(index, snapshot, *given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(type(weft._index), "semantic", broken)
+    monkeypatch.setattr(type(weft.reader.index), "semantic", broken)
     assert keys(weft)[0] == "s:7"
     assert set(walks) == {False}
 

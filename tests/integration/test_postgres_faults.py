@@ -107,7 +107,7 @@ def test_a_question_whose_connection_is_lost_is_asked_again(
     weft = opened()
     weft.put([note("one")])
     asked = []
-    search = weft._index.lexical
+    search = weft.reader.index.lexical
 
     def losing(*given: object) -> object:
         asked.append(given)
@@ -115,7 +115,7 @@ def test_a_question_whose_connection_is_lost_is_asked_again(
             end_connections(postgres_url)
         return search(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(weft._index, "lexical", losing)
+    monkeypatch.setattr(weft.reader.index, "lexical", losing)
     assert "red fox" in weft.context("red fox").text
     assert len(asked) == 2
 
@@ -243,7 +243,7 @@ def test_a_user_who_may_make_no_schema_is_told_the_statement_and_works_in_one_th
         assert statement == "CREATE SCHEMA modest AUTHORIZATION modest;"
         link.execute(statement)
     with Weft.open(address, folder=tmp_path) as weft:
-        weft._index._exact_below = 10  # type: ignore[union-attr]
+        weft.reader.index._exact_below = 10  # type: ignore[union-attr]
         weft.put([note(f"{number}", f"red fox {number}", tenant) for number in range(20) for tenant in ("a", "b")])
         assert weft.engine()["row_security"] == "on"
         found = weft.search("red fox 7", limit=50, tenants=("a",)).candidates
@@ -408,7 +408,7 @@ def test_the_server_hides_other_tenants_from_a_query_that_forgets_them(opened: O
 
 def test_a_tenant_with_nine_tenths_of_the_nodes_hides_nothing_of_a_small_one(opened: Open) -> None:
     weft = opened()
-    weft._index._exact_below = 50  # type: ignore[union-attr]
+    weft.reader.index._exact_below = 50  # type: ignore[union-attr]
     weft.put([note(f"big{number}", f"red fox number {number}", "big") for number in range(270)])
     weft.put([note(f"small{number}", f"red fox number {number}", "small") for number in range(30)])
     assert weft.index_status()["indexes"] != ""

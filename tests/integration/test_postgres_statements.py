@@ -56,8 +56,8 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
 
 
 def test_a_context_from_the_engines_sends_eleven_statements_at_most(weft: Weft, sent: Sent) -> None:
-    weft._index._exact_below = 10  # type: ignore[union-attr]
-    weft._index.catch_up(weft.store)
+    weft.reader.index._exact_below = 10  # type: ignore[union-attr]
+    weft.reader.index.catch_up(weft.store)
     weft.context("red fox 1")
     statements = sent(lambda: weft.context("red fox 7"))
     assert any("<@>" in statement for statement in statements), "words are searched by BM25"
@@ -70,8 +70,8 @@ def test_a_context_from_what_is_remembered_sends_ten_statements_at_most(weft: We
 
 
 def test_a_filter_is_looked_up_once_until_the_next_write(weft: Weft, sent: Sent) -> None:
-    weft._index._exact_below = 10  # type: ignore[union-attr]
-    weft._index.catch_up(weft.store)
+    weft.reader.index._exact_below = 10  # type: ignore[union-attr]
+    weft.reader.index.catch_up(weft.store)
 
     def ask() -> None:
         assert weft.search("red fox", filter=Filter(tags=("even",)), limit=5).candidates

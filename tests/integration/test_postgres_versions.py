@@ -43,7 +43,7 @@ def test_a_server_of_another_version_prints_the_pages_of_the_embedded_store(
 
 def test_its_graph_and_its_index_of_words_find_what_a_filter_leaves(url: str, tmp_path: Path) -> None:
     with Weft.open(url, folder=tmp_path) as weft:
-        weft._index._exact_below = 10  # type: ignore[union-attr]
+        weft.reader.index._exact_below = 10  # type: ignore[union-attr]
         nodes = [
             Node(f"s:{n}", "note", title=f"note {n}", text=f"red fox {n}", tags=(f"t{n % 9}",)) for n in range(180)
         ]

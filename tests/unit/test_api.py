@@ -80,7 +80,7 @@ EDGES = (Edge("world:pump", "world:valve", "has", 0.9), Edge("world:valve", "wor
 def weft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
     """A small store without an embedder."""
     opened = Weft.open(tmp_path_factory.mktemp("library") / ".weft", embedder=None)
-    ingest([MemorySource(NODES, EDGES)], Workshop(opened.store, opened._index, None, COUNT))
+    ingest([MemorySource(NODES, EDGES)], Workshop(opened.store, opened.reader.index, None, COUNT))
     yield opened
     opened.close()
 
@@ -286,7 +286,7 @@ def test_a_named_start_is_never_dropped_as_a_repeat_of_something_else(tmp_path: 
     )
     with Weft.open(tmp_path / ".weft", embedder=None) as weft:
         source = MemorySource((old, new), (Edge("w:old", "w:new", "links"),), "w")
-        ingest([source], Workshop(weft.store, weft._index, None, COUNT))
+        ingest([source], Workshop(weft.store, weft.reader.index, None, COUNT))
         assert "w:old" in keys(weft.context(start=["w:old"], profile="notes", now=NOW))
 
 
@@ -305,7 +305,7 @@ def test_subjects_of_the_same_key_in_two_tenants_keep_their_own_parts(tmp_path: 
         )
     )
     with Weft.open(tmp_path / ".weft", embedder=None) as weft:
-        ingest([MemorySource(nodes, (), "w")], Workshop(weft.store, weft._index, None, COUNT))
+        ingest([MemorySource(nodes, (), "w")], Workshop(weft.store, weft.reader.index, None, COUNT))
         text = weft.context("hero", profile="narrative", tenants=["east", "west"], now=NOW).text
     assert "Born in east" in text
     assert "Born in west" in text
@@ -321,7 +321,7 @@ def test_the_embedder_of_the_store_is_the_one_that_must_ask(tmp_path: Path) -> N
             return np.full((len(texts), 4), 0.5, dtype=np.float32)
 
     weft = Weft.open(tmp_path / ".weft")
-    ingest([MemorySource(NODES[:1])], Workshop(weft.store, weft._index, Small(), COUNT))  # type: ignore[arg-type]
+    ingest([MemorySource(NODES[:1])], Workshop(weft.store, weft.reader.index, Small(), COUNT))  # type: ignore[arg-type]
     with pytest.raises(EmbedderMismatch, match="made by 'small'"):
         weft.context("pump", now=NOW)
     weft.close()
@@ -359,7 +359,7 @@ def test_a_question_goes_on_by_words_where_the_embedder_does_not_answer(tmp_path
     with Weft.open(tmp_path / "store") as weft:
         weft.put(NODES)
         before = weft.context("bilge pump", now=NOW)
-        weft._embed = Silent(weft)  # type: ignore[assignment]
+        weft.reader.embedder = Silent(weft)  # type: ignore[assignment]
         after = weft.context("bilge pump", now=NOW)
         found = weft.search("bilge pump")
     assert "The bilge pump keeps the hold dry." in after.text
@@ -368,3 +368,20 @@ def test_a_question_goes_on_by_words_where_the_embedder_does_not_answer(tmp_path
         assert [note for note in notes if "example.org does not answer" in note]
     assert not [note for note in after.notes if "No embedder is in use" in note]
     assert not [note for note in before.notes if "words" in note]
+
+
+def test_a_string_where_several_names_are_expected_is_one_name(tmp_path: Path) -> None:
+    with Weft.open(tmp_path / ".weft") as weft:
+        weft.put(Node(key="a:soc", kind="note", title="SOC Defender", text="Guards the gate.", tenant="ops"))
+        page = weft.context(start="SOC Defender", tenants="ops")
+        assert "Guards the gate." in page.text
+        assert Filter(kinds="note") == Filter(kinds=("note",))
+        assert weft.nodes(tenants="ops", filter=Filter(kinds="note"))[0].title == "SOC Defender"
+
+
+def test_a_context_prints_as_its_text_and_shows_as_markdown_in_notebooks(tmp_path: Path) -> None:
+    with Weft.open(tmp_path / ".weft") as weft:
+        weft.put([Node(key="a:b", kind="note", title="Boots", text="Boots are dry.")])
+        page, plain = weft.context("boots"), weft.context("boots", format="plain")
+        assert str(page) == page.text == page._repr_markdown_()
+        assert plain._repr_markdown_() == f"```plain\n{plain.text}\n```"
