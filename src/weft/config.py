@@ -1,4 +1,4 @@
-"""Where the store, the embedder and the profiles are: the only reader of environment and configuration."""
+"""Find the store, the embedder and the profiles: the only module that reads the environment and settings."""
 
 import os
 from dataclasses import replace
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 STORE_NAME: Final = ".weft"
 DEFAULT_EMBEDDER: Final = "static"
 _SERVERS: Final = ("postgresql://", "postgres://")
-_HANDED_DOWN: Final = "WEFT_SERVED"
+_SETTINGS_VARIABLE: Final = "WEFT_SERVED"
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the environment says; every command decides from this and its own options alone."""
+    """The environment of a program; every command decides from this and its own options alone."""
 
     working: Path
     store: str = ""
@@ -33,7 +33,7 @@ class Surroundings:
 
 
 def surroundings() -> Surroundings:
-    """The environment of this process."""
+    """Read the environment of this process."""
     from platformdirs import user_config_path, user_data_path
 
     return Surroundings(
@@ -49,7 +49,7 @@ def surroundings() -> Surroundings:
 
 
 def client_home() -> "Home":
-    """The folders in which MCP clients keep their configuration."""
+    """Return the folders in which MCP clients keep their configuration."""
     from platformdirs import user_config_path
 
     return Home(
@@ -61,9 +61,9 @@ def client_home() -> "Home":
 
 
 def find_store(given: str | Path | None, around: Surroundings) -> Path:
-    """The folder of the store to read: as given, from WEFT_STORE, the nearest `.weft/`, or the user's own.
+    """Return the folder of the store to read: as given, from WEFT_STORE, the nearest `.weft/`, or the user's own.
 
-    A store on a server has a folder here too, for its keys, its profiles and the contexts kept of it.
+    A store on a server has a folder here too, for its keys, its profiles and its kept contexts.
     """
     server = server_of(given, around)
     if server:
@@ -83,13 +83,13 @@ def find_store(given: str | Path | None, around: Surroundings) -> Path:
 
 
 def server_of(given: str | Path | None, around: Surroundings) -> str:
-    """The URL of the server that is meant, or nothing when the store is in a folder."""
+    """Return the URL of the server that holds the store, or nothing when the store is in a folder."""
     named = str(given) if given is not None else around.store
     return named if named.startswith(_SERVERS) else ""
 
 
 def server_folder(server: str, around: Surroundings) -> Path:
-    """The folder on this machine of a store on a server; the same whatever password is used."""
+    """Return the folder on this machine of a store on a server; the same whatever password is used."""
     from hashlib import sha256
 
     from weft.store.addresses import read_address
@@ -99,7 +99,7 @@ def server_folder(server: str, around: Surroundings) -> Path:
 
 
 def without_index() -> Surroundings:
-    """The environment without its choice of an index, for a store that is only read through."""
+    """Read the environment without its choice of an index, for a store that is only read through."""
     return replace(surroundings(), index="")
 
 
@@ -109,7 +109,7 @@ def choose_index(spec: str) -> None:
 
 
 def place_store(given: str | Path | None, around: Surroundings) -> Path:
-    """The folder of the store to write to: the one that is found, else a new `.weft/` in the working folder."""
+    """Return the folder of the store to write to: the one that is found, else a new `.weft/` in the working folder."""
     try:
         return find_store(given, around)
     except StoreError:
@@ -117,7 +117,7 @@ def place_store(given: str | Path | None, around: Surroundings) -> Path:
 
 
 def profile_folders(store: Path | None, around: Surroundings) -> tuple[Path, ...]:
-    """Where users keep profiles and lenses: beside the store, then in their configuration; existing ones only."""
+    """Return the folders with the user's profiles and lenses: beside the store, then in their configuration."""
     places = ([store / "profiles"] if store is not None else []) + [around.user_config / "profiles"]
     return tuple(place for place in places if _is_folder(place) and os.access(place, os.R_OK | os.X_OK))
 
@@ -130,7 +130,7 @@ def open_weft(
     read_only: bool = False,
     around: Surroundings | None = None,
 ) -> "Weft":
-    """The store that is meant, opened with the embedder and the profiles that are meant."""
+    """Open the store that the options and the environment name, with their embedder and profiles."""
     from weft.api import Weft
 
     around = around or surroundings()
@@ -157,43 +157,43 @@ def open_weft(
 
 @dataclass(frozen=True, slots=True)
 class ServeSettings:
-    """What a service process needs to know to open its store."""
+    """The settings with which a service process opens its store."""
 
     store: Path
     embedder: str = ""
     read_only: bool = False
     figures: str = ""
-    """The folder in which several processes add up what they count; empty where there is one."""
+    """The folder in which several processes add up their metrics; empty where there is one process."""
     server: str = ""
     """The URL of the server that holds the store, whose folder here is `store`."""
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def hand_down(settings: ServeSettings) -> None:
-    """Leave the settings where worker processes find them, and where their Prometheus library does."""
+    """Leave the settings where worker processes and their Prometheus library find them."""
     mode = "read-only" if settings.read_only else ""
     told = (str(settings.store), settings.embedder, mode, settings.figures, settings.server)
-    os.environ[_HANDED_DOWN] = "\n".join(told)
+    os.environ[_SETTINGS_VARIABLE] = "\n".join(told)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = settings.figures
 
 
 def handed_down() -> ServeSettings:
-    """The settings that the parent process left."""
-    store, embedder, mode, figures, server = os.environ[_HANDED_DOWN].split("\n")
+    """Return the settings that the parent process left."""
+    store, embedder, mode, figures, server = os.environ[_SETTINGS_VARIABLE].split("\n")
     return ServeSettings(Path(store), embedder, bool(mode), figures, server)
 
 
 def stay_small() -> None:
-    """Have libraries that compute start no threads: a process that lives a moment has no use for them."""
+    """Keep numerical libraries from starting threads, which a process that lives for a moment does not need."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def embedder_spec(given: str | None, around: Surroundings) -> str:
-    """The embedder as given, from WEFT_EMBEDDER, or the static model that ships with Weft."""
+    """Return the embedder as given, from WEFT_EMBEDDER, or the static model that ships with Weft."""
     return given or around.embedder or DEFAULT_EMBEDDER
 
 
@@ -207,7 +207,7 @@ def _named(given: str | Path | None, around: Surroundings) -> Path | None:
 
 
 def _is_folder(place: Path) -> bool:
-    """Whether there is a folder; below a folder that is closed to us there is none."""
+    """Whether a folder is there; a folder inside one that may not be read counts as missing."""
     try:
         return place.is_dir()
     except OSError:

@@ -1,4 +1,4 @@
-"""What Weft knows and what it hands out: nodes, edges, requests, candidates, pages."""
+"""The records that everything speaks: nodes and edges, requests, candidates, pages and contexts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -13,10 +13,10 @@ Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json
 DEFAULT_TENANT: Final = "default"
 
 FOUND_ENTITY: Final = ":entity/"
-"""What the keys of entities found in prose hold after the name of their source."""
+"""The part of a key, after the name of its source, that marks an entity found in prose."""
 
 STORY_MAKER: Final = "story:"
-"""How the makers of what was found in prose are called, before the name of their source."""
+"""The prefix of the makers of everything found in prose, before the name of their source."""
 
 
 class Unset(StrEnum):
@@ -33,12 +33,12 @@ def as_tuple(names: str | Sequence[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-# --- what is known ---------------------------------------------------------------------------------------
+# --- what is stored ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a node came from, precise enough to open it there."""
+    """The place a node came from, precise enough to open it there."""
 
     source: str = ""
     file: str | None = None
@@ -50,7 +50,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """Another name of a node, and who says so (`maker` is a source or a linker, with its version)."""
+    """Another name of a node; `maker` is the source or linker that gave it, with its version."""
 
     text: str
     maker: str = ""
@@ -58,7 +58,7 @@ class Alias:
 
     @property
     def found(self) -> bool:
-        """Whether prose was found to use the name, and nobody gave it."""
+        """Whether the name was found in prose rather than given by a source."""
         return self.maker.startswith(STORY_MAKER)
 
 
@@ -86,7 +86,7 @@ class Node:
 
     @property
     def handle(self) -> str:
-        """What a reader passes to `weft show` to fetch this node whole."""
+        """The name under which `weft show` fetches this node whole."""
         return self.key
 
 
@@ -141,7 +141,7 @@ class Passage:
 
 STRONG: Final = "strong"
 CONSISTENCIES: Final = (STRONG, "session", "bounded", "eventually")
-"""How fresh an answer must be: with every acknowledged write, those of this process, recent ones, or any."""
+"""How fresh an answer must be: it includes every acknowledged write, those of this process, recent ones, or any."""
 
 
 FORMATS: Final = ("markdown", "xml", "plain", "json")
@@ -152,9 +152,9 @@ SEARCH_MATCHES: Final = ("hybrid", "bm25", "vector")
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a reader may see: a set of tenants, optionally only what is known up to a point in the sequence.
+    """The part of a store that a reader sees: some tenants, optionally only up to a point in the sequence.
 
-    `consistency` is how fresh that must be; empty is what the store's address says, `strong` by default.
+    `consistency` is how fresh it must be; empty means what the store's address says, `strong` by default.
     """
 
     tenants: tuple[str, ...] = (DEFAULT_TENANT,)
@@ -164,7 +164,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which nodes a search may return. Empty tuples mean no restriction; `where` compares scalar fields."""
+    """A restriction on the nodes a search may return. Empty tuples restrict nothing; `where` compares fields."""
 
     kinds: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -192,7 +192,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a reader was shown of a node: the content it had, and the character ranges (None: the whole)."""
+    """The part of a node that a session was shown: its content then, and the character ranges (None: all of it)."""
 
     fingerprint: str
     spans: tuple[tuple[int, int], ...] | None = None
@@ -200,20 +200,20 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What a session was already given, by tenant and key: left out of its next pages."""
+    """The nodes that a session was already given, by tenant and key; its next pages leave them out."""
 
     session: str
     nodes: Mapping[tuple[str, str], Shown] = field(default_factory=dict)
 
     @property
     def reason(self) -> str:
-        """What the ledger says of a node that is left out for this."""
+        """The reason that the ledger gives for a node left out."""
         return f"already received in session {self.session}"
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One of several things a page is about: a question or nodes to start from, and its share of the budget."""
+    """One of several subjects of a page: a question or nodes to start from, and its share of the budget."""
 
     question: str = ""
     start: tuple[str, ...] = ()
@@ -222,7 +222,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question, or a place to start, and how the answer should look. Unset values come from the profile."""
+    """One question, or nodes to start from, and how the answer should look. Unset values come from the profile."""
 
     question: str = ""
     history: tuple[str, ...] = ()
@@ -260,7 +260,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A node that may go on the page, by value, with what speaks for it.
+    """A node that may go on the page, by value, with its signals and how it was reached.
 
     `parts` are the signals by name (0..1; `lexical` more where phrases count); `covers` is what each term and
     phrase of the question, by its hash, adds to the lexical one; `spans` the character ranges that matched, best
@@ -286,7 +286,7 @@ class Candidate:
     passage: tuple[int, int] | None = None
 
 
-# --- what is handed out ----------------------------------------------------------------------------------
+# --- what is printed ----------------------------------------------------------------------------------
 
 
 class Detail(StrEnum):
@@ -329,7 +329,7 @@ class PlacedGroup:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is printed, before it has a format: a title, sections, printed notes and a footer."""
+    """A page before it has a format: a title, sections, printed notes and a footer."""
 
     title: str = ""
     sections: tuple[PlacedSection, ...] = ()
@@ -340,7 +340,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """One source of the page, as the footer and the caller get it."""
+    """One source of the page, as its footer and its caller see it."""
 
     key: str
     id: int
@@ -354,7 +354,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """What became of one candidate and why."""
+    """The fate of one candidate: where it was placed, at which detail and cost, and why."""
 
     key: str
     id: int
@@ -375,7 +375,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class ManifestEntry:
-    """The source of lines [first_line, last_line] of the text; `key` is None for the frame Weft itself printed."""
+    """The source of lines [first_line, last_line] of the text; `key` is None for lines that Weft itself wrote."""
 
     first_line: int
     last_line: int

@@ -1,4 +1,4 @@
-"""How given words become values: clean text, tenants, filters, budgets, times and parameters."""
+"""Read what people write into values: clean text, tenants, budgets, times and parameters."""
 
 import os
 import re
@@ -13,7 +13,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]+")
 
 
 def clean(words: str) -> str:
-    """An argument as valid text: broken UTF-8 is replaced, control characters become spaces."""
+    """Return an argument as valid text: broken UTF-8 is replaced, control characters become spaces."""
     valid = os.fsencode(words).decode("utf-8", "replace") if _escaped(words) else words
     return _CONTROL.sub(" ", valid).strip()
 
@@ -23,7 +23,7 @@ def _escaped(words: str) -> bool:
 
 
 def tenants_of(given: Sequence[str] | None) -> tuple[str, ...]:
-    """The tenants to read, `default` unless told."""
+    """Return the tenants to read, `default` when none is named."""
     return tuple(dict.fromkeys(clean(each) for each in given or ())) or (DEFAULT_TENANT,)
 
 
@@ -37,7 +37,7 @@ def filter_of(kinds: Sequence[str] | None, tags: Sequence[str] | None, sources: 
 
 
 def budget_of(given: str | None) -> int | Unset | None:
-    """A token budget: a number, `none` for no limit, or what the profile says when nothing is given."""
+    """Return a token budget: a number, None for `none`, or UNSET (the profile decides) when nothing is given."""
     if given is None:
         return UNSET
     if given.strip().lower() == "none":
@@ -48,7 +48,7 @@ def budget_of(given: str | None) -> int | Unset | None:
 
 
 def time_of(given: str | None) -> datetime | None:
-    """A moment in ISO 8601, in UTC when it names no zone; None for the present."""
+    """Return a moment in ISO 8601, in UTC when it names no zone, or None when nothing is given."""
     if given is None:
         return None
     try:
@@ -61,7 +61,7 @@ def time_of(given: str | None) -> datetime | None:
 
 
 def parameters_of(given: Sequence[str] | None) -> dict[str, str]:
-    """The profile's parameters from `name=value` words."""
+    """Return the profile's parameters from `name=value` words."""
     parameters = {}
     for each in given or ():
         name, equals, value = each.partition("=")
