@@ -109,7 +109,7 @@ def choose_index(spec: str) -> None:
 
 
 def place_store(given: str | Path | None, around: Surroundings) -> Path:
-    """Return the folder of the store to write to: the one that is found, else a new `.weft/` in the working folder."""
+    """Return the folder of the store to write to: the one that is found, else a new `.weft/` here."""
     try:
         return find_store(given, around)
     except StoreError:

@@ -141,7 +141,7 @@ class Passage:
 
 STRONG: Final = "strong"
 CONSISTENCIES: Final = (STRONG, "session", "bounded", "eventually")
-"""How fresh an answer must be: it includes every acknowledged write, those of this process, recent ones, or any."""
+"""The writes that an answer must include: all that were acknowledged, this process's own, recent ones, or any."""
 
 
 FORMATS: Final = ("markdown", "xml", "plain", "json")
@@ -192,7 +192,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The part of a node that a session was shown: its content then, and the character ranges (None: all of it)."""
+    """The part of a node that a session was shown: its content then, and the character ranges (None: all)."""
 
     fingerprint: str
     spans: tuple[tuple[int, int], ...] | None = None

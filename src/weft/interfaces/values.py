@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from weft.errors import InvalidInput
-from weft.model import DEFAULT_TENANT, UNSET, Filter, Unset
+from weft.model import DEFAULT_TENANT, UNSET, Unset
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]+")
 
@@ -25,15 +25,6 @@ def _escaped(words: str) -> bool:
 def tenants_of(given: Sequence[str] | None) -> tuple[str, ...]:
     """Return the tenants to read, `default` when none is named."""
     return tuple(dict.fromkeys(clean(each) for each in given or ())) or (DEFAULT_TENANT,)
-
-
-def filter_of(kinds: Sequence[str] | None, tags: Sequence[str] | None, sources: Sequence[str] | None) -> Filter:
-    """The filter that the options describe."""
-    return Filter(
-        kinds=tuple(clean(each) for each in kinds or ()),
-        tags=tuple(clean(each).lstrip("#") for each in tags or ()),
-        sources=tuple(clean(each) for each in sources or ()),
-    )
 
 
 def budget_of(given: str | None) -> int | Unset | None:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.errors import InvalidInput
-from weft.interfaces.values import budget_of, clean, filter_of, parameters_of, tenants_of, time_of
+from weft.interfaces.request import make_filter
+from weft.interfaces.values import budget_of, clean, parameters_of, tenants_of, time_of
 from weft.model import UNSET, Filter
 
 
@@ -56,4 +57,4 @@ def test_tenants_are_default_unless_told_and_each_once() -> None:
 
 
 def test_tags_may_be_written_with_their_sign() -> None:
-    assert filter_of(["note"], ["#sea"], None) == Filter(kinds=("note",), tags=("sea",))
+    assert make_filter({"kinds": ["note"], "tags": ["#sea"]}) == Filter(kinds=("note",), tags=("sea",))
