@@ -1,8 +1,8 @@
-"""Trace one `weft context` through the source, to draw its way in ARCHITECTURE.md and to count the files it crosses.
+"""Trace one `weft context` through the source: draw its way in ARCHITECTURE.md, and count the files it crosses.
 
-    python scripts/trace_question.py             # print the picture
-    python scripts/trace_question.py --files     # print every file with its calls
-    python scripts/trace_question.py --write     # put the picture into ARCHITECTURE.md
+python scripts/trace_question.py             # print the picture
+python scripts/trace_question.py --files     # print every file with its calls
+python scripts/trace_question.py --write     # put the picture into ARCHITECTURE.md
 """
 
 import io
@@ -20,7 +20,7 @@ BEGIN, END = "<!-- traced by scripts/trace_question.py -->", "<!-- end of trace 
 
 
 def trace() -> Counter[str]:
-    """Return how often each file of the package was entered while a question was answered, in order of first entry."""
+    """Count the entries into each file of the package while a question is answered, in order of first entry."""
     from weft import Weft
     from weft.interfaces.cli import run
 

@@ -1,4 +1,4 @@
-"""Work that nobody waits for: values found anew after experiences were resolved."""
+"""Start work in the background after a write: renew values, and forget the use counts of removed memories."""
 
 import subprocess
 import sys

@@ -1,1 +1,1 @@
-"""The MCP server: what `weft context`, `search` and `show` answer, as tools, resources and prompts."""
+"""The MCP server: `weft context`, `search` and `show` as tools, resources and prompts."""

@@ -1,4 +1,4 @@
-"""What each tool answers: text to read, and a few facts beside it."""
+"""Answer the reading tools: text for the model, and a few facts beside it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
@@ -41,7 +41,7 @@ Call = Callable[[Shelf, Mapping[str, Any]], Answer]
 
 
 def context(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
-    """The page, byte for byte as the command line prints it."""
+    """Return the page, byte for byte as the command line prints it."""
     found, notes = _ask(shelf, given)
     return Answer((found.text,), {**_facts(found), "notes": [*notes, *found.notes]})
 
@@ -94,7 +94,7 @@ def _facts(found: Context) -> dict[str, Any]:
 
 
 def search(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
-    """The nodes that match best, one on a line."""
+    """Return the nodes that match best, one on a line."""
     question = " ".join(given.get("query", ()))
     if not question:
         raise InvalidInput("The query is empty. Say what to look for, such as 'refund policy'.")
@@ -116,7 +116,7 @@ def search(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
 
 
 def fetch(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
-    """Nodes whole, a block of text each, page by page when they are long."""
+    """Return nodes whole, a block of text each, page by page when they are long."""
     names = given.get("key", ())
     if not names:
         raise InvalidInput(
@@ -140,12 +140,12 @@ def fetch(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
 
 
 def node_name(given: str) -> str:
-    """The key in the address of a node's resource; any other name as it is."""
+    """Return the key in the address of a node's resource; any other name as it is."""
     return unquote(given.removeprefix(NODE_ADDRESS)) if given.startswith(NODE_ADDRESS) else given
 
 
 def page_of(texts: Sequence[str], number: int, room: int) -> tuple[tuple[str, ...], bool]:
-    """The blocks that stand on a page, and whether more follow."""
+    """Return the blocks that stand on a page, and whether more follow."""
     pages: list[tuple[str, ...]] = []
     waiting = list(texts)
     while waiting and len(pages) < number:
@@ -165,7 +165,7 @@ def page_of(texts: Sequence[str], number: int, room: int) -> tuple[tuple[str, ..
 
 
 def _beginning(text: str, room: int) -> str:
-    """As much of a text as has room, ending with a whole line where it can."""
+    """Return as much of a text as has room, ending with a whole line where it can."""
     read = text[: room * _CHARACTERS_A_TOKEN]
     shown = _count().cut(read, room)
     if len(shown) == len(text) or "\n" not in shown:
@@ -174,7 +174,7 @@ def _beginning(text: str, room: int) -> str:
 
 
 def cut(text: str, room: int) -> str:
-    """The beginning of a text that has room, and how much is missing."""
+    """Return the beginning of a text that has room, and how much is missing."""
     shown = _beginning(text, room)
     if len(shown) == len(text):
         return text
@@ -189,7 +189,7 @@ def _count() -> "TokenCounter":
 
 
 def explain(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
-    """What became of every candidate of a context, and why."""
+    """Return the ledger of a context: every candidate, its level of detail and the reason."""
     known = given.get("context_id")
     if known is not None:
         record = shelf.weft().contexts.find(known)
@@ -206,7 +206,7 @@ def explain(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
 
 
 def _entries(ledger: tuple[LedgerEntry, ...], names: tuple[str, ...]) -> list[LedgerEntry]:
-    """The entries of the named nodes, or all; a name that is missing was never a candidate."""
+    """Return the entries of the named nodes, or all; a name that is missing was never a candidate."""
     if not names:
         return list(ledger)
     found = [entry for entry in ledger if any(name in (entry.key, entry.title, str(entry.id)) for name in names)]
@@ -219,7 +219,7 @@ def _entries(ledger: tuple[LedgerEntry, ...], names: tuple[str, ...]) -> list[Le
 
 
 def lenses(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
-    """The profiles that `context` takes with their lenses, presets and parameters."""
+    """Return the profiles that `context` takes with their lenses, presets and parameters."""
     wanted = given.get("profile")
     profiles = usable_profiles(shelf.folders())
     if wanted is not None and wanted not in {profile.name for profile in profiles}:
@@ -234,7 +234,7 @@ def lenses(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
 
 
 def _choices(profile: Profile) -> dict[str, list[str]]:
-    """The presets and parameters that a profile takes."""
+    """Return the presets and parameters that a profile takes."""
     chosen = [f"{AUTO} (by the question)"] if profile.adapt else []
     return {
         "presets": [*sorted(profile.presets), *chosen],
@@ -243,7 +243,7 @@ def _choices(profile: Profile) -> dict[str, list[str]]:
 
 
 def index(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
-    """Files and folders read into the store."""
+    """Read files and folders into the store."""
     paths = given.get("path", ())
     if not paths:
         raise InvalidInput("No path is given. Give the path of a file or folder to read.")

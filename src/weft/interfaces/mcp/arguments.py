@@ -1,4 +1,4 @@
-"""Tool arguments as models really write them: the usual aliases, numbers in quotes, lists or single values."""
+"""Read tool arguments as models really write them: other names, numbers in quotes, lists or single values."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +41,7 @@ def _property(parameter: RequestField) -> dict[str, Any]:
 
 
 def read_arguments(given: Mapping[str, Any], parameters: Sequence[RequestField]) -> dict[str, Any]:
-    """The arguments by their proper names, as values of their types; absent and null ones are left out."""
+    """Return the arguments by their proper names, as values of their types; absent and null ones are left out."""
     known = {_plain(name): each for each in parameters for name in (each.name, *each.aliases)}
     found: dict[str, Any] = {}
     for name, value in given.items():
@@ -57,7 +57,7 @@ def read_arguments(given: Mapping[str, Any], parameters: Sequence[RequestField])
 
 
 def _plain(name: str) -> str:
-    """A name as it compares: maxTokens, max-tokens and MAX_TOKENS are one."""
+    """Return a name as it compares: maxTokens, max-tokens and MAX_TOKENS are one."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
@@ -118,7 +118,7 @@ def _texts(parameter: RequestField, value: Any) -> tuple[str, ...]:
 
 
 def _opened(value: Any) -> Any:
-    """Lists and objects are sometimes sent as a string of JSON."""
+    """Decode lists and objects that are sent as a string of JSON."""
     if isinstance(value, str) and value.strip()[:1] in ("[", "{"):
         try:
             return orjson.loads(value)

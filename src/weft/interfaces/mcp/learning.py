@@ -1,4 +1,4 @@
-"""What the tools of the learning memory answer: remembering, forgetting, experiences and the premortem."""
+"""Answer the tools of the learning memory: remembering, forgetting, experiences and the premortem."""
 
 import asyncio
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _ATTEMPT = ("hypothesis", "action", "prediction", "strategy")
 
 
 def remember(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
-    """A memory stored, changed or merged, with what it may contradict."""
+    """Return a memory stored, changed or merged, with what it may contradict."""
     from weft.memory.memory_store import remember, update_memory
 
     words = {name: given[name] for name in ("category", "importance", "tags") if name in given}
@@ -41,7 +41,7 @@ def remember(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
 
 
 def forget(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
-    """Memories removed."""
+    """Remove memories and say which."""
     from weft.interfaces.background import forget_memories
 
     keys = given.get("key", ())
@@ -53,7 +53,7 @@ def forget(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
 
 
 def start_experience(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
-    """An experience begun."""
+    """Return an experience begun."""
     from weft.memory.experience_store import start_experience
 
     told = {name: given.get(name, "") for name in ("domain", "goal", *_ATTEMPT)}
@@ -63,7 +63,7 @@ def start_experience(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
 
 
 def update_experience(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
-    """The next attempt of an experience."""
+    """Return the next attempt of an experience."""
     from weft.memory.experience_store import update_experience
 
     changes = {name: given[name] for name in (*_ATTEMPT, "files") if name in given}
@@ -72,7 +72,7 @@ def update_experience(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
 
 
 def resolve_experience(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
-    """The outcome of an experience; values are found anew in the background when enough has changed."""
+    """Return the outcome of an experience; values are found anew in the background when enough has changed."""
     from weft.interfaces.background import renew_values
     from weft.memory.experience_store import resolve_experience
 
@@ -92,7 +92,7 @@ def resolve_experience(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
 
 
 def premortem(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
-    """What went wrong before in a domain, on one page."""
+    """Return past failures in a domain on one page."""
     from weft.assemblers.learning.store_searcher import assembler_over
 
     made = assembler_over(shelf.weft(), shelf.tenants)
@@ -107,7 +107,7 @@ def premortem(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
 
 
 def own_tenant(shelf: Shelf) -> str:
-    """The one tenant that is written to."""
+    """Return the one tenant that is written to."""
     if len(shelf.tenants) != 1:
         raise InvalidInput(
             f"This server reads {', '.join(shelf.tenants)}; start one with a single --tenant to write."

@@ -1,4 +1,4 @@
-"""Nodes as resources and lenses as prompts."""
+"""Offer nodes as resources and lenses as prompts."""
 
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -32,12 +32,12 @@ class Listed:
 
 
 def address_of(node: "Node") -> str:
-    """The address under which a node can be read."""
+    """Return the address under which a node can be read."""
     return f"{NODE_ADDRESS}{quote(node.key, safe=':/')}"
 
 
 def list_nodes(shelf: Shelf, cursor: str | None) -> tuple[tuple[Listed, ...], str | None]:
-    """Some nodes of the store in the order they were indexed, and where the list goes on."""
+    """Return some nodes of the store in the order they were indexed, and where the list goes on."""
     place, after, seen = _cursor(cursor)
     weft, tenants = shelf.weft(), shelf.tenants
     found: list[Listed] = []
@@ -65,7 +65,7 @@ def _cursor(cursor: str | None) -> tuple[int, int, int]:
 
 
 def read_node(shelf: Shelf, address: str) -> tuple[str, ...]:
-    """The text of every node that an address names, as far as a result has room."""
+    """Return the text of every node that an address names, as far as a result has room."""
     if not address.startswith(NODE_ADDRESS):
         raise InvalidInput(f"{address[:200]!r} is no address of a node. They look like {NODE_ADDRESS}KEY.")
     name = node_name(address)
@@ -78,7 +78,7 @@ def read_node(shelf: Shelf, address: str) -> tuple[str, ...]:
 
 
 def list_lenses(shelf: Shelf) -> dict[str, str]:
-    """Every lens with a line about it; of lenses with one name, the one that `context` would take."""
+    """Return every lens with a line about it; of lenses with one name, the one that `context` would take."""
     from weft.interfaces.ask import DEFAULT_PROFILE, usable_profiles
 
     profiles = sorted(usable_profiles(shelf.folders()), key=lambda profile: profile.name != DEFAULT_PROFILE)
@@ -90,7 +90,7 @@ def list_lenses(shelf: Shelf) -> dict[str, str]:
 
 
 def lens_prompt(shelf: Shelf, lens: str, arguments: dict[str, str]) -> tuple[str, str]:
-    """What a lens is for, and a page about the topic, ready to be worked with."""
+    """Return the purpose of a lens and a page about the topic, as a prompt."""
     known = list_lenses(shelf)
     if lens not in known:
         raise UnknownName("prompt", lens, known)

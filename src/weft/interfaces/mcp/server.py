@@ -1,4 +1,4 @@
-"""The server on the official SDK: requests go to the tools, resources and prompts; nothing is opened before."""
+"""The MCP server on the official SDK: it passes requests to the tools, resources and prompts."""
 
 import logging
 import socket
@@ -28,7 +28,7 @@ structured content would hide the page."""
 
 
 def make_server(shelf: Shelf) -> "Server[Any]":
-    """A server whose calls are answered from the shelf."""
+    """Return a server whose calls are answered from the shelf."""
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_tool(card) for card in _cards(shelf).values()])
@@ -174,7 +174,7 @@ def _prompt_handlers(shelf: Shelf) -> dict[str, Any]:
 
 
 async def _threaded(work: Callable[[], Found]) -> Found:
-    """What the work gives; our errors become the protocol's, with the same message."""
+    """Return the result of the work; our errors become the protocol's, with the same message."""
     try:
         return await anyio.to_thread.run_sync(work)
     except WeftError as error:

@@ -1,4 +1,4 @@
-"""A tool as clients see it."""
+"""The tools that the MCP server offers: their names, descriptions, arguments and the functions that answer."""
 
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ class ToolCard:
     """Whether calling it again with the same arguments changes nothing more."""
 
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of its arguments."""
+        """Return the JSON schema of its arguments."""
         return schema_of(self.parameters, self.required)
 
 
@@ -225,5 +225,5 @@ WRITING: Final = (_INDEX, REMEMBER, FORGET, START, UPDATE, RESOLVE)
 
 
 def offered(write: bool) -> dict[str, ToolCard]:
-    """The tools of a server by name; those that write only where that was asked for."""
+    """Return the tools of a server by name; those that write only where that was asked for."""
     return {card.name: card for card in (READING + WRITING if write else READING)}

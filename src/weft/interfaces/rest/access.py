@@ -1,4 +1,4 @@
-"""Who asks, and which tenants they may read and write."""
+"""Identify the caller of a request, and decide which tenants it may read and write."""
 
 from collections.abc import Iterable
 from ipaddress import ip_address
@@ -18,7 +18,7 @@ bearer = HTTPBearer(auto_error=False, description="An API key made with `weft ke
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """What a caller may do; `tenants` None is this machine's own user where no keys are in use.
+    """The rights of a caller; `tenants` None is this machine's own user where no keys are in use.
 
     `key` is the id of the key that was presented, which is no secret.
     """
@@ -28,11 +28,11 @@ class Caller:
     key: str = ""
 
     def session(self, name: str) -> str:
-        """The session of that name that is the caller's own: holders of other keys have others."""
+        """Return the session of that name that is the caller's own: holders of other keys have others."""
         return f"{self.key}/{name}" if self.key else name
 
     def readable(self, tenants: Iterable[str]) -> tuple[str, ...]:
-        """Those of the tenants that the caller may read, each once."""
+        """Return those of the tenants that the caller may read, each once."""
         wanted = dict.fromkeys(tenants)
         return tuple(each for each in wanted if self.tenants is None or each in self.tenants)
 
@@ -43,7 +43,7 @@ class Caller:
 
 
 async def served(request: Request) -> Served:
-    """The store behind the service."""
+    """Return the store behind the service."""
     # Asynchronous, like `caller`, because a plain function would be sent through a thread and wait for its turn.
     found: Served = request.app.state.served
     return found
@@ -57,12 +57,12 @@ async def caller(
     service: Service,
     _documented: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
 ) -> Caller:
-    """The caller of a route that reads or writes."""
+    """Return the caller of a route that reads or writes."""
     return identified(request, service)
 
 
 def identified(request: Request, service: Served) -> Caller:
-    """The caller, by API key, or without keys by coming from this machine."""
+    """Return the caller, by API key, or without keys by coming from this machine."""
     writable = not service.serving.read_only
     if not service.keys.keys():
         if not is_local(request):

@@ -1,4 +1,4 @@
-"""The service as an ASGI app: routes, errors, limits and figures put together."""
+"""The service as an ASGI app: routes, errors, limits and metrics put together."""
 
 import time
 from collections.abc import AsyncIterator
@@ -28,7 +28,7 @@ health = APIRouter(tags=["service"])
 
 
 def make_app(served: Served) -> FastAPI:
-    """The service over one store."""
+    """Return the service over one store."""
     app = FastAPI(
         title="Weft knowledge service",
         version=__version__,
@@ -47,7 +47,7 @@ def make_app(served: Served) -> FastAPI:
 
 
 def _say_keys_are_optional(description: dict[str, Any]) -> None:
-    """Where no key is in use none is needed, so the description allows both."""
+    """Describe keys as optional: where none is configured, none is needed."""
     for operations in description["paths"].values():
         for operation in operations.values():
             if "security" in operation:
@@ -70,7 +70,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 class _Limited:
-    """Refuses bodies that are too large before anything reads them whole."""
+    """Middleware that refuses bodies that are too large before anything reads them whole."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -89,7 +89,7 @@ class _Limited:
 
 
 async def _whole(receive: Receive, scope: Scope) -> bytes | None:
-    """The body, or None when it is too large."""
+    """Return the body, or None when it is too large."""
     length = dict(scope["headers"]).get(b"content-length", b"0")
     if length.isdigit() and int(length) > LARGEST_BODY:
         return None
@@ -119,7 +119,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 class _Counted:
-    """Books how long every request took and which were errors."""
+    """Middleware that records how long every request took and which were errors."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app, self._metrics = app, metrics
@@ -148,13 +148,13 @@ class _Counted:
 
 @health.get("/healthz")
 async def healthz() -> dict[str, str]:
-    """Whether the process answers."""
+    """Answer while the process runs."""
     return {"status": "ok"}
 
 
 @health.get("/readyz")
 def readyz(service: Service) -> Response:
-    """Whether the store can be read; 503 while it cannot."""
+    """Answer whether the store can be read; 503 while it cannot."""
     try:
         sequence = service.weft().store.reached()
     except WeftError as error:
@@ -164,7 +164,7 @@ def readyz(service: Service) -> Response:
 
 @health.get("/metrics", response_class=PlainTextResponse)
 def metrics(request: Request, service: Service) -> Response:
-    """Figures for Prometheus; with keys in use, for this machine or a key."""
+    """Return metrics for Prometheus; where keys are in use, to this machine or to a holder of a key."""
     if not is_local(request):
         identified(request, service)
     return Response(service.metrics.exposition(), media_type="text/plain; version=0.0.4")

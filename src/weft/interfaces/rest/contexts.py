@@ -1,4 +1,4 @@
-"""The printed page that a request to /api/context asks for."""
+"""/api/context, /api/search, /api/graph and /api/profiles: questions to the store over HTTP."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -50,7 +50,7 @@ def wants_page(given: ContextRequest) -> bool:
 
 
 def knowledge_request(given: ContextRequest) -> KnowledgeRequest:
-    """What is asked of the lists."""
+    """Return the request for the lists."""
     named: dict[str, Any] = {name: getattr(given, name) for name in _LIST_FIELDS}
     for name in ("entry_types", "expansion_types"):
         named[name] = None if named[name] is None else tuple(named[name])
@@ -60,7 +60,7 @@ def knowledge_request(given: ContextRequest) -> KnowledgeRequest:
 def page_for(
     given: ContextRequest, weft: Weft, tenants: tuple[str, ...], observe: Observe, session: str | None
 ) -> Context:
-    """The page, by the profile that is named or `knowledge`, whose limits are those of the request."""
+    """Return the page, by the profile that is named or `knowledge`, whose limits are those of the request."""
     name = given.profile or KNOWLEDGE
     values = {field.name: getattr(given, field.name) for field in fields_for("rest", CONTEXT_FIELDS)}
     values |= {"tenants": tenants, "token_model": given.token_model, "parameters": _parameters(given)}
@@ -93,7 +93,7 @@ def _targets(given: ContextRequest, weft: Weft, view: View) -> Targets:
 
 
 def _candidates(given: ContextRequest, tenants: tuple[str, ...]) -> tuple[Candidate, ...] | None:
-    """What the caller found, as nodes of the first tenant that is read."""
+    """Return what the caller found elsewhere, as nodes of the first tenant that is read."""
     if given.candidates is None:
         return None
     if given.topics:
@@ -106,7 +106,7 @@ def _candidates(given: ContextRequest, tenants: tuple[str, ...]) -> tuple[Candid
 
 
 def _profile(given: ContextRequest, profile: Profile) -> Profile:
-    """The profile within the limits of the request; others than `knowledge` have limits of their own."""
+    """Return the profile within the limits of the request; others than `knowledge` have limits of their own."""
     if profile.name == KNOWLEDGE:
         return shaped(profile, knowledge_request(given))
     for field in sorted(given.model_fields_set & {"entry_limit", "context_limit", "expansion_types"}):
@@ -127,7 +127,7 @@ def _parameters(given: ContextRequest) -> dict[str, Json]:
 
 
 def _filter(given: ContextRequest) -> Filter:
-    """What may be found; the entry types of `knowledge` are in its probes, so that links lead on to others."""
+    """Return the filter; the entry types of `knowledge` are in its probes, so that links lead on to others."""
     own = () if (given.profile or KNOWLEDGE) == KNOWLEDGE else tuple(given.entry_types or ())
     wanted = given.filter or FilterInput()
     return Filter(
@@ -151,7 +151,7 @@ def _signals(score: Score) -> set[str]:
 
 
 def printed(page: Context) -> dict[str, Any]:
-    """What an answer carries beside the lists: the page and its books."""
+    """Return the fields of an answer beside the lists: the page, its ledger and its manifest."""
     return {
         "text": page.text,
         "format": page.format,
@@ -169,7 +169,7 @@ router = APIRouter(tags=["context"], route_class=StrictRoute)
 
 @router.post("/api/context", response_model=ContextResponse, response_model_exclude_none=True)
 def context(given: ContextRequest, service: Service, who: Who) -> Response:
-    """What is known about a query: entry points, what surrounds them, entities, within a token budget."""
+    """Return what is known about a query: entry points, their context and entities, within a token budget."""
     weft, tenants = service.weft(), who.readable(given.tenant_ids)
     _check_names(given, weft)
     versions = weft.store.versions(View(tenants))
@@ -190,7 +190,7 @@ def context(given: ContextRequest, service: Service, who: Who) -> Response:
 
 
 def tenant_notes(asked: Sequence[str], held: set[str]) -> list[str]:
-    """Which of the tenants asked for gave nothing."""
+    """Return a note for each tenant asked for that holds nothing readable."""
     if not asked:
         return ["tenant_ids is empty, so nothing was read: name the tenants to read."]
     return [
@@ -211,7 +211,7 @@ def _check_names(given: ContextRequest, weft: Weft) -> None:
 def _answered(
     given: ContextRequest, service: Served, weft: Weft, who: Caller, notes: list[str]
 ) -> tuple[dict[str, Any], bool]:
-    """The answer, and whether it stays true until the tenants change."""
+    """Return the answer, and whether it stays true until the tenants change."""
     clock, tenants = service.metrics.clock(), who.readable(given.tenant_ids)
     if not wants_page(given):
         request = knowledge_request(given)
@@ -241,7 +241,7 @@ def _shape(lists: KnowledgeContext, notes: list[str]) -> dict[str, Any]:
 
 @router.post("/api/search", response_model=SearchResponse)
 def search(given: SearchRequest, service: Service, who: Who) -> Response:
-    """The nodes that match best, without walking."""
+    """Return the nodes that match best, without walking."""
     weft, tenants = service.weft(), who.readable(given.tenant_ids)
     held = {tenant for tenant, _ in weft.store.versions(View(tenants))}
     wanted = Filter(kinds=tuple(given.node_types), tags=tuple(given.tags))
@@ -258,7 +258,7 @@ def search(given: SearchRequest, service: Service, who: Who) -> Response:
 def graph(
     node_id: NodeId, given: Annotated[Neighbourhood, QueryParameters()], service: Service, who: Who
 ) -> Response:
-    """A node's neighbourhood, nearest and strongest first."""
+    """Return a node's neighbourhood, nearest and strongest first."""
     weft = service.weft()
     node = node_of(weft, who, node_id)
     tenants = (*who.readable(given.tenant_id), node.tenant) if given.tenant_id else _all_of(who, weft)
@@ -279,7 +279,7 @@ def _all_of(who: Caller, weft: Weft) -> tuple[str, ...]:
 
 @router.get("/api/profiles", response_model=ProfileList)
 def profiles(service: Service, who: Who) -> Response:
-    """The kinds of page there are, and what each takes."""
+    """Return the kinds of page there are, and what each takes."""
     weft = service.weft()
     return answer({"profiles": [_described(weft.profile(name)) for name in available_profiles(weft.folders)]})
 

@@ -1,4 +1,4 @@
-"""Nodes and edges of the store as they travel, and back."""
+"""Convert nodes and edges between the store and their JSON form."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -21,17 +21,17 @@ Listed = TypeVar("Listed")
 
 
 def answer(body: object, status: int = 200) -> Response:
-    """A value as a JSON response."""
+    """Return a value as a JSON response."""
     return Response(encoded(body), status, media_type="application/json")
 
 
 def encoded(body: object) -> bytes:
-    """A value as JSON."""
+    """Return a value as JSON."""
     return orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS)
 
 
 def node_shape(node: Node) -> dict[str, Any]:
-    """A node as it travels."""
+    """Return a node in its JSON form."""
     return {
         "id": node.id,
         "key": node.key,
@@ -48,7 +48,7 @@ def node_shape(node: Node) -> dict[str, Any]:
 
 
 def node_from(given: NodeInput) -> Node:
-    """The node that a request describes."""
+    """Return the node that a request describes."""
     text, fields = text_and_fields(plain_content(given.content))
     key = given.key or _made_key(given)
     full = key if ":" in key else f"{SOURCE}:{key}"
@@ -67,7 +67,7 @@ def node_from(given: NodeInput) -> Node:
 
 
 def candidate_from(given: CandidateInput, tenant: str) -> Node:
-    """The node that a caller found elsewhere; no stored one has its key."""
+    """Return the node that a caller found elsewhere; no stored one has its key."""
     text, fields = text_and_fields(plain_content(given.content))
     return Node(
         key=f"{FOUND}:{given.key or _made_key(given)}",
@@ -83,24 +83,24 @@ def candidate_from(given: CandidateInput, tenant: str) -> Node:
 
 
 def aliases_from(given: Sequence[str]) -> tuple[Alias, ...]:
-    """Other names, as given by the service's callers."""
+    """Return other names, as given by the service's callers."""
     return tuple(Alias(each, f"{SOURCE}@1") for each in dict.fromkeys(given))
 
 
 def plain_content(content: dict[str, Any]) -> dict[str, Any]:
-    """Content as every store can hold it."""
+    """Return content as every store can hold it."""
     made = plain(content)
     return dict(made) if isinstance(made, dict) else {}
 
 
 def _made_key(given: NodeInput | CandidateInput) -> str:
-    """A key made of what the node says, so that sending it twice is noticed."""
+    """Return a key made of what the node says, so that sending it twice is noticed."""
     told = [given.node_type, given.title, given.summary, given.content]
     return xxhash.xxh3_128_hexdigest(orjson.dumps(told, option=orjson.OPT_SORT_KEYS))[:20]
 
 
 def edge_shape(listed: ListedEdge) -> dict[str, Any]:
-    """An edge as it travels."""
+    """Return an edge in its JSON form."""
     edge = listed.edge
     return {
         "id": f"{listed.source_id}:{edge.type}:{listed.target_id}",
@@ -121,14 +121,14 @@ def page_of(
     shape: Callable[[Listed], object],
     place: Callable[[Listed], str],
 ) -> Response:
-    """A page of a list, and its cursor where one more was found than the page holds."""
+    """Return a page of a list, and its cursor where one more was found than the page holds."""
     page = found[:limit]
     more = place(page[-1]) if len(found) > limit else None
     return answer({name: [shape(each) for each in page], "next_cursor": more})
 
 
 def cursor_numbers(cursor: str | None, size: int) -> tuple[int, ...]:
-    """The numbers of a cursor that an earlier page gave."""
+    """Return the numbers of a cursor that an earlier page gave."""
     if cursor is None:
         return (0,) * size
     parts = cursor.split("-")

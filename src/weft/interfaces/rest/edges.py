@@ -32,7 +32,7 @@ EdgeId = Annotated[
 
 
 def _drawn(weft: Weft, who: Caller, given: EdgeInput) -> Edge:
-    """The edge that a request describes, if the caller may draw it and it would lead somewhere."""
+    """Return the edge that a request describes, if the caller may draw it and it would lead somewhere."""
     source, target = node_of(weft, who, given.source_id), node_of(weft, who, given.target_id)
     who.check_write(source.tenant)
     elsewhere = target.tenant != source.tenant
@@ -67,7 +67,7 @@ def _listed(weft: Weft, who: Caller, edge_id: str) -> ListedEdge:
 
 
 def _own(weft: Weft, listed: ListedEdge) -> tuple[Edge, list[Edge]]:
-    """The edge as direct writes drew it, and what else they drew from the same node."""
+    """Return the edge as direct writes drew it, and what else they drew from the same node."""
     edge = listed.edge
     drawn = weft.store.edges_drawn(edge.tenant, edge.source, MAKER)
     same = [each for each in drawn if (each.type, each.target, each.target_tenant) == _far_end(edge)]
@@ -116,7 +116,7 @@ def upsert_edges(given: EdgeBatch, service: Service, who: Who) -> Response:
 
 @router.get("/api/edges", response_model=EdgePage)
 def list_edges(given: Annotated[EdgeListing, QueryParameters()], service: Service, who: Who) -> Response:
-    """The next edges by source, type and target."""
+    """Return the next edges by source, type and target."""
     source, kind, target = cursor_numbers(given.cursor, 3)
     view = View(who.readable(given.tenant_id))
     found = service.weft().store.edges_after(
@@ -127,7 +127,7 @@ def list_edges(given: Annotated[EdgeListing, QueryParameters()], service: Servic
 
 @router.get("/api/edges/{edge_id}", response_model=EdgeOutput)
 def read_edge(edge_id: EdgeId, service: Service, who: Who) -> Response:
-    """One edge."""
+    """Return one edge."""
     return answer(edge_shape(_listed(service.weft(), who, edge_id)))
 
 

@@ -64,7 +64,7 @@ def store_memory(given: schema.MemoryInput, service: Service, who: Who) -> Respo
 def read_memories(
     given: Annotated[schema.MemoryListing, QueryParameters()], service: Service, who: Who
 ) -> Response:
-    """The newest memories, or with `query` those that have most to do with it."""
+    """Return the newest memories, or with `query` those that have most to do with it."""
     weft, tenant = service.weft(), _readable(who, given.tenant_id)
     shop = weft.workshop()
     if given.query is None:
@@ -126,7 +126,7 @@ def begin_experience(given: schema.ExperienceInput, service: Service, who: Who) 
 def read_experiences(
     given: Annotated[schema.ExperienceListing, QueryParameters()], service: Service, who: Who
 ) -> Response:
-    """The newest experiences."""
+    """Return the newest experiences."""
     found = list_experiences(
         service.weft().workshop(),
         domain=given.domain,
@@ -142,7 +142,7 @@ def read_experiences(
 def read_experience(
     experience_id: ExperienceId, tenant_id: Annotated[Name, QueryParameters()], service: Service, who: Who
 ) -> Response:
-    """One experience with every attempt."""
+    """Return one experience with every attempt."""
     return answer(_experience_shape(_known_experience(service.weft(), experience_id, _readable(who, tenant_id))))
 
 
@@ -191,7 +191,7 @@ def end_experience(experience_id: ExperienceId, given: schema.Resolution, servic
 
 @router.get("/api/values", response_model=schema.ValuePage)
 def read_values(given: Annotated[schema.ValueListing, QueryParameters()], service: Service, who: Who) -> Response:
-    """What many experiences have in common, the largest cluster first."""
+    """Return what many experiences have in common, the largest cluster first."""
     tenant = _readable(who, given.tenant_id)
     found = list_values(service.weft().workshop(), axis=given.axis, limit=given.limit, tenant=tenant)
     return answer({"values": [_value_shape(each) for each in found]})
@@ -199,7 +199,7 @@ def read_values(given: Annotated[schema.ValueListing, QueryParameters()], servic
 
 @router.post("/api/premortem", response_model=schema.FormattedOutput)
 def premortem(given: schema.PremortemRequest, service: Service, who: Who) -> Response:
-    """What went wrong before in a domain, and with a strategy, on one page within a budget."""
+    """Return past failures in a domain, and with a strategy, on one page within a budget."""
     made = assembler_over(service.weft(), who.readable(given.tenant_ids))
     warning = asyncio.run(made.get_premortem_context(given.domain, given.strategy, given.limit, given.max_tokens))
     return answer({**asdict(warning), "notes": list(warning.notes)})
@@ -210,7 +210,7 @@ def _now() -> datetime:
 
 
 def _readable(who: Caller, tenant: str) -> str:
-    """The tenant, or for a caller who may not read it one that holds nothing."""
+    """Return the tenant, or for a caller who may not read it one that holds nothing."""
     return next(iter(who.readable([tenant])), "")
 
 

@@ -1,4 +1,4 @@
-"""What goes in and out of the learning memory over HTTP."""
+"""The bodies of the routes about memories, experiences, values and premortems."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Final
@@ -11,11 +11,11 @@ from weft.memory import AXES, CATEGORIES, DOMAINS, OPEN, OUTCOMES, ROOT_CAUSES, 
 from weft.memory.memories import LONGEST_MEMORY
 
 _SAYING: Final = r"\w"
-"""What a text needs at least: one character of a word."""
+"""A text needs at least one character of a word."""
 
 
 def _known(allowed: Sequence[str]) -> AfterValidator:
-    """A check that a string is one of a closed vocabulary."""
+    """Return a check that a string is one of a closed vocabulary."""
 
     def known(given: str) -> str:
         if given not in allowed:
@@ -26,7 +26,7 @@ def _known(allowed: Sequence[str]) -> AfterValidator:
 
 
 def _told(allowed: Sequence[str]) -> Any:
-    """What the description says of such a string."""
+    """Return the schema of such a string."""
     return Field(json_schema_extra={"enum": list(allowed)})
 
 
@@ -55,7 +55,7 @@ class MemoryInput(Body):
 
 
 class MemoryChange(Body):
-    """What is to change of a memory; what is left out stays."""
+    """Changes to a memory; fields left out stay."""
 
     tenant_id: Name
     text: MemoryText | None = None
@@ -65,7 +65,7 @@ class MemoryChange(Body):
 
 
 class MemoryListing(Known):
-    """Which memories to list; with `query` they are searched."""
+    """A selection of memories to list; with `query` they are searched."""
 
     tenant_id: Name
     query: Annotated[str, Field(max_length=2_000)] | None = None
@@ -74,7 +74,7 @@ class MemoryListing(Known):
 
 
 class ExperienceInput(Body):
-    """What is about to be tried."""
+    """An attempt that is about to be made."""
 
     tenant_id: Name
     domain: Domain
@@ -98,7 +98,7 @@ class ExperienceChange(Body):
 
 
 class Resolution(Body):
-    """What came of an experience."""
+    """The outcome of an experience."""
 
     tenant_id: Name
     outcome: Outcome
@@ -112,7 +112,7 @@ class Resolution(Body):
 
 
 class ExperienceListing(Known):
-    """Which experiences to list."""
+    """A selection of experiences to list."""
 
     tenant_id: Name
     domain: Domain | None = None
@@ -122,7 +122,7 @@ class ExperienceListing(Known):
 
 
 class ValueListing(Known):
-    """Which values to list."""
+    """A selection of values to list."""
 
     tenant_id: Name
     axis: Axis | None = None

@@ -31,7 +31,7 @@ NodeId = Annotated[int, Path(ge=1, le=LARGEST_ID, description="The node's id.")]
 
 
 def node_of(weft: Weft, who: Caller, number: int) -> Node:
-    """The node with an id; one that the caller may not see is as absent as one that is not there."""
+    """Return the node with an id; one that the caller may not see is as absent as one that is not there."""
     tenants = weft.store.tenants() if who.tenants is None else tuple(sorted(who.tenants))
     with weft.store.snapshot(View(tenants)) as snapshot:
         row = snapshot.nodes([number]).get(number)
@@ -41,7 +41,7 @@ def node_of(weft: Weft, who: Caller, number: int) -> Node:
 
 
 def stored(weft: Weft, tenant: str, keys: list[str]) -> list[Node]:
-    """The nodes with these keys, in order."""
+    """Return the nodes with these keys, in order."""
     with weft.store.snapshot(View((tenant,))) as snapshot:
         found = snapshot.find(keys)
         rows = snapshot.nodes([found[key][0] for key in keys])
@@ -78,7 +78,7 @@ def upsert_nodes(given: NodeBatch, service: Service, who: Who) -> Response:
 
 @router.get("/api/nodes", response_model=NodePage)
 def list_nodes(given: Annotated[NodeListing, QueryParameters()], service: Service, who: Who) -> Response:
-    """The next nodes by id."""
+    """Return the next nodes by id."""
     (after,) = cursor_numbers(given.cursor, 1)
     wanted = Filter(kinds=tuple(given.node_type), tags=tuple(given.tag))
     nodes = service.weft().nodes(
@@ -89,7 +89,7 @@ def list_nodes(given: Annotated[NodeListing, QueryParameters()], service: Servic
 
 @router.get("/api/nodes/{node_id}", response_model=NodeOutput)
 def read_node(node_id: NodeId, service: Service, who: Who) -> Response:
-    """One node, whole."""
+    """Return one node, whole."""
     return answer(node_shape(node_of(service.weft(), who, node_id)))
 
 

@@ -46,7 +46,7 @@ def document(
     errors: Sequence[Mapping[str, str]] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """A problem document as a response."""
+    """Return a problem document as a response."""
     title = _TITLES.get(status, "The request was refused")
     body = {
         "type": f"urn:weft:problem:{title.lower().replace(' ', '-')}",
@@ -60,7 +60,7 @@ def document(
 
 
 def of_error(error: Exception, path: str) -> Response:
-    """The answer to whatever went wrong."""
+    """Return the answer to whatever went wrong."""
     if isinstance(error, Problem):
         return _problem(error, path)
     if isinstance(error, UnknownName):
@@ -112,13 +112,13 @@ def install(app: FastAPI) -> None:
 
 
 def _allowed(app: FastAPI, path: str) -> str:
-    """All methods that the path takes; the router itself tells only those of its first match."""
+    """Return all methods that the path takes; the router itself tells only those of its first match."""
     matching = [route for route in app.routes if isinstance(route, Route) and route.path_regex.match(path)]
     return ", ".join(sorted({method for route in matching for method in route.methods or ()}))
 
 
 def _told(error: Mapping[str, Any]) -> dict[str, str]:
-    """One validation error: the field, and what is allowed there."""
+    """Return one validation error: the field, and what is allowed there."""
     place = [str(part) for part in error["loc"][1:]]
     context = error.get("ctx") or {}
     if error["type"] == "unknown_field":
@@ -134,7 +134,7 @@ class StrictRequest(Request):
     """A request whose body is strict JSON."""
 
     async def json(self) -> Any:
-        """The body as JSON."""
+        """Return the body as JSON."""
         return orjson.loads(await self.body())
 
 
@@ -142,7 +142,7 @@ class StrictRoute(APIRoute):
     """A route that reads its body that way."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler of a request."""
+        """Return the handler of a request."""
         handle = super().get_route_handler()
 
         async def strictly(request: Request) -> Response:

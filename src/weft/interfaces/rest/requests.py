@@ -1,4 +1,4 @@
-"""What the fields of requests may hold: every one is known, bounded, and described as it is checked."""
+"""The bodies and queries that the service takes: every field is known, bounded and described as it is checked."""
 
 import math
 import re
@@ -47,14 +47,14 @@ class Known(BaseModel):
 
 
 class Body(Known):
-    """A JSON body: true is no number and "10" is none either, as the description says."""
+    """A JSON body, read strictly: neither true nor "10" passes for a number."""
 
     model_config = ConfigDict(strict=True)
 
     @model_validator(mode="before")
     @classmethod
     def _whole_numbers(cls, given: Any) -> Any:
-        """JSON knows one kind of number: 10.0 is as whole as 10."""
+        """Take 10.0 for 10: JSON has one kind of number."""
         if not isinstance(given, dict):
             return given
         return {name: int(each) if _is_whole(each) else each for name, each in given.items()}
@@ -97,7 +97,7 @@ NAME: Final = rf"^[^{_UNSEEN}]*[^\s{_UNSEEN}][^{_UNSEEN}]*$"
 
 
 def described(pattern: str) -> dict[str, Any]:
-    """The pattern for the description; the check itself is ours, because its message says what to do."""
+    """Return the pattern for the description; the check itself is ours, because its message says what to do."""
     return {"pattern": pattern}
 
 
@@ -119,7 +119,7 @@ Query = Annotated[str, Field(max_length=20_000)]
 
 
 def _written(given: Any) -> Any:
-    """Refuse what is no text: a number would be taken for seconds."""
+    """Refuse anything but text: pydantic would take a number for seconds."""
     if not isinstance(given, str):
         raise PydanticCustomError("time", "a time is a text in ISO 8601 with its zone, as 2026-05-01T12:00:00Z")
     return given
@@ -148,7 +148,7 @@ _BOTH: Final[dict[str, Any]] = {
     "required": ["topics", "candidates"],
     "properties": {"topics": {"type": "array", "minItems": 1}, "candidates": {"type": "array"}},
 }
-"""Several topics are searched for; what was found elsewhere is not."""
+"""A request may bring topics to search for or candidates found elsewhere, not both."""
 
 
 class TopicInput(Body):
@@ -159,7 +159,7 @@ class TopicInput(Body):
 
 
 class FilterInput(Body):
-    """Which nodes may be found; what is left out restricts nothing. `since` and `until` are of the last change."""
+    """A restriction on the nodes that may be found; `since` and `until` compare the last change."""
 
     kinds: Annotated[list[Name], Field(max_length=32)] = Field(default_factory=list)
     tags: Tags = Field(default_factory=list)
@@ -175,7 +175,7 @@ class FilterInput(Body):
 
 
 class CandidateInput(Body):
-    """Something found elsewhere, for the page as it is; without a key it gets one made of what it says."""
+    """A node found elsewhere, to be printed as it is; without a key it gets one made of its content."""
 
     key: Name | None = None
     node_type: Kind = "note"
@@ -261,7 +261,7 @@ class SearchRequest(Body):
 
 
 class NodeInput(Body):
-    """A node to store. Without a key it gets one made of what it says."""
+    """A node to store. Without a key it gets one made of its content."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -289,7 +289,7 @@ class NodeInput(Body):
 
 
 class NodeChange(Body):
-    """What to change of a node; what is left out or null stays, but a null summary is taken away."""
+    """Changes to a node; fields left out or null stay, but a null summary is removed."""
 
     model_config = ConfigDict(
         json_schema_extra={"minProperties": 1, "examples": [{"title": "How to refund", "tags": ["refunds"]}]}
@@ -331,7 +331,7 @@ class EdgeInput(Body):
 
 
 class EdgeChange(Body):
-    """What to change of an edge; what is left out stays."""
+    """Changes to an edge; fields left out stay."""
 
     weight: float | None = Field(None, gt=0, le=1000, allow_inf_nan=False)
     confidence: float | None = Field(None, ge=0, le=1, allow_inf_nan=False)
@@ -345,20 +345,20 @@ class EdgeBatch(Body):
 
 
 def _cursor(numbers: int) -> Any:
-    """The bounds of a cursor of so many numbers; `cursor_numbers` reads it."""
+    """Return the bounds of a cursor of so many numbers; `cursor_numbers` reads it."""
     number = "[0-9]{1,18}"
     return Field(max_length=80, json_schema_extra=described(f"^{'-'.join([number] * numbers)}$"))
 
 
 class Listing(Known):
-    """Whose things to list, how many, and from where on."""
+    """The tenants whose items are listed, and how many."""
 
     tenant_id: Annotated[list[Name], Field(min_length=1, max_length=256)]
     limit: int = Field(100, ge=1, le=1000)
 
 
 class NodeListing(Listing):
-    """Which nodes to list."""
+    """A selection of nodes to list."""
 
     node_type: Annotated[list[Kind], Field(max_length=32)] = Field(default_factory=list)
     tag: Annotated[list[Name], Field(max_length=32)] = Field(default_factory=list)
@@ -366,7 +366,7 @@ class NodeListing(Listing):
 
 
 class EdgeListing(Listing):
-    """Which edges to list."""
+    """A selection of edges to list."""
 
     source_id: Identifier | None = None
     target_id: Identifier | None = None
@@ -374,7 +374,7 @@ class EdgeListing(Listing):
 
 
 class Neighbourhood(Known):
-    """How much of a neighbourhood to return."""
+    """The extent of a neighbourhood to return."""
 
     tenant_id: Annotated[list[Name], Field(max_length=256)] = Field(default_factory=list)
     edge_type: Annotated[list[Kind], Field(max_length=32)] = Field(default_factory=list)

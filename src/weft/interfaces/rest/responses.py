@@ -1,4 +1,4 @@
-"""What callers are sent over HTTP."""
+"""The bodies that the service answers with."""
 
 from typing import Any, Literal
 
@@ -43,7 +43,7 @@ class EntityResult(BaseModel):
 
 
 class ContextStats(BaseModel):
-    """How much was considered, reached, returned and spent."""
+    """Counts of the nodes considered, reached and returned, and of tokens spent."""
 
     nodes_searched: int
     nodes_expanded: int
@@ -55,7 +55,7 @@ class ContextStats(BaseModel):
 
 
 class ContextResponse(BaseModel):
-    """The answer; what is printed, and its books, only where a page was asked for."""
+    """The answer; the printed page, its ledger and manifest are there only where a page was asked for."""
 
     entry_points: list[EntryPointResult]
     context: list[ContextNodeResult]
@@ -89,7 +89,7 @@ class NodeOutput(BaseModel):
 
 
 class BatchOutput(BaseModel):
-    """What a batch did, with the ids in the order given."""
+    """The result of a batch, with the ids in the order given."""
 
     ids: list[int]
     written: int
@@ -104,7 +104,7 @@ class NodePage(BaseModel):
 
 
 class EdgeOutput(BaseModel):
-    """A stored edge; `makers` are who drew it."""
+    """A stored edge; `makers` are the sources and linkers that drew it."""
 
     id: str
     source_id: int
@@ -131,14 +131,14 @@ class SearchResult(NodeOutput):
 
 
 class SearchResponse(BaseModel):
-    """What matches, best first."""
+    """The nodes that match, best first."""
 
     results: list[SearchResult]
     notes: list[str]
 
 
 class GraphNode(NodeOutput):
-    """A node of a neighbourhood, and how far it is."""
+    """A node of a neighbourhood, with its distance."""
 
     distance: int
 

@@ -1,4 +1,4 @@
-"""What the service counts about itself, for Prometheus."""
+"""The store that a service has open, its cached answers, and the metrics it counts for Prometheus."""
 
 import threading
 import time
@@ -40,7 +40,7 @@ class Metrics:
         return Counter(name, told, labels, registry=self._registry)
 
     def clock(self) -> Callable[[str], None]:
-        """A watcher that books the time since it was last called under the stage it is told."""
+        """Return a watcher that books the time since it was last called under the stage it is told."""
         last = time.perf_counter()
 
         def told(stage: str) -> None:
@@ -52,7 +52,7 @@ class Metrics:
         return told
 
     def exposition(self) -> bytes:
-        """All of it in Prometheus' text format."""
+        """Return all of it in Prometheus' text format."""
         told = self._registry
         if self._figures:
             told = CollectorRegistry()
@@ -70,7 +70,7 @@ _MOST_BYTES: Final = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What is served and how."""
+    """The settings of a service."""
 
     store: Path
     read_only: bool = False
@@ -79,7 +79,7 @@ class Serving:
 
 
 class Answers:
-    """The least recently used answers go first; the key holds the version of every tenant that was read."""
+    """Answers kept by key, the least recently used dropped first; a key holds the versions of its tenants."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[object, bytes] = OrderedDict()
@@ -87,7 +87,7 @@ class Answers:
         self._guard = threading.Lock()
 
     def get(self, key: object) -> bytes | None:
-        """The answer kept under a key."""
+        """Return the answer kept under a key."""
         with self._guard:
             answer = self._kept.get(key)
             if answer is not None:
@@ -112,7 +112,7 @@ class Served:
         self.metrics = Metrics(serving.figures)
         self.answers = Answers()
         self.turns = threading.BoundedSemaphore(_AT_ONCE_ON_SERVER if serving.on_server else _AT_ONCE)
-        """Taken by whoever computes an answer, so that writing never waits for those."""
+        """A lock taken while an answer is computed, so that writing never waits for answers."""
         self._opener = opener
         self._file = serving.store / FILE_NAME
         self._guard = threading.Lock()
@@ -120,7 +120,7 @@ class Served:
         self._opened: tuple[int, int] | None = None
 
     def weft(self) -> Weft:
-        """The open store; raises StoreError while its file is gone, and opens it again when it is back."""
+        """Return the open store; raises StoreError while its file is gone, and opens it again when it is back."""
         if self.serving.on_server:
             # Its connections are replaced by the store itself.
             return self._weft or self._open((0, 0))
@@ -148,7 +148,7 @@ class Served:
             return self._weft
 
     def close(self) -> None:
-        """Let go of the store's files."""
+        """Close the store."""
         with self._guard:
             old, self._weft, self._opened = self._weft, None, None
         if old is not None:

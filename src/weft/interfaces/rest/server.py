@@ -1,4 +1,4 @@
-"""`uvicorn` over the service: in this process, or in several that each open the store themselves."""
+"""Run the service with uvicorn: in this process, or in several that each open the store themselves."""
 
 import socket
 from collections.abc import Callable
@@ -57,7 +57,7 @@ def _serve_with(settings: wiring.ServeSettings, listening: socket.socket, worker
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """A socket that names its protocol: asyncio sends small answers at once only on those."""
+    """Return a socket that names its protocol: asyncio sends small answers at once only on those."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, socket.IPPROTO_TCP)
@@ -82,7 +82,7 @@ def check_host(settings: wiring.ServeSettings, host: str) -> None:
 
 
 def app_of(settings: wiring.ServeSettings) -> FastAPI:
-    """The app over the store that is meant, which must open now."""
+    """Return the app over the store that is meant, which must open now."""
     serving = Serving(settings.store, settings.read_only, settings.figures, bool(settings.server))
     served = Served(serving, lambda: open_served(settings))
     served.weft()
@@ -90,7 +90,7 @@ def app_of(settings: wiring.ServeSettings) -> FastAPI:
 
 
 def open_served(settings: wiring.ServeSettings) -> Weft:
-    """The store, opened as the settings say."""
+    """Return the store, opened as the settings say."""
     return wiring.open_weft(
         settings.server or settings.store,
         embedder=settings.embedder or None,
@@ -100,5 +100,5 @@ def open_served(settings: wiring.ServeSettings) -> Weft:
 
 
 def handed_down() -> FastAPI:
-    """The app of a worker process."""
+    """Return the app of a worker process."""
     return app_of(wiring.handed_down())
