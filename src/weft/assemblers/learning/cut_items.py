@@ -10,7 +10,7 @@ from weft.model import Candidate, Detail, Item, Json, Node
 from weft.ports import TokenCounter
 from weft.profiles.types import Block, Section
 from weft.render import ItemStyle, open_format, text_of
-from weft.render.node_values import PLACEHOLDER, words_of
+from weft.render.node_values import PLACEHOLDER, format_value
 from weft.scoring.bm25 import term_hash
 from weft.scoring.sketch import sketch
 from weft.text import analyze
@@ -134,7 +134,7 @@ class Scissors:
         for each in self.printed:
             value = each.of(node)
             if value and isinstance(value, str | list | tuple):
-                found[each.name] = (value if isinstance(value, str) else words_of(value))[: each.most]
+                found[each.name] = (value if isinstance(value, str) else format_value(value))[: each.most]
         if "text" in found and self.source == CODE and len(found.keys() & {"signature", "summary"}):
             del found["text"]
         return found
