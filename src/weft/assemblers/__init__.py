@@ -11,7 +11,7 @@ if TYPE_CHECKING:
         assemble_context,
         get_premortem_context,
     )
-    from weft.assemblers.learning.found import ContextItem, FormattedContext
+    from weft.assemblers.learning.results import ContextItem, FormattedContext
     from weft.assemblers.learning.store_searcher import StoreSearcher
     from weft.assemblers.narrative.entity_context import (
         Chunk,
@@ -68,12 +68,12 @@ _HOMES: Final = {
     "Chunk": "weft.assemblers.narrative.entity_context",
     "ContextAssembler": "weft.assemblers.learning.assembler",
     "ContextAssemblyError": "weft.assemblers.learning.assembler",
-    "ContextItem": "weft.assemblers.learning.found",
+    "ContextItem": "weft.assemblers.learning.results",
     "ContextSource": "weft.assemblers.workspace",
     "Entity": "weft.assemblers.workspace",
     "EntityContext": "weft.assemblers.narrative.entity_context",
     "EntityContextBuilder": "weft.assemblers.narrative.entity_context",
-    "FormattedContext": "weft.assemblers.learning.found",
+    "FormattedContext": "weft.assemblers.learning.results",
     "ImportancePriority": "weft.assemblers.narrative.entity_context",
     "InvalidContextTypeError": "weft.assemblers.learning.assembler",
     "NarrativePriority": "weft.assemblers.narrative.entity_context",
