@@ -1,4 +1,7 @@
-"""The documented Python entry points of each design, thin over the one engine."""
+"""Provide the documented Python entry points of each design, thin layers over the one engine.
+
+Each name is imported from its module when it is first used, so that a design costs only what it needs.
+"""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -62,7 +65,7 @@ __all__ = [
     "smart_formatter",
 ]
 
-_HOMES: Final = {
+_MODULES: Final = {
     "AssembledContext": "weft.assemblers.workspace",
     "AssemblyOptions": "weft.assemblers.workspace",
     "Chunk": "weft.assemblers.narrative.entity_context",
@@ -92,9 +95,9 @@ _HOMES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """The entry points, loaded when first used: each design pays only for what it needs."""
+    """Import an entry point when it is first used."""
     from importlib import import_module
 
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'weft.assemblers' has no attribute {name!r}")

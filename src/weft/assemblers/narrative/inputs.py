@@ -84,7 +84,7 @@ def _read_entity(thing: object) -> CallerEntity:
 
 def _read_document(thing: object, index: int, total: int, tenant: str) -> Candidate | None:
     """Read a document as a candidate, or None if it has no content."""
-    # Callers bring their best document first: scores fall evenly from 1.0 towards 0.5, so that the last counts too.
+    # Callers bring their best document first. Scores fall evenly from 1.0 towards 0.5: the last counts too.
     score = round(1.0 - index / max(total, 1) / 2, 6)
     if isinstance(thing, Node):
         return Candidate(thing, score=score)
