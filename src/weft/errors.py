@@ -27,7 +27,7 @@ from difflib import get_close_matches
 from typing import Final
 
 _MIN_NAME_SIMILARITY: Final = 0.5
-"""How alike (0 to 1, as difflib measures it) two names must be for one to be suggested for the other.
+"""The similarity (0 to 1, as difflib measures it) from which one name is suggested for another.
 
 Half finds transposed and missing letters in short names; higher values stop suggesting for those, lower ones
 suggest unrelated names.
@@ -45,14 +45,14 @@ class InvalidInput(WeftError):
 class UnknownName(InvalidInput):
     """A name outside a closed set; the message lists the set and suggests the nearest member.
 
-    `what` is the kind of name ("format", "profile"), `given` the name that was passed, `allowed` the sorted
+    `what` is the kind of name ("format", "profile"), `name` the name that was passed, `allowed` the sorted
     set, and `hint` a closing sentence on what to do.
     """
 
-    def __init__(self, what: str, given: str, allowed: Iterable[str], hint: str = "") -> None:
-        self.what, self.given, self.allowed = what, given, tuple(sorted(allowed))
-        parts = [f"Unknown {what} {given!r}."]
-        if suggestion := nearest(given, self.allowed):
+    def __init__(self, what: str, name: str, allowed: Iterable[str], hint: str = "") -> None:
+        self.what, self.name, self.allowed = what, name, tuple(sorted(allowed))
+        parts = [f"Unknown {what} {name!r}."]
+        if suggestion := nearest(name, self.allowed):
             parts.append(f"Did you mean {suggestion!r}?")
         parts.append(f"Valid: {', '.join(self.allowed) if self.allowed else '(none)'}.")
         if hint:
@@ -121,7 +121,7 @@ class MissingExtra(WeftError):
         )
 
 
-def nearest(given: str, allowed: Iterable[str]) -> str | None:
-    """Return the allowed name most similar to the given one, or None if no name is similar enough."""
-    close = get_close_matches(given, list(allowed), n=1, cutoff=_MIN_NAME_SIMILARITY)
+def nearest(name: str, allowed: Iterable[str]) -> str | None:
+    """Return the allowed name most similar to a name, or None if no name is similar enough."""
+    close = get_close_matches(name, list(allowed), n=1, cutoff=_MIN_NAME_SIMILARITY)
     return close[0] if close else None

@@ -52,6 +52,7 @@ def build_body(item: Item, code: bool = False, limit: int | None = None, titled:
         return _quote_spans(node, [_trim(*bounds, node.text)], bounds, code, limit)
     if not item.spans:
         return None
+    # A passage shows its own window of the text: what lies outside of it is no gap.
     bounds = item.candidate.window or (below_title(node.text, node.title) if titled else 0, len(node.text))
     return _quote_spans(node, _join_spans(item.spans, node.text, bounds[0]), bounds, code, limit)
 
@@ -65,6 +66,7 @@ def plain_body(text: str) -> Body | None:
 def run_lines(node: Node, run: Run, text: str) -> list[Lines]:
     """Return the lines of a run, printed as `text`; each is marked verbatim if it equals the stored line."""
     key, tenant, origin, first = node.key, node.tenant, node.origin, run.first_line
+    # Most runs are printed as they are stored, and stay one element however many lines they have.
     if first is None or text is run.raw:
         return [Lines(text, key, tenant, origin, first, first is not None)]
     stored = [line.removesuffix("\r") for line in run.raw.split("\n")]
@@ -87,7 +89,7 @@ def _quote_spans(node: Node, spans: Sequence[Span], bounds: Span, code: bool, li
     """Quote the spans of the node's text; whether there are gaps around them is judged within `bounds`."""
     text, origin = node.text, node.origin
     line = origin.first_line if origin.file and origin.first_line is not None else 1
-    counted = 0
+    counted = 0  # newlines are counted from span to span, never twice over the same text
     runs: list[Run] = []
     shown = _limit_spans(spans, text, limit)
     for start, end in shown:

@@ -69,6 +69,7 @@ class JsonText:
         if not pieces:
             return ()
         members: dict[str, Json] = {"kind": one_line(node.kind)}
+        # The whole item is one line, so the manifest can name only the source line of its first quotation.
         line: int | None = None
         for piece in pieces:
             _add_piece(members, piece)

@@ -79,6 +79,7 @@ def _needs_blank_above(pieces: Sequence[Piece], style: ItemStyle) -> bool:
     """Tell whether a blank line goes above: not for bullets, nor for items of a part that have no title."""
     if not pieces or (isinstance(pieces[0], Prose) and pieces[0].role == "bullet"):
         return False
+    # Level 4 is an item of a part, which follows the part's label.
     return style.level < 4 or isinstance(pieces[0], Title)
 
 
@@ -125,6 +126,7 @@ def make_bullet(lines: Sequence[Lines]) -> list[Lines]:
 
 def _indent_following(text: str) -> str:
     """Put two spaces before all but the first line, and before none that is empty."""
+    # Plain replacement is faster, and right unless there are empty lines.
     return _BEFORE_FILLED_LINE.sub("\n  ", text) if "\n\n" in text else text.replace("\n", "\n  ")
 
 

@@ -24,7 +24,7 @@ _COMMIT_HASH_LENGTH: Final = 10
 _VALUE_DECIMALS: Final = 4
 _SCORE_DECIMALS: Final = 3
 _SCORE_TOLERANCE: Final = 0.0005
-"""How far the parts may be from the score and still be printed as its sum: half of the last printed decimal."""
+"""The distance from the score at which parts are still printed as its sum: half of the last printed decimal."""
 _MAX_PARSED_FORMS: Final = 256
 """Parsed forms that are kept; all built-in profiles together have far fewer."""
 
@@ -159,13 +159,14 @@ def format_related_link(candidate: Candidate, edge_types: Sequence[str]) -> str:
     if not is_aside(candidate, edge_types):
         return ""
     key = beside(candidate)
+    # The readable end of a key: the symbol of `repo:path#symbol`, else all but the name of the source.
     name = key.rpartition("#")[2] if "#" in key else key.partition(":")[2] or key
     return f"{one_line(candidate.path[-1].edge_type)} {one_line(name)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a format takes a form: whether it keeps Markdown's marks, and what makes a line's start harmless."""
+    """The needs of a format: whether it keeps Markdown's marks, and what makes the start of a line harmless."""
 
     keeps_marks: bool
     guard: Callable[[str], str]
@@ -185,6 +186,7 @@ def fill_form(form: str, node: Node, dialect: Dialect) -> FilledForm:
     placeholders = filled = 0
     printed = ""
     for part in _parse_form(form):
+        # Without all its values an optional part would read as a torso, such as a label with nothing behind it.
         if part.optional and not all(format_value(read_value(node, slot.name)) for slot in part.slots):
             continue
         for slot in part.slots:

@@ -124,6 +124,7 @@ def _render_components(
     page: Page, format: Format, styles: Mapping[str, ItemStyle], frame: Frame, print_item: PrintItem
 ) -> Iterator[tuple[Lines, ...]]:
     yield format.head(page.title)
+    # Whether a section is the first depends on what is printed, not on what the profile lists.
     printed = [section for section in page.sections if section.items or section.groups]
     for index, section in enumerate(printed):
         yield format.section(section.name, section.heading, index == 0, frame.separator)

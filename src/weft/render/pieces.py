@@ -11,7 +11,7 @@ from weft.render.body import Body
 
 @dataclass(frozen=True, slots=True)
 class ItemStyle:
-    """How the items of one section or part are printed.
+    """The style in which the items of one section or part are printed.
 
     `fields` are the lens's, and restrict the `fields` block; empty means all. `level` is the depth of an item's
     heading: 3 in a section, 4 in a part. `named` says that the heading above the items already names them.

@@ -63,6 +63,7 @@ class Xml:
         pieces = build_pieces(item, style, DIALECT)
         if not pieces:
             return ()
+        # Title and location become attributes of the element; `_piece_lines` leaves them out.
         title = next((piece.text for piece in pieces if isinstance(piece, Title)), "")
         located = any(isinstance(piece, Phrase) and piece.role == "location" for piece in pieces)
         attributes = _origin_attributes(node) if located else {"type": one_line(node.kind)}

@@ -160,6 +160,7 @@ def _find_entities(candidates: Sequence[Candidate], snapshot: Snapshot) -> tuple
         for neighbour, kind in zip(near.neighbour.tolist(), near.kind.tolist(), strict=True)
         if near.kinds[kind] == ENTITY and neighbour not in among
     ]
+    # Entities among the candidates fill the list first; only the places they leave are read from the store.
     ids = list(dict.fromkeys(linked))[: max(MAX_ENTITIES - len(among), 0)]
     stored = snapshot.nodes(ids)
     one_step_away = [Candidate(stored[node_id].node, distance=1) for node_id in ids if node_id in stored]

@@ -45,6 +45,7 @@ def lists_of(page: Context, snapshot: Snapshot) -> KnowledgeContext:
     """Return the items of a page as lists: those found, those reached by the walk, and the entities of either."""
     items = list(_page_items(page))
     root_ids: dict[str, list[int]] = {}
+    # Walks also start from candidates that found no room on the page, so the ledger is asked, not the items.
     for entry in page.ledger:
         if not entry.distance:
             root_ids.setdefault(entry.key, []).append(entry.id)

@@ -85,6 +85,7 @@ class _Costs:
 
     def fits(self, name: str, candidate: Candidate, available: int) -> bool:
         """Tell whether an item of a list costs no more than the available tokens."""
+        # In the order of their cost: the exact count is needed only if the lower bound fits.
         return (
             available > 0
             and self._text_tokens(candidate) <= available

@@ -37,7 +37,7 @@ SOURCES: Final = {"memories": MEMORY, "code": CODE, "experiences": EXPERIENCE, "
 """The context types that can be asked for, and the source that their items name."""
 
 DEADLINE_SECONDS: Final = 2.0
-"""How long a page waits for its searches: to an agent, a partial page is worth more than a late one."""
+"""The time that a page waits for its searches: to an agent, a partial page is worth more than a late one."""
 
 
 class ContextAssemblyError(WeftError):
@@ -129,6 +129,7 @@ class ContextAssembler:
         parameters = _check_parameters(domain, strategy)
         _check_limits(limit, max_tokens)
         profile = self.premortem or load_profile("premortem")
+        # Values are few and general: their section keeps the profile's own limit if that is lower.
         sections = tuple(
             _with_limit(each, min(limit, each.limit or limit) if "values" in each.probes else limit)
             for each in profile.sections

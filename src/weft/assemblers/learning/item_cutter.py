@@ -19,7 +19,7 @@ TRUNCATED: Final = "truncated"
 """The field that holds the note; the profile's blocks say how it is printed."""
 
 MIN_CAP_TOKENS: Final = 40
-"""What an item may cost at least: the quarter of a very small budget is less than any item needs."""
+"""The least that a cap is taken for: the quarter of a very small budget is less than any item needs."""
 
 _CHARACTERS_READ_PER_TOKEN: Final = 40
 """Characters of a value that are looked at per token it may cost; no text has so long tokens throughout."""

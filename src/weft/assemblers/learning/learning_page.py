@@ -24,7 +24,7 @@ from weft.tokens import counter_for
 _MAX_ITEM_FRACTION: Final = 0.25
 """The part of its source's budget that one item may cost, as the design fixes it."""
 _CONSIDERED_FACTOR: Final = 1.5
-"""How much more than fits is considered: some of it will repeat other items and be left out."""
+"""The factor by which more is considered than fits: some of it repeats other items and is left out."""
 
 Found = Mapping[str, Sequence[Candidate]]
 """The candidates of each search, by its name, which is also that of its probe."""

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 CACHE_SECONDS: Final = 300.0
-"""How long a page may be given again, as the design fixes it; a page of a changed store is never given again."""
+"""The age up to which a page may be given again, as the design fixes it, unless the store has changed."""
 _MAX_CACHED_PAGES: Final = 256
 """Pages that are kept, about 10 MB of text at the default budget."""
 _MAX_LOGGED_QUERY_CHARACTERS: Final = 200
-"""How much of a query a log line shows: enough to recognise it, and not a pasted chapter."""
+"""The part of a query that a log line shows: enough to recognise it, and not a pasted chapter."""
 
 
 class TimedCache:

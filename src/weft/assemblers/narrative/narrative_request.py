@@ -237,6 +237,7 @@ def _profile_for_given(profile: Profile, kinds: Sequence[str]) -> Profile:
         kinds=tuple(dict.fromkeys((*section.kinds, *kinds))),
         reach="start",
         score=Score(),
+        # The caller named these entities, so each is presented, however few tokens that leaves for one.
         for_each=replace(section.for_each or ForEach(), least=0),
     )
     return replace(_with_section(profile, adjusted), lenses=lenses_without_walk(profile))

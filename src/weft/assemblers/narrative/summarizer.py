@@ -44,6 +44,7 @@ class EndpointSummarizer:
         """Return the model's summary of the text, or raise SummaryError."""
         task = f"Summarise the text in at most {max_tokens} tokens. Keep what helps to answer: {question}"
         messages = [{"role": "system", "content": task}, {"role": "user", "content": text}]
+        # Temperature 0, so that the same document gets the same summary as far as the model allows.
         body = {"model": self.model, "messages": messages, "max_tokens": max_tokens, "temperature": 0}
         headers = {"Content-Type": "application/json"}
         if self.api_key:
