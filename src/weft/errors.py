@@ -1,88 +1,127 @@
-"""One tree of errors; every message names the value, what is allowed and what to do next."""
+"""Define every error that Weft raises on purpose, so that a caller can catch exactly what it can handle.
+
+The tree:
+
+    WeftError
+    ├── InvalidInput              a value that the caller passed cannot be used
+    │   ├── UnknownName           a name outside a closed set
+    │   └── ProfileError          a profile file that does not follow the format
+    ├── SourceError               a source cannot be read at all
+    ├── StoreError                the store cannot be opened, read or written
+    │   ├── StoreTooNew           written by a newer Weft
+    │   ├── StoreCorrupt          not a readable Weft store
+    │   ├── StoreReadOnly         takes no writes
+    │   ├── StoreBusy             another writer holds it
+    │   ├── StoreUnreachable      its server cannot be reached; retrying at once is worthwhile
+    │   │   └── StoreTimedOut     its server was already waited for; retrying at once is not
+    │   └── EmbedderMismatch      its vectors come from another embedder
+    ├── EmbedderError             an embedder cannot be opened or did not answer
+    └── MissingExtra              an optional dependency is not installed
+
+A few modules add a leaf of their own beside the code that raises it. Every message names the value, what is
+allowed and what to do next.
+"""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Final
+
+_MIN_NAME_SIMILARITY: Final = 0.5
+"""The similarity (0 to 1, as difflib measures it) from which one name is suggested for another.
+
+Half finds transposed and missing letters in short names; higher values stop suggesting for those, lower ones
+suggest unrelated names.
+"""
 
 
 class WeftError(Exception):
-    """Anything Weft refuses to do, with a message written for the person who asked."""
+    """Base class of all errors that Weft raises on purpose; the message is written for the person who called."""
 
 
 class InvalidInput(WeftError):
-    """A value given by the caller is not one that Weft can use."""
+    """A value passed by the caller that Weft cannot use."""
 
 
 class UnknownName(InvalidInput):
-    """A name that is not in a closed set: the message lists the set and the nearest member."""
+    """A name outside a closed set; the message lists the set and suggests the nearest member.
 
-    def __init__(self, what: str, given: str, allowed: Iterable[str], hint: str = "") -> None:
-        self.what, self.given, self.allowed = what, given, tuple(sorted(allowed))
-        super().__init__(_unknown(what, given, self.allowed, hint))
+    `what` is the kind of name ("format", "profile"), `name` the name that was passed, `allowed` the sorted
+    set, and `hint` a closing sentence on what to do.
+    """
+
+    def __init__(self, what: str, name: str, allowed: Iterable[str], hint: str = "") -> None:
+        self.what, self.name, self.allowed = what, name, tuple(sorted(allowed))
+        parts = [f"Unknown {what} {name!r}."]
+        if suggestion := nearest(name, self.allowed):
+            parts.append(f"Did you mean {suggestion!r}?")
+        parts.append(f"Valid: {', '.join(self.allowed) if self.allowed else '(none)'}.")
+        if hint:
+            parts.append(hint)
+        super().__init__(" ".join(parts))
 
 
 class ProfileError(InvalidInput):
-    """A profile file says something the format does not have."""
+    """A profile file with a key or value that the profile format does not have."""
 
 
 class SourceError(WeftError):
-    """A source cannot be read at all (a single bad record is skipped and counted instead)."""
+    """A source that cannot be read at all; a single bad record is skipped and reported as a `Problem` instead."""
 
 
 class StoreError(WeftError):
-    """The store cannot be opened, read or written."""
+    """A store that cannot be opened, read or written."""
 
 
 class StoreTooNew(StoreError):
-    """The store was written by a newer Weft than this one."""
+    """A store written by a newer version of Weft than this one."""
 
 
 class StoreCorrupt(StoreError):
-    """The file is not a readable Weft store."""
+    """A file that is not a readable Weft store."""
 
 
 class StoreReadOnly(StoreError):
-    """The store or its disk does not take writes."""
+    """A write to a store, or to a disk, that does not accept writes."""
 
 
 class StoreBusy(StoreError):
-    """Another writer kept the store for longer than the wait that was allowed."""
+    """A write that gave up because another writer held the store for longer than the allowed wait."""
 
 
 class StoreGone(StoreError):
-    """The server of the store cannot be reached now; the same request may succeed later."""
+    """A request that failed because the store's server could not be reached or the connection to it broke.
+
+    The request itself was valid. A broken connection is often an old one, so trying once more at once, on a new
+    connection, is worthwhile.
+    """
 
 
 class StoreAway(StoreGone):
-    """The server of the store was waited for in vain: asking once more at once would wait again."""
+    """A request that failed after waiting the full time limit for a connection to the store's server.
+
+    Unlike its parent class, this error should not be answered by trying again at once: that would only wait
+    for the same time limit again.
+    """
 
 
 class EmbedderMismatch(StoreError):
-    """The store's vectors were made by another embedder than the one in use."""
+    """A store whose vectors were made by another embedder than the one in use."""
 
 
 class EmbedderError(WeftError):
-    """An embedder cannot be opened or did not answer."""
+    """An embedder that cannot be opened or did not answer."""
 
 
 class MissingExtra(WeftError):
-    """An optional dependency is needed: the message says what to install."""
+    """A feature whose optional dependency is not installed; the message gives the command that installs it."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs an optional dependency. Install it with: pip install 'weft[{extra}]'")
+        super().__init__(
+            f"{feature} needs an optional dependency. Install it with: pip install 'weft-context[{extra}]'"
+        )
 
 
-def nearest(given: str, allowed: Iterable[str]) -> str | None:
-    """The allowed name most like the given one, or None when nothing is close."""
-    close = get_close_matches(given, list(allowed), n=1, cutoff=0.5)
+def nearest(name: str, allowed: Iterable[str]) -> str | None:
+    """Return the allowed name most similar to a name, or None if no name is similar enough."""
+    close = get_close_matches(name, list(allowed), n=1, cutoff=_MIN_NAME_SIMILARITY)
     return close[0] if close else None
-
-
-def _unknown(what: str, given: str, allowed: tuple[str, ...], hint: str) -> str:
-    close = nearest(given, allowed)
-    parts = [f"Unknown {what} {given!r}."]
-    if close:
-        parts.append(f"Did you mean {close!r}?")
-    parts.append(f"Valid: {', '.join(allowed) if allowed else '(none)'}.")
-    if hint:
-        parts.append(hint)
-    return " ".join(parts)

@@ -1,4 +1,7 @@
-"""The documented Python entry points of each design, thin over the one engine."""
+"""Provide the documented Python entry points of each design, thin layers over the one engine.
+
+Each name is imported from its module when it is first used, so that a design costs only what it needs.
+"""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +14,7 @@ if TYPE_CHECKING:
         assemble_context,
         get_premortem_context,
     )
-    from weft.assemblers.learning.found import ContextItem, FormattedContext
+    from weft.assemblers.learning.results import ContextItem, FormattedContext
     from weft.assemblers.learning.store_searcher import StoreSearcher
     from weft.assemblers.narrative.entity_context import (
         Chunk,
@@ -62,18 +65,18 @@ __all__ = [
     "smart_formatter",
 ]
 
-_HOMES: Final = {
+_MODULES: Final = {
     "AssembledContext": "weft.assemblers.workspace",
     "AssemblyOptions": "weft.assemblers.workspace",
     "Chunk": "weft.assemblers.narrative.entity_context",
     "ContextAssembler": "weft.assemblers.learning.assembler",
     "ContextAssemblyError": "weft.assemblers.learning.assembler",
-    "ContextItem": "weft.assemblers.learning.found",
+    "ContextItem": "weft.assemblers.learning.results",
     "ContextSource": "weft.assemblers.workspace",
     "Entity": "weft.assemblers.workspace",
     "EntityContext": "weft.assemblers.narrative.entity_context",
     "EntityContextBuilder": "weft.assemblers.narrative.entity_context",
-    "FormattedContext": "weft.assemblers.learning.found",
+    "FormattedContext": "weft.assemblers.learning.results",
     "ImportancePriority": "weft.assemblers.narrative.entity_context",
     "InvalidContextTypeError": "weft.assemblers.learning.assembler",
     "NarrativePriority": "weft.assemblers.narrative.entity_context",
@@ -92,9 +95,9 @@ _HOMES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """The entry points, loaded when first used: each design pays only for what it needs."""
+    """Import an entry point when it is first used."""
     from importlib import import_module
 
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'weft.assemblers' has no attribute {name!r}")

@@ -1,4 +1,8 @@
-"""Search results from anywhere, read into one shape: our own types, mappings, objects, (thing, score) pairs."""
+"""Assemble a page of search results from anywhere: the entry point `assemble` for coding assistants.
+
+Results are read into one shape (our own records, mappings, objects or (thing, score) pairs), turned into
+candidates, and printed by the same pipeline as any other page.
+"""
 
 import asyncio
 import math
@@ -20,7 +24,11 @@ from weft.store.empty import HandedIndex, HandedSnapshot
 from weft.text import is_code
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
-_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+_PROFILE: Final = "workspace"
+_CODE_SECTION: Final = "code"
+"""The section of the profile whose kinds are code."""
+
+_ALTERNATIVE_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "entity_id": ("entity_id", "entityId", "id", "key", "_id"),
     "name": ("name", "title"),
     "type": ("type", "kind", "entity_type", "entityType"),
@@ -32,10 +40,11 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "signature": ("signature",),
     "language": ("language",),
 }
-"""What each thing that is known of an entity may be called."""
+"""The names that each value of an entity may have in a result, in the order in which they are tried."""
+_SCORE_NAMES: Final = ("score", "relevance", "similarity")
 
-_FENCED: Final[Mapping[str, str]] = {"tsx": "typescript"}
-"""Languages whose code is marked as that of another."""
+_FENCE_LANGUAGES: Final[Mapping[str, str]] = {"tsx": "typescript"}
+"""Languages whose fences are marked with the name of another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,137 +71,9 @@ class SearchResult:
     score: float = 0.0
 
 
-def read_results(given: Sequence[object]) -> tuple[SearchResult, ...]:
-    """The results in one shape, in the order given; one that names nothing is refused."""
-    return tuple(_result(each, place) for place, each in enumerate(given))
-
-
-def _result(given: object, place: int) -> SearchResult:
-    if isinstance(given, SearchResult):
-        return _checked(given, place)
-    if isinstance(given, Candidate):
-        node = given.node
-        entity_id = f"{node.tenant}/{node.key}" if node.tenant != "default" else node.key
-        return _checked(SearchResult(entity_id, _entity_of(node), given.score), place)
-    if isinstance(given, tuple) and len(given) == 2:
-        inner = _result(given[0], place)
-        return _checked(SearchResult(inner.entity_id, inner.entity, _number(given[1], place)), place)
-    score = _first(given, ("score", "relevance", "similarity"))
-    return _checked(_read(given, 0.0 if score is None else _number(score, place)), place)
-
-
-def _read(given: object, score: float) -> SearchResult:
-    """A mapping or an object, whose entity may stand inside it or beside its metadata."""
-    inner = _first(given, ("entity", "document", "node"))
-    places = [each for each in (inner, given, _first(given, ("metadata",))) if each is not None]
-    found = {
-        name: next((value for each in places if (value := _first(each, names)) is not None), None)
-        for name, names in _NAMES.items()
-    }
-    name, kind = _text(found["name"]), _text(found["type"])
-    file, line = _text(found["file_path"]), _line(found["start_line"])
-    entity = Entity(
-        name=name or _text(found["entity_id"]) or file,
-        type=kind or ("file" if known_language(file) else "document"),
-        file_path=file or None,
-        start_line=line,
-        end_line=_line(found["end_line"]),
-        summary=_text(found["summary"]) or None,
-        content=_text(found["content"]) or None,
-        signature=_text(found["signature"]) or None,
-        language=_text(found["language"]) or None,
-    )
-    outer = _first(given, _NAMES["entity_id"])
-    entity_id = _text(outer if outer is not None else found["entity_id"])
-    return SearchResult(entity_id or ":".join(filter(None, (file, str(line or ""), name))), entity, score)
-
-
-def _first(given: object, names: Sequence[str]) -> object:
-    for name in names:
-        value = given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
-        if value is not None and not callable(value):
-            return value
-    return None
-
-
-def _checked(result: SearchResult, place: int) -> SearchResult:
-    if not result.entity_id or not (result.entity.name or result.entity.content):
-        raise InvalidInput(
-            f"Result {place} names nothing. Give an entity_id and an entity with a name, as in "
-            "SearchResult('a1', Entity('load', 'function'), 0.9), or a mapping with those keys."
-        )
-    if not math.isfinite(result.score):
-        raise InvalidInput(
-            f"The score {result.score} of {result.entity_id!r} cannot be ranked. Give a finite number."
-        )
-    return result
-
-
-def _number(value: object, place: int) -> float:
-    try:
-        if isinstance(value, int | float | str) and not isinstance(value, bool):
-            return float(value)
-    except (ValueError, OverflowError):
-        pass
-    raise InvalidInput(f"The score {value!r} of result {place} is not a number. Give a finite number.")
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value).strip("\n")
-
-
-def _line(value: object) -> int | None:
-    """A line number; anything else is no line."""
-    if isinstance(value, str) and value.isdigit():
-        value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
-
-
-def _entity_of(node: Node) -> Entity:
-    signature = node.fields.get("signature")
-    return Entity(
-        name=node.title or node.key,
-        type=node.kind,
-        file_path=node.origin.file,
-        start_line=node.origin.first_line,
-        end_line=node.origin.last_line,
-        summary=node.summary or None,
-        content=node.text or None,
-        signature=signature if isinstance(signature, str) else None,
-        language=node.language,
-    )
-
-
-def node_of(result: SearchResult, key: str, *, code: bool, with_content: bool) -> Node:
-    """The node that stands for a result on the page; `code` says that its content is in its file's language."""
-    entity = result.entity
-    return Node(
-        key=key,
-        kind=entity.type.strip().lower() or "document",
-        title=entity.name,
-        summary=entity.summary or "",
-        text=(entity.content or "") if with_content else "",
-        language=entity.language or (language_of(entity.file_path) if code else None),
-        fields={"signature": entity.signature} if entity.signature and with_content else {},
-        origin=Origin("", entity.file_path, entity.start_line, entity.end_line),
-    )
-
-
-def language_of(file_path: str | None) -> str | None:
-    """The language of a file by how its name ends."""
-    known = known_language(file_path or "")
-    suffix = PurePosixPath(file_path or "").suffix.removeprefix(".").lower()
-    name = known.name if known is not None else suffix
-    return _FENCED.get(name, name) or None
-
-
-_CODE: Final = "code"
-"""The section whose kinds are code."""
-
-
 @dataclass(frozen=True, slots=True)
 class AssemblyOptions:
-    """How the page should look; `format` is markdown, xml, plain or json."""
+    """The options of a page; `format` is markdown, xml, plain or json."""
 
     max_tokens: int = 4000
     format: str = "markdown"
@@ -203,7 +84,7 @@ class AssemblyOptions:
 
 @dataclass(frozen=True, slots=True)
 class ContextSource:
-    """Where a part of the page comes from; `relevance` is the score that the result was given."""
+    """The source of a part of the page; `relevance` is the score that the result came with."""
 
     entity_id: str
     name: str
@@ -232,39 +113,39 @@ async def assemble(
     token_model: str = DEFAULT_ENCODING,
     now: datetime | None = None,
 ) -> AssembledContext:
-    """The results as one page of at most `max_tokens`, the best first within each group.
+    """Return the results as one page of at most `max_tokens`, the best first within each group.
 
     Results may be `SearchResult`s, candidates of a Weft, mappings, objects or (thing, score) pairs. With the
     question, long contents are shown around what it asks.
     """
-    brought = _brought(read_results(results))
+    read = tuple(_read_result(result, index) for index, result in enumerate(results))
     request = Request(question=question, max_tokens=options.max_tokens, token_model=token_model)
-    return await asyncio.to_thread(_assembled, brought, options, request, now or datetime.now(UTC))
+    return await asyncio.to_thread(_assemble, _by_key(read), options, request, now or datetime.now(UTC))
 
 
-def _brought(results: Sequence[SearchResult]) -> Mapping[str, SearchResult]:
-    """The results by a key of their own: several parts of one entity stay apart, the same part twice does not."""
-    brought: dict[str, SearchResult] = {}
+def _by_key(results: Sequence[SearchResult]) -> Mapping[str, SearchResult]:
+    """Return the results, best first, by unique keys: parts of one entity are kept apart, repetitions dropped."""
+    by_key: dict[str, SearchResult] = {}
     parts: dict[str, set[Entity]] = {}
-    for result in sorted(results, key=lambda each: (-each.score, each.entity_id)):
+    for result in sorted(results, key=lambda result: (-result.score, result.entity_id)):
         known = parts.setdefault(result.entity_id, set())
         if result.entity not in known:
             known.add(result.entity)
             key = f"{result.entity_id}#{len(known)}" if len(known) > 1 else result.entity_id
-            brought[key] = result
-    return brought
+            by_key[key] = result
+    return by_key
 
 
-def _assembled(
-    brought: Mapping[str, SearchResult], options: AssemblyOptions, request: Request, now: datetime
+def _assemble(
+    results: Mapping[str, SearchResult], options: AssemblyOptions, request: Request, now: datetime
 ) -> AssembledContext:
     if options.format not in FORMATS:
         raise UnknownName("format", options.format, FORMATS)
-    profile = _profile(options)
-    candidates = _candidates(brought, options)
-    desk = Desk(HandedSnapshot(tuple(each.node for each in candidates)), HandedIndex(), None)
+    profile = _choose_profile(options)
+    candidates = _make_candidates(results, options)
+    reading = Desk(HandedSnapshot(tuple(candidate.node for candidate in candidates)), HandedIndex(), None)
     count, _ = counter_for(request.token_model)
-    asked = Request(
+    page_request = Request(
         question=request.question,
         profile=profile.name,
         max_tokens=request.max_tokens,
@@ -272,18 +153,19 @@ def _assembled(
         candidates=candidates,
         token_model=request.token_model,
     )
-    context = assemble_page(asked, profile, desk, count, now)
+    context = assemble_page(page_request, profile, reading, count, now)
+    summary = _summarise_cuts(context)
     return AssembledContext(
         context=context.text,
-        sources=tuple(_source(brought[each.key]) for each in context.sources),
+        sources=tuple(_make_source(results[citation.key]) for citation in context.sources),
         token_count=context.tokens,
-        truncated=_told(context) is not None,
-        summary=_told(context),
+        truncated=summary is not None,
+        summary=summary,
     )
 
 
-def _profile(options: AssemblyOptions) -> Profile:
-    profile = load_profile("workspace")
+def _choose_profile(options: AssemblyOptions) -> Profile:
+    profile = load_profile(_PROFILE)
     if not options.group_by_type:
         profile = apply_preset(profile, "ungrouped")
     if not options.include_sources:
@@ -291,34 +173,160 @@ def _profile(options: AssemblyOptions) -> Profile:
     return profile
 
 
-def _candidates(brought: Mapping[str, SearchResult], options: AssemblyOptions) -> tuple[Candidate, ...]:
-    """The results as candidates, their scores brought to 0..1 if they are on another scale."""
-    kinds = next(each.kinds for each in load_profile("workspace").sections if each.name == _CODE)
-    scores = [each.score for each in brought.values()]
+def _make_candidates(results: Mapping[str, SearchResult], options: AssemblyOptions) -> tuple[Candidate, ...]:
+    """Return the results as candidates, with their scores scaled to 0..1 if they exceed that range."""
+    sections = load_profile(_PROFILE).sections
+    code_kinds = next(section.kinds for section in sections if section.name == _CODE_SECTION)
+    scores = [result.score for result in results.values()]
     low, high = min([0.0, *scores]), max([1.0, *scores])
-    made = []
-    for key, result in brought.items():
-        code = result.entity.type.strip().lower() in kinds
-        shown = options.include_code_content or not (code or is_code(result.entity.language))
-        node = node_of(result, key, code=code, with_content=shown)
-        made.append(Candidate(node, score=round((result.score - low) / (high - low), 9)))
-    return tuple(made)
+    candidates = []
+    for key, result in results.items():
+        has_code_kind = result.entity.type.strip().lower() in code_kinds
+        with_content = options.include_code_content or not (has_code_kind or is_code(result.entity.language))
+        node = _make_node(result, key, has_code_kind=has_code_kind, with_content=with_content)
+        candidates.append(Candidate(node, score=round((result.score - low) / (high - low), 9)))
+    return tuple(candidates)
 
 
-def _source(result: SearchResult) -> ContextSource:
+def _make_node(result: SearchResult, key: str, *, has_code_kind: bool, with_content: bool) -> Node:
+    entity = result.entity
+    # Only of code can the file's name tell the language: a document about a .py file is no Python.
+    language = entity.language or (_fence_language(entity.file_path) if has_code_kind else None)
+    return Node(
+        key=key,
+        kind=entity.type.strip().lower() or "document",
+        title=entity.name,
+        summary=entity.summary or "",
+        text=(entity.content or "") if with_content else "",
+        language=language,
+        fields={"signature": entity.signature} if entity.signature and with_content else {},
+        origin=Origin("", entity.file_path, entity.start_line, entity.end_line),
+    )
+
+
+def _fence_language(file_path: str | None) -> str | None:
+    """Return the language of a file by its suffix; an unknown suffix is a name too, which a fence can carry."""
+    known = known_language(file_path or "")
+    suffix = PurePosixPath(file_path or "").suffix.removeprefix(".").lower()
+    name = known.name if known is not None else suffix
+    return _FENCE_LANGUAGES.get(name, name) or None
+
+
+def _make_source(result: SearchResult) -> ContextSource:
     entity = result.entity
     return ContextSource(
         result.entity_id, entity.name, entity.type, entity.file_path, entity.start_line, result.score
     )
 
 
-def _told(context: Context) -> str | None:
-    """What was shortened or left out for want of room, or nothing when all was shown."""
+def _summarise_cuts(context: Context) -> str | None:
+    """Say what was shortened or left out for lack of tokens; return None if everything is shown whole."""
     shown = [entry for entry in context.ledger if entry.detail is not Detail.DROPPED]
     reduced = sum(entry.detail is not Detail.WHOLE for entry in shown)
     dropped = sum(entry.reason.startswith("no room") for entry in context.ledger if entry not in shown)
     if not reduced and not dropped:
         return None
     parts = [f"{number} {what}" for number, what in ((reduced, "shortened"), (dropped, "left out")) if number]
-    told = f"{len(shown)} of {len(shown) + dropped} results shown, {' and '.join(parts)}"
-    return f"{told} to fit {context.max_tokens} tokens."
+    summary = f"{len(shown)} of {len(shown) + dropped} results shown, {' and '.join(parts)}"
+    return f"{summary} to fit {context.max_tokens} tokens."
+
+
+# --- reading results of any shape ---
+
+
+def _read_result(result: object, index: int) -> SearchResult:
+    """Return a result in our shape; raise InvalidInput, which names its index, if it cannot be used."""
+    if isinstance(result, SearchResult):
+        return _check_result(result, index)
+    if isinstance(result, Candidate):
+        node = result.node
+        entity_id = f"{node.tenant}/{node.key}" if node.tenant != "default" else node.key
+        return _check_result(SearchResult(entity_id, _read_node(node), result.score), index)
+    if isinstance(result, tuple) and len(result) == 2:
+        inner = _read_result(result[0], index)
+        return _check_result(SearchResult(inner.entity_id, inner.entity, _read_score(result[1], index)), index)
+    score = _first_value(result, _SCORE_NAMES)
+    return _check_result(_read_object(result, 0.0 if score is None else _read_score(score, index)), index)
+
+
+def _check_result(result: SearchResult, index: int) -> SearchResult:
+    if not result.entity_id or not (result.entity.name or result.entity.content):
+        raise InvalidInput(
+            f"Result {index} names nothing. Give an entity_id and an entity with a name, as in "
+            "SearchResult('a1', Entity('load', 'function'), 0.9), or a mapping with those keys."
+        )
+    if not math.isfinite(result.score):
+        raise InvalidInput(
+            f"The score {result.score} of {result.entity_id!r} cannot be ranked. Give a finite number."
+        )
+    return result
+
+
+def _read_node(node: Node) -> Entity:
+    signature = node.fields.get("signature")
+    return Entity(
+        name=node.title or node.key,
+        type=node.kind,
+        file_path=node.origin.file,
+        start_line=node.origin.first_line,
+        end_line=node.origin.last_line,
+        summary=node.summary or None,
+        content=node.text or None,
+        signature=signature if isinstance(signature, str) else None,
+        language=node.language,
+    )
+
+
+def _read_object(result: object, score: float) -> SearchResult:
+    """Read a mapping or an object, whose entity may be nested in it or spread over its metadata."""
+    nested = _first_value(result, ("entity", "document", "node"))
+    holders = [each for each in (nested, result, _first_value(result, ("metadata",))) if each is not None]
+    found = {
+        name: next((value for holder in holders if (value := _first_value(holder, names)) is not None), None)
+        for name, names in _ALTERNATIVE_NAMES.items()
+    }
+    name, kind = _read_text(found["name"]), _read_text(found["type"])
+    file, line = _read_text(found["file_path"]), _read_line(found["start_line"])
+    entity = Entity(
+        name=name or _read_text(found["entity_id"]) or file,
+        type=kind or ("file" if known_language(file) else "document"),
+        file_path=file or None,
+        start_line=line,
+        end_line=_read_line(found["end_line"]),
+        summary=_read_text(found["summary"]) or None,
+        content=_read_text(found["content"]) or None,
+        signature=_read_text(found["signature"]) or None,
+        language=_read_text(found["language"]) or None,
+    )
+    # The id of the result itself comes before that of the nested entity: it is what the caller knows.
+    own_id = _first_value(result, _ALTERNATIVE_NAMES["entity_id"])
+    entity_id = _read_text(own_id if own_id is not None else found["entity_id"])
+    return SearchResult(entity_id or ":".join(filter(None, (file, str(line or ""), name))), entity, score)
+
+
+def _first_value(holder: object, names: Sequence[str]) -> object:
+    for name in names:
+        value = holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
+        if value is not None and not callable(value):
+            return value
+    return None
+
+
+def _read_score(value: object, index: int) -> float:
+    try:
+        if isinstance(value, int | float | str) and not isinstance(value, bool):
+            return float(value)
+    except (ValueError, OverflowError):
+        pass
+    raise InvalidInput(f"The score {value!r} of result {index} is not a number. Give a finite number.")
+
+
+def _read_text(value: object) -> str:
+    return "" if value is None else str(value).strip("\n")
+
+
+def _read_line(value: object) -> int | None:
+    """Return a line number, or None for anything that is none."""
+    if isinstance(value, str) and value.isdigit():
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

@@ -1,4 +1,8 @@
-"""The small protocols between the core and what stands outside it: sources, stores, indexes, models."""
+"""Declare the protocols between the core and what is outside it: sources, stores, indexes and models.
+
+An engine implements these protocols without inheriting from them. `sources` and `stores` hold the two ends of
+indexing, `search` the engines that answer questions, and `rows` the records that a store returns.
+"""
 
 from weft.ports.rows import Adjacency, NameRow, NodeRow, PassageRow, StoreStatus, Tail, TailPassage, TermStatistics
 from weft.ports.search import Embedder, Index, Proposals, SideBySide, TokenCounter

@@ -1,4 +1,7 @@
-"""The arrays that the ports speak of, for type checkers only: numpy is loaded by those who compute."""
+"""Name the array types that the protocols mention.
+
+Import this module under TYPE_CHECKING only: it loads numpy, which start-up does without.
+"""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""What a store answers with."""
+"""Define the records that a store returns to its readers."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PassageRow:
-    """What ordering needs to know about one passage; hashes and counts as in PreparedPassage."""
+    """One stored passage with the values that scoring needs; hashes and counts are those of PreparedPassage."""
 
     id: int
     node_id: int
@@ -25,7 +25,7 @@ class PassageRow:
 
 @dataclass(frozen=True, slots=True)
 class TermStatistics:
-    """Exact statistics of a view: passages in all, their mean length, and passages per term hash."""
+    """Exact statistics of a view: number of passages, their mean length in terms, and passages by term hash."""
 
     passages: int
     mean_length: float
@@ -34,7 +34,7 @@ class TermStatistics:
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """A stored node with what was derived from it."""
+    """A stored node with its derived values: the tokens of its text and its near-duplicate sketch."""
 
     node: Node
     text_tokens: int
@@ -43,7 +43,7 @@ class NodeRow:
 
 @dataclass(frozen=True, slots=True)
 class NameRow:
-    """What one node is called."""
+    """The names of one node: its key, title and aliases."""
 
     tenant: str
     key: str
@@ -54,12 +54,13 @@ class NameRow:
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """The neighbours of some nodes that the view may see, as parallel arrays, strongest first per node.
+    """The neighbours of some nodes within a view, as parallel arrays, strongest first for each node.
 
-    `owner` and `neighbour` are node ids; `tag` is a stable 64-bit hash of the neighbour's tenant and key, the
-    same in every store; `edge_type` and `kind` index into `edge_types` and `kinds`; `outward` is 1 where the
-    edge leads from owner to neighbour. `degree` maps owner to how many edges it has in the view, including
-    those beyond the fan-out limit.
+    Each position describes one edge. `owner` is the id of the node that was asked for, `neighbour` the id at
+    the other end; `tag` is a 64-bit hash of the neighbour's tenant and key, which breaks ties the same way in
+    every store; `edge_type` and `kind` (of the neighbour) index into `edge_types` and `kinds`; `outward` is 1
+    if the edge leads from owner to neighbour, else 0. `degree` maps an owner to the number of its edges in
+    the view, including those beyond the fan-out limit.
     """
 
     owner: "Ids"
@@ -76,13 +77,13 @@ class Adjacency:
 
 @dataclass(frozen=True, slots=True)
 class TailPassage:
-    """A changed passage as an index needs it."""
+    """One changed passage with everything that a derived index stores of it."""
 
     id: int
     node_id: int
     tenant: str
     facets: tuple[str, ...]
-    """`kind:…`, `tag:…`, `source:…` and `field:name=value`, for filters."""
+    """The values that filters compare: `kind:…`, `tag:…`, `source:…` and `field:name=value`."""
     sequence: int | None
     known_from: int | None
     time: datetime | None
@@ -93,7 +94,11 @@ class TailPassage:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """Changes after a sequence number: ids whose old passages are void, and the passages they have now."""
+    """The changes after a sequence number, up to `sequence`.
+
+    All earlier passages of `changed_nodes` are void; `passages` are the ones that these nodes have now.
+    `complete` is False if the limit was reached before all changes were listed.
+    """
 
     sequence: int
     changed_nodes: tuple[int, ...]
@@ -103,7 +108,7 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class StoreStatus:
-    """Counts and versions for `weft status`."""
+    """The counts and versions that `weft status` prints."""
 
     location: str
     schema_version: int

@@ -1,4 +1,4 @@
-"""What reads texts: embedders and token counters."""
+"""Declare the engines that answer a question: embedders, token counters and search indexes."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -13,35 +13,48 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Turns texts into unit vectors; `name` is its identity, remembered by the store."""
+    """A model that turns texts into vectors; a store remembers its `name` and accepts no other's vectors."""
 
     name: str
     dimensions: int
 
-    def embed(self, texts: Sequence[str]) -> "Vectors": ...
+    def embed(self, texts: Sequence[str]) -> "Vectors":
+        """Return one unit vector per text, in their order; the same text always gets the same vector."""
+        ...
 
 
 class TokenCounter(Protocol):
-    """Counts and cuts text as one tokenizer sees it; `name` is its identity.
+    """One tokenizer's way to count and cut text.
 
-    What it counted may be remembered by it, so that it must be hashable.
+    A counter must be hashable, because caches use it as part of their keys.
     """
 
     def __hash__(self) -> int: ...
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The identity of the tokenizer: two counters of one name count every text the same."""
+        ...
 
-    def count(self, text: str) -> int: ...
+    def count(self, text: str) -> int:
+        """Return the number of tokens of the text; a counter that estimates must err upwards."""
+        ...
 
-    def count_many(self, texts: Sequence[str]) -> list[int]: ...
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """Return the tokens of each text: the same numbers as `count`, in one call."""
+        ...
 
-    def cut(self, text: str, max_tokens: int) -> str: ...
+    def cut(self, text: str, max_tokens: int) -> str:
+        """Return the longest beginning of the text that `count` puts at `max_tokens` or fewer."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """Passages an index proposes; for vectors, `scores` are exact cosines. `notes` say what is missing."""
+    """The passages that an index proposes, with their scores; for vectors these are exact cosines.
+
+    `notes` say in words what the search could not take into account.
+    """
 
     passage_ids: "Ids"
     scores: "Scores"
@@ -49,32 +62,43 @@ class Proposals:
 
 
 class Index(Protocol):
-    """Derived search over a store. It proposes; ordering is computed from the snapshot by the caller.
+    """A search engine over data derived from a store. It proposes passages; the caller orders them.
 
-    Both searches return only passages that exist in the snapshot and pass the filter, whatever the state of
-    the derived files: what the index has not caught up with is scanned from the snapshot.
+    An engine must return only passages that exist in the snapshot and pass the filter, whatever the state of its
+    derived data: what it has not caught up with is scanned from the snapshot. The final order is computed from the
+    snapshot by the caller, so that every engine leads to the same page.
     """
 
     def lexical(self, snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int) -> Proposals:
-        """Passages that hold any of the terms, most promising first; ties at the cut are included."""
+        """Return the `limit` most promising passages that contain any of the terms, best first.
+
+        All passages that tie with the last one are included: the caller decides between them.
+        """
         ...
 
     def semantic(self, snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Proposals:
-        """The passages nearest to the vector with their exact cosines; ties at the cut are included."""
+        """Return the `limit` passages nearest to the vector, with their exact cosines.
+
+        All passages that tie with the last one are included: the caller decides between them.
+        """
         ...
 
     def catch_up(self, store: Store) -> int:
-        """Bring the derived files up to the store's sequence and return it."""
+        """Bring the derived data up to the store's sequence number, and return that number."""
         ...
 
-    def status(self) -> Mapping[str, str | int]: ...
+    def status(self) -> Mapping[str, str | int]:
+        """Return facts about the derived data for `weft status`, by name."""
+        ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release files and connections."""
+        ...
 
 
 @runtime_checkable
 class SideBySide(Protocol):
-    """An index that searches for the words and the meaning of a question at once."""
+    """An index that runs both searches of a question at once, where its server does that faster than in turn."""
 
     def both(
         self,
@@ -84,5 +108,5 @@ class SideBySide(Protocol):
         filter: Filter,
         limits: tuple[int, int],
     ) -> tuple[Proposals, Proposals]:
-        """What `lexical` and `semantic` return, with a limit each."""
+        """Return exactly what `lexical` and `semantic` would; `limits` holds the limit of each."""
         ...

@@ -1,4 +1,7 @@
-"""What holds knowledge outside, and how its reading is told."""
+"""Declare what indexing requires of a source, and the optional abilities that a source may add.
+
+Indexing asks with `isinstance` for each optional protocol and does without where a source lacks it.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol, runtime_checkable
@@ -9,7 +12,7 @@ from weft.model import Edge, Node
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing a source could not use: where, and why. It is reported and counted, never fatal."""
+    """One thing that a source could not use: where it stands, and why. Indexing reports it and goes on."""
 
     where: str
     reason: str
@@ -17,10 +20,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What one independently changing part of a source holds (a file, a commit, a batch of records).
+    """The content of one part of a source that changes on its own: a file, a commit, a batch of records.
 
     `name` identifies the unit within its source; `stamp` changes whenever its content may have changed, so
-    that an unchanged unit need not be read again. Nodes of a unit that are gone next time are removed.
+    that an unchanged unit is not read again. A node that is missing from the unit at its next reading is
+    removed from the store.
     """
 
     name: str
@@ -31,60 +35,69 @@ class Unit:
 
 
 class Source(Protocol):
-    """Something outside that holds knowledge. Keys of its nodes begin with `<name>:`."""
+    """A place outside Weft that holds knowledge. The keys of its nodes must begin with `<name>:`."""
 
     name: str
 
     @property
     def maker(self) -> str:
-        """Who draws this source's edges, with the version of its reader."""
+        """The name and version of the reader, stored as the maker of every edge that it draws.
+
+        A new version makes indexing read all units again.
+        """
         ...
 
     def identity(self) -> str:
-        """What tells this place from another source of the same name; empty when the source is gone."""
+        """Return a fingerprint that distinguishes this place from another source of the same name.
+
+        An empty string says that the source no longer exists.
+        """
         ...
 
     def units(self) -> Iterable[tuple[str, str]]:
-        """The (name, stamp) of every unit there is now, cheaply, in a stable order."""
+        """List the (name, stamp) of every unit that exists now, in a stable order and without reading contents."""
         ...
 
     def read(self, unit: str) -> Unit:
-        """One unit, read and understood; an empty stamp says that it cannot be read now and stays as it was."""
+        """Read one unit and return its nodes and edges.
+
+        A unit that cannot be read now is returned with an empty stamp: the store keeps what it has of it.
+        """
         ...
 
 
 @runtime_checkable
 class Resumable(Protocol):
-    """A source that asks only for what changed: it is told what is stored before its units are listed."""
+    """A source that fetches only what changed: it must know what is stored before it lists its units."""
 
     def resume(self, known: Mapping[str, str]) -> None:
-        """Go on from the units that are stored, by name and stamp; an empty stamp says that it must be read."""
+        """Take the stored units, stamp by name; a unit with an empty stamp must be read again."""
         ...
 
 
 Tell = Callable[[str, int, int | None], None]
-"""Told (stage, done, total) as work goes on; the total is None while unknown."""
+"""A callback for (stage, done, total) while work goes on; the total is None as long as it is unknown."""
 
 
 def untold(stage: str, done: int, total: int | None) -> None:
-    """Nobody watches the progress."""
+    """Do nothing: the progress callback for callers that show none."""
 
 
 @runtime_checkable
 class Telling(Protocol):
-    """A source, or a part of one, whose units take long to list."""
+    """A source, or a part of one, that takes long to list its units and can report how far it is."""
 
     def tell_to(self, tell: Tell) -> None:
-        """Say from now on how far listing has come."""
+        """Call `tell` from now on as the listing advances."""
         ...
 
 
 @runtime_checkable
 class Remarking(Protocol):
-    """A source, or a part of one, that can tell what it passed over."""
+    """A source, or a part of one, that counts what it did not read."""
 
     def remarks(self) -> Mapping[str, int]:
-        """How many files or folders were left out, or read in part, when the units were last listed, by reason."""
+        """Return how many files or folders the last listing skipped or read only in part, by reason."""
         ...
 
 
@@ -93,5 +106,5 @@ class Releasing(Protocol):
     """A source, or a part of one, that keeps much in memory while its units are read."""
 
     def let_go(self) -> None:
-        """Give that memory back; whoever reads another unit waits until it is there again."""
+        """Free that memory. Reading another unit afterwards still works, but first builds it again."""
         ...

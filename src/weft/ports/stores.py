@@ -1,4 +1,4 @@
-"""What a store is given to write, and what a whole store is copied as."""
+"""Declare the contract of a storage engine: what it is given to write, how it is read, how it is copied."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PreparedPassage:
-    """A passage with what is derived from it: hashed terms with counts, its length in terms and its vector.
+    """A passage with its derived values: hashed terms with counts, its length in terms and its vector.
 
-    `term_hashes` are ascending little-endian uint32 hashes of the distinct terms; `term_counts` has one byte a
-    term: the count in title and headings in the high four bits, in the body in the low four, each at most 15.
-    `vector` is the int8-quantised unit vector (its scale is 1 / its own norm), or empty when there is none.
+    `term_hashes` are ascending little-endian uint32 hashes of the distinct terms; `term_counts` has one byte
+    per term: the count in title and headings in the high four bits, in the body in the low four, each at most
+    15. `vector` is the int8-quantised unit vector (its scale is 1 / its own norm), or empty if the passage
+    has none.
     """
 
     passage: Passage
@@ -31,7 +32,7 @@ class PreparedPassage:
 
 @dataclass(frozen=True, slots=True)
 class PreparedNode:
-    """A node ready to be stored: hash of its content, passages, token count and near-duplicate sketch."""
+    """A node ready to be stored, with its content hash, passages, token count and near-duplicate sketch."""
 
     node: Node
     content_hash: str
@@ -43,20 +44,23 @@ class PreparedNode:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """One atomic write. Units list the stamps to remember; `removes` are (tenant, key)."""
+    """One atomic write; `removes` lists nodes by (tenant, key), `importance` maps the same pairs to a score."""
 
     upserts: tuple[PreparedNode, ...] = ()
     removes: tuple[tuple[str, str], ...] = ()
     edges: tuple[EdgeSet, ...] = ()
     aliases: tuple[AliasSet, ...] = ()
     units: tuple[tuple[str, str, str, str], ...] = ()
-    """(tenant, source, unit, stamp) seen; an empty stamp forgets the unit."""
+    """The (tenant, source, unit, stamp) to remember; an empty stamp forgets the unit."""
     importance: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """Some nodes of a store with all that starts at them, for another store to take in; `last` is the last id."""
+    """One batch of a store's nodes with their passages and outgoing edges, ready to be written to another store.
+
+    `last` is the id of the last node: the next batch begins after it.
+    """
 
     last: int
     changes: Changes
@@ -64,21 +68,21 @@ class Portion:
 
 @dataclass(frozen=True, slots=True)
 class Books:
-    """What a store remembers beside nodes and edges."""
+    """The state of a store apart from its nodes and edges, as a copy must take it over."""
 
     identity: str
     sequence: int
     nodes: int
     embedder: tuple[str, int] | None
     units: tuple[tuple[str, str, str, str], ...]
-    """(tenant, source, unit, stamp) of everything that was indexed."""
+    """The (tenant, source, unit, stamp) of everything that was indexed."""
     shared: Mapping[str, tuple[str, ...]]
-    """Into which other tenants each tenant's links may lead."""
+    """The other tenants that each tenant's links may point to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """How many nodes and edges a store holds, and one digest of them all."""
+    """The number of nodes and edges in a store and one digest over all of them, to compare two stores."""
 
     nodes: int
     edges: int
@@ -86,146 +90,175 @@ class Fingerprint:
 
 
 class Snapshot(Protocol):
-    """A consistent reading of the store for one view; nothing outside the view can be seen through it."""
+    """One consistent reading of the store through one view.
+
+    An engine must guarantee that every method answers from the same moment, whatever is written meanwhile,
+    and that nothing outside the view shows: neither in results nor in counts, statistics or the order of
+    results.
+    """
 
     view: View
     sequence: int
 
     @property
     def identity(self) -> str:
-        """What tells the store from every other; derived files carry it."""
+        """The identity of the store; derived files carry it, so that they are never used for another store."""
         ...
 
     def nodes(self, ids: Sequence[int]) -> dict[int, NodeRow]:
-        """Nodes by id; ids outside the view are absent."""
+        """Return the nodes by id, in the order of `ids`; ids that do not exist in the view are absent."""
         ...
 
     def find(self, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """Ids for each name that is a node's id, its key (with or without source prefix), exact title or alias."""
+        """Return the node ids for each name that is known in the view; other names are absent.
+
+        A name is first looked up as a full key; then as a key without source prefix, a title or an alias; and only
+        then as an id, because a note called "2024" must not depend on how many nodes were stored before it.
+        """
         ...
 
     def passages(self, ids: Sequence[int]) -> list[PassageRow]:
-        """Passages by id, in the order asked; those that are gone or outside the view are left out."""
+        """Return the passages in the order of `ids`; ids that do not exist in the view are left out."""
         ...
 
     def passages_of(self, node_ids: Sequence[int]) -> list[PassageRow]:
-        """All passages of the nodes, by node as asked and by ordinal."""
+        """Return all passages of the nodes, in the order of `node_ids` and by ordinal within a node."""
         ...
 
     def words(self) -> list[tuple[int, int, bytes, bytes]]:
-        """(passage id, node id, term hashes, term counts) of every passage of the view, in any order."""
+        """Return (passage id, node id, term hashes, term counts) for every passage of the view, in any order."""
         ...
 
     def vectors(self, passage_ids: Sequence[int]) -> "Vectors":
-        """Unit vectors by passage, zero rows where there is none."""
+        """Return one row per passage id: its unit vector, or zeros if the passage has none."""
         ...
 
     def statistics(self, term_hashes: Sequence[int]) -> TermStatistics:
-        """Term statistics of exactly this view."""
+        """Return exact statistics of the terms over the passages of this view."""
         ...
 
     def adjacency(self, ids: Sequence[int], fan_out: int) -> Adjacency:
-        """The strongest `fan_out` neighbours of each node."""
+        """Return the `fan_out` strongest neighbours of each node that lie in the view."""
         ...
 
     def edges(self, ids: Sequence[int], limit: int = 1000) -> list[tuple[int, int, Edge]]:
-        """Full edges touching the nodes: (source id, target id, edge), strongest first."""
+        """Return (source id, target id, edge) for the edges that touch the nodes, strongest first."""
         ...
 
     def matching(self, filter: Filter) -> "Ids":
-        """Sorted ids of nodes that pass the filter."""
+        """Return the ids of the nodes that pass the filter, sorted."""
         ...
 
     def tail(self, since: int, limit: int) -> Tail:
-        """What changed after a sequence number."""
+        """Return the changes after a sequence number, of about `limit` nodes.
+
+        The changes of one write are never split. Reading on from the result's own sequence number misses nothing.
+        """
         ...
 
     def embedder(self) -> tuple[str, int] | None:
-        """Name and dimensions of the embedder whose vectors are stored."""
+        """Return name and dimensions of the embedder whose vectors are stored, or None if there are no vectors."""
         ...
 
 
 class Store(Protocol):
-    """The truth: nodes, edges, passages, vectors and one change sequence."""
+    """A storage engine: the only lasting home of nodes, edges, passages and vectors.
+
+    An engine must apply every write completely or not at all, and number the writes with one increasing sequence;
+    everything derived (indexes, caches) is rebuilt from the store and compares sequence numbers to know its age.
+    """
 
     def write(self, changes: Changes) -> int:
         """Apply the changes atomically and return the sequence number after them."""
         ...
 
     def writing(self) -> AbstractContextManager[None]:
-        """Hold the right to write across several writes; a second writer waits for it."""
+        """Hold the right to write during the block, across several writes; other writers wait.
+
+        Each write inside commits on its own.
+        """
         ...
 
-    def snapshot(self, view: View) -> AbstractContextManager[Snapshot]: ...
+    def snapshot(self, view: View) -> AbstractContextManager[Snapshot]:
+        """Open a consistent reading through the view for the duration of the block."""
+        ...
 
     def everything(self) -> AbstractContextManager[Snapshot]:
-        """A snapshot of all tenants, for derived indexes and maintenance only, never for a reader."""
+        """Open a reading of all tenants, for derived indexes and maintenance; never answer a question from it."""
         ...
 
     def hashes(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
-        """Content hash by key for the nodes that exist."""
+        """Return the content hash by key for those keys that have a node."""
         ...
 
     def units(self, tenant: str, source: str) -> dict[str, str]:
-        """Remembered stamp of each unit of a source."""
+        """Return the remembered stamp of each unit of a source, by unit name."""
         ...
 
     def unit_keys(self, source: str, unit: str) -> tuple[tuple[str, str], ...]:
-        """(tenant, key) of the nodes a unit brought; units are named `<owning tenant>/<unit>` on nodes."""
+        """Return (tenant, key) of the nodes that came from a unit, named `<owning tenant>/<unit>` as on nodes."""
         ...
 
     def drawn(self, beginning: str) -> tuple[tuple[str, str], ...]:
-        """(maker, tenant) of all edges whose maker's name begins so."""
+        """Return the distinct (maker, tenant) of all edges whose maker's name starts with `beginning`."""
         ...
 
     def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
-        """All nodes of a tenant in id order, without holding a transaction open for the writer."""
+        """Yield all nodes of a tenant in id order, without keeping a transaction open between pages of nodes."""
         ...
 
     def names(self, tenant: str) -> Iterator[NameRow]:
-        """What every node of a tenant is called, in id order, without reading the nodes themselves."""
+        """Yield the names of all nodes of a tenant in id order, without reading the nodes themselves."""
         ...
 
     def tagged(self, tenant: str, tag: str) -> tuple[str, ...]:
-        """The keys of a tenant's nodes that carry a tag, in order."""
+        """Return the sorted keys of a tenant's nodes that carry the tag."""
         ...
 
     def share(self, tenant: str, shared: Sequence[str]) -> None:
-        """Declare which other tenants this tenant's links may point to."""
+        """Replace the list of other tenants that this tenant's links may point to."""
         ...
 
     def shared(self, tenant: str) -> tuple[str, ...]:
-        """The tenants that this tenant's links may point to."""
+        """Return the tenants that this tenant's links may point to, by name."""
         ...
 
     def sharing(self, tenant: str) -> tuple[str, ...]:
-        """The tenants whose links may point to this one."""
+        """Return the tenants whose links may point to this one, by name."""
         ...
 
     def remember_embedder(self, name: str, dimensions: int) -> None:
-        """Fix the embedder of this store; raises EmbedderMismatch when another one's vectors are stored."""
+        """Record the embedder of this store; raise EmbedderMismatch if vectors of another one are stored."""
         ...
 
-    def status(self, view: View | None = None) -> StoreStatus: ...
+    def status(self, view: View | None = None) -> StoreStatus:
+        """Return counts and versions; with a view, count only what the view contains."""
+        ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release files and connections; snapshots that are still open end with their blocks."""
+        ...
 
 
 class Exporting(Protocol):
-    """A store that hands itself out, to be copied into another."""
+    """A store that can be read in batches, to be copied into another store."""
 
-    def books(self) -> Books: ...
+    def books(self) -> Books:
+        """Return the state of the store apart from nodes and edges."""
+        ...
 
     def left(self, after_id: int) -> int:
-        """How many nodes come after an id."""
+        """Return the number of nodes with a greater id."""
         ...
 
     def portion(self, after_id: int, limit: int) -> Portion | None:
-        """The next nodes by id, or None when there are no more."""
+        """Return the next `limit` nodes by id as one batch, or None if there are no more."""
         ...
 
     def strays(self) -> Changes:
-        """The edges that start at keys without a node."""
+        """Return the edges that start at keys without a node, which no batch contains."""
         ...
 
-    def fingerprint(self) -> Fingerprint: ...
+    def fingerprint(self) -> Fingerprint:
+        """Return counts and a digest of all nodes and edges; equal stores have equal fingerprints."""
+        ...

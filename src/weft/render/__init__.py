@@ -1,17 +1,17 @@
-"""Pages in four formats: what is printed, line by line, and where each line came from."""
+"""Print pages in four formats, with the source of every line: the last stage between a question and its answer."""
 
-from weft.render.body import ItemStyle
-from weft.render.lines import Lines, manifest_of, text_of
-from weft.render.page import FORMATS, Format, lines_of, open_format, render
+from weft.render.lines import Lines, build_manifest, text_of
+from weft.render.page import FORMATS, Format, open_format, render, render_lines
+from weft.render.pieces import ItemStyle
 
 __all__ = [
     "FORMATS",
     "Format",
     "ItemStyle",
     "Lines",
-    "lines_of",
-    "manifest_of",
+    "build_manifest",
     "open_format",
     "render",
+    "render_lines",
     "text_of",
 ]

@@ -1,4 +1,4 @@
-"""The blocks of a profile, applied to one item."""
+"""Apply the blocks of a profile to one item: each block makes one piece, or none if it has nothing to print."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -6,38 +6,41 @@ from typing import Final
 
 from weft.model import Detail, Item, Json, Node
 from weft.profiles.types import Block
-from weft.render.body import Body, Entries, Entry, ItemStyle, Piece, Prose, Title, Words, body_of, text_run
+from weft.render.body import Body, build_body, plain_body
 from weft.render.lines import one_line
 from weft.render.node_values import (
     Dialect,
-    filled,
-    label_of,
-    name_of,
-    path_words,
-    place_of,
-    score_words,
-    value_of,
-    words_of,
+    display_name,
+    fill_form,
+    format_location,
+    format_path,
+    format_score,
+    format_value,
+    read_value,
+    split_label,
 )
+from weft.render.pieces import Entries, Entry, ItemStyle, Phrase, Piece, Prose, Title
 from weft.text import is_code, is_inside
 
-_LEFT_OUT_OF_SUMMARIES: Final = frozenset({"fields", "tags", "links", "tree", "images"})
-_SHOWN_ELSEWHERE: Final = frozenset({"relationships", "images", "signature"})
+_NOT_IN_SUMMARIES: Final = frozenset({"fields", "tags", "links", "tree", "images"})
+# Fields that have blocks of their own, so the `fields` block leaves them out unless it names them.
+_FIELDS_WITH_OWN_BLOCK: Final = frozenset({"relationships", "images", "signature"})
 
-_PLAIN_KIND: Final = "note"
-"""The kind of what has no other: it tells a reader nothing."""
+_DEFAULT_KIND: Final = "note"
+"""The kind of nodes that have no other: printing it tells a reader nothing."""
 
 
-def pieces_of(item: Item, style: ItemStyle, dialect: Dialect) -> list[Piece]:
-    """What the item prints at its level of detail, in the order of its blocks."""
+def build_pieces(item: Item, style: ItemStyle, dialect: Dialect) -> list[Piece]:
+    """Return what the item prints at its level of detail, in the order of its blocks."""
     pieces: list[Piece] = []
     for block in style.blocks:
-        if item.detail is Detail.SUMMARY and block.block in _LEFT_OUT_OF_SUMMARIES:
+        if item.detail is Detail.SUMMARY and block.block in _NOT_IN_SUMMARIES:
             continue
+        # Only filled-in forms depend on the format, so only they are given its dialect.
         piece = (
             _line(item, block, style, dialect)
             if block.block == "line" or (block.block == "bullet" and block.form)
-            else _MAKERS[block.block](item, block, style)
+            else _PIECE_MAKERS[block.block](item, block, style)
         )
         if piece is not None:
             pieces.append(piece)
@@ -46,179 +49,187 @@ def pieces_of(item: Item, style: ItemStyle, dialect: Dialect) -> list[Piece]:
 
 def _title(item: Item, block: Block, style: ItemStyle) -> Piece:
     node = item.candidate.node
-    return Title(name_of(node), one_line(node.kind).upper() if block.label == "kind" else "")
+    return Title(display_name(node), one_line(node.kind).upper() if block.label == "kind" else "")
 
 
 def _line(item: Item, block: Block, style: ItemStyle, dialect: Dialect) -> Piece | None:
-    """A filled-in form; where it names {text}, that is the body at the item's detail."""
+    """Fill in the block's form; its {text} is the body at the item's level of detail.
+
+    A form that has placeholders, none of them with a value, prints nothing.
+    """
     node = item.candidate.node
-    lead, text, tail = _form(block, dialect).partition("{text}")
-    before, after = filled(lead, node, dialect), filled(tail, node, dialect)
-    body = body_of(item, limit=block.limit, titled=style.titled) if text else None
-    asked = before.asked + after.asked + bool(text)
-    if asked and not (before.found or after.found or body):
+    lead, text, tail = _labelled_form(block, dialect).partition("{text}")
+    before, after = fill_form(lead, node, dialect), fill_form(tail, node, dialect)
+    body = build_body(item, limit=block.limit, titled=style.titled) if text else None
+    placeholders = before.placeholders + after.placeholders + bool(text)
+    if placeholders and not (before.filled or after.filled or body):
         return None
     return Prose(block.block, body, before.text if body else before.text.rstrip(), after.text.rstrip())
 
 
-def _form(block: Block, dialect: Dialect) -> str:
+def _labelled_form(block: Block, dialect: Dialect) -> str:
     if not block.label:
         return block.form
-    label = f"**{block.label}**" if dialect.marks else block.label
+    label = f"**{block.label}**" if dialect.keeps_marks else block.label
     gap = "" if not block.form or block.form[0] in ":,.;" else " "
     return f"{label}{gap}{block.form}"
 
 
 def _location(item: Item, block: Block, style: ItemStyle) -> Piece | None:
+    """Make a phrase of the node's location, or of its kind; a `brief` one leaves out the default kind."""
     node = item.candidate.node
-    place = place_of(node)
-    if not place and block.label == "brief" and node.kind == _PLAIN_KIND:
+    location = format_location(node)
+    if not location and block.label == "brief" and node.kind == _DEFAULT_KIND:
         return None
-    return Words("location", place or one_line(node.kind))
+    return Phrase("location", location or one_line(node.kind))
 
 
 def _summary(item: Item, block: Block, style: ItemStyle) -> Piece | None:
-    body = None if _told_below(item, style) else text_run(item.candidate.node.summary)
+    body = None if _text_repeats_summary(item, style) else plain_body(item.candidate.node.summary)
     return Prose("summary", body) if body else None
 
 
-def _told_below(item: Item, style: ItemStyle) -> bool:
-    """Whether the text that is printed whole below holds the summary, as code does its docstring."""
+def _text_repeats_summary(item: Item, style: ItemStyle) -> bool:
+    """Tell whether the text, printed whole by another block, contains the summary, as code does its docstring."""
     node = item.candidate.node
-    quotes = any(each.block in ("text", "code") and not each.fields and not each.limit for each in style.blocks)
-    if item.detail is not Detail.WHOLE or not quotes or not node.summary:
+    if item.detail is not Detail.WHOLE or not node.summary:
         return False
+    if not any(block.block in ("text", "code") and not (block.fields or block.limit) for block in style.blocks):
+        return False
+    # Compared without line breaks and indentation, in which a docstring and its summary differ.
     return " ".join(node.summary.split()) in " ".join(node.text.split())
 
 
 def _text(item: Item, block: Block, style: ItemStyle) -> Piece | None:
-    return _body(item, block, style, code=is_code(item.candidate.node.language))
+    return _body_piece(item, block, style, code=is_code(item.candidate.node.language))
 
 
 def _code(item: Item, block: Block, style: ItemStyle) -> Piece | None:
-    """The text as code; with `fields`, those of them that the node has stand for it."""
-    told = [words for name in block.fields if isinstance(words := value_of(item.candidate.node, name), str)]
-    body = text_run("\n".join(told)) if item.detail is not Detail.SUMMARY else None
-    return Prose("code", replace(body, code=True)) if body else _body(item, block, style, code=True)
+    """Quote the text as code; with `fields`, the values of those that the node has take its place."""
+    values = [value for name in block.fields if isinstance(value := read_value(item.candidate.node, name), str)]
+    body = plain_body("\n".join(values)) if item.detail is not Detail.SUMMARY else None
+    return Prose("code", replace(body, code=True)) if body else _body_piece(item, block, style, code=True)
 
 
-def _bullet(item: Item, block: Block, style: ItemStyle) -> Piece | None:
-    body = body_of(item, limit=block.limit, titled=style.titled)
-    if body and item.candidate.window:
-        # A passage in a list is a quotation: that its text goes on need only be said of a sentence.
-        text, start, end = item.candidate.node.text, item.spans[0][0], item.spans[-1][1]
-        before, after = body.gap_before and is_inside(text, start), body.gap_after and is_inside(text, end)
-        body = Body(body.runs, before, after)
-    return Prose("bullet", body) if body else None
-
-
-def _body(item: Item, block: Block, style: ItemStyle, code: bool) -> Piece | None:
-    body = body_of(item, code, block.limit, style.titled)
+def _body_piece(item: Item, block: Block, style: ItemStyle, code: bool) -> Piece | None:
+    body = build_body(item, code, block.limit, style.titled)
     if body is None or (_is_summary(item, body) and any(other.block == "summary" for other in style.blocks)):
         return None
     return Prose("code" if body.code else "text", body)
 
 
 def _is_summary(item: Item, body: Body) -> bool:
-    """Whether the body is the node's summary, which a `summary` block prints already."""
+    """Tell whether the body is the node's summary, which a `summary` block prints already."""
     return body.runs[0].first_line is None and body.runs[0].raw == item.candidate.node.summary.strip()
+
+
+def _bullet(item: Item, block: Block, style: ItemStyle) -> Piece | None:
+    body = build_body(item, limit=block.limit, titled=style.titled)
+    if body and item.candidate.window:
+        # A passage in a list reads as a quotation: its gaps are marked only where they cut a sentence.
+        text, start, end = item.candidate.node.text, item.spans[0][0], item.spans[-1][1]
+        before, after = body.gap_before and is_inside(text, start), body.gap_after and is_inside(text, end)
+        body = Body(body.runs, before, after)
+    return Prose("bullet", body) if body else None
 
 
 def _fields(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     node = item.candidate.node
     if not style.include_fields:
         return None
-    named = [label_of(name) for name in block.fields or sorted(_plain_fields(node))]
-    allowed = [(name, label) for name, label in named if not style.fields or name in style.fields]
-    return _entries("fields", _values(node, allowed), block.limit)
+    labelled = [split_label(name) for name in block.fields or sorted(_plain_fields(node))]
+    allowed = [(name, label) for name, label in labelled if not style.fields or name in style.fields]
+    return _entries_piece("fields", _value_entries(node, allowed), block.limit)
 
 
 def _plain_fields(node: Node) -> Iterator[str]:
+    """Yield the names of the fields that are printed by default: values, and lists of values."""
     for name, value in node.fields.items():
         nested = isinstance(value, Mapping) or (
             isinstance(value, list | tuple) and any(isinstance(part, Mapping | list | tuple) for part in value)
         )
-        if not nested and name not in _SHOWN_ELSEWHERE:
+        if not nested and name not in _FIELDS_WITH_OWN_BLOCK:
             yield name
 
 
 def _caption(item: Item, block: Block, style: ItemStyle) -> Piece | None:
-    entries = list(_values(item.candidate.node, map(label_of, block.fields)))[: block.limit]
+    entries = list(_value_entries(item.candidate.node, map(split_label, block.fields)))[: block.limit]
     words = ", ".join(f"{entry.label}: {entry.text}" for entry in entries)
-    return Words("caption", words) if words else None
+    return Phrase("caption", words) if words else None
 
 
 def _tags(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     tags = [one_line(tag) for tag in item.candidate.node.tags[: block.limit]]
-    return Words("tags", ", ".join(tag for tag in tags if tag)) if any(tags) else None
+    return Phrase("tags", ", ".join(tag for tag in tags if tag)) if any(tags) else None
 
 
 def _path(item: Item, block: Block, style: ItemStyle) -> Piece | None:
-    words = path_words(item.candidate)
-    return Words("path", words) if words else None
+    words = format_path(item.candidate)
+    return Phrase("path", words) if words else None
 
 
 def _score(item: Item, block: Block, style: ItemStyle) -> Piece:
-    return Words("score", score_words(item.candidate, block.fields))
+    return Phrase("score", format_score(item.candidate, block.fields))
 
 
 def _links(item: Item, block: Block, style: ItemStyle) -> Piece | None:
-    related = list(_related(item.candidate.node, block.fields))
-    walked = (_relation(step.edge_type, step.key) for step in item.candidate.path)
-    return _entries("links", related or walked, block.limit)
+    """List the node's own relations, or the steps of its path if it has none."""
+    related = list(_relation_entries(item.candidate.node, block.fields))
+    steps = (_relation_entry(step.edge_type, step.key) for step in item.candidate.path)
+    return _entries_piece("links", related or steps, block.limit)
 
 
 def _tree(item: Item, block: Block, style: ItemStyle) -> Piece | None:
-    return _entries("tree", _related(item.candidate.node, block.fields), block.limit)
+    return _entries_piece("tree", _relation_entries(item.candidate.node, block.fields), block.limit)
 
 
 def _images(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     images = item.candidate.node.fields.get("images")
     listed = images if isinstance(images, list | tuple) else (images,)
-    return _entries("images", filter(None, map(_image, listed)), block.limit)
+    return _entries_piece("images", filter(None, map(_image_entry, listed)), block.limit)
 
 
 def _handle(item: Item, block: Block, style: ItemStyle) -> Piece | None:
-    """What to ask for; what no store holds cannot be asked for."""
+    """Make a phrase of the node's handle; a node without an id is in no store and cannot be asked for."""
     node = item.candidate.node
-    return Words("handle", one_line(node.handle)) if node.id else None
+    return Phrase("handle", one_line(node.handle)) if node.id else None
 
 
-def _values(node: Node, named: Iterable[tuple[str, str]]) -> Iterator[Entry]:
-    for name, label in named:
-        value = value_of(node, name)
-        words = words_of(value)
+def _value_entries(node: Node, labelled: Iterable[tuple[str, str]]) -> Iterator[Entry]:
+    for name, label in labelled:
+        value = read_value(node, name)
+        words = format_value(value)
         if words:
             yield Entry(one_line(name), one_line(label), value, words)
 
 
-def _related(node: Node, fields: tuple[str, ...]) -> Iterator[Entry]:
+def _relation_entries(node: Node, fields: tuple[str, ...]) -> Iterator[Entry]:
     for name in fields or ("relationships",):
         related = node.fields.get(name)
         for relation in related if isinstance(related, list | tuple) else ():
-            if isinstance(relation, Mapping) and words_of(relation.get("title")):
-                yield _relation(words_of(relation.get("type")) or "related", words_of(relation.get("title")))
+            if isinstance(relation, Mapping) and (title := format_value(relation.get("title"))):
+                yield _relation_entry(format_value(relation.get("type")) or "related", title)
 
 
-def _relation(type: str, title: str) -> Entry:
+def _relation_entry(type: str, title: str) -> Entry:
     name, words = one_line(type), one_line(title)
     return Entry(name, name.upper(), words, words)
 
 
-def _image(image: Json) -> Entry | None:
+def _image_entry(image: Json) -> Entry | None:
     if isinstance(image, Mapping):
-        ref, alt = words_of(image.get("ref")), words_of(image.get("alt"))
+        ref, alt = format_value(image.get("ref")), format_value(image.get("alt"))
     else:
-        ref, alt = words_of(image), ""
+        ref, alt = format_value(image), ""
     return Entry(alt or ref.rpartition("/")[2], alt, ref, ref) if ref else None
 
 
-def _entries(role: str, entries: Iterable[Entry], limit: int | None) -> Entries | None:
+def _entries_piece(role: str, entries: Iterable[Entry], limit: int | None) -> Entries | None:
     kept = tuple(entries)[:limit]
     return Entries(role, kept) if kept else None
 
 
-_MAKERS: Final[Mapping[str, Callable[[Item, Block, ItemStyle], Piece | None]]] = {
+_PIECE_MAKERS: Final[Mapping[str, Callable[[Item, Block, ItemStyle], Piece | None]]] = {
     "title": _title,
     "location": _location,
     "summary": _summary,

@@ -1,4 +1,7 @@
-"""Characters that no page prints: controls, terminal escapes, direction overrides, broken Unicode."""
+"""Represent printed lines together with their sources, and keep unprintable characters off every page.
+
+All formats print `Lines`; joining them gives the text of the page, and reading their sources gives its manifest.
+"""
 
 import re
 from collections.abc import Sequence
@@ -8,26 +11,32 @@ from typing import Final
 from weft.frozen import dataclass
 from weft.model import ManifestEntry, Node, Origin
 
+# Controls, line and paragraph separators, direction overrides, surrogates and noncharacters.
 _UNPRINTABLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
-_TERMINAL: Final = re.compile(
+_TERMINAL_ESCAPE: Final = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours and cursor moves
     "|(?:\x1b\\]|\x9d)[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)"  # window titles and links
     "|\x1b[@-Z\\\\^_]"
 )
-_SPACES: Final = frozenset("\x0b\x0c\r\x85\u2028\u2029")
+# These separate words or lines in stored text, so a space takes their place; the other controls just go.
+_BREAKING: Final = frozenset("\x0b\x0c\r\x85\u2028\u2029")
 
 
 def clean(text: str) -> str:
-    """The text as it may be printed, with the same number of newlines (the same object when nothing changes)."""
+    """Return the text without unprintable characters and with the same number of newlines.
+
+    If nothing changes, the same object is returned, so that callers can compare with `is`.
+    """
+    # `isprintable` is many times faster than the pattern, and true for almost every text.
     if text.replace("\n", "").isprintable() or _UNPRINTABLE.search(text) is None:
         return text
-    return _UNPRINTABLE.sub(_replacement, _TERMINAL.sub("", text.replace("\r\n", "\n")))
+    return _UNPRINTABLE.sub(_replacement, _TERMINAL_ESCAPE.sub("", text.replace("\r\n", "\n")))
 
 
 def one_line(text: str) -> str:
-    """The text cleaned and on one line, every run of white space a single space."""
+    """Return the text cleaned and on one line, with every run of white space as a single space."""
     if text.isprintable() and "  " not in text:
         return text.strip()
     return " ".join(clean(text).split())
@@ -35,17 +44,20 @@ def one_line(text: str) -> str:
 
 def _replacement(match: re.Match[str]) -> str:
     character = match[0]
-    if character in _SPACES:
+    if character in _BREAKING:
         return " "
+    # Half a surrogate pair stood for some character: the replacement character says that one is missing.
     return "\ufffd" if "\ud800" <= character <= "\udfff" else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """A line, or several that follow each other on the page as in their source; `key` is None for the frame.
+    """One printed line, or several that follow each other on the page as they do in their source.
 
-    `source_line` is that of the first: it counts in `origin.file` when the node knows its first line there, else
-    within the node's text. `verbatim` promises that `text` occurs in the node's text character for character.
+    `key`, `tenant` and `origin` name the source; `key` is None for lines that Weft itself prints (the frame).
+    `source_line` is the source line of the first of them: it counts in `origin.file` if the node knows its first
+    line there, else within the node's text. `verbatim` promises that `text` occurs in the node's text character
+    for character.
     """
 
     text: str
@@ -57,21 +69,21 @@ class Lines:
 
     @property
     def count(self) -> int:
-        """How many lines these are."""
+        """The number of lines."""
         return self.text.count("\n") + 1
 
-    def first_apart(self) -> "list[Lines]":
-        """The first line, and the others if there are any."""
-        return self._cut(self.text.find("\n"))
+    def split_first(self) -> "list[Lines]":
+        """Return the first line and, if there are any, the others as a second element."""
+        return self._split(self.text.find("\n"))
 
-    def last_apart(self) -> "list[Lines]":
-        """The last line, behind the others if there are any."""
-        return self._cut(self.text.rfind("\n"))
+    def split_last(self) -> "list[Lines]":
+        """Return the last line, with the others (if there are any) as an element before it."""
+        return self._split(self.text.rfind("\n"))
 
-    def _cut(self, place: int) -> "list[Lines]":
-        if place < 0:
+    def _split(self, newline: int) -> "list[Lines]":
+        if newline < 0:
             return [self]
-        first, rest = replace(self, text=self.text[:place]), replace(self, text=self.text[place + 1 :])
+        first, rest = replace(self, text=self.text[:newline]), replace(self, text=self.text[newline + 1 :])
         if self.source_line is None:
             return [first, rest]
         return [first, replace(rest, source_line=self.source_line + first.count)]
@@ -80,35 +92,36 @@ class Lines:
 BLANK = Lines("")
 
 
-def frame(*texts: str) -> tuple[Lines, ...]:
-    """Lines that Weft itself prints."""
+def frame_lines(*texts: str) -> tuple[Lines, ...]:
+    """Return lines that Weft itself prints, which have no source."""
     return tuple([Lines(text) for text in texts])
 
 
-def about(node: Node, text: str) -> Lines:
-    """A line that says something about a node without quoting its text."""
+def node_line(node: Node, text: str) -> Lines:
+    """Return a line that says something about a node without quoting its text."""
     return Lines(text, node.key, node.tenant, node.origin)
 
 
 def text_of(lines: Sequence[Lines]) -> str:
-    """The text of the lines, with no newline after the last one."""
+    """Return the text of the lines, with no newline after the last one."""
     return "\n".join([each.text for each in lines])
 
 
-def manifest_of(lines: Sequence[Lines]) -> tuple[ManifestEntry, ...]:
-    """The source of every line, counted from 1, neighbours from one place merged into ranges."""
+def build_manifest(lines: Sequence[Lines]) -> tuple[ManifestEntry, ...]:
+    """Return the source of every line, counted from 1; neighbours from one place are merged into a range."""
     entries: list[ManifestEntry] = []
     printed, start = 0, 0
-    for at, each in enumerate(lines):
-        printed += each.count
-        if at + 1 == len(lines) or not _continues(each, lines[at + 1]):
+    for index, current in enumerate(lines):
+        printed += current.count
+        if index + 1 == len(lines) or not _continues(current, lines[index + 1]):
             first = entries[-1].last_line + 1 if entries else 1
-            entries.append(_entry(lines[start], each, first, printed))
-            start = at + 1
+            entries.append(_range_entry(lines[start], current, first, printed))
+            start = index + 1
     return tuple(entries)
 
 
 def _continues(lines: Lines, following: Lines) -> bool:
+    """Tell whether the following lines go on in the same source where these end."""
     if following.key is None or lines.key is None:
         return following.key is lines.key
     if lines.source_line is None or following.source_line is None:
@@ -124,7 +137,7 @@ def _continues(lines: Lines, following: Lines) -> bool:
     )
 
 
-def _entry(first: Lines, last: Lines, start: int, end: int) -> ManifestEntry:
-    ends = None if last.source_line is None else last.source_line + last.count - 1
+def _range_entry(first: Lines, last: Lines, first_line: int, last_line: int) -> ManifestEntry:
+    source_end = None if last.source_line is None else last.source_line + last.count - 1
     source = (first.key, first.tenant, first.origin, first.source_line)
-    return ManifestEntry(start, end, *source, ends, first.verbatim)
+    return ManifestEntry(first_line, last_line, *source, source_end, first.verbatim)

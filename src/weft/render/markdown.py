@@ -1,4 +1,8 @@
-"""Makes stored text harmless in markdown: nothing in it can open a heading, a rule, a fence, HTML or a label."""
+"""Print pages as Markdown: headings, captions in italics, labels in bold, code in fences.
+
+The first half makes stored text harmless: nothing in it can open a heading, a rule, a fence, HTML or a label,
+because any of these could pass for a part of the page that Weft printed.
+"""
 
 import re
 from bisect import bisect_right
@@ -7,12 +11,20 @@ from typing import ClassVar, Final
 
 from weft.frozen import dataclass
 from weft.model import Candidate, Citation, Node
-from weft.render.body import Body, Entries, ItemStyle, Piece, Prose, Title, Words
-from weft.render.line_format import OpenEnded, between, bulleted, headed, quoted, tree
-from weft.render.lines import BLANK, Lines, about, frame, one_line
-from weft.render.node_values import Dialect, name_of, place_of
+from weft.render.body import Body
+from weft.render.line_format import (
+    LineFormat,
+    add_lead_and_tail,
+    draw_tree,
+    make_bullet,
+    quote_body,
+    section_heading,
+)
+from weft.render.lines import BLANK, Lines, frame_lines, node_line, one_line
+from weft.render.node_values import Dialect, display_name, format_location
+from weft.render.pieces import Entries, ItemStyle, Phrase, Piece, Prose, Title
 
-GAP: Final = "[…]"
+_GAP: Final = "[…]"
 
 _HAZARD: Final = re.compile(
     r"""
@@ -30,230 +42,244 @@ _HAZARD: Final = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
-_SUSPECT_FIRST: Final = re.compile(r"[ \t]*[-#=*_`~<\[>+\d]")
-_SUSPECT: Final = re.compile(r"\n[ \t]*[-#=*_`~<\[>+\d]")  # begins with a literal, so that it is searched quickly
+# Most texts contain no line that begins like a hazard. These two patterns find that out at a fraction of the cost
+# of _HAZARD; the second begins with a literal, which the regex engine searches for quickly.
+_SUSPECT_FIRST_LINE: Final = re.compile(r"[ \t]*[-#=*_`~<\[>+\d]")
+_SUSPECT_LATER_LINE: Final = re.compile(r"\n[ \t]*[-#=*_`~<\[>+\d]")
 _COMMENT: Final = "<!--"
-_OPENING: Final = re.compile(r"(`{3,8}|~{3,8})(?![`~])(?:(?<=`)[^`]*|(?<=~).*)")
-_CLOSING: Final = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*")
-_MARK_IN_CODE: Final = re.compile(r"^([ \t]*)(?=\[…\][ \t]*$)", re.MULTILINE)
+_GAP_IN_CODE: Final = re.compile(r"^([ \t]*)(?=\[…\][ \t]*$)", re.MULTILINE)
 _BACKTICKS: Final = re.compile("`{3,}")
 
+_MIN_FENCE: Final = 3
+"""Marks of the shortest fence, as CommonMark defines it."""
+_MAX_FENCE: Final = 8
+"""Marks of the longest fence in stored text that may stay; longer ones are rare, and are escaped."""
+_OPENING_FENCE: Final = re.compile(r"(`{3,8}|~{3,8})(?![`~])(?:(?<=`)[^`]*|(?<=~).*)")
+_CLOSING_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*")
 
-def guarded(text: str) -> str:
-    """The text with a backslash before whatever could pass for ours; fences that close within it may stay."""
-    if _COMMENT not in text and not _SUSPECT_FIRST.match(text) and not _SUSPECT.search(text):
+_PARAGRAPH_ROLES: Final = frozenset({"summary", "text", "code"})
+
+
+def guard_text(text: str) -> str:
+    """Put a backslash before everything that could pass for ours; fences that close within the text may stay."""
+    if _COMMENT not in text and not _SUSPECT_FIRST_LINE.match(text) and not _SUSPECT_LATER_LINE.search(text):
         return text
     if "```" not in text and "~~~" not in text:
-        return escaped(text)
-    return _between_fences(text.split("\n"))
+        return escape(text)
+    return _guard_between_fences(text.split("\n"))
 
 
-def guarded_behind(text: str) -> str:
-    """The same for text printed behind other words, where its first line cannot open a fence."""
+def guard_after_lead(text: str) -> str:
+    """Do the same for text printed behind other words, where its first line cannot open a fence."""
     first, newline, rest = text.partition("\n")
-    return escaped(first) + newline + guarded(rest)
+    return escape(first) + newline + guard_text(rest)
 
 
-def escaped(text: str) -> str:
-    """The text with every hazard at the start of a line escaped, fences included."""
-    if _COMMENT not in text and not _SUSPECT_FIRST.match(text) and not _SUSPECT.search(text):
+def escape(text: str) -> str:
+    """Put a backslash before every hazard at the start of a line, fences included."""
+    if _COMMENT not in text and not _SUSPECT_FIRST_LINE.match(text) and not _SUSPECT_LATER_LINE.search(text):
         return text
     return _HAZARD.sub(r"\1\\", text).replace(_COMMENT, "\\" + _COMMENT)
 
 
-def guarded_code(text: str) -> str:
-    """Text to stand within a fence of ours, where only the mark for a gap could mislead."""
-    return _MARK_IN_CODE.sub(r"\1\\", text) if GAP in text else text
+def guard_code(text: str) -> str:
+    """Guard text that goes into a fence of ours, where only the mark for a gap could mislead."""
+    return _GAP_IN_CODE.sub(r"\1\\", text) if _GAP in text else text
 
 
-def fence_for(texts: Sequence[str]) -> str:
-    """A fence longer than any run of backticks within the texts."""
-    longest = max((len(run) for text in texts for run in _BACKTICKS.findall(text)), default=2)
+def choose_fence(texts: Sequence[str]) -> str:
+    """Return a fence longer than any run of backticks within the texts."""
+    longest = max((len(run) for text in texts for run in _BACKTICKS.findall(text)), default=_MIN_FENCE - 1)
     return "`" * (longest + 1)
 
 
-def _between_fences(lines: Sequence[str]) -> str:
-    closings = _closings(lines)
+def _guard_between_fences(lines: Sequence[str]) -> str:
+    closings = _find_closings(lines)
     printed: list[str] = []
-    index = outside = 0
+    index = outside = 0  # `outside` is the first line after the last closed fence
     while index < len(lines):
         end = _fence_end(lines[index], index, closings)
         if end is None:
             index += 1
             continue
         if outside < index:
-            printed.append(escaped("\n".join(lines[outside:index])))
-        printed.append(guarded_code("\n".join(lines[index : end + 1])))
+            printed.append(escape("\n".join(lines[outside:index])))
+        printed.append(guard_code("\n".join(lines[index : end + 1])))
         index = outside = end + 1
     if outside < len(lines):
-        printed.append(escaped("\n".join(lines[outside:])))
+        printed.append(escape("\n".join(lines[outside:])))
     return "\n".join(printed)
 
 
-def _closings(lines: Sequence[str]) -> Mapping[str, Sequence[int]]:
-    """For every fence of 3 to 8 marks, the lines that would close it, in order."""
-    closings: dict[str, list[int]] = {mark * length: [] for mark in "`~" for length in range(3, 9)}
+def _find_closings(lines: Sequence[str]) -> Mapping[str, Sequence[int]]:
+    """Return for every fence the lines that would close it, in order.
+
+    Listing them once keeps a text of many unclosed fences from being searched to its end for each of them.
+    """
+    lengths = range(_MIN_FENCE, _MAX_FENCE + 1)
+    closings: dict[str, list[int]] = {mark * length: [] for mark in "`~" for length in lengths}
     for index, line in enumerate(lines):
-        closing = _CLOSING.fullmatch(line)
+        closing = _CLOSING_FENCE.fullmatch(line)
         if closing is not None:
-            mark, longest = closing[1][0], min(len(closing[1]), 8)
-            for length in range(3, longest + 1):
+            mark, longest = closing[1][0], min(len(closing[1]), _MAX_FENCE)
+            for length in range(_MIN_FENCE, longest + 1):
                 closings[mark * length].append(index)
     return closings
 
 
 def _fence_end(line: str, index: int, closings: Mapping[str, Sequence[int]]) -> int | None:
-    """The line that closes a fence opened here; indented ones do not count, since a list may end them early."""
-    opening = _OPENING.fullmatch(line)
+    """Return the line that closes a fence opened here, or None if it opens none or nothing closes it.
+
+    Indented fences do not count, since a list around them may end early and the fence with it.
+    """
+    opening = _OPENING_FENCE.fullmatch(line)
     if opening is None:
         return None
-    later = closings[opening[1]]
-    place = bisect_right(later, index)
-    return later[place] if place < len(later) else None
+    candidates = closings[opening[1]]
+    later = bisect_right(candidates, index)
+    return candidates[later] if later < len(candidates) else None
 
 
-DIALECT: Final = Dialect(marks=True, guard=escaped)
-
-_OPENS_ON_ITS_OWN: Final = frozenset({"summary", "text", "code"})
+DIALECT: Final = Dialect(keeps_marks=True, guard=escape)
 
 
 @dataclass(frozen=True, slots=True)
-class Markdown(OpenEnded):
-    """Headings, captions in italics, labels in bold, code in fences."""
+class Markdown(LineFormat):
+    """The Markdown format."""
 
     dialect: ClassVar = DIALECT
     name: str = "markdown"
 
     def head(self, title: str) -> tuple[Lines, ...]:
-        """The page's heading."""
-        return frame(f"# {escaped(one_line(title))}") if title else ()
+        """Print the page's heading."""
+        return frame_lines(f"# {escape(one_line(title))}") if title else ()
 
     def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Lines, ...]:
-        """A section's heading, below a blank line and perhaps a rule."""
-        return headed(f"## {escaped(one_line(heading))}" if heading else "", first, separator)
+        """Print a section's heading, below a blank line and perhaps a rule."""
+        return section_heading(f"## {escape(one_line(heading))}" if heading else "", first, separator)
 
     def group(self, subject: Candidate) -> tuple[Lines, ...]:
-        """A subject's heading with its kind."""
+        """Print a subject's heading with its kind."""
         node = subject.node
-        return (BLANK, about(node, f"### {escaped(name_of(node))} ({one_line(node.kind).upper()})"))
+        return (BLANK, node_line(node, f"### {escape(display_name(node))} ({one_line(node.kind).upper()})"))
 
     def part(self, label: str) -> tuple[Lines, ...]:
-        """A part's label in bold."""
-        return frame("", f"**{one_line(label)}:**") if label else ()
+        """Print a part's label in bold."""
+        return frame_lines("", f"**{one_line(label)}:**") if label else ()
 
     @staticmethod
-    def named(name: str) -> str:
-        """A name made harmless behind a bullet."""
-        return escaped(name)
+    def guard_name(name: str) -> str:
+        """Make a name harmless behind a bullet."""
+        return escape(name)
 
     @staticmethod
-    def lines(node: Node, pieces: Sequence[Piece], style: ItemStyle) -> list[Lines]:
-        """The pieces of an item as lines, with blank ones where Markdown needs them."""
+    def item_lines(node: Node, pieces: Sequence[Piece], style: ItemStyle) -> list[Lines]:
+        """Print the pieces of an item, with blank lines where Markdown needs them."""
         lines: list[Lines] = []
         before: Piece | None = None
         for piece in pieces:
-            if _apart(before, piece):
+            if _needs_blank_between(before, piece):
                 lines.append(BLANK)
-            lines += _lines(node, piece, style)
+            lines += _piece_lines(node, piece, style)
             before = piece
         return lines
 
     def notes(self, notes: Sequence[str]) -> tuple[Lines, ...]:
-        """The notes in italics, one a line."""
-        return frame("", *(f"*Note: {_plain(one_line(note))}*" for note in notes)) if notes else ()
+        """Print the notes in italics, one per line."""
+        return frame_lines("", *(_italic(f"Note: {one_line(note)}") for note in notes)) if notes else ()
 
     def footer(self, text: str) -> tuple[Lines, ...]:
-        """A rule and the footer in italics."""
-        return frame("", "---", f"*{_plain(one_line(text))}*") if text else ()
+        """Print a rule and the footer in italics."""
+        return frame_lines("", "---", _italic(one_line(text))) if text else ()
 
     def sources(self, citations: Sequence[Citation]) -> tuple[Lines, ...]:
-        """A rule and the list of citations."""
+        """Print a rule and the list of citations."""
         if not citations:
             return ()
-        return (*frame("", "---", "**Sources:**"), *map(_citation, citations))
+        return (*frame_lines("", "---", "**Sources:**"), *map(_citation_line, citations))
 
 
-def _citation(citation: Citation) -> Lines:
+def _citation_line(citation: Citation) -> Lines:
     node = Node(citation.key, citation.kind, citation.tenant, citation.title, origin=citation.origin)
-    return about(node, f"- {escaped(name_of(node))} ({place_of(node) or one_line(node.kind)})")
+    return node_line(node, f"- {escape(display_name(node))} ({format_location(node) or one_line(node.kind)})")
 
 
-def _apart(before: Piece | None, piece: Piece) -> bool:
-    """Paragraphs and fences stand apart from titles, locations and one another, but follow a `line` directly."""
-    if before is None or not isinstance(piece, Prose) or piece.role not in _OPENS_ON_ITS_OWN:
+def _needs_blank_between(before: Piece | None, piece: Piece) -> bool:
+    """Tell whether a paragraph or fence needs a blank line above: always, except first and behind a `line`."""
+    if before is None or not isinstance(piece, Prose) or piece.role not in _PARAGRAPH_ROLES:
         return False
     return not (isinstance(before, Prose) and before.role == "line")
 
 
-def _lines(node: Node, piece: Piece, style: ItemStyle) -> Sequence[Lines]:
+def _piece_lines(node: Node, piece: Piece, style: ItemStyle) -> Sequence[Lines]:
     if isinstance(piece, Title):
         kind = f" ({piece.kind})" if piece.kind else ""
-        return [about(node, f"{'#' * style.level} {escaped(piece.text)}{kind}")]
-    if isinstance(piece, Words):
-        return [about(node, _WORDS[piece.role](piece.text))]
+        return [node_line(node, f"{'#' * style.level} {escape(piece.text)}{kind}")]
+    if isinstance(piece, Phrase):
+        return [node_line(node, _PHRASES[piece.role](piece.text))]
     if isinstance(piece, Entries):
         return _ENTRIES[piece.role](node, piece)
     if piece.role == "code" and piece.body:
-        return _fenced(node, piece.body)
-    lines = _prose(node, piece)
-    return bulleted(lines) if piece.role == "bullet" else lines
-
-
-def _prose(node: Node, piece: Prose) -> list[Lines]:
-    return between(node, piece.lead, quoted(node, piece.body, GAP, _guard_for(piece)), piece.tail)
+        return _fenced_code(node, piece.body)
+    quoted = quote_body(node, piece.body, _GAP, _guard_for(piece))
+    lines = add_lead_and_tail(node, piece.lead, quoted, piece.tail)
+    return make_bullet(lines) if piece.role == "bullet" else lines
 
 
 def _guard_for(piece: Prose) -> Callable[[str], str]:
-    """A tail would spoil a fence that closes on the last line, a lead one that opens on the first."""
+    """Choose the guard: a tail would spoil a fence that closes on the last line, a lead one on the first line."""
     if piece.tail:
-        return escaped
-    return guarded_behind if piece.lead else guarded
+        return escape
+    return guard_after_lead if piece.lead else guard_text
 
 
-def _fenced(node: Node, body: Body) -> list[Lines]:
-    fence = fence_for([run.text for run in body.runs])
+def _fenced_code(node: Node, body: Body) -> list[Lines]:
+    fence = choose_fence([run.text for run in body.runs])
     language = "".join(one_line(node.language or "").replace("`", "").split())
-    return [Lines(fence + language), *quoted(node, body, GAP, guarded_code), Lines(fence)]
-
-
-def _plain(text: str) -> str:
-    """Words to stand between asterisks."""
-    return text.replace("*", r"\*")
+    return [Lines(fence + language), *quote_body(node, body, _GAP, guard_code), Lines(fence)]
 
 
 def _italic(text: str) -> str:
-    return f"*{_plain(text)}*"
+    return f"*{_escape_asterisks(text)}*"
 
 
-def _fields(node: Node, piece: Entries) -> list[Lines]:
-    return [about(node, f"- **{_plain(entry.label)}**: {entry.text}") for entry in piece.entries]
+def _escape_asterisks(text: str) -> str:
+    return text.replace("*", r"\*")
 
 
-def _links(node: Node, piece: Entries) -> list[Lines]:
-    return [about(node, f"- {escaped(entry.label)} → {entry.text}") for entry in piece.entries]
+def _field_lines(node: Node, piece: Entries) -> list[Lines]:
+    return [node_line(node, f"- **{_escape_asterisks(entry.label)}**: {entry.text}") for entry in piece.entries]
 
 
-def _tree(node: Node, piece: Entries) -> list[Lines]:
-    texts = tree(node, piece)
-    fence = fence_for(texts)
-    return [Lines(fence), *(about(node, text) for text in texts), Lines(fence)]
+def _link_lines(node: Node, piece: Entries) -> list[Lines]:
+    return [node_line(node, f"- {escape(entry.label)} → {entry.text}") for entry in piece.entries]
 
 
-def _images(node: Node, piece: Entries) -> list[Lines]:
-    return [about(node, f"![{_bracketed(entry.name)}]({_reference(entry.text)})") for entry in piece.entries]
+def _tree_lines(node: Node, piece: Entries) -> list[Lines]:
+    texts = draw_tree(node, piece)
+    fence = choose_fence(texts)
+    return [Lines(fence), *(node_line(node, text) for text in texts), Lines(fence)]
 
 
-def _bracketed(text: str) -> str:
+def _image_lines(node: Node, piece: Entries) -> list[Lines]:
+    return [
+        node_line(node, f"![{_escape_brackets(entry.name)}]({_encode_reference(entry.text)})")
+        for entry in piece.entries
+    ]
+
+
+def _escape_brackets(text: str) -> str:
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
 
 
-def _reference(text: str) -> str:
+def _encode_reference(text: str) -> str:
+    """Percent-encode the characters that would end a link's target or open a tag in it."""
     for character, code in (("\\", "%5C"), (" ", "%20"), ("(", "%28"), (")", "%29"), ("<", "%3C"), (">", "%3E")):
         text = text.replace(character, code)
     return text
 
 
-_WORDS: Final[Mapping[str, Callable[[str], str]]] = {
+_PHRASES: Final[Mapping[str, Callable[[str], str]]] = {
     "location": _italic,
     "caption": _italic,
     "path": lambda text: _italic(f"via {text}"),
@@ -262,8 +288,8 @@ _WORDS: Final[Mapping[str, Callable[[str], str]]] = {
     "handle": lambda text: f"[more: {text}]",
 }
 _ENTRIES: Final[Mapping[str, Callable[[Node, Entries], list[Lines]]]] = {
-    "fields": _fields,
-    "links": _links,
-    "tree": _tree,
-    "images": _images,
+    "fields": _field_lines,
+    "links": _link_lines,
+    "tree": _tree_lines,
+    "images": _image_lines,
 }

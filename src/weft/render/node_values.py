@@ -1,4 +1,4 @@
-"""What a node says about itself, as short words: its values by name, and lines filled in from a form."""
+"""Format the values of nodes and candidates as short words, and fill in the line forms of profiles with them."""
 
 import math
 import re
@@ -14,189 +14,22 @@ from weft.render.lines import one_line
 from weft.scoring.candidates import beside, is_aside
 
 PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_][\w.-]*)(?::(\d+))?\}")
+"""A placeholder of a form: `{name}`, or `{name:80}` for at most 80 characters of the value."""
 _OPTIONAL: Final = re.compile(r"\[\[(.*?)\]\]")
-_OWN: Final = frozenset({"title", "kind", "key", "summary", "text"})
 _LINE_START: Final = re.compile(r"[ \t>*+\-\d.)]*")
-_MARKS: Final = re.compile(r"[*`]")
+_MARKDOWN_MARKS: Final = re.compile(r"[*`]")
 
+_COMMIT_HASH_LENGTH: Final = 10
+"""Characters of a commit hash that are printed: enough to be unique even in very large repositories."""
+_VALUE_DECIMALS: Final = 4
+_SCORE_DECIMALS: Final = 3
+_SCORE_TOLERANCE: Final = 0.0005
+"""The distance from the score at which parts are still printed as its sum: half of the last printed decimal."""
+_MAX_PARSED_FORMS: Final = 256
+"""Parsed forms that are kept; all built-in profiles together have far fewer."""
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How a format takes words: whether markdown's own marks are kept, and what makes a line's start harmless."""
-
-    marks: bool
-    guard: Callable[[str], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Filled:
-    """A filled-in form, how many placeholders it had and how many of them had a value."""
-
-    text: str
-    asked: int
-    found: int
-
-
-def name_of(node: Node) -> str:
-    """The node's title on one line, or its key when it has none."""
-    return one_line(node.title) or one_line(node.key)
-
-
-_SHORT_HASH: Final = 10
-
-
-def place_of(node: Node) -> str:
-    """The file and line, the address or the commit that the node came from; empty when it has none of them."""
-    origin = node.origin
-    if origin.file:
-        file = one_line(origin.file)
-        return f"{file}:{origin.first_line}" if origin.first_line is not None else file
-    if origin.commit and not origin.url:
-        return f"commit {one_line(origin.commit)[:_SHORT_HASH]}"
-    return one_line(origin.url or "")
-
-
-def found_at(node: Node) -> str:
-    """Where a reader finds the node again: its place, or its key where a file of many nodes says nothing of it."""
-    return one_line(node.key) if is_one_of_many(node) else place_of(node) or one_line(node.key)
-
-
-def is_one_of_many(node: Node) -> bool:
-    """Whether the node came from a file that holds others too, without a line of its own."""
-    origin = node.origin
-    return bool(origin.file) and origin.first_line is None and str(origin.file) not in node.key
-
-
-def value_of(node: Node, name: str) -> Json:
-    """The value behind a name: title, kind, key, summary, text, a field (dots lead inside), then the origin."""
-    if name in _OWN:
-        return str(getattr(node, name)) or None
-    found = _field(node.fields, name)
-    return found if found is not None else _attribute(node, name)
-
-
-def words_of(value: Json) -> str:
-    """A value as words on one line; lists are joined by commas, nothing is empty."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return one_line(value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return number(value)
-    if isinstance(value, Mapping):
-        return _mapping_words(value)
-    return ", ".join(words for words in map(words_of, value) if words)
-
-
-def number(value: float) -> str:
-    """A number with at most four decimals and no trailing zeros."""
-    if isinstance(value, int) or not math.isfinite(value):
-        return str(value)
-    return str(round(value, 4)).removesuffix(".0")
-
-
-def label_of(name: str) -> tuple[str, str]:
-    """The field's name and the label to print for it: `name=Label`, or the name made readable."""
-    field, equals, label = name.partition("=")
-    return field, label if equals else field.rpartition(".")[2].replace("_", " ").strip().capitalize()
-
-
-def filled(form: str, node: Node, dialect: Dialect) -> Filled:
-    """The form with the node's values for its placeholders; a part in [[ ]] only if all it names is there."""
-    asked = found = 0
-    printed = ""
-    for part in _parsed(form):
-        if part.optional and not all(words_of(value_of(node, hole.name)) for hole in part.holes):
-            continue
-        for hole in part.holes:
-            value = words_of(value_of(node, hole.name))[: hole.most]
-            asked, found = asked + 1, found + bool(value)
-            printed += _literal(hole.before, dialect)
-            printed += _value(value, printed, dialect)
-        printed += _literal(part.after, dialect)
-    return Filled(printed, asked, found)
-
-
-@dataclass(frozen=True, slots=True)
-class _Hole:
-    """A placeholder with the words before it: whose value, and at most how many of its characters."""
-
-    before: str
-    name: str
-    most: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A part of a form: its placeholders, the words after them, and whether it stands only if all have values."""
-
-    holes: tuple[_Hole, ...]
-    after: str
-    optional: bool
-
-
-@lru_cache(256)
-def _parsed(form: str) -> tuple[_Part, ...]:
-    """The parts of a form; profiles have few forms, and each is filled in for every item."""
-    # A pattern with one group splits a text into what is outside and inside of it by turns.
-    return tuple(_part(words, bool(at % 2)) for at, words in enumerate(_OPTIONAL.split(form)) if words)
-
-
-def _part(words: str, optional: bool) -> _Part:
-    holes, place = [], 0
-    for match in PLACEHOLDER.finditer(words):
-        holes.append(_Hole(words[place : match.start()], match[1], int(match[2]) if match[2] else None))
-        place = match.end()
-    return _Part(tuple(holes), words[place:], optional)
-
-
-def score_words(candidate: Candidate, only: Sequence[str] = ()) -> str:
-    """The score and the signals behind it (or only some of them), as a sum where they do add up to it."""
-    names = [*(name for name in SIGNALS if name in candidate.parts), *sorted(set(candidate.parts) - set(SIGNALS))]
-    names = [name for name in names if not only or name in only]
-    score = _short(candidate.score)
-    if not names:
-        return score
-    parts = [f"{one_line(name)} {_short(candidate.parts[name])}" for name in names]
-    if math.isclose(sum(candidate.parts[name] for name in names), candidate.score, abs_tol=0.0005):
-        return f"{score} = {' + '.join(parts)}"
-    return f"{score} ({', '.join(parts)})"
-
-
-def path_words(candidate: Candidate) -> str:
-    """How the candidate was reached, from itself back to where the walk began; empty when it was not walked to."""
-    steps = candidate.path
-    before = [candidate.root, *(step.key for step in steps)]
-    back = [
-        f"{one_line(step.edge_type)} {'←' if step.direction == 'out' else '→'} {one_line(key)}".rstrip()
-        for step, key in zip(steps, before, strict=False)
-    ]
-    return ", ".join(reversed(back))
-
-
-def aside_words(candidate: Candidate, types: Sequence[str]) -> str:
-    """The link that leads from an aside to what it stands beside: `calls Queue.take`; nothing for other items."""
-    if not is_aside(candidate, types):
-        return ""
-    key = beside(candidate)
-    name = key.rpartition("#")[2] if "#" in key else key.partition(":")[2] or key
-    return f"{one_line(candidate.path[-1].edge_type)} {one_line(name)}"
-
-
-def _short(value: float) -> str:
-    return str(round(value, 3)).removesuffix(".0")
-
-
-def _field(fields: Mapping[str, Json], name: str) -> Json:
-    if name in fields or "." not in name:
-        return fields.get(name)
-    head, _, rest = name.partition(".")
-    inner = fields.get(head)
-    return _field(inner, rest) if isinstance(inner, Mapping) else None
-
-
+# Names that mean the node's own attribute even if a field has the same name.
+_RESERVED_NAMES: Final = frozenset({"title", "kind", "key", "summary", "text"})
 _ATTRIBUTES: Final[Mapping[str, Callable[[Node], "Json | datetime"]]] = {
     "file": lambda node: node.origin.file,
     "line": lambda node: node.origin.first_line,
@@ -212,24 +45,199 @@ _ATTRIBUTES: Final[Mapping[str, Callable[[Node], "Json | datetime"]]] = {
 }
 
 
-def _attribute(node: Node, name: str) -> Json:
+def display_name(node: Node) -> str:
+    """Return the node's title on one line, or its key if it has none."""
+    return one_line(node.title) or one_line(node.key)
+
+
+def format_location(node: Node) -> str:
+    """Return the file and line, the URL or the commit that the node came from; empty if it has none of them."""
+    origin = node.origin
+    if origin.file:
+        file = one_line(origin.file)
+        return f"{file}:{origin.first_line}" if origin.first_line is not None else file
+    if origin.commit and not origin.url:
+        return f"commit {one_line(origin.commit)[:_COMMIT_HASH_LENGTH]}"
+    return one_line(origin.url or "")
+
+
+def format_reference(node: Node) -> str:
+    """Return how a reader finds the node again: its location, or its key if the location does not identify it."""
+    return one_line(node.key) if is_one_of_many(node) else format_location(node) or one_line(node.key)
+
+
+def is_one_of_many(node: Node) -> bool:
+    """Tell whether the node has no line of its own in a file that contains other nodes too."""
+    origin = node.origin
+    return bool(origin.file) and origin.first_line is None and str(origin.file) not in node.key
+
+
+def read_value(node: Node, name: str) -> Json:
+    """Return the value of a name: a reserved attribute, a field (dots lead inside) or another attribute."""
+    if name in _RESERVED_NAMES:
+        return str(getattr(node, name)) or None
+    found = _read_field(node.fields, name)
+    if found is not None:
+        return found
     value = _ATTRIBUTES[name](node) if name in _ATTRIBUTES else None
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def _mapping_words(value: Mapping[str, Json]) -> str:
+def _read_field(fields: Mapping[str, Json], name: str) -> Json:
+    if name in fields or "." not in name:
+        return fields.get(name)
+    head, _, rest = name.partition(".")
+    inner = fields.get(head)
+    return _read_field(inner, rest) if isinstance(inner, Mapping) else None
+
+
+def format_value(value: Json) -> str:
+    """Return a value as words on one line; lists are joined by commas, None is empty."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return _format_number(value, _VALUE_DECIMALS)
+    if isinstance(value, Mapping):
+        return _format_mapping(value)
+    return ", ".join(words for words in map(format_value, value) if words)
+
+
+def _format_mapping(value: Mapping[str, Json]) -> str:
+    """Return the mapping's title or name if it has one, else all its pairs in the order of their names."""
     for name in ("title", "name"):
         if isinstance(value.get(name), str):
-            return words_of(value[name])
-    pairs: Sequence[tuple[str, str]] = [(one_line(name), words_of(value[name])) for name in sorted(value)]
+            return format_value(value[name])
+    pairs: Sequence[tuple[str, str]] = [(one_line(name), format_value(value[name])) for name in sorted(value)]
     return ", ".join(f"{name}: {words}" for name, words in pairs if words)
 
 
+def _format_number(value: float, decimals: int) -> str:
+    """Return a number rounded to some decimals, without trailing zeros."""
+    if isinstance(value, int) or not math.isfinite(value):
+        return str(value)
+    return str(round(value, decimals)).removesuffix(".0")
+
+
+def split_label(name: str) -> tuple[str, str]:
+    """Return a field's name and its label: those of `name=Label`, or the name itself made readable."""
+    field, equals, label = name.partition("=")
+    return field, label if equals else field.rpartition(".")[2].replace("_", " ").strip().capitalize()
+
+
+def format_score(candidate: Candidate, only: Sequence[str] = ()) -> str:
+    """Return the score and the signals behind it (or `only` some of them), as a sum if they add up to it."""
+    names = [*(name for name in SIGNALS if name in candidate.parts), *sorted(set(candidate.parts) - set(SIGNALS))]
+    names = [name for name in names if not only or name in only]
+    score = _format_number(candidate.score, _SCORE_DECIMALS)
+    if not names:
+        return score
+    parts = [f"{one_line(name)} {_format_number(candidate.parts[name], _SCORE_DECIMALS)}" for name in names]
+    total = sum(candidate.parts[name] for name in names)
+    if math.isclose(total, candidate.score, abs_tol=_SCORE_TOLERANCE):
+        return f"{score} = {' + '.join(parts)}"
+    return f"{score} ({', '.join(parts)})"
+
+
+def format_path(candidate: Candidate) -> str:
+    """Return the steps from the candidate back to where the walk began; empty if it was not reached by a walk."""
+    steps = candidate.path
+    before = [candidate.root, *(step.key for step in steps)]
+    # Each step is printed backwards, so an edge that leads out to the candidate points left.
+    back = [
+        f"{one_line(step.edge_type)} {'←' if step.direction == 'out' else '→'} {one_line(key)}".rstrip()
+        for step, key in zip(steps, before, strict=False)
+    ]
+    return ", ".join(reversed(back))
+
+
+def format_related_link(candidate: Candidate, edge_types: Sequence[str]) -> str:
+    """Return the edge from a related pointer to its neighbour, as in `calls Queue.take`; empty for other items."""
+    if not is_aside(candidate, edge_types):
+        return ""
+    key = beside(candidate)
+    # The readable end of a key: the symbol of `repo:path#symbol`, else all but the name of the source.
+    name = key.rpartition("#")[2] if "#" in key else key.partition(":")[2] or key
+    return f"{one_line(candidate.path[-1].edge_type)} {one_line(name)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The needs of a format: whether it keeps Markdown's marks, and what makes the start of a line harmless."""
+
+    keeps_marks: bool
+    guard: Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class FilledForm:
+    """A form with its values, the number of its placeholders, and how many of them had a value."""
+
+    text: str
+    placeholders: int
+    filled: int
+
+
+def fill_form(form: str, node: Node, dialect: Dialect) -> FilledForm:
+    """Fill in the node's values; a part in [[ ]] is printed only if all its placeholders have values."""
+    placeholders = filled = 0
+    printed = ""
+    for part in _parse_form(form):
+        # Without all its values an optional part would read as a torso, such as a label with nothing behind it.
+        if part.optional and not all(format_value(read_value(node, slot.name)) for slot in part.slots):
+            continue
+        for slot in part.slots:
+            value = format_value(read_value(node, slot.name))[: slot.max_characters]
+            placeholders, filled = placeholders + 1, filled + bool(value)
+            printed += _literal(slot.before, dialect)
+            printed += _guard_value(value, printed, dialect)
+        printed += _literal(part.after, dialect)
+    return FilledForm(printed, placeholders, filled)
+
+
+@dataclass(frozen=True, slots=True)
+class _FormSlot:
+    """A placeholder and the words before it."""
+
+    before: str
+    name: str
+    max_characters: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _FormPart:
+    """A part of a form: its placeholders, the words after them, and whether it needs all their values."""
+
+    slots: tuple[_FormSlot, ...]
+    after: str
+    optional: bool
+
+
+# Profiles have few forms, and each is filled in for every item.
+@lru_cache(_MAX_PARSED_FORMS)
+def _parse_form(form: str) -> tuple[_FormPart, ...]:
+    # A pattern with one group splits a text into what is outside and inside of it by turns.
+    parts = enumerate(_OPTIONAL.split(form))
+    return tuple(_parse_part(words, bool(index % 2)) for index, words in parts if words)
+
+
+def _parse_part(words: str, optional: bool) -> _FormPart:
+    slots, end = [], 0
+    for match in PLACEHOLDER.finditer(words):
+        slots.append(_FormSlot(words[end : match.start()], match[1], int(match[2]) if match[2] else None))
+        end = match.end()
+    return _FormPart(tuple(slots), words[end:], optional)
+
+
 def _literal(text: str, dialect: Dialect) -> str:
-    return text if dialect.marks else _MARKS.sub("", text)
+    return text if dialect.keeps_marks else _MARKDOWN_MARKS.sub("", text)
 
 
-def _value(value: str, before: str, dialect: Dialect) -> str:
-    if dialect.marks and before.endswith("`"):
+def _guard_value(value: str, before: str, dialect: Dialect) -> str:
+    """Keep a value from ending the code span before it, or from opening something at the start of a line."""
+    if dialect.keeps_marks and before.endswith("`"):
         return value.replace("`", "'")
     return dialect.guard(value) if _LINE_START.fullmatch(before) else value

@@ -1,4 +1,4 @@
-"""A page and a format become a text and its manifest."""
+"""Turn a page into its text and manifest, in one of the four formats."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -8,71 +8,82 @@ from typing import Final, Protocol
 from weft.errors import UnknownName
 from weft.model import Candidate, Citation, Detail, Item, ManifestEntry, Page, PlacedGroup, PlacedSection
 from weft.profiles.types import Frame
-from weft.render.body import ItemStyle
-from weft.render.lines import Lines, manifest_of, text_of
+from weft.render.lines import Lines, build_manifest, text_of
+from weft.render.pieces import ItemStyle
+
+# Module and class of each format; a format is imported when it is first asked for.
+_FORMAT_CLASSES: Final = {
+    "markdown": ("markdown", "Markdown"),
+    "xml": ("xml", "Xml"),
+    "plain": ("plain", "Plain"),
+    "json": ("json_text", "JsonText"),
+}
+FORMATS: Final = tuple(_FORMAT_CLASSES)
+"""The names of the formats, the default first."""
 
 
 class Format(Protocol):
-    """One way to print a page: every method gives the lines of one part, and the page is all of them joined.
+    """One way to print a page: every method returns the lines of one component; joined, they are the page.
 
-    What separates a part from the one above is among its own lines, so that costs add up.
+    Whatever separates a component from the one above is among its own lines, so that the costs of the components
+    add up to the cost of the page.
     """
 
     @property
     def name(self) -> str:
-        """What a request calls the format."""
+        """The name by which a request chooses the format."""
         ...
 
     def head(self, title: str) -> tuple[Lines, ...]:
-        """The opening of the page."""
+        """Print the opening of the page."""
         ...
 
     def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Lines, ...]:
-        """The opening of a section."""
+        """Print the opening of a section; `separator` asks for a rule above all but the first."""
         ...
 
     def section_end(self) -> tuple[Lines, ...]:
-        """The end of a section."""
+        """Print the end of a section."""
         ...
 
     def group(self, subject: Candidate) -> tuple[Lines, ...]:
-        """The opening of one subject's group."""
+        """Print the opening of one subject's group."""
         ...
 
     def group_end(self) -> tuple[Lines, ...]:
-        """The end of a group."""
+        """Print the end of a group."""
         ...
 
     def part(self, label: str) -> tuple[Lines, ...]:
-        """The opening of a part of a group."""
+        """Print the opening of a part of a group."""
         ...
 
     def part_end(self) -> tuple[Lines, ...]:
-        """The end of a part."""
+        """Print the end of a part."""
         ...
 
     def item(self, item: Item, style: ItemStyle) -> tuple[Lines, ...]:
-        """One item at its level of detail."""
+        """Print one item at its level of detail."""
         ...
 
     def before_pointers(self) -> tuple[Lines, ...]:
-        """What sets a list of pointers off from the items above it."""
+        """Print what separates a list of pointers from the items above it."""
         ...
 
     def notes(self, notes: Sequence[str]) -> tuple[Lines, ...]:
-        """The notes to the reader."""
+        """Print the notes to the reader."""
         ...
 
     def footer(self, text: str) -> tuple[Lines, ...]:
-        """The footer."""
+        """Print the footer."""
         ...
 
     def sources(self, citations: Sequence[Citation]) -> tuple[Lines, ...]:
-        """The list of citations."""
+        """Print the list of citations."""
         ...
 
     def end(self) -> tuple[Lines, ...]:
-        """The end of the page."""
+        """Print the end of the page."""
         ...
 
 
@@ -86,39 +97,41 @@ def render(
     frame: Frame,
     print_item: PrintItem | None = None,
 ) -> tuple[str, tuple[ManifestEntry, ...]]:
-    """The whole text and the source of each of its lines; `styles` go by section name, or "section/part".
+    """Return the whole text of the page and the source of each of its lines.
 
-    A caller that has printed the items already, to know their cost, hands them over through `print_item`.
+    `styles` maps section names, or "section/part", to the style of their items. A caller that has printed the
+    items already, to know their cost, passes a `print_item` that returns the printed lines.
     """
-    lines = lines_of(page, format, styles, frame, print_item)
-    return text_of(lines), manifest_of(lines)
+    lines = render_lines(page, format, styles, frame, print_item)
+    return text_of(lines), build_manifest(lines)
 
 
-def lines_of(
+def render_lines(
     page: Page,
     format: Format,
     styles: Mapping[str, ItemStyle],
     frame: Frame,
     print_item: PrintItem | None = None,
 ) -> tuple[Lines, ...]:
-    """All lines of the page in order; a blank line that would open the text is left out."""
+    """Return all lines of the page in order, without a blank line at its beginning."""
     lines: list[Lines] = []
-    for part in _parts(page, format, styles, frame, print_item or format.item):
-        lines += part if lines or not part or part[0].text else part[1:]
+    for component in _render_components(page, format, styles, frame, print_item or format.item):
+        lines += component if lines or not component or component[0].text else component[1:]
     return tuple(lines)
 
 
-def _parts(
+def _render_components(
     page: Page, format: Format, styles: Mapping[str, ItemStyle], frame: Frame, print_item: PrintItem
 ) -> Iterator[tuple[Lines, ...]]:
     yield format.head(page.title)
+    # Whether a section is the first depends on what is printed, not on what the profile lists.
     printed = [section for section in page.sections if section.items or section.groups]
     for index, section in enumerate(printed):
         yield format.section(section.name, section.heading, index == 0, frame.separator)
         if section.items:
-            yield from _items(section.items, styles[section.name], format, print_item)
+            yield from _render_items(section.items, styles[section.name], format, print_item)
         for group in section.groups:
-            yield from _group(section, group, format, styles, print_item)
+            yield from _render_group(section, group, format, styles, print_item)
         yield format.section_end()
     if frame.notes:
         yield format.notes(page.notes)
@@ -127,11 +140,12 @@ def _parts(
     yield format.end()
 
 
-def _items(
+def _render_items(
     items: Sequence[Item], style: ItemStyle, format: Format, print_item: PrintItem
 ) -> Iterator[tuple[Lines, ...]]:
-    """The items; the pointers that end them stand apart from what is above, unless that is a list too."""
+    """Print the items; pointers at their end are separated from what is above, unless that is a list too."""
     bullets = any(block.block == "bullet" for block in style.blocks)
+    # Items of a part (level 4) follow its label directly, and bullets are a list themselves.
     above = Detail.POINTER if bullets or style.level > 3 else None
     for item in items:
         if item.detail is Detail.POINTER and above is not Detail.POINTER:
@@ -140,7 +154,7 @@ def _items(
         above = Detail.POINTER if bullets else item.detail
 
 
-def _group(
+def _render_group(
     section: PlacedSection,
     group: PlacedGroup,
     format: Format,
@@ -151,26 +165,16 @@ def _group(
     for part in group.parts:
         if part.items:
             yield format.part(part.heading)
-            yield from _items(part.items, styles[f"{section.name}/{part.name}"], format, print_item)
+            yield from _render_items(part.items, styles[f"{section.name}/{part.name}"], format, print_item)
             yield format.part_end()
     yield format.group_end()
 
 
-_CLASSES: Final = {
-    "markdown": ("markdown", "Markdown"),
-    "xml": ("xml", "Xml"),
-    "plain": ("plain", "Plain"),
-    "json": ("json_text", "JsonText"),
-}
-
-FORMATS: Final = tuple(_CLASSES)
-
-
 @cache
 def open_format(name: str) -> Format:
-    """The format of that name; refuses any other and lists those there are."""
-    if name not in _CLASSES:
+    """Return the format of that name; raise UnknownName, which lists the formats, for any other."""
+    if name not in _FORMAT_CLASSES:
         raise UnknownName("format", name, FORMATS)
-    module, kind = _CLASSES[name]
-    made: Format = getattr(import_module(f"weft.render.{module}"), kind)()
-    return made
+    module, class_name = _FORMAT_CLASSES[name]
+    format: Format = getattr(import_module(f"weft.render.{module}"), class_name)()
+    return format

@@ -1,108 +1,108 @@
-"""XML: one element a thing, everything stored escaped."""
+"""Print pages as XML: one element per section, subject, part and item, with everything stored escaped."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from weft.frozen import dataclass
 from weft.model import Candidate, Citation, Detail, Item, Node
-from weft.render.blocks import pieces_of
-from weft.render.body import Entries, ItemStyle, Piece, Title, Words
-from weft.render.line_format import between, quoted, tree
-from weft.render.lines import Lines, about, frame, one_line
-from weft.render.node_values import Dialect, aside_words, is_one_of_many, name_of
+from weft.render.blocks import build_pieces
+from weft.render.line_format import add_lead_and_tail, draw_tree, quote_body
+from weft.render.lines import Lines, frame_lines, node_line, one_line
+from weft.render.node_values import Dialect, display_name, format_related_link, is_one_of_many
+from weft.render.pieces import Entries, ItemStyle, Phrase, Piece, Title
 
-
-def escape(text: str) -> str:
-    """The text as character data."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-DIALECT: Final = Dialect(marks=False, guard=str)
-
+# Nothing needs a guard at the start of a line: tags are the only marks, and all values are escaped.
+DIALECT: Final = Dialect(keeps_marks=False, guard=str)
 _GAP: Final = "<gap/>"
 
 
 @dataclass(frozen=True, slots=True)
 class Xml:
-    """One well-formed document whose root is `context`."""
+    """The XML format: one well-formed document whose root is `context`."""
 
     name: str = "xml"
 
     def head(self, title: str) -> tuple[Lines, ...]:
-        """The root's opening tag."""
-        return frame(_tag("context", title=one_line(title)))
+        """Print the root's opening tag."""
+        return frame_lines(_tag("context", title=one_line(title)))
 
     def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Lines, ...]:
-        """A section's opening tag, named by its heading."""
-        return frame(_tag("section", name=one_line(heading or name)))
+        """Print a section's opening tag, named by its heading."""
+        return frame_lines(_tag("section", name=one_line(heading or name)))
 
     def section_end(self) -> tuple[Lines, ...]:
-        """A section's closing tag."""
-        return frame("</section>")
+        """Print a section's closing tag."""
+        return frame_lines("</section>")
 
     def group(self, subject: Candidate) -> tuple[Lines, ...]:
-        """The opening tag of a subject's group."""
+        """Print the opening tag of a subject's group."""
         node = subject.node
-        return (about(node, _tag("subject", name=name_of(node), type=one_line(node.kind))),)
+        return (node_line(node, _tag("subject", name=display_name(node), type=one_line(node.kind))),)
 
     def group_end(self) -> tuple[Lines, ...]:
-        """A group's closing tag."""
-        return frame("</subject>")
+        """Print a group's closing tag."""
+        return frame_lines("</subject>")
 
     def part(self, label: str) -> tuple[Lines, ...]:
-        """A part's opening tag."""
-        return frame(_tag("part", name=one_line(label)))
+        """Print a part's opening tag."""
+        return frame_lines(_tag("part", name=one_line(label)))
 
     def part_end(self) -> tuple[Lines, ...]:
-        """A part's closing tag."""
-        return frame("</part>")
+        """Print a part's closing tag."""
+        return frame_lines("</part>")
 
     def item(self, item: Item, style: ItemStyle) -> tuple[Lines, ...]:
-        """One `entity` element; a pointer is an empty one."""
+        """Print one `entity` element; a pointer is an empty one."""
         node = item.candidate.node
         if item.detail is Detail.DROPPED:
             return ()
         if item.detail is Detail.POINTER:
-            link = aside_words(item.candidate, style.asides)
-            attributes = {**_attributes(node, pointer=True), "link": link}
-            return (about(node, _empty_tag("entity", name=name_of(node), **attributes)),)
-        pieces = pieces_of(item, style, DIALECT)
+            link = format_related_link(item.candidate, style.asides)
+            attributes = {**_origin_attributes(node, pointer=True), "link": link}
+            return (node_line(node, _empty_tag("entity", name=display_name(node), **attributes)),)
+        pieces = build_pieces(item, style, DIALECT)
         if not pieces:
             return ()
+        # Title and location become attributes of the element; `_piece_lines` leaves them out.
         title = next((piece.text for piece in pieces if isinstance(piece, Title)), "")
-        located = any(isinstance(piece, Words) and piece.role == "location" for piece in pieces)
-        attributes = _attributes(node) if located else {"type": one_line(node.kind)}
-        lines = [about(node, _tag("entity", name=title, **attributes))]
+        located = any(isinstance(piece, Phrase) and piece.role == "location" for piece in pieces)
+        attributes = _origin_attributes(node) if located else {"type": one_line(node.kind)}
+        lines = [node_line(node, _tag("entity", name=title, **attributes))]
         for piece in pieces:
-            lines += _lines(node, piece)
+            lines += _piece_lines(node, piece)
         return (*lines, Lines("</entity>"))
 
     def before_pointers(self) -> tuple[Lines, ...]:
-        """Nothing: every item has marks of its own."""
+        """Print nothing: every item has tags of its own."""
         return ()
 
     def notes(self, notes: Sequence[str]) -> tuple[Lines, ...]:
-        """One `note` element a note."""
-        return frame(*(f"<note>{escape(one_line(note))}</note>" for note in notes))
+        """Print one `note` element per note."""
+        return frame_lines(*(f"<note>{escape(one_line(note))}</note>" for note in notes))
 
     def footer(self, text: str) -> tuple[Lines, ...]:
-        """The `footer` element."""
-        return frame(f"<footer>{escape(one_line(text))}</footer>") if text else ()
+        """Print the `footer` element."""
+        return frame_lines(f"<footer>{escape(one_line(text))}</footer>") if text else ()
 
     def sources(self, citations: Sequence[Citation]) -> tuple[Lines, ...]:
-        """The `sources` element with one `source` a citation."""
+        """Print the `sources` element with one `source` per citation."""
         if not citations:
             return ()
-        return (Lines("<sources>"), *map(_citation, citations), Lines("</sources>"))
+        return (Lines("<sources>"), *map(_citation_line, citations), Lines("</sources>"))
 
     def end(self) -> tuple[Lines, ...]:
-        """The root's closing tag."""
-        return frame("</context>")
+        """Print the root's closing tag."""
+        return frame_lines("</context>")
+
+
+def escape(text: str) -> str:
+    """Escape text that stands between tags."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _tag(tag: str, **attributes: str) -> str:
-    """An opening tag with those attributes that have a value."""
-    written = "".join(f' {name}="{_quoted(value)}"' for name, value in attributes.items() if value)
+    """Return an opening tag with those attributes that have a value."""
+    written = "".join(f' {name}="{_escape_attribute(value)}"' for name, value in attributes.items() if value)
     return f"<{tag}{written}>"
 
 
@@ -110,11 +110,12 @@ def _empty_tag(tag: str, **attributes: str) -> str:
     return _tag(tag, **attributes).removesuffix(">") + " />"
 
 
-def _quoted(text: str) -> str:
+def _escape_attribute(text: str) -> str:
     return escape(text).replace('"', "&quot;")
 
 
-def _attributes(node: Node, pointer: bool = False) -> dict[str, str]:
+def _origin_attributes(node: Node, pointer: bool = False) -> dict[str, str]:
+    """Return the kind and the location; a pointer without a location of its own has its key instead."""
     origin, kind = node.origin, one_line(node.kind)
     file, url = one_line(origin.file or ""), one_line(origin.url or "")
     if pointer and (is_one_of_many(node) or not (file or url)):
@@ -123,26 +124,28 @@ def _attributes(node: Node, pointer: bool = False) -> dict[str, str]:
     return {"type": kind, "file": file, "line": line, "url": "" if file else url}
 
 
-def _citation(citation: Citation) -> Lines:
+def _citation_line(citation: Citation) -> Lines:
     name = one_line(citation.title) or one_line(citation.key)
     tag = _empty_tag("source", name=name, type=one_line(citation.kind))
     return Lines(f"  {tag}", citation.key, citation.tenant, citation.origin)
 
 
-def _lines(node: Node, piece: Piece) -> list[Lines]:
+def _piece_lines(node: Node, piece: Piece) -> list[Lines]:
     if isinstance(piece, Title):
         return []
-    if isinstance(piece, Words):
-        return [about(node, text) for text in _words(piece)]
+    if isinstance(piece, Phrase):
+        return [node_line(node, text) for text in _format_phrase(piece)]
     if isinstance(piece, Entries):
-        return [about(node, text) for text in _entries(node, piece)]
-    lines = between(node, escape(piece.lead), quoted(node, piece.body, _GAP, escape), escape(piece.tail))
+        return [node_line(node, text) for text in _format_entries(node, piece)]
+    lines = add_lead_and_tail(
+        node, escape(piece.lead), quote_body(node, piece.body, _GAP, escape), escape(piece.tail)
+    )
     if piece.role == "code":
         return [Lines(_tag("code", language=one_line(node.language or ""))), *lines, Lines("</code>")]
     return lines
 
 
-def _words(piece: Words) -> list[str]:
+def _format_phrase(piece: Phrase) -> list[str]:
     if piece.role == "location":
         return []
     if piece.role == "handle":
@@ -150,11 +153,11 @@ def _words(piece: Words) -> list[str]:
     return [f"<{piece.role}>{escape(piece.text)}</{piece.role}>"]
 
 
-def _entries(node: Node, piece: Entries) -> list[str]:
+def _format_entries(node: Node, piece: Entries) -> list[str]:
     if piece.role == "fields":
         return [f"{_tag('field', name=entry.label)}{escape(entry.text)}</field>" for entry in piece.entries]
     if piece.role == "links":
         return [_empty_tag("link", type=entry.label, to=entry.text) for entry in piece.entries]
     if piece.role == "images":
         return [_empty_tag("image", alt=entry.name, ref=entry.text) for entry in piece.entries]
-    return ["<tree>", *map(escape, tree(node, piece)), "</tree>"]
+    return ["<tree>", *map(escape, draw_tree(node, piece)), "</tree>"]

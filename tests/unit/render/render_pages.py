@@ -18,7 +18,7 @@ from weft.model import (
     Step,
 )
 from weft.profiles.types import Block, Frame
-from weft.render import ItemStyle, lines_of, open_format, text_of
+from weft.render import ItemStyle, open_format, render_lines, text_of
 
 WHOLE = Detail.WHOLE
 FRAME = Frame(separator=True, sources=10)
@@ -53,7 +53,7 @@ def styles(blocks: tuple[Block, ...], nested: tuple[Block, ...]) -> dict[str, It
 
 def page_text(format: str, page: Page, page_styles: dict[str, ItemStyle]) -> str:
     """The whole text of a page."""
-    return text_of(lines_of(page, open_format(format), page_styles, FRAME))
+    return text_of(render_lines(page, open_format(format), page_styles, FRAME))
 
 
 ALL_BLOCKS = (

@@ -9,7 +9,17 @@ from render_pages import ALL_BLOCKS, FRAME, item, nodes, page_of, printed, style
 
 from weft.model import Candidate, Detail, Item, Node, Origin, Page, PlacedSection
 from weft.profiles.types import Block, Frame
-from weft.render import FORMATS, Format, ItemStyle, Lines, lines_of, manifest_of, open_format, render, text_of
+from weft.render import (
+    FORMATS,
+    Format,
+    ItemStyle,
+    Lines,
+    build_manifest,
+    open_format,
+    render,
+    render_lines,
+    text_of,
+)
 
 NOTE = Node("n:1", "note", title="One", text="first\n\n# second\nthird", origin=Origin("n", "one.md", 5))
 STYLES = styles((Block("title"), Block("text")), (Block("bullet"),))
@@ -84,7 +94,7 @@ def test_neighbouring_lines_of_one_source_become_one_range() -> None:
 
 def test_lines_of_different_tenants_are_never_merged() -> None:
     lines = (Lines("a", "k", "one", None, 1, True), Lines("b", "k", "two", None, 2, True))
-    assert [entry.tenant for entry in manifest_of(lines)] == ["one", "two"]
+    assert [entry.tenant for entry in build_manifest(lines)] == ["one", "two"]
 
 
 def test_source_lines_count_within_the_text_when_the_file_is_not_known() -> None:
@@ -187,5 +197,7 @@ def test_a_workspace_page_reads_as_its_users_know_it() -> None:
 
 def test_a_narrative_page_reads_as_its_users_know_it() -> None:
     ned = Node("v:ned", "character", title="Ned Stark", text="Lord of Winterfell.")
-    lines = lines_of(page_of([ned]), open_format("markdown"), styles((Block("text"),), (Block("bullet"),)), FRAME)
+    lines = render_lines(
+        page_of([ned]), open_format("markdown"), styles((Block("text"),), (Block("bullet"),)), FRAME
+    )
     assert "### Ned Stark (CHARACTER)\n\n**Told:**\n- Lord of Winterfell.\n" in text_of(lines)

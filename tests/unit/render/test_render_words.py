@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 
 from weft.model import Candidate, Json, Node, Origin, Step
 from weft.render.lines import clean, one_line
-from weft.render.node_values import label_of, name_of, path_words, place_of, score_words, value_of, words_of
+from weft.render.node_values import (
+    display_name,
+    format_location,
+    format_path,
+    format_score,
+    format_value,
+    read_value,
+    split_label,
+)
 
 
 @pytest.mark.parametrize(
@@ -64,24 +72,24 @@ def test_one_line_is_one_line_without_doubled_spaces(text: str) -> None:
     ],
 )
 def test_values_become_words(value: Json, expected: str) -> None:
-    assert words_of(value) == expected
+    assert format_value(value) == expected
 
 
 def test_a_name_leads_to_attributes_then_fields_then_the_origin() -> None:
     origin = Origin("src", "a.py", 4, commit="abc")
     node = Node("k", "note", title="T", fields={"title": "other", "a": {"b": 1}, "a.c": 2}, origin=origin)
     names = ("title", "a.b", "a.c", "a.x", "file", "line", "commit", "importance", "missing")
-    assert [value_of(node, name) for name in names] == ["T", 1, 2, None, "a.py", 4, "abc", None, None]
+    assert [read_value(node, name) for name in names] == ["T", 1, 2, None, "a.py", 4, "abc", None, None]
 
 
 def test_labels_are_given_or_made_from_the_name() -> None:
-    assert label_of("files_changed") == ("files_changed", "Files changed")
-    assert label_of("files_changed=Files") == ("files_changed", "Files")
-    assert label_of("lesson.what_worked") == ("lesson.what_worked", "What worked")
+    assert split_label("files_changed") == ("files_changed", "Files changed")
+    assert split_label("files_changed=Files") == ("files_changed", "Files")
+    assert split_label("lesson.what_worked") == ("lesson.what_worked", "What worked")
 
 
 def test_a_node_without_a_title_goes_by_its_key() -> None:
-    assert name_of(Node("k:1", "note", title=" \n ")) == "k:1"
+    assert display_name(Node("k:1", "note", title=" \n ")) == "k:1"
 
 
 @pytest.mark.parametrize(
@@ -94,17 +102,17 @@ def test_a_node_without_a_title_goes_by_its_key() -> None:
     ],
 )
 def test_a_place_is_a_file_and_line_or_an_address(origin: Origin, expected: str) -> None:
-    assert place_of(Node("k", "note", origin=origin)) == expected
+    assert format_location(Node("k", "note", origin=origin)) == expected
 
 
 def test_a_path_leads_back_to_where_the_walk_began() -> None:
     steps = (Step("b", "mentions", direction="out"), Step("c", "cites", direction="in"))
-    assert path_words(Candidate(Node("c", "note"), root="a", path=steps)) == "cites → b, mentions ← a"
-    assert path_words(Candidate(Node("c", "note"))) == ""
+    assert format_path(Candidate(Node("c", "note"), root="a", path=steps)) == "cites → b, mentions ← a"
+    assert format_path(Candidate(Node("c", "note"))) == ""
 
 
 def test_a_score_is_a_sum_only_where_its_parts_add_up() -> None:
     node = Node("k", "note")
-    assert score_words(Candidate(node, 0.5)) == "0.5"
-    assert score_words(Candidate(node, 0.9, {"walk": 0.2, "relevance": 0.7})) == "0.9 = relevance 0.7 + walk 0.2"
-    assert score_words(Candidate(node, 0.12345, {"own": 0.5, "walk": 1.0})) == "0.123 (walk 1, own 0.5)"
+    assert format_score(Candidate(node, 0.5)) == "0.5"
+    assert format_score(Candidate(node, 0.9, {"walk": 0.2, "relevance": 0.7})) == "0.9 = relevance 0.7 + walk 0.2"
+    assert format_score(Candidate(node, 0.12345, {"own": 0.5, "walk": 1.0})) == "0.123 (walk 1, own 0.5)"

@@ -1,1 +1,1 @@
-"""The knowledge service's answer: entry points, context and entities as lists."""
+"""Answer the knowledge service's requests: entry points, the context around them and entities, as lists."""

@@ -1,4 +1,4 @@
-"""A printed page for a knowledge request: the profile shaped by its limits, and the page's items as lists."""
+"""Print a page for a knowledge request: bound the profile by its limits, and return the page's items as lists."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,12 +7,12 @@ from weft.assemblers.knowledge.knowledge_context import (
     ENTITY,
     KnowledgeContext,
     KnowledgeRequest,
-    check,
-    context_node,
-    entity,
+    bounded_lens,
+    check_request,
     entry_kinds,
-    entry_point,
-    lens_for,
+    make_context_node,
+    make_entity,
+    make_entry_point,
 )
 from weft.assemblers.knowledge.lists import KnowledgeStats
 from weft.model import Context, Item
@@ -21,19 +21,19 @@ from weft.profiles.types import Profile, Section
 
 
 def shaped(profile: Profile, request: KnowledgeRequest) -> Profile:
-    """The profile searching, walking and filling its sections within the request's limits."""
-    check(request)
-    lens = lens_for(request, profile)
+    """Return the profile with the request's limits on searching, walking and filling its sections."""
+    check_request(request)
+    lens = bounded_lens(request, profile)
     probe = replace(profile.probes[0], kinds=entry_kinds(request, profile), limit=request.entry_limit)
     return replace(
         profile,
         probes=(probe,),
         lenses=tuple(lens if each.name == lens.name else each for each in profile.lenses),
-        sections=tuple(_limited(section, request) for section in profile.sections),
+        sections=tuple(_limit_section(section, request) for section in profile.sections),
     )
 
 
-def _limited(section: Section, request: KnowledgeRequest) -> Section:
+def _limit_section(section: Section, request: KnowledgeRequest) -> Section:
     if section.reach == "found":
         return replace(section, limit=request.entry_limit)
     if section.reach == "walked":
@@ -42,36 +42,37 @@ def _limited(section: Section, request: KnowledgeRequest) -> Section:
 
 
 def lists_of(page: Context, snapshot: Snapshot) -> KnowledgeContext:
-    """What is on a page, as lists: what was found, what was walked to, and the entities of either."""
-    items = list(_items(page))
-    roots: dict[str, list[int]] = {}
+    """Return the items of a page as lists: those found, those reached by the walk, and the entities of either."""
+    items = list(_page_items(page))
+    root_ids: dict[str, list[int]] = {}
+    # Walks also start from candidates that found no room on the page, so the ledger is asked, not the items.
     for entry in page.ledger:
         if not entry.distance:
-            roots.setdefault(entry.key, []).append(entry.id)
+            root_ids.setdefault(entry.key, []).append(entry.id)
     entities = [item for item in items if item.candidate.node.kind == ENTITY]
     others = [item for item in items if item.candidate.node.kind != ENTITY]
     found = [item for item in others if not item.candidate.distance]
-    around = [item for item in others if item.candidate.distance]
-    used = {"entry_points": _tokens(found), "context_nodes": _tokens(around), "entities": _tokens(entities)}
-    counted = page.max_tokens is not None
+    reached = [item for item in others if item.candidate.distance]
+    used = {"entry_points": _tokens(found), "context_nodes": _tokens(reached), "entities": _tokens(entities)}
+    is_counted = page.max_tokens is not None
     return KnowledgeContext(
-        entry_points=tuple(entry_point(item.candidate) for item in found),
-        context=tuple(context_node(item.candidate, roots, snapshot) for item in around),
-        entities=tuple(entity(item.candidate) for item in entities),
+        entry_points=tuple(make_entry_point(item.candidate) for item in found),
+        context=tuple(make_context_node(item.candidate, root_ids, snapshot) for item in reached),
+        entities=tuple(make_entity(item.candidate) for item in entities),
         stats=KnowledgeStats(
             nodes_searched=int(page.stats["nodes_searched"]),
             nodes_expanded=int(page.stats["nodes_expanded"]),
             max_depth_reached=int(page.stats["max_depth_reached"]),
             entry_points_found=len(found),
-            context_nodes_found=len(around),
-            total_tokens=page.tokens if counted else None,
-            tokens_used=used if counted else None,
+            context_nodes_found=len(reached),
+            total_tokens=page.tokens if is_counted else None,
+            tokens_used=used if is_counted else None,
         ),
         notes=page.notes,
     )
 
 
-def _items(page: Context) -> Iterator[Item]:
+def _page_items(page: Context) -> Iterator[Item]:
     for section in page.page.sections:
         yield from section.items
         for group in section.groups:

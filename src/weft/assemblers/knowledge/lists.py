@@ -1,4 +1,4 @@
-"""What the lists of a knowledge answer hold, for the service and its client alike."""
+"""Define the records in the lists of a knowledge answer, for the service and its client alike."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from weft.sources.values import readable
 
 @dataclass(frozen=True, slots=True)
 class ListedNode:
-    """A node as both lists hold it."""
+    """The values that entry points and context nodes have in common."""
 
     id: int
     node_type: str
@@ -22,14 +22,14 @@ class ListedNode:
 
 @dataclass(frozen=True, slots=True)
 class EntryPoint(ListedNode):
-    """A node that matches the question."""
+    """A node that matches the question; `match_source` names the search that found it."""
 
     match_source: str
 
 
 @dataclass(frozen=True, slots=True)
 class ContextNode(ListedNode):
-    """A node reached from an entry point: how far, over which nodes, and by which kind of edge at last."""
+    """A node reached from an entry point, with its distance, the ids of its path and the last edge's type."""
 
     distance: int
     path: tuple[int, ...]
@@ -48,7 +48,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeStats:
-    """How much was considered, reached, returned and spent."""
+    """The numbers of nodes considered, reached and returned, and of tokens spent."""
 
     nodes_searched: int = 0
     nodes_expanded: int = 0
@@ -60,20 +60,20 @@ class KnowledgeStats:
 
 
 def content_of(node: Node) -> dict[str, Json]:
-    """The structured fields, with the text under `text` where it says more than they do."""
+    """Return the structured fields, with the text under `text` if it says more than they do."""
     fields = dict(node.fields)
-    if not node.text or _same_lines(node.text, readable(fields)):
+    if not node.text or _have_same_lines(node.text, readable(fields)):
         return fields
     return {"text": node.text, **fields}
 
 
-def _same_lines(one: str, other: str) -> bool:
-    """Whether two texts differ at most in the order of their lines: fields may be kept in another order."""
+def _have_same_lines(one: str, other: str) -> bool:
+    """Tell whether two texts differ at most in the order of their lines, as fields may in theirs."""
     return len(one) == len(other) and (one == other or sorted(one.split("\n")) == sorted(other.split("\n")))
 
 
 def text_and_fields(content: Mapping[str, Json]) -> tuple[str, dict[str, Json]]:
-    """What a node stores of a content object: its `text`, or all of it made readable, and the other fields."""
+    """Split a content object into the node's text (`text`, or all of it made readable) and the other fields."""
     fields = dict(content)
     text = fields.get("text")
     if isinstance(text, str):

@@ -1,1 +1,1 @@
-"""Context and premortems from what a coding agent has learned."""
+"""Assemble context and premortems from what a coding agent has learned."""

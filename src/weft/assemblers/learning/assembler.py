@@ -1,4 +1,8 @@
-"""What an agent has learned, gathered for its next step: `assemble_context` and `get_premortem_context`."""
+"""Gather what an agent has learned for its next step: `assemble_context` and `get_premortem_context`.
+
+Each entry point checks its arguments, turns the profile's sections into searches, runs them with a deadline,
+and lets `PageBuilder` make one page of the answers.
+"""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -8,7 +12,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, Protocol, runtime_checkable
 
-from weft.assemblers.learning.found import (
+from weft.assemblers.learning.learning_page import PageBuilder
+from weft.assemblers.learning.results import (
     CODE,
     COMMIT,
     EXPERIENCE,
@@ -18,7 +23,6 @@ from weft.assemblers.learning.found import (
     FormattedContext,
     warn,
 )
-from weft.assemblers.learning.learning_page import PageMaker
 from weft.assemblers.learning.searches import Answer, Search, search_all, search_in_turn
 from weft.errors import InvalidInput, UnknownName, WeftError
 from weft.frozen import dataclass
@@ -30,14 +34,14 @@ from weft.profiles.types import Probe, Profile, Section
 from weft.tokens import DEFAULT_ENCODING
 
 SOURCES: Final = {"memories": MEMORY, "code": CODE, "experiences": EXPERIENCE, "values": VALUE, "commits": COMMIT}
-"""The context types that can be asked for, and what their items are called."""
+"""The context types that can be asked for, and the source that their items name."""
 
 DEADLINE_SECONDS: Final = 2.0
-_MOST_VALUES: Final = 5
+"""The time that a page waits for its searches: to an agent, a partial page is worth more than a late one."""
 
 
 class ContextAssemblyError(WeftError):
-    """A context cannot be assembled."""
+    """A context that cannot be assembled."""
 
 
 class InvalidContextTypeError(ContextAssemblyError, UnknownName):
@@ -45,7 +49,7 @@ class InvalidContextTypeError(ContextAssemblyError, UnknownName):
 
 
 class Searcher(Protocol):
-    """What is asked: any object with these methods, plain or async, that return results best first."""
+    """Any object with these methods, plain or async, that return their results best first."""
 
     def search_memories(self, query: str, limit: int) -> Any: ...
 
@@ -66,31 +70,33 @@ class Searcher(Protocol):
     def search_commits(self, query: str, limit: int) -> Any: ...
 
 
-Searches = Callable[[Searcher], Sequence[Search]]
-"""The searches to be made with a searcher."""
+MakeSearches = Callable[[Searcher], Sequence[Search]]
+"""A function that returns the searches to run with a searcher."""
 
 
 @runtime_checkable
-class Shared(Protocol):
-    """A searcher over one store, which may answer sooner when one thread asks it for everything."""
+class SharesReading(Protocol):
+    """A searcher over one store that may answer sooner if one thread makes all searches."""
 
     def reading(self) -> AbstractContextManager[Searcher] | None:
-        """One reading of the store for all searches, made in turn; None where they are better made at once."""
+        """Return one reading of the store for all searches, or None if they are better made at once."""
         ...
 
 
 @runtime_checkable
-class Counting(Protocol):
-    """A searcher that wants to know what was made of its results."""
+class RecordsUse(Protocol):
+    """A searcher that keeps count of which results were used."""
 
-    def handed_out(self, items: Sequence[ContextItem], now: datetime) -> None: ...
+    def record_use(self, items: Sequence[ContextItem], now: datetime) -> None:
+        """Take note of the items of a page."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class ContextAssembler:
-    """Assembles context from one searcher; the clock, the tokenizer and the deadline are arguments.
+    """An assembler of context from one searcher; the clock, the tokenizer and the deadline are arguments.
 
-    With `learning` and `premortem` other profiles than the built-in ones shape the pages.
+    `learning` and `premortem` replace the built-in profiles of the two kinds of page.
     """
 
     searcher: Searcher
@@ -103,115 +109,120 @@ class ContextAssembler:
     async def assemble_context(
         self, query: str, context_types: Sequence[str], limit: int = 20, max_tokens: int = 2000
     ) -> FormattedContext:
-        """A page of at most `max_tokens` about the query from these sources, at most `limit` items of each."""
-        types = _known_types(context_types)
-        _check(limit, max_tokens)
+        """Return a page of at most `max_tokens` about the query, with at most `limit` items of each type."""
+        types = _check_types(context_types)
+        _check_limits(limit, max_tokens)
         profile = self.learning or load_profile("learning")
-        sections = tuple(_limited(each, limit) for each in profile.sections if each.name in types)
-        names = {each.name: SOURCES[each.name] for each in sections}
+        sections = tuple(_with_limit(each, limit) for each in profile.sections if each.name in types)
+        sources = {each.name: SOURCES[each.name] for each in sections}
 
-        def searches(searcher: Searcher) -> list[Search]:
-            return [Search(name, _search(searcher, name, query, limit)) for name in names]
+        def make_searches(searcher: Searcher) -> list[Search]:
+            return [Search(name, _search_call(searcher, name, query, limit)) for name in sources]
 
         request = Request(profile=profile.name, max_tokens=max_tokens)
-        return await self._assembled(replace(profile, sections=sections), request, searches, names)
+        return await self._assemble(replace(profile, sections=sections), request, make_searches, sources)
 
     async def get_premortem_context(
         self, domain: str, strategy: str | None = None, limit: int = 10, max_tokens: int = 1500
     ) -> FormattedContext:
-        """A page of at most `max_tokens` on what went wrong before in a domain, and with a strategy if given."""
-        given = _known_words(domain, strategy)
-        _check(limit, max_tokens)
+        """Return a page of at most `max_tokens` on what went wrong before in a domain, and with a strategy."""
+        parameters = _check_parameters(domain, strategy)
+        _check_limits(limit, max_tokens)
         profile = self.premortem or load_profile("premortem")
+        # Values are few and general: their section keeps the profile's own limit if that is lower.
         sections = tuple(
-            _limited(each, min(limit, each.limit or limit) if "values" in each.probes else limit)
+            _with_limit(each, min(limit, each.limit or limit) if "values" in each.probes else limit)
             for each in profile.sections
-            if each.when is None or given.get(each.when)
+            if each.when is None or parameters.get(each.when)
         )
         sources = {each.probes[0]: VALUE if each.probes[0] == "values" else EXPERIENCE for each in sections}
         probes = {each.name: each for each in profile.probes}
 
-        def searches(searcher: Searcher) -> list[Search]:
-            return [Search(name, _probe(searcher, probes[name], given, limit)) for name in sources]
+        def make_searches(searcher: Searcher) -> list[Search]:
+            return [Search(name, _probe_call(searcher, probes[name], parameters, limit)) for name in sources]
 
-        request = Request(profile=profile.name, max_tokens=max_tokens, parameters=given)
-        return await self._assembled(replace(profile, sections=sections), request, searches, sources)
+        request = Request(profile=profile.name, max_tokens=max_tokens, parameters=parameters)
+        return await self._assemble(replace(profile, sections=sections), request, make_searches, sources)
 
-    async def _assembled(
-        self, profile: Profile, request: Request, searches: Searches, sources: dict[str, str]
+    async def _assemble(
+        self, profile: Profile, request: Request, make_searches: MakeSearches, sources: dict[str, str]
     ) -> FormattedContext:
-        reading = self.searcher.reading() if isinstance(self.searcher, Shared) else None
+        """Run the searches and make the page; `sources` maps each search to the source of its items."""
+        reading = self.searcher.reading() if isinstance(self.searcher, SharesReading) else None
         if reading is None:
-            answers = await search_all(searches(self.searcher), self.deadline_seconds)
-            return await self._page(profile, request, sources, answers)
-        # Until the page is made: what the searches found would be looked through for cycles in between.
+            answers = await search_all(make_searches(self.searcher), self.deadline_seconds)
+            return await self._make_page(profile, request, sources, answers)
+        # The garbage collector stays off until the page is made: it would only go through all that was found.
         with uncollected():
-            answers = await search_in_turn(reading, searches, tuple(sources), self.deadline_seconds)
-            return await self._page(profile, request, sources, answers)
+            answers = await search_in_turn(reading, make_searches, tuple(sources), self.deadline_seconds)
+            return await self._make_page(profile, request, sources, answers)
 
-    async def _page(
+    async def _make_page(
         self, profile: Profile, request: Request, sources: dict[str, str], answers: Sequence[Answer]
     ) -> FormattedContext:
         for answer in answers:
             if answer.failure:
                 warn("search_failed", source=answer.name, reason=answer.failure)
-        page = PageMaker(profile, replace(request, token_model=self.token_model), sources, self.clock())
-        return await asyncio.to_thread(self._made, page, answers)
+        builder = PageBuilder(profile, replace(request, token_model=self.token_model), sources, self.clock())
+        return await asyncio.to_thread(self._build, builder, answers)
 
-    def _made(self, page: PageMaker, answers: Sequence[Answer]) -> FormattedContext:
+    def _build(self, builder: PageBuilder, answers: Sequence[Answer]) -> FormattedContext:
         with uncollected():
-            context = page.formatted(answers)
-        if isinstance(self.searcher, Counting) and context.items:
-            self.searcher.handed_out(context.items, page.now)
+            context = builder.build(answers)
+        if isinstance(self.searcher, RecordsUse) and context.items:
+            self.searcher.record_use(context.items, builder.now)
         return context
 
 
 async def assemble_context(
     query: str, context_types: Sequence[str], limit: int = 20, max_tokens: int = 2000, *, searcher: Searcher
 ) -> FormattedContext:
-    """A page of at most `max_tokens` about the query from these sources, as `ContextAssembler` makes it."""
+    """Return a page of at most `max_tokens` about the query, as `ContextAssembler` makes it."""
     return await ContextAssembler(searcher).assemble_context(query, context_types, limit, max_tokens)
 
 
 async def get_premortem_context(
     domain: str, strategy: str | None = None, limit: int = 10, max_tokens: int = 1500, *, searcher: Searcher
 ) -> FormattedContext:
-    """A page of at most `max_tokens` on what went wrong before, as `ContextAssembler` makes it."""
+    """Return a page of at most `max_tokens` on what went wrong before, as `ContextAssembler` makes it."""
     return await ContextAssembler(searcher).get_premortem_context(domain, strategy, limit, max_tokens)
 
 
-def _search(searcher: Searcher, name: str, query: str, limit: int) -> Callable[[], Any]:
-    """The searcher's call for one context type."""
+def _search_call(searcher: Searcher, name: str, query: str, limit: int) -> Callable[[], Any]:
+    """Return the call of the searcher for one context type."""
     if name == "experiences":
         return partial(searcher.search_experiences, query, axis="full", limit=limit)
     return partial(getattr(searcher, f"search_{name}"), query, limit=limit)
 
 
-def _probe(searcher: Searcher, probe: Probe, given: dict[str, Json], limit: int) -> Callable[[], Any]:
-    """The searcher's call for one probe of a premortem: the probe's question and filters, filled in."""
-    question = fill(probe.question, {"strategy": None, **given})
+def _probe_call(searcher: Searcher, probe: Probe, parameters: dict[str, Json], limit: int) -> Callable[[], Any]:
+    """Return the call of the searcher for one probe of a premortem, its question and filters filled in."""
+    question = fill(probe.question, {"strategy": None, **parameters})
     if probe.name == "values":
         return partial(searcher.search_values, question, limit=min(limit, probe.limit))
-    where = {field: fill(words, given) for field, words in probe.where.items()}
+    where = {field: fill(words, parameters) for field, words in probe.where.items()}
+    # The design's searcher calls this argument `outcome`; the stored field is `outcome_status`.
     outcome = where.pop("outcome_status", None)
-    more = {**where, "outcome": outcome} if outcome is not None else where
-    return partial(searcher.search_experiences, question, limit=limit, **more)
+    filters = {**where, "outcome": outcome} if outcome is not None else where
+    return partial(searcher.search_experiences, question, limit=limit, **filters)
 
 
-def _limited(section: Section, limit: int) -> Section:
-    """A section that takes so many items; the items come already cut to their cap."""
+def _with_limit(section: Section, limit: int) -> Section:
+    """Return the section with room for `limit` items, and without a cap: the items come already cut to it."""
     return replace(section, limit=limit, item_cap=None)
 
 
-def _known_types(given: Sequence[str]) -> tuple[str, ...]:
-    types = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
-    for each in types or ("",):
-        if each not in SOURCES:
-            raise InvalidContextTypeError("context type", str(each), SOURCES)
+def _check_types(context_types: Sequence[str]) -> tuple[str, ...]:
+    """Return the context types without repetitions; an empty list is refused like an unknown type."""
+    types = (context_types,) if isinstance(context_types, str) else tuple(dict.fromkeys(context_types))
+    for context_type in types or ("",):
+        if context_type not in SOURCES:
+            raise InvalidContextTypeError("context type", str(context_type), SOURCES)
     return types
 
 
-def _known_words(domain: str, strategy: str | None) -> dict[str, Json]:
+def _check_parameters(domain: str, strategy: str | None) -> dict[str, Json]:
+    """Return the parameters of the premortem profile."""
     if domain not in DOMAINS:
         raise InvalidContextTypeError("domain", str(domain), DOMAINS)
     if strategy is not None and strategy not in STRATEGIES:
@@ -219,7 +230,7 @@ def _known_words(domain: str, strategy: str | None) -> dict[str, Json]:
     return {"domain": domain} if strategy is None else {"domain": domain, "strategy": strategy}
 
 
-def _check(limit: int, max_tokens: int) -> None:
-    for what, number in (("limit", limit), ("max_tokens", max_tokens)):
+def _check_limits(limit: int, max_tokens: int) -> None:
+    for name, number in (("limit", limit), ("max_tokens", max_tokens)):
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-            raise InvalidInput(f"A {what} of {number!r} leaves nothing to show. Give a whole number of 1 or more.")
+            raise InvalidInput(f"A {name} of {number!r} leaves nothing to show. Give a whole number of 1 or more.")

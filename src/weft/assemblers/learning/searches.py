@@ -1,4 +1,4 @@
-"""Several searches, at once or in turn, all with a deadline: what fails or hangs is left out and told."""
+"""Run several searches with a deadline, at once or in turn; one that fails or hangs spoils no other."""
 
 import asyncio
 import inspect
@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 from weft.frozen import dataclass
 
-Asked = TypeVar("Asked")
+SharedSearcher = TypeVar("SharedSearcher")
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One search to be made: what it is called, and a call that makes it, or a coroutine function that does."""
+    """One search to run: its name, and a plain or coroutine function that runs it."""
 
     name: str
     call: Callable[[], Any]
@@ -22,49 +22,53 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a search found, or what went wrong."""
+    """The results of a search, or what went wrong."""
 
     name: str
-    found: tuple[object, ...] = ()
+    results: tuple[object, ...] = ()
     failure: str = ""
 
 
 async def search_all(searches: Sequence[Search], seconds: float) -> tuple[Answer, ...]:
-    """The answers in the order of the searches, none later than the deadline."""
-    return tuple(await asyncio.gather(*(_answer(search, seconds) for search in searches)))
+    """Run all searches at once; return their answers in the same order, none later than the deadline."""
+    return tuple(await asyncio.gather(*(_run(search, seconds) for search in searches)))
 
 
 async def search_in_turn(
-    reading: AbstractContextManager[Asked],
-    searches: Callable[[Asked], Sequence[Search]],
+    reading: AbstractContextManager[SharedSearcher],
+    make_searches: Callable[[SharedSearcher], Sequence[Search]],
     names: Sequence[str],
     seconds: float,
 ) -> tuple[Answer, ...]:
-    """The answers by name of searches made one after another in one thread; what is not made in time is told."""
-    made: dict[str, Answer] = {}
+    """Run the searches one after another in one thread, over one reading of the store; return answers by `names`.
+
+    The deadline is for all of them together: those that did not end in time get its failure.
+    """
+    done: dict[str, Answer] = {}
 
     def work() -> None:
-        with reading as asked:
-            for search in searches(asked):
-                made[search.name] = _tried(search)
+        with reading as searcher:
+            for search in make_searches(searcher):
+                done[search.name] = _run_here(search)
 
-    whole = await _answer(Search("all", work), seconds)
-    return tuple(made.get(name) or Answer(name, failure=whole.failure) for name in names)
+    whole = await _run(Search("all", work), seconds)
+    return tuple(done.get(name) or Answer(name, failure=whole.failure) for name in names)
 
 
-async def _answer(search: Search, seconds: float) -> Answer:
+async def _run(search: Search, seconds: float) -> Answer:
     try:
-        found = await asyncio.wait_for(_made(search.call), seconds)
-        return Answer(search.name, _listed(found))
+        found = await asyncio.wait_for(_call(search.call), seconds)
+        return Answer(search.name, _read_results(found))
     except TimeoutError:
         return Answer(search.name, failure=f"did not answer within {seconds:g} seconds")
     except Exception as error:  # noqa: BLE001  (a searcher is the caller's: whatever it raises spoils its part alone)
         return _failed(search, error)
 
 
-def _tried(search: Search) -> Answer:
+def _run_here(search: Search) -> Answer:
+    """Run a plain search in the current thread."""
     try:
-        return Answer(search.name, _listed(search.call()))
+        return Answer(search.name, _read_results(search.call()))
     except Exception as error:  # noqa: BLE001  (as above: the other searches go on)
         return _failed(search, error)
 
@@ -73,14 +77,17 @@ def _failed(search: Search, error: Exception) -> Answer:
     return Answer(search.name, failure=f"failed with {type(error).__name__}: {error}")
 
 
-async def _made(call: Callable[[], Any]) -> Any:
-    """The result of a coroutine function, a plain function, or a function that returns an awaitable."""
-    found = call() if inspect.iscoroutinefunction(call) else await _in_thread(call)
+async def _call(call: Callable[[], Any]) -> Any:
+    """Return the result of a coroutine function, a plain function, or a function that returns an awaitable."""
+    found = call() if inspect.iscoroutinefunction(call) else await _call_in_thread(call)
     return await found if isinstance(found, Awaitable) else found
 
 
-async def _in_thread(call: Callable[[], Any]) -> Any:
-    """The result of a blocking call, made in a thread that nobody waits for once its deadline is over."""
+async def _call_in_thread(call: Callable[[], Any]) -> Any:
+    """Return the result of a blocking call, made in a daemon thread that is abandoned when the deadline is over.
+
+    The threads of an executor would not do: the interpreter waits for them when it exits.
+    """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Any] = loop.create_future()
 
@@ -89,11 +96,11 @@ async def _in_thread(call: Callable[[], Any]) -> Any:
         try:
             result, error = call(), None
         except StopIteration as raised:
-            # No future takes this one, because it would end whatever awaits it.
+            # A future refuses this exception, because it would silently end the coroutine that awaits it.
             result, error = None, RuntimeError(repr(raised))
-        except Exception as raised:  # noqa: BLE001  (handed to whoever awaits the result)
+        except Exception as raised:  # noqa: BLE001  (raised again where the result is awaited)
             result, error = None, raised
-        # A loop that ended meanwhile has nobody left who wants to know.
+        # If the loop has ended meanwhile, no caller is left to take the result.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(_settle, done, result, error)
 
@@ -110,8 +117,8 @@ def _settle(done: "asyncio.Future[Any]", result: Any, error: Exception | None) -
         done.set_result(result)
 
 
-def _listed(found: Any) -> tuple[object, ...]:
-    """The results; those of a searcher that wraps them in an object are under `results` or `items`."""
+def _read_results(found: Any) -> tuple[object, ...]:
+    """Return the results as a tuple; a searcher may wrap them in an object, as its `results` or `items`."""
     for name in ("results", "items"):
         inner = getattr(found, name, None)
         if inner is not None and not callable(inner):

@@ -1,4 +1,4 @@
-"""A searcher over an open store: memories, code, experiences, values and commits, as the facades ask for them."""
+"""Search an open store for memories, code, experiences, values and commits, for `ContextAssembler`."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from weft.assemblers.learning.assembler import ContextAssembler
-from weft.assemblers.learning.found import ContextItem, warn
+from weft.assemblers.learning.results import ContextItem, warn
 from weft.cache import Recent
 from weft.errors import StoreError
 from weft.frozen import dataclass
@@ -23,39 +23,41 @@ if TYPE_CHECKING:
     from weft.api import Weft
 
 
-_UNDERSTOOD: Final = 8
+_MAX_REMEMBERED_QUERIES: Final = 8
+"""Analysed questions that a searcher keeps: a page asks with one question, a premortem with up to five."""
 CODE_KINDS: Final = ("function", "method", "class", "interface", "type", "module")
 
 
 @dataclass(frozen=True, slots=True)
 class StoreSearcher:
-    """Searches one store as its readers of some tenants see it; the methods may be called from several threads."""
+    """A searcher over what some tenants of a store contain; its methods may be called from several threads."""
 
     weft: "Weft"
     tenants: tuple[str, ...] = (DEFAULT_TENANT,)
-    understood: Recent[tuple[str, str, int], Query] = field(default_factory=lambda: Recent(_UNDERSTOOD))
-    """Questions as the searches see them: several searches are made with each."""
+    queries: Recent[tuple[str, str, int], Query] = field(default_factory=lambda: Recent(_MAX_REMEMBERED_QUERIES))
+    """Analysed questions, since several searches are made with each."""
     desk: Desk | None = None
-    """The reading that all searches share; None where each has its own."""
+    """The reading that all searches share; None if each opens its own."""
 
     def reading(self) -> AbstractContextManager["StoreSearcher"] | None:
-        """This searcher with one reading for all searches; None for a store on a server, which answers many.
+        """Return this searcher with one reading for all searches, or None for a store on a server.
 
-        Over a file threads mostly wait for each other, and each would begin a reading of its own.
+        A server answers many searches at once. Over a file, threads mostly wait for each other, and each
+        would open a reading of its own.
         """
-        return None if is_address(self.weft.location) else self._sharing()
+        return None if is_address(self.weft.location) else self._share_reading()
 
     @contextmanager
-    def _sharing(self) -> Iterator["StoreSearcher"]:
+    def _share_reading(self) -> Iterator["StoreSearcher"]:
         with self._desk() as desk:
             yield replace(self, desk=desk)
 
     def search_memories(self, query: str, limit: int) -> tuple[Candidate, ...]:
-        """Facts, preferences, decisions and the like."""
+        """Find facts, preferences, decisions and the like."""
         return self._search(query, Filter(kinds=(MEMORY,)), limit)
 
     def search_code(self, query: str, limit: int) -> tuple[Candidate, ...]:
-        """Functions, methods, classes and the like."""
+        """Find functions, methods, classes and the like."""
         return self._search(query, Filter(kinds=CODE_KINDS), limit)
 
     def search_experiences(
@@ -67,21 +69,21 @@ class StoreSearcher:
         outcome: str | None = None,
         limit: int = 10,
     ) -> tuple[Candidate, ...]:
-        """Experiences on one axis, perhaps of one domain, strategy or outcome only."""
-        asked = (("axis", axis), ("domain", domain), ("strategy", strategy), ("outcome_status", outcome))
-        where = tuple((name, given) for name, given in asked if given is not None)
+        """Find experiences on one axis, if given only those of one domain, strategy or outcome."""
+        conditions = (("axis", axis), ("domain", domain), ("strategy", strategy), ("outcome_status", outcome))
+        where = tuple((name, value) for name, value in conditions if value is not None)
         return self._search(query, Filter(kinds=(EXPERIENCE,), where=where), limit)
 
     def search_values(self, query: str, limit: int) -> tuple[Candidate, ...]:
-        """What many experiences have in common."""
+        """Find values: what many experiences have in common."""
         return self._search(query, Filter(kinds=(VALUE,)), limit)
 
     def search_commits(self, query: str, limit: int) -> tuple[Candidate, ...]:
-        """Commits by their messages."""
+        """Find commits by their messages."""
         return self._search(query, Filter(kinds=("commit",)), limit)
 
-    def handed_out(self, items: Sequence[ContextItem], now: datetime) -> None:
-        """Count the memories among the items as used; a store that takes no writes counts nothing."""
+    def record_use(self, items: Sequence[ContextItem], now: datetime) -> None:
+        """Count the memories among the items as used, unless the store takes no writes."""
         used = [(self.tenants[0], str(item.metadata["id"])) for item in items if item.source == MEMORY]
         if not used or self.weft.store.read_only:
             return
@@ -90,26 +92,27 @@ class StoreSearcher:
         except StoreError as error:
             warn("uses_not_counted", reason=str(error))
 
-    def _search(self, query: str, wanted: Filter, limit: int) -> tuple[Candidate, ...]:
+    def _search(self, question: str, filter: Filter, limit: int) -> tuple[Candidate, ...]:
         with self._desk() as desk:
-            asked = self._understood(query, desk)
+            query = self._analyse(question, desk)
             probe = Probe("search", limit=limit)
-            return search(asked, probe, wanted, Fusion(pool=limit), desk.snapshot, desk.index).candidates
+            return search(query, probe, filter, Fusion(pool=limit), desk.snapshot, desk.index).candidates
 
     def _desk(self) -> AbstractContextManager[Desk]:
         return self.weft.desk(View(self.tenants)) if self.desk is None else nullcontext(self.desk)
 
-    def _understood(self, question: str, desk: Desk) -> Query:
+    def _analyse(self, question: str, desk: Desk) -> Query:
         key = (question, desk.snapshot.identity, desk.snapshot.sequence)
-        known = self.understood.get(key)
+        known = self.queries.get(key)
         if known is not None:
             return known
         query = understand(question, desk.snapshot, desk.embed)
-        return query if query.notes else self.understood.put(key, query)
+        # A note says that the embedder did not answer: it may answer the next time.
+        return query if query.notes else self.queries.put(key, query)
 
 
 def assembler_over(weft: "Weft", tenants: tuple[str, ...] = (DEFAULT_TENANT,)) -> ContextAssembler:
-    """An assembler of what a store has learned, by the profiles that are in force for it."""
+    """Return an assembler over what a store has learned, with the profiles that apply to the store."""
     return ContextAssembler(
         StoreSearcher(weft, tenants), learning=weft.profile("learning"), premortem=weft.profile("premortem")
     )

@@ -1,1 +1,1 @@
-"""The Smart Context Formatter for fiction."""
+"""Format what is known of a story for a query: the Smart Context Formatter."""

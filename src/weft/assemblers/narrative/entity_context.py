@@ -1,4 +1,8 @@
-"""What makes one passage about an entity come before another: swappable, each a value of one type."""
+"""Build the context of one entity: the passages that define it, tie it to others and tell of it, by a strategy.
+
+A strategy is a value of one type: the weights by which passages are ranked, and the order in which they are
+printed.
+"""
 
 import asyncio
 from dataclasses import field, replace
@@ -9,61 +13,56 @@ from uuid import UUID
 from weft.errors import UnknownName
 from weft.frozen import dataclass
 from weft.model import Candidate, Context, Item, Node, PlacedGroup, Request, View
-from weft.profiles.types import Frame, Lens, Order, Part, Profile, Score, Section
+from weft.profiles.types import Frame, Lens, Order, Profile, Score, Section
 
 if TYPE_CHECKING:
     from weft.api import Weft
 
+PROFILE: Final = "narrative"
+ENTITY_SECTION: Final = "key_entities"
+"""The section of the profile that presents entities."""
+
 
 @dataclass(frozen=True, slots=True)
 class PriorityStrategy:
-    """How the passages of an entity are ranked, and in which order those that fit are printed."""
+    """The weights that rank the passages of an entity, and the order in which those that fit are printed."""
 
     score: Score
     order: Order = "score"
 
 
-def _by(**weights: float) -> Score:
-    return Score(weights=weights)
-
-
 @dataclass(frozen=True, slots=True)
 class UsageBasedPriority(PriorityStrategy):
-    """Passages that name the entity most, among those that have to do with the query."""
+    """First the passages that name the entity most, among those that have to do with the query."""
 
-    score: Score = field(default_factory=lambda: _by(usage=0.6, relevance=0.4))
+    score: Score = field(default_factory=lambda: Score(weights={"usage": 0.6, "relevance": 0.4}))
 
 
 @dataclass(frozen=True, slots=True)
 class RelevancePriority(PriorityStrategy):
-    """Passages that have most to do with the query."""
+    """First the passages that have most to do with the query."""
 
-    score: Score = field(default_factory=lambda: _by(relevance=1.0))
+    score: Score = field(default_factory=lambda: Score(weights={"relevance": 1.0}))
 
 
 @dataclass(frozen=True, slots=True)
 class ImportancePriority(PriorityStrategy):
-    """Passages from the texts that matter most in the whole story."""
+    """First the passages from the texts that matter most in the whole story."""
 
-    score: Score = field(default_factory=lambda: _by(importance=0.7, relevance=0.3))
+    score: Score = field(default_factory=lambda: Score(weights={"importance": 0.7, "relevance": 0.3}))
 
 
 @dataclass(frozen=True, slots=True)
 class NarrativePriority(PriorityStrategy):
     """The passages that have most to do with the query, in the order of the story."""
 
-    score: Score = field(default_factory=lambda: _by(relevance=0.7, usage=0.3))
+    score: Score = field(default_factory=lambda: Score(weights={"relevance": 0.7, "usage": 0.3}))
     order: Order = "sequence"
-
-
-PROFILE: Final = "narrative"
-ENTITIES: Final = "key_entities"
-DOCUMENTS: Final = "general"
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage about an entity: which of the three parts it belongs to, and how much it matters there."""
+    """A passage about an entity, with the part of the context that it belongs to and its priority there."""
 
     id: str
     content: str
@@ -83,12 +82,12 @@ class EntityContext:
 
     @property
     def total_tokens(self) -> int:
-        """What the chunks cost as they are printed."""
+        """The tokens of the chunks as they are printed."""
         return sum(chunk.tokens for chunk in self.chunks)
 
 
 class EntityContextBuilder:
-    """Builds the context of one entity at a time; `session` is the store to read from."""
+    """A builder of the context of one entity at a time; `session` is the store to read from."""
 
     def __init__(
         self,
@@ -106,13 +105,15 @@ class EntityContextBuilder:
         self.max_sequence = max_sequence
 
     async def build_context(self, entity_id: UUID | str | int, vault_id: UUID | str) -> EntityContext:
-        """What is told of the entity with this key, id or name; UnknownName when there is none in the vault."""
+        """Return the context of the entity with this key, id or name; raise UnknownName if the vault has none."""
         return await asyncio.to_thread(self._build, str(entity_id), str(vault_id))
 
     def _build(self, name: str, tenant: str) -> EntityContext:
         weft = self.session or default_store()
         whole = weft.profile(PROFILE)
-        node = _entity(self._named(weft, name, tenant), entities_of(whole).kinds)
+        # Rather the entity than a chapter or a document of the same name.
+        kinds = entity_section(whole).kinds
+        node = min(self._find(weft, name, tenant), key=lambda node: node.kind not in kinds, default=None)
         if node is None:
             hint = f"It is looked for in the vault {tenant!r}, by key, id, title or alias."
             raise UnknownName("entity", name, (), hint)
@@ -124,65 +125,60 @@ class EntityContextBuilder:
             view=View((tenant,), self.max_sequence),
             candidates=(),
         )
-        profile = about_one(whole, node.kind, self.priority_strategy)
-        return _told(weft.assemble(request, datetime.now(UTC), profile=profile), node)
+        profile = _single_entity_profile(whole, node.kind, self.priority_strategy)
+        return _read_context(weft.assemble(request, datetime.now(UTC), profile=profile), node)
 
-    def _named(self, weft: "Weft", name: str, tenant: str) -> tuple[Node, ...]:
-        """The nodes with this name, as known up to `max_sequence`; ids are those of the whole story."""
+    def _find(self, weft: "Weft", name: str, tenant: str) -> tuple[Node, ...]:
+        """Return the nodes with this name, as known up to `max_sequence`; ids are those of the whole story."""
         if self.max_sequence is not None and name.isdigit():
             name = next((node.key for node in weft.show(name, tenants=(tenant,))), name)
         return weft.show(name, tenants=(tenant,), as_of=self.max_sequence)
 
 
-def _entity(named: tuple[Node, ...], kinds: tuple[str, ...]) -> Node | None:
-    """The first that is an entity, rather than a chapter or a document of the same name; else the first."""
-    return min(named, key=lambda node: node.kind not in kinds, default=None)
-
-
 def default_store() -> "Weft":
-    """The store that commands in this folder would read."""
+    """Open the store that commands in this folder would read."""
     from weft import config
 
     return config.open_weft(None)
 
 
-def about_one(profile: Profile, kind: str, strategy: PriorityStrategy) -> Profile:
-    """The profile with the entities' section alone, for the one entity that a request starts from."""
-    section = entities_of(profile)
-    alone = replace(
+def _single_entity_profile(profile: Profile, kind: str, strategy: PriorityStrategy) -> Profile:
+    """Return the profile with the section of entities alone, for the one entity that a request starts from."""
+    section = entity_section(profile)
+    only_section = replace(
         section,
         kinds=tuple(dict.fromkeys((*section.kinds, kind))),
         reach="start",
-        parts=tuple(ranked(part, strategy) for part in section.parts),
+        # Parts that are not reached over edges draw on the entity itself: a strategy has nothing to rank there.
+        parts=tuple(
+            replace(part, score=strategy.score, order=strategy.order) if part.via else part
+            for part in section.parts
+        ),
     )
     frame = Frame(title="", notes=False, empty="")
-    return replace(profile, sections=(alone,), frame=frame, lenses=still(profile))
+    return replace(profile, sections=(only_section,), frame=frame, lenses=lenses_without_walk(profile))
 
 
-def entities_of(profile: Profile) -> Section:
-    """The section that tells of entities."""
-    return next(section for section in profile.sections if section.name == ENTITIES)
+def entity_section(profile: Profile) -> Section:
+    """Return the section that presents entities."""
+    return next(section for section in profile.sections if section.name == ENTITY_SECTION)
 
 
-def still(profile: Profile) -> tuple[Lens, ...]:
-    """The profile's lenses, none of which walks."""
+def lenses_without_walk(profile: Profile) -> tuple[Lens, ...]:
+    """Return the profile's lenses, changed so that none of them walks."""
     return tuple(replace(lens, walk="none") for lens in profile.lenses)
 
 
-def ranked(part: Part, strategy: PriorityStrategy) -> Part:
-    """The part with its passages in the order of a strategy."""
-    return replace(part, score=strategy.score, order=strategy.order) if part.via else part
-
-
-def _told(context: Context, node: Node) -> EntityContext:
+def _read_context(context: Context, node: Node) -> EntityContext:
+    """Read the entity's chunks off the page; without any group the entity has none."""
     groups = [group for section in context.page.sections for group in section.groups]
     if not groups:
         return EntityContext(node)
-    return EntityContext(groups[0].subject.node, tuple(_chunks(groups[0])))
+    return EntityContext(groups[0].subject.node, tuple(_read_chunks(groups[0])))
 
 
-def _chunks(group: PlacedGroup) -> list[Chunk]:
-    """The items of the parts that have a label: the others draw what the entity itself holds."""
+def _read_chunks(group: PlacedGroup) -> list[Chunk]:
+    """Return the items of the parts that have a label; the other parts draw on the entity itself."""
     return [
         Chunk(
             id=_chunk_id(item),
@@ -205,7 +201,7 @@ def _chunk_id(item: Item) -> str:
 
 
 def _content(item: Item) -> str:
-    """What the item shows of its text, or else its summary."""
+    """Return the shown part of the item's text, or its summary."""
     node = item.candidate.node
     if item.spans:
         return " … ".join(node.text[start:end].strip() for start, end in item.spans)

@@ -1,4 +1,7 @@
-"""Pages kept for a while: a page is given again until it is too old or the store has changed."""
+"""Provide the documented entry point `format_context`, which never raises, and the cache of its pages.
+
+A call is read, looked up in the cache, and else built; whatever fails on the way is logged and left out.
+"""
 
 import asyncio
 from collections import OrderedDict
@@ -7,16 +10,16 @@ from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from weft.assemblers.narrative.build import Telling
+from weft.assemblers.narrative.build import PageBuilder
 from weft.assemblers.narrative.entity_context import PriorityStrategy, UsageBasedPriority, default_store
-from weft.assemblers.narrative.inputs import listed, read_documents, read_entities
+from weft.assemblers.narrative.inputs import read_documents, read_entities, to_list
 from weft.assemblers.narrative.narrative_request import (
     MAX_ENTITIES,
     MAX_TOTAL_TOKENS,
-    Asking,
+    NarrativeRequest,
     NoStore,
     log,
-    whole_number,
+    read_whole_number,
 )
 from weft.assemblers.narrative.summarizer import Summarize
 from weft.model import Context
@@ -26,40 +29,47 @@ if TYPE_CHECKING:
     from weft.api import Weft
 
 
-TTL: Final = 300.0
-_MOST: Final = 256
+CACHE_SECONDS: Final = 300.0
+"""The age up to which a page may be given again, as the design fixes it, unless the store has changed."""
+_MAX_CACHED_PAGES: Final = 256
+"""Pages that are kept, about 10 MB of text at the default budget."""
+_MAX_LOGGED_QUERY_CHARACTERS: Final = 200
+"""The part of a query that a log line shows: enough to recognise it, and not a pasted chapter."""
 
 
 class TimedCache:
-    """Texts by what was asked and the state of the store; the oldest goes when there are too many."""
+    """A cache of texts by call and by the state of the store; the oldest is removed if there are too many.
 
-    def __init__(self, seconds: float = TTL, clock: Callable[[], float] = monotonic) -> None:
+    With `seconds` of 0, nothing is kept.
+    """
+
+    def __init__(self, seconds: float = CACHE_SECONDS, clock: Callable[[], float] = monotonic) -> None:
         self._seconds, self._clock = seconds, clock
-        self._kept: OrderedDict[Hashable, tuple[float, Hashable, str]] = OrderedDict()
+        self._entries: OrderedDict[Hashable, tuple[float, Hashable, str]] = OrderedDict()
 
-    def get(self, asked: Hashable, state: Hashable) -> str | None:
-        """The text for this request, made of the same state and not longer ago than is allowed."""
-        kept = self._kept.get(asked)
-        if kept is None:
+    def get(self, key: Hashable, state: Hashable) -> str | None:
+        """Return the text for a call, if it was made of the same state and is not too old."""
+        entry = self._entries.get(key)
+        if entry is None:
             return None
-        made, known, text = kept
-        if known != state or self._clock() - made >= self._seconds:
-            del self._kept[asked]
+        made_at, made_of, text = entry
+        if made_of != state or self._clock() - made_at >= self._seconds:
+            del self._entries[key]
             return None
         return text
 
-    def put(self, asked: Hashable, state: Hashable, text: str) -> None:
+    def put(self, key: Hashable, state: Hashable, text: str) -> None:
         """Keep a text."""
         if self._seconds <= 0:
             return
-        self._kept.pop(asked, None)
-        self._kept[asked] = (self._clock(), state, text)
-        if len(self._kept) > _MOST:
-            self._kept.popitem(last=False)
+        self._entries.pop(key, None)
+        self._entries[key] = (self._clock(), state, text)
+        if len(self._entries) > _MAX_CACHED_PAGES:
+            self._entries.popitem(last=False)
 
 
 class SmartContextFormatter:
-    """Formats what is known of a story for a query. It never raises: what fails is logged and left out.
+    """A formatter of what is known of a story for a query. It never raises: what fails is logged and left out.
 
     `session` is the store (a `Weft`) to read from; without one, the store that commands in this folder read.
     """
@@ -93,57 +103,57 @@ class SmartContextFormatter:
         adaptive: bool = False,
         importance_scoring: bool = False,
     ) -> str:
-        """The page for a query: entities first, then documents, within `max_total_tokens`.
+        """Return the page for a query: entities first, then documents, within `max_total_tokens`.
 
-        Given neither entities nor documents, both are found in the vault. A preset's numbers hold where
-        `max_total_tokens` and `max_entities` are not given; `adaptive` chooses it by the query.
+        Without entities and documents, both are found in the vault. A preset's numbers take the place of
+        `max_total_tokens` and `max_entities` if these are not passed; `adaptive` chooses the preset by the query.
         """
         began, text = perf_counter(), ""
-        brought = {"entities": _listed("entities", entities), "documents": _listed("documents", documents)}
-        given = {name: len(things) for name, things in brought.items()}
+        lists = {"entities": _to_list("entities", entities), "documents": _to_list("documents", documents)}
+        counts = {name: len(things) for name, things in lists.items()}
         try:
-            log(
-                "info", "smart_context_formatting_started", query=str(query)[:200], vault_id=str(vault_id), **given
-            )
-            cut = None if max_sequence is None or temporal_mode == "none" else int(max_sequence)
-            asking = Asking(
+            shown_query = str(query)[:_MAX_LOGGED_QUERY_CHARACTERS]
+            log("info", "smart_context_formatting_started", query=shown_query, vault_id=str(vault_id), **counts)
+            last_sequence = None if max_sequence is None or temporal_mode == "none" else int(max_sequence)
+            request = NarrativeRequest(
                 query="" if query is None else str(query),
                 tenant=str(vault_id),
-                entities=read_entities(brought["entities"]),
-                documents=read_documents(brought["documents"], str(vault_id), cut),
-                finds=entities is None and documents is None,
-                max_total_tokens=whole_number(max_total_tokens, MAX_TOTAL_TOKENS),
-                max_entities=whole_number(max_entities, MAX_ENTITIES),
-                max_sequence=cut,
+                entities=read_entities(lists["entities"]),
+                documents=read_documents(lists["documents"], str(vault_id), last_sequence),
+                searches_vault=entities is None and documents is None,
+                max_total_tokens=read_whole_number(max_total_tokens, MAX_TOTAL_TOKENS),
+                max_entities=read_whole_number(max_entities, MAX_ENTITIES),
+                max_sequence=last_sequence,
                 preset=preset or (AUTO if adaptive else None),
                 by_importance=bool(importance_scoring),
             )
-            text = await self._formatted(asking, session)
+            text = await self._format(request, session)
         except Exception as error:  # noqa: BLE001  (as documented: whatever fails, the caller gets a context)
             log("warning", "smart_context_formatting_failed", error=str(error), error_type=type(error).__name__)
         spent = round(perf_counter() - began, 4)
-        log("info", "smart_context_formatting_complete", characters=len(text), seconds=spent, **given)
+        log("info", "smart_context_formatting_complete", characters=len(text), seconds=spent, **counts)
         return text
 
-    async def _formatted(self, asking: Asking, session: "Weft | None") -> str:
-        """The page as it was kept, or else made anew."""
-        if asking.max_total_tokens < 1:
-            log("warning", "smart_context_empty", notes=[f"Nothing fits {asking.max_total_tokens} tokens."])
+    async def _format(self, request: NarrativeRequest, session: "Weft | None") -> str:
+        """Return the page from the cache, or build it."""
+        if request.max_total_tokens < 1:
+            log("warning", "smart_context_empty", notes=[f"Nothing fits {request.max_total_tokens} tokens."])
             return ""
-        store = await asyncio.to_thread(self._store, session)
-        state = await asyncio.to_thread(_state, store, asking)
-        kept = None if state is None else self._cache.get(asking.identity, state)
-        if kept is not None:
-            log("debug", "smart_context_cached", query=asking.query)
-            return kept
-        telling = Telling(asking, store, self._strategy, self._summarize)
-        text = _text(await telling.page())
-        if state is not None and telling.sound:
-            self._cache.put(asking.identity, state, text)
+        store = await asyncio.to_thread(self._open_store, session)
+        # Read before the page is built: if the store changes meanwhile, the page is kept for the old state only.
+        state = await asyncio.to_thread(_read_state, store, request)
+        cached = None if state is None else self._cache.get(request.cache_key, state)
+        if cached is not None:
+            log("debug", "smart_context_cached", query=request.query)
+            return cached
+        builder = PageBuilder(request, store, self._strategy, self._summarize)
+        text = _page_text(await builder.build())
+        if state is not None and builder.is_cacheable:
+            self._cache.put(request.cache_key, state, text)
         return text
 
-    def _store(self, session: "Weft | None") -> "Weft | NoStore":
-        """The store to read from; none, where it cannot be opened."""
+    def _open_store(self, session: "Weft | None") -> "Weft | NoStore":
+        """Return the store to read from, or a `NoStore` if it cannot be opened."""
         if session is not None:
             return session
         try:
@@ -154,28 +164,28 @@ class SmartContextFormatter:
         return self._session
 
 
-def _listed(what: str, given: object) -> list[object]:
-    return listed(given, lambda error: log("warning", "smart_context_input_failed", input=what, error=str(error)))
+def _to_list(name: str, value: object) -> list[object]:
+    return to_list(value, lambda error: log("warning", "smart_context_input_failed", input=name, error=str(error)))
 
 
-def _state(store: "Weft | NoStore", asking: Asking) -> Hashable | None:
-    """What changes whenever the store does; None where it cannot be told, and nothing is kept."""
+def _read_state(store: "Weft | NoStore", request: NarrativeRequest) -> Hashable | None:
+    """Return a value that changes whenever the store does, or None if it is unknown and nothing may be cached."""
     if isinstance(store, NoStore):
         return None
     try:
-        with store.store.snapshot(asking.view) as snapshot:
+        with store.store.snapshot(request.view) as snapshot:
             return snapshot.identity, snapshot.sequence
-    except Exception as error:  # noqa: BLE001  (whoever reads the store next tells what it means)
+    except Exception as error:  # noqa: BLE001  (the next reading of the store fails too, and says why)
         log("debug", "smart_context_state_unknown", error=str(error))
         return None
 
 
-def _text(context: Context) -> str:
-    """The page, or nothing when it would be a title alone."""
-    shown = any(section.items or section.groups for section in context.page.sections)
-    if not shown:
+def _page_text(context: Context) -> str:
+    """Return the text of the page, or nothing if it would be a title alone."""
+    has_content = any(section.items or section.groups for section in context.page.sections)
+    if not has_content:
         log("warning", "smart_context_empty", notes=list(context.notes))
-    return context.text if shown else ""
+    return context.text if has_content else ""
 
 
 smart_formatter: Final = SmartContextFormatter()

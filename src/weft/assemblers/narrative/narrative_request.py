@@ -1,4 +1,4 @@
-"""The formatter's log, which never spoils a page: a line that cannot be written is lost."""
+"""Describe one call of the formatter and assemble its page, from a store or from what the caller brought."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -8,8 +8,14 @@ from typing import Final, Protocol
 
 import structlog
 
-from weft.assemblers.narrative.entity_context import ENTITIES, PROFILE, EntityContext, entities_of, still
-from weft.assemblers.narrative.inputs import GivenEntity
+from weft.assemblers.narrative.entity_context import (
+    ENTITY_SECTION,
+    PROFILE,
+    EntityContext,
+    entity_section,
+    lenses_without_walk,
+)
+from weft.assemblers.narrative.inputs import CallerEntity
 from weft.errors import UnknownName
 from weft.frozen import dataclass
 from weft.model import Candidate, Context, Node, Request, View
@@ -24,86 +30,93 @@ from weft.tokens import counter_for
 _logger: Final = structlog.get_logger("weft.narrative")
 
 
+class DefaultNumber(int):
+    """A number that the caller did not pass: a preset replaces it, but not the same number if it is passed."""
+
+
+MAX_TOTAL_TOKENS: Final = DefaultNumber(8000)
+MAX_ENTITIES: Final = DefaultNumber(5)
+ENTITY_BUDGET_RATIO: Final = 0.6
+"""The share of the budget for entities, as the design fixes it; the documents get the rest."""
+_SCORE_STEPS: Final = 1000
+"""Each entity scores one such step of 1.0 less than the one before it, only to keep the caller's order."""
+
+
 def log(level: str, event: str, **facts: object) -> None:
-    """Log an event; texts that are no Unicode are made so, since whoever prints them would fail."""
+    """Log an event; a line that cannot be written is lost, since logging must not spoil a page."""
     with suppress(Exception):
-        getattr(_logger, level)(event, **{name: _printable(value) for name, value in facts.items()})
+        getattr(_logger, level)(event, **{name: _to_unicode(value) for name, value in facts.items()})
 
 
-def _printable(value: object) -> object:
+def _to_unicode(value: object) -> object:
+    """Replace broken surrogates in a text, which printing it would fail on."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
-class Reading(Protocol):
-    """What the formatter asks of a store; a `Weft` is one."""
+class ReadableStore(Protocol):
+    """The part of a `Weft` that the formatter uses."""
 
     def profile(self, name: str) -> Profile:
-        """A profile by name."""
+        """Return a profile by name."""
         ...
 
     def desk(self, view: View) -> AbstractContextManager[Desk]:
-        """One pinned reading."""
+        """Open one consistent reading through a view."""
         ...
 
     def show(self, name: str, *, tenants: Sequence[str] = ..., as_of: int | None = None) -> tuple[Node, ...]:
-        """The nodes that a key, id, title or alias names."""
+        """Return the nodes with this key, id, title or alias."""
         ...
 
     def assemble(
         self, request: Request, now: datetime, observe: Observe | None = None, profile: Profile | None = None
     ) -> Context:
-        """The context for a request."""
+        """Return the context for a request."""
         ...
 
 
 class NoStore:
-    """Stands in for a store that does not answer: what callers bring is laid out by the same pipeline."""
+    """A substitute for a store that does not answer: the same pipeline prints what the caller brought."""
 
     def profile(self, name: str) -> Profile:
-        """A built-in profile."""
+        """Return a built-in profile."""
         return load_profile(name)
 
     @contextmanager
     def desk(self, view: View) -> Iterator[Desk]:
-        """A reading of nothing."""
-        yield _desk((), view)
+        """Open a reading that contains nothing."""
+        yield _empty_reading((), view)
 
     def show(self, name: str, *, tenants: Sequence[str] = (), as_of: int | None = None) -> tuple[Node, ...]:
-        """Nothing has a name."""
+        """Return no nodes."""
         return ()
 
     def assemble(
         self, request: Request, now: datetime, observe: Observe | None = None, profile: Profile | None = None
     ) -> Context:
-        """The context of the candidates that came with the request."""
-        brought = tuple(each.node for each in request.candidates or ())
+        """Return the context of the candidates that came with the request."""
+        nodes = tuple(candidate.node for candidate in request.candidates or ())
         count, _ = counter_for(request.token_model)
         chosen = profile or self.profile(request.profile)
-        return assemble(request, chosen, _desk(brought, request.view), count, now, observe)
+        return assemble(request, chosen, _empty_reading(nodes, request.view), count, now, observe)
 
 
-def _desk(brought: tuple[Node, ...], view: View) -> Desk:
-    return Desk(HandedSnapshot(brought, view), HandedIndex(), None)
-
-
-class Usual(int):
-    """A number that nobody gave: a preset's own comes before it, but not before the same number if it is given."""
-
-
-MAX_TOTAL_TOKENS: Final = Usual(8000)
-MAX_ENTITIES: Final = Usual(5)
-ENTITY_BUDGET_RATIO: Final = 0.6
+def _empty_reading(nodes: tuple[Node, ...], view: View) -> Desk:
+    return Desk(HandedSnapshot(nodes, view), HandedIndex(), None)
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """One call of the formatter, its objects understood. With `finds`, nothing was brought with it."""
+class NarrativeRequest:
+    """One call of the formatter, its arguments read.
+
+    With `searches_vault` the caller brought neither entities nor documents, and both are found in the vault.
+    """
 
     query: str
     tenant: str
-    entities: tuple[GivenEntity, ...] = ()
+    entities: tuple[CallerEntity, ...] = ()
     documents: tuple[Candidate, ...] = ()
-    finds: bool = False
+    searches_vault: bool = False
     max_total_tokens: int = MAX_TOTAL_TOKENS
     max_entities: int = MAX_ENTITIES
     max_sequence: int | None = None
@@ -113,117 +126,123 @@ class Asking:
     entity_share: float = ENTITY_BUDGET_RATIO
 
     @property
-    def used(self) -> tuple[GivenEntity, ...]:
-        """The entities that are told of."""
+    def shown_entities(self) -> tuple[CallerEntity, ...]:
+        """The entities that are presented."""
         return self.entities[: max(self.max_entities, 0)]
 
-    def tokens_each(self, entities: int) -> int:
-        """The budget of one entity among so many: an equal part of theirs, twice that if importance shares."""
-        whole = int(self.max_total_tokens * self.entity_share)
-        equal = whole // max(entities, 1)
-        return min(2 * equal, whole) if self.by_importance else equal
+    @property
+    def view(self) -> View:
+        """The part of the vault that may be read."""
+        return View((self.tenant,), self.max_sequence)
 
-    def settled(self, store: Reading) -> "Asking":
-        """The call with the profile it is answered by: a preset's numbers stand where none were given."""
+    @property
+    def cache_key(self) -> Hashable:
+        """The values of this call, as they are before `resolve_preset`, that decide what the page is."""
+        nodes = [document.node for document in self.documents]
+        texts = tuple((node.key, node.kind, node.sequence, node.title, node.summary, node.text) for node in nodes)
+        # A default equals the same number if it is passed, but a preset treats the two differently.
+        defaults = (isinstance(self.max_total_tokens, DefaultNumber), isinstance(self.max_entities, DefaultNumber))
+        numbers = (self.max_total_tokens, self.max_entities, self.max_sequence)
+        choices = (self.searches_vault, self.preset, self.by_importance)
+        return self.query, self.tenant, self.entities, texts, defaults, numbers, choices
+
+    def tokens_per_entity(self, entities: int) -> int:
+        """Return the budget of one entity among so many: an equal part, or up to twice that by importance."""
+        total = int(self.max_total_tokens * self.entity_share)
+        equal = total // max(entities, 1)
+        return min(2 * equal, total) if self.by_importance else equal
+
+    def resolve_preset(self, store: ReadableStore) -> "NarrativeRequest":
+        """Return the call with its profile, and with a preset's numbers in place of defaults."""
         profile = store.profile(PROFILE)
         if self.preset is not None:
-            profile = self._preset(profile, store)
+            profile = self._apply_preset(profile, store)
         shares = {section.name: section.share for section in profile.sections}
-        chosen = replace(
-            self, profile=_weighed(profile, self), entity_share=shares[ENTITIES] / sum(shares.values())
+        resolved = replace(
+            self,
+            profile=_split_by_importance(profile) if self.by_importance else profile,
+            entity_share=shares[ENTITY_SECTION] / sum(shares.values()),
         )
         if self.preset is None:
-            return chosen
-        limit = (entities_of(profile).for_each or ForEach()).limit
-        if isinstance(self.max_total_tokens, Usual) and profile.max_tokens is not None:
-            chosen = replace(chosen, max_total_tokens=profile.max_tokens)
-        return replace(chosen, max_entities=limit) if isinstance(self.max_entities, Usual) and limit else chosen
+            return resolved
+        limit = (entity_section(profile).for_each or ForEach()).limit
+        if isinstance(self.max_total_tokens, DefaultNumber) and profile.max_tokens is not None:
+            resolved = replace(resolved, max_total_tokens=profile.max_tokens)
+        if isinstance(self.max_entities, DefaultNumber) and limit:
+            resolved = replace(resolved, max_entities=limit)
+        return resolved
 
-    def _preset(self, profile: Profile, store: Reading) -> Profile:
-        """The profile with the preset, or as it is where there is no such preset."""
+    def _apply_preset(self, profile: Profile, store: ReadableStore) -> Profile:
+        """Return the profile with the preset, or unchanged if there is no such preset."""
         if self.preset == AUTO:
-            with store.desk(self.view) as desk:
-                return adapted(replace(_request(self, None), preset=AUTO), profile, desk.snapshot)[0]
+            with store.desk(self.view) as reading:
+                return adapted(replace(self._page_request(None), preset=AUTO), profile, reading.snapshot)[0]
         try:
             return apply_preset(profile, str(self.preset))
         except UnknownName as error:
             log("warning", "smart_context_preset_unknown", error=str(error))
             return profile
 
-    @property
-    def view(self) -> View:
-        """What of the vault may be seen."""
-        return View((self.tenant,), self.max_sequence)
+    def assemble_found(self, store: ReadableStore) -> Context:
+        """Assemble the page of what the pipeline finds in the vault."""
+        return store.assemble(self._page_request(None), datetime.now(UTC), profile=self.profile)
 
-    @property
-    def identity(self) -> Hashable:
-        """What tells this call from others."""
-        nodes = [each.node for each in self.documents]
-        texts = tuple((node.key, node.kind, node.sequence, node.title, node.summary, node.text) for node in nodes)
-        given = (isinstance(self.max_total_tokens, Usual), isinstance(self.max_entities, Usual))
-        return (texts, given, *(getattr(self, name) for name in self.__slots__ if name != "documents"))
-
-    def found_page(self, store: Reading) -> Context:
-        """The page of what the pipeline finds by itself."""
-        return store.assemble(_request(self, None), datetime.now(UTC), profile=self.profile)
-
-    def given_page(self, store: Reading, told: Sequence[EntityContext | Node]) -> Context:
-        """The page of entities as they were built, or only described, and of the caller's documents."""
-        brought: list[Candidate] = []
-        for place, each in enumerate(told):
-            node = each if isinstance(each, Node) else each.entity
-            brought.append(Candidate(node, score=1.0 - place / 1000, parts={"start": 1.0}))
-            if isinstance(each, EntityContext):
-                brought += [
-                    replace(chunk.candidate, probe=chunk.part, root=node.key, distance=1) for chunk in each.chunks
+    def assemble_given(self, store: ReadableStore, built: Sequence[EntityContext | Node]) -> Context:
+        """Assemble the page of the entities, built or only described, and of the caller's documents."""
+        candidates: list[Candidate] = []
+        for index, context in enumerate(built):
+            node = context if isinstance(context, Node) else context.entity
+            candidates.append(Candidate(node, score=1.0 - index / _SCORE_STEPS, parts={"start": 1.0}))
+            if isinstance(context, EntityContext):
+                candidates += [
+                    replace(chunk.candidate, probe=chunk.part, root=node.key, distance=1)
+                    for chunk in context.chunks
                 ]
-        kinds = [each.kind if isinstance(each, Node) else each.entity.kind for each in told]
-        profile = _of_given(self.profile or store.profile(PROFILE), kinds)
-        request = _request(self, (*brought, *self.documents))
+        kinds = [each.kind if isinstance(each, Node) else each.entity.kind for each in built]
+        profile = _profile_for_given(self.profile or store.profile(PROFILE), kinds)
+        request = self._page_request((*candidates, *self.documents))
         return store.assemble(request, datetime.now(UTC), profile=profile)
 
+    def _page_request(self, candidates: tuple[Candidate, ...] | None) -> Request:
+        return Request(
+            question=self.query,
+            profile=PROFILE,
+            max_tokens=self.max_total_tokens,
+            view=self.view,
+            parameters={"max_entities": max(self.max_entities, 1)},
+            candidates=candidates,
+        )
 
-def whole_number(given: object, usual: int) -> int:
-    """A caller's number, or the usual one where it is none."""
+
+def read_whole_number(value: object, default: int) -> int:
+    """Return an argument as a whole number, or the default if it is none."""
     try:
-        return given if isinstance(given, Usual) else int(given)  # type: ignore[call-overload]
+        return value if isinstance(value, DefaultNumber) else int(value)  # type: ignore[call-overload]
     except (TypeError, ValueError, OverflowError):
-        return usual
+        return default
 
 
-def _request(asking: Asking, brought: tuple[Candidate, ...] | None) -> Request:
-    return Request(
-        question=asking.query,
-        profile=PROFILE,
-        max_tokens=asking.max_total_tokens,
-        view=asking.view,
-        parameters={"max_entities": max(asking.max_entities, 1)},
-        candidates=brought,
-    )
-
-
-def _weighed(profile: Profile, asking: Asking) -> Profile:
-    """The profile with a share by importance, where that is asked for."""
-    if not asking.by_importance:
-        return profile
-    section = entities_of(profile)
+def _split_by_importance(profile: Profile) -> Profile:
+    """Return the profile with the entities' budget divided by their importance."""
+    section = entity_section(profile)
     rule = replace(section.for_each or ForEach(), split="importance")
-    return _with(profile, replace(section, for_each=rule))
+    return _with_section(profile, replace(section, for_each=rule))
 
 
-def _of_given(profile: Profile, kinds: Sequence[str]) -> Profile:
-    """The profile for entities in the order given, of whatever kind, without walking on from them."""
-    section = entities_of(profile)
-    given = replace(
+def _profile_for_given(profile: Profile, kinds: Sequence[str]) -> Profile:
+    """Return the profile for entities in the caller's order, of whatever kind, without walking on from them."""
+    section = entity_section(profile)
+    adjusted = replace(
         section,
         kinds=tuple(dict.fromkeys((*section.kinds, *kinds))),
         reach="start",
         score=Score(),
+        # The caller named these entities, so each is presented, however few tokens that leaves for one.
         for_each=replace(section.for_each or ForEach(), least=0),
     )
-    return replace(_with(profile, given), lenses=still(profile))
+    return replace(_with_section(profile, adjusted), lenses=lenses_without_walk(profile))
 
 
-def _with(profile: Profile, section: Section) -> Profile:
+def _with_section(profile: Profile, section: Section) -> Profile:
     sections = (section if each.name == section.name else each for each in profile.sections)
     return replace(profile, sections=tuple(sections))

@@ -1,4 +1,4 @@
-"""Long documents made short by a language model, for callers who have one; without it excerpts do."""
+"""Compress long documents with a language model, for callers who have one; without it, pages print excerpts."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -15,22 +15,25 @@ from weft.model import Candidate
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 Summarize = Callable[[str, str, int], str]
-"""A text, the question it is read for and the most tokens of the summary, to the summary."""
+"""A function of a text, the question it is read for and the most tokens, which returns a summary."""
 
-LONG: Final = 1000
-SHORT: Final = 200
-"""A document of more than `LONG` tokens becomes a summary of at most `SHORT`."""
-_MOST_BYTES: Final = 1 << 20
-"""No answer with a summary is longer."""
+LONG_DOCUMENT_TOKENS: Final = 1000
+"""Longer documents are summarised; shorter ones fit whole. The design fixes both numbers."""
+SUMMARY_TOKENS: Final = 200
+_MAX_ANSWER_BYTES: Final = 1 << 20
+"""A summary of 200 tokens needs a few kilobytes; a longer answer is not one, and must not fill the memory."""
 
 
 class SummaryError(WeftError):
-    """The endpoint gave no summary."""
+    """An endpoint that gave no summary."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointSummarizer:
-    """Asks an OpenAI-compatible chat endpoint; the key is sent there and nowhere else."""
+    """A summarizer that asks an OpenAI-compatible chat endpoint; the key is sent there and nowhere else.
+
+    `timeout` is in seconds, for the whole answer.
+    """
 
     url: str
     model: str
@@ -38,9 +41,10 @@ class EndpointSummarizer:
     timeout: float = 30.0
 
     def __call__(self, text: str, question: str, max_tokens: int) -> str:
-        """What the model says of the text, or SummaryError."""
+        """Return the model's summary of the text, or raise SummaryError."""
         task = f"Summarise the text in at most {max_tokens} tokens. Keep what helps to answer: {question}"
         messages = [{"role": "system", "content": task}, {"role": "user", "content": text}]
+        # Temperature 0, so that the same document gets the same summary as far as the model allows.
         body = {"model": self.model, "messages": messages, "max_tokens": max_tokens, "temperature": 0}
         headers = {"Content-Type": "application/json"}
         if self.api_key:
@@ -48,7 +52,7 @@ class EndpointSummarizer:
         address = f"{self.url.rstrip('/')}/chat/completions"
         try:
             with urlopen(Request(address, json.dumps(body).encode(), headers), timeout=self.timeout) as answer:
-                return _content(json.loads(_read(answer, monotonic() + self.timeout)))
+                return _read_message(json.loads(_read_body(answer, monotonic() + self.timeout)))
         except (URLError, TimeoutError, ConnectionError, HTTPException, ValueError) as error:
             raise SummaryError(
                 f"The endpoint {address} (model {self.model!r}) gave no summary ({error}). Check the address, the "
@@ -56,32 +60,39 @@ class EndpointSummarizer:
             ) from error
 
 
-def compressed(document: Candidate, question: str, summarize: Summarize) -> Candidate:
-    """The document, a long one by its summary, which its title says; what the model adds too much is cut."""
+def compress_document(document: Candidate, question: str, summarize: Summarize) -> Candidate:
+    """Return the document, with a long text replaced by its summary; the title says so.
+
+    Models do not count reliably, so a summary that is too long is cut.
+    """
     count, _ = counter_for(DEFAULT_ENCODING)
     node = document.node
-    if count.count(node.text) <= LONG:
+    if count.count(node.text) <= LONG_DOCUMENT_TOKENS:
         return document
-    summary = count.cut(summarize(node.text, question, SHORT).strip(), SHORT)
+    summary = count.cut(summarize(node.text, question, SUMMARY_TOKENS).strip(), SUMMARY_TOKENS)
     if not summary:
         raise SummaryError(f"The summary of {node.title!r} is empty. The document is shown by an excerpt instead.")
     return replace(document, node=replace(node, text=summary, title=f"{node.title} (summary)"))
 
 
-def _read(answer: HTTPResponse, deadline: float) -> bytes:
-    """The whole answer; one that is too long, or still comes when the time is over, is none."""
+def _read_body(answer: HTTPResponse, deadline: float) -> bytes:
+    """Return the whole answer; refuse one that is too long, or has not ended at the deadline.
+
+    The timeout of a socket only limits each wait: a server that sends a byte now and then would never run into it.
+    """
     parts, size = [], 0
-    while part := answer.read1(_MOST_BYTES):
+    while part := answer.read1(_MAX_ANSWER_BYTES):
         parts.append(part)
         size += len(part)
-        if size > _MOST_BYTES:
-            raise ValueError(f"the answer has more than {_MOST_BYTES:,} bytes")
+        if size > _MAX_ANSWER_BYTES:
+            raise ValueError(f"the answer has more than {_MAX_ANSWER_BYTES:,} bytes")
         if monotonic() > deadline:
             raise TimeoutError("the answer did not end in time")
     return b"".join(parts)
 
 
-def _content(answer: object) -> str:
+def _read_message(answer: object) -> str:
+    """Return the text of the first choice; a server may answer with anything, so each level is checked."""
     choices = answer.get("choices") if isinstance(answer, Mapping) else None
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, Mapping) else None

@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from weft import Edge, Node, Weft
-from weft.assemblers.knowledge.knowledge_context import KnowledgeContext, KnowledgeRequest, node_text
+from weft.assemblers.knowledge.knowledge_context import KnowledgeContext, KnowledgeRequest
 from weft.assemblers.knowledge.lists import content_of, text_and_fields
+from weft.assemblers.knowledge.token_budget import node_text
 from weft.errors import InvalidInput
 from weft.tokens import counter_for
 

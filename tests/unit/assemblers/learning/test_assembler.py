@@ -1,8 +1,6 @@
 """The facade's parts: reading results of any shape, cutting them, and asking with a deadline."""
 
 import asyncio
-import logging
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,8 +16,8 @@ from hypothesis import strategies as any_of
 import learning_world as some
 from weft import Weft
 from weft.assemblers.learning.assembler import SOURCES, ContextAssembler, assemble_context, get_premortem_context
-from weft.assemblers.learning.cut_items import LEAST, Scissors
-from weft.assemblers.learning.found import candidates_of, metadata_of, warn
+from weft.assemblers.learning.item_cutter import MIN_CAP_TOKENS, ItemCutter
+from weft.assemblers.learning.results import read_candidates, read_metadata
 from weft.assemblers.learning.searches import Answer, Search, search_all
 from weft.assemblers.learning.store_searcher import StoreSearcher, assembler_over
 from weft.errors import InvalidInput
@@ -37,7 +35,7 @@ COUNT, _ = counter_for("cl100k_base")
 
 
 def read(source: str, *found: object) -> list[Candidate]:
-    return list(candidates_of(source, found, "probe"))
+    return list(read_candidates(source, found, "probe"))
 
 
 def test_results_may_be_objects_or_mappings() -> None:
@@ -45,7 +43,7 @@ def test_results_may_be_objects_or_mappings() -> None:
     (one,), (other,) = read("memory", told), read("memory", SimpleNamespace(**told))
     assert one == other
     assert (one.node.text, one.node.importance, one.node.modified, one.score) == (told["content"], 0.5, NOW, 0.9)
-    assert metadata_of("memory", one.node)["created_at"] == NOW.isoformat()
+    assert read_metadata("memory", one.node)["created_at"] == NOW.isoformat()
 
 
 def test_results_that_say_nothing_or_cannot_be_ranked_are_left_out() -> None:
@@ -100,15 +98,15 @@ def test_stored_code_carries_its_file_for_comparing() -> None:
     node = Node("repo:a#f", "function", title="f", origin=Origin("repo", "a.py", 3, 4))
     (found,) = read("code", Candidate(node, parts={"relevance": 0.4}))
     assert (found.score, found.probe, found.node.fields["file_path"]) == (0.4, "probe", "a.py")
-    assert metadata_of("code", found.node)["start_line"] == 3
+    assert read_metadata("code", found.node)["start_line"] == 3
 
 
 # --- cutting ---------------------------------------------------------------------------------------------
 
 
-def scissors(source: str, section: str) -> Scissors:
+def cutter(source: str, section: str) -> ItemCutter:
     profile = load_profile("learning")
-    return Scissors.of(source, next(each for each in profile.sections if each.name == section), COUNT)
+    return ItemCutter.for_section(source, next(each for each in profile.sections if each.name == section), COUNT)
 
 
 LONG = " ".join(f"word{number}" for number in range(2000))
@@ -127,43 +125,43 @@ LONG = " ".join(f"word{number}" for number in range(2000))
     ],
 )
 def test_every_part_that_is_printed_can_be_cut(source: str, section: str, found: dict[str, Any], cap: int) -> None:
-    work = scissors(source, section)
+    work = cutter(source, section)
     (candidate,) = read(source, found)
     fitting = work.cut(candidate, cap)
     assert fitting is not None
-    shown = work.shown(Item(fitting, Detail.WHOLE))
+    shown = work.print_item(Item(fitting, Detail.WHOLE))
     assert COUNT.count(shown) <= cap
     assert "truncated" in shown.splitlines()[-1]
 
 
 def test_what_fits_is_left_as_it_is() -> None:
     (candidate,) = read("memory", some.memory(1))
-    assert scissors("memory", "memories").cut(candidate, 100) is candidate
+    assert cutter("memory", "memories").cut(candidate, 100) is candidate
 
 
 def test_a_cap_that_shows_nothing_gives_way_a_little() -> None:
-    work = scissors("memory", "memories")
+    work = cutter("memory", "memories")
     (candidate,) = read("memory", some.memory(1, LONG))
     fitting = work.cut(candidate, 5)
     assert fitting is not None
-    assert COUNT.count(work.shown(Item(fitting, Detail.WHOLE))) <= LEAST
+    assert COUNT.count(work.print_item(Item(fitting, Detail.WHOLE))) <= MIN_CAP_TOKENS
 
 
 def test_what_is_cut_by_estimate_costs_about_its_cap() -> None:
-    work = scissors("experience", "experiences")
+    work = cutter("experience", "experiences")
     for candidate in read("experience", *(some.experience(n, goal=LONG, outcome_result=LONG) for n in range(3))):
         fitting = work.cut(candidate, 200, exact=False)
         assert fitting is not None
-        assert 180 <= COUNT.count(work.shown(Item(fitting, Detail.WHOLE))) <= 200
+        assert 180 <= COUNT.count(work.print_item(Item(fitting, Detail.WHOLE))) <= 200
 
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_small_cap_drops_values_with_their_labels(exact: bool) -> None:
-    work = scissors("experience", "experiences")
+    work = cutter("experience", "experiences")
     (candidate,) = read("experience", some.experience(1))
-    fitting = work.cut(candidate, LEAST, exact=exact)
+    fitting = work.cut(candidate, MIN_CAP_TOKENS, exact=exact)
     assert fitting is not None
-    assert COUNT.count(work.shown(Item(fitting, Detail.WHOLE))) <= LEAST
+    assert COUNT.count(work.print_item(Item(fitting, Detail.WHOLE))) <= MIN_CAP_TOKENS
 
 
 def test_what_an_item_shows_is_what_the_page_prints_of_it() -> None:
@@ -184,12 +182,12 @@ def test_what_an_item_shows_is_what_the_page_prints_of_it() -> None:
     assert sum(len(item.content.split("**Commit**")) - 1 for item in page.items) == page.sources_used["commit"]
 
 
-@given(any_of.text(min_size=1, max_size=3000), any_of.integers(LEAST, 200))
+@given(any_of.text(min_size=1, max_size=3000), any_of.integers(MIN_CAP_TOKENS, 200))
 def test_nothing_costs_more_than_its_cap(text: str, cap: int) -> None:
-    work = scissors("memory", "memories")
+    work = cutter("memory", "memories")
     for candidate in read("memory", some.memory(1, text)):
         fitting = work.cut(candidate, cap)
-        assert fitting is None or COUNT.count(work.shown(Item(fitting, Detail.WHOLE))) <= cap
+        assert fitting is None or COUNT.count(work.print_item(Item(fitting, Detail.WHOLE))) <= cap
 
 
 def test_a_memory_of_a_megabyte_is_cut_without_counting_all_of_it() -> None:
@@ -225,7 +223,7 @@ def test_searches_are_made_at_the_same_time() -> None:
         return [together.wait()]
 
     found = answers(*(Search(str(number), meet) for number in range(3)), seconds=30)
-    assert all(answer.found and not answer.failure for answer in found)
+    assert all(answer.results and not answer.failure for answer in found)
 
 
 def test_a_search_that_hangs_is_left_behind_at_its_deadline() -> None:
@@ -258,7 +256,7 @@ def test_results_inside_an_answer_are_found() -> None:
     class Page:
         results: list[int]
 
-    assert answers(Search("a", lambda: Page([1, 2])))[0].found == (1, 2)
+    assert answers(Search("a", lambda: Page([1, 2])))[0].results == (1, 2)
 
 
 def test_a_source_that_hangs_is_noted_and_the_rest_returned() -> None:
@@ -287,15 +285,6 @@ def test_the_same_answers_give_the_same_bytes() -> None:
         made = ContextAssembler(some.full_searcher(5), clock=lambda: NOW)
         pages.add(asyncio.run(made.assemble_context("start the broker", some.TYPES)).markdown)
     assert len(pages) == 1
-
-
-def test_failures_are_logged_without_structlog_too(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "structlog", None)
-    with caplog.at_level(logging.WARNING, "weft"):
-        warn("search_failed", source="values")
-    assert caplog.messages == ["search_failed source='values'"]
 
 
 # --- over a store ----------------------------------------------------------------------------------------

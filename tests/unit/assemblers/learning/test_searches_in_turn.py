@@ -49,7 +49,7 @@ def test_searches_in_turn_are_made_in_one_thread_and_one_reading() -> None:
 
 def test_a_search_in_turn_that_raises_leaves_the_others() -> None:
     found = answers(lambda: [1], lambda: 1 / 0, lambda: [3])
-    assert [answer.found for answer in found] == [(1,), (), (3,)]
+    assert [answer.results for answer in found] == [(1,), (), (3,)]
     assert found[1].failure == "failed with ZeroDivisionError: division by zero"
 
 
@@ -57,7 +57,7 @@ def test_at_the_deadline_what_was_made_in_turn_is_kept() -> None:
     never = threading.Event()
     found = answers(lambda: [1], never.wait, lambda: [3], seconds=0.2)
     never.set()
-    assert [answer.found for answer in found] == [(1,), (), ()]
+    assert [answer.results for answer in found] == [(1,), (), ()]
     assert [answer.failure for answer in found[1:]] == ["did not answer within 0.2 seconds"] * 2
 
 

@@ -1,4 +1,4 @@
-"""How the room of a page is divided among its entities: evenly, or by 1 + importance."""
+"""Test that the budget of a page is divided among its entities evenly, or by 1 + importance."""
 
 import asyncio
 import random
@@ -18,7 +18,7 @@ VAULT = UUID("6f1aaf71-4379-484e-8000-000000000003")
 COUNT, _ = counter_for("cl100k_base")
 CAST = {"Marta Quill": 0.0, "Jonas Feld": 1.0, "Ilse Varga": 0.0}
 SLACK = 60
-"""What one entity may get more than another of the same share: a sentence with its bullet."""
+"""The tokens that one entity may get more than another of the same share: a sentence with its bullet."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def test_a_page_has_three_relationships_and_five_contexts_of_an_entity_however_m
 
 
 def rooms(weft: Weft, *names: str, tokens: int, **given: object) -> dict[str, int]:
-    """What stands on the page about each, in tokens."""
+    """Return the tokens that the page spends on each entity."""
     page = asyncio.run(
         SmartContextFormatter().format_context(
             " and ".join(names), VAULT, session=weft, max_total_tokens=tokens, **given

@@ -257,7 +257,7 @@ def test_a_missing_extra_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     (unit,) = read(tmp_path, **{name: b"x"}).values()
-    assert "pip install 'weft[documents]'" in unit.problems[0].reason
+    assert "pip install 'weft-context[documents]'" in unit.problems[0].reason
 
 
 def test_a_file_that_vanishes_and_a_link_in_a_circle_do_no_harm(tmp_path: Path) -> None:

@@ -1,0 +1,78 @@
+"""Define what lies between blocks and formats: how items are styled, and the pieces that an item prints.
+
+Blocks turn an item into pieces, which are the same for all formats; each format turns the pieces into lines.
+"""
+
+from weft.frozen import dataclass
+from weft.model import Json
+from weft.profiles.types import Block
+from weft.render.body import Body
+
+
+@dataclass(frozen=True, slots=True)
+class ItemStyle:
+    """The style in which the items of one section or part are printed.
+
+    `fields` are the lens's, and restrict the `fields` block; empty means all. `level` is the depth of an item's
+    heading: 3 in a section, 4 in a part. `named` says that the heading above the items already names them.
+    Pointers to nodes that were reached against an edge of a type in `asides` print that edge.
+    """
+
+    blocks: tuple[Block, ...]
+    include_fields: bool = True
+    fields: tuple[str, ...] = ()
+    level: int = 3
+    named: bool = False
+    asides: tuple[str, ...] = ()
+
+    @property
+    def titled(self) -> bool:
+        """Whether the item's name is printed above its text."""
+        return self.named or any(block.block == "title" or "{title}" in block.form for block in self.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """The item's name, with its kind if the block asks for it."""
+
+    text: str
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words on one line, already cleaned; `role` is the name of their block."""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One named value: its name as stored, the label to print, the value itself and its printed form."""
+
+    name: str
+    label: str
+    value: Json
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """A list of named values; `role` is fields, links, tree or images."""
+
+    role: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Text over one or more lines, with a lead before the first and a tail behind the last."""
+
+    role: str
+    body: Body | None
+    lead: str = ""
+    tail: str = ""
+
+
+Piece = Title | Phrase | Entries | Prose
