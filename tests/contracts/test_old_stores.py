@@ -1,0 +1,59 @@
+"""A store that version 0.1.0 wrote opens, answers with the bytes that 0.1.0 printed, and takes writes.
+
+`tests/fixtures/store_0_1_0` holds such a store of the example worlds, and the pages that 0.1.0 printed from it.
+When a page is meant to change, run `pytest --update-golden` and read the difference.
+"""
+
+import gzip
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft import Node, Weft
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "store_0_1_0"
+PRINTED = json.loads((FIXTURE / "pages.json").read_text("utf-8"))
+NOW = datetime.fromisoformat(PRINTED["now"])
+
+
+@pytest.fixture
+def weft(tmp_path: Path) -> Iterator[Weft]:
+    folder = tmp_path / ".weft"
+    folder.mkdir()
+    (folder / "weft.sqlite").write_bytes(gzip.decompress((FIXTURE / "weft.sqlite.gz").read_bytes()))
+    with Weft.open(folder) as opened:
+        yield opened
+
+
+def page_of(weft: Weft, asked: dict[str, Any]) -> Any:
+    return weft.context(
+        asked["question"],
+        profile=asked["profile"],
+        format=asked["format"],
+        tenants=asked["tenants"],
+        parameters=asked.get("parameters"),
+        max_tokens=PRINTED["max_tokens"],
+        now=NOW,
+    )
+
+
+def test_an_old_store_answers_with_the_same_bytes(weft: Weft, request: pytest.FixtureRequest) -> None:
+    pages = [page_of(weft, asked) for asked in PRINTED["pages"]]
+    if request.config.getoption("--update-golden"):
+        for asked, page in zip(PRINTED["pages"], pages, strict=True):
+            asked |= {"id": page.id, "text": page.text}
+        (FIXTURE / "pages.json").write_text(json.dumps(PRINTED, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    assert [page.text for page in pages] == [asked["text"] for asked in PRINTED["pages"]]
+    assert [page.id for page in pages] == [asked["id"] for asked in PRINTED["pages"]]
+
+
+def test_an_old_store_is_sound_and_takes_writes(weft: Weft) -> None:
+    assert weft.verify() == ()
+    weft.put(Node(key="new:lamp", kind="note", title="Harbour lamp", text="The harbour lamp burns whale oil."))
+    assert "whale oil" in weft.context("harbour lamp", now=NOW).text
+    weft.repair()
+    assert weft.verify() == ()
