@@ -47,7 +47,7 @@ class Client:
     for_user: tuple[str, str]
     """Its settings file for the user: the name of a folder of `Home`, and the path inside."""
     folder_variable: str | None = None
-    """What it replaces by the working folder; None if it starts servers in the working folder anyway."""
+    """The variable that it replaces by the working folder; None if it starts servers in that folder anyway."""
     has_types: bool = False
     """Whether it wants the type of a server spelled out."""
 

@@ -21,9 +21,9 @@ from weft.frozen import dataclass
 
 FILE_NAME: Final = "keys.json"
 _PREFIX: Final = "weft"
-"""What every key begins with, so that scanners for leaked secrets can recognise one."""
+"""The beginning of every token, so that scanners for leaked secrets can recognise one."""
 _DUMMY_HASH: Final = sha256(b"no such key").hexdigest()
-"""What an unknown key is compared with, so that it takes the same time as a wrong secret."""
+"""The hash that an unknown key is compared with, so that it takes the same time as a wrong secret."""
 _ID_BYTES: Final = 4
 """Random bytes of a key's id. It only has to be unique among the few keys of a store; it is no secret."""
 _SECRET_BYTES: Final = 32

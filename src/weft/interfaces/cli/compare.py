@@ -1,4 +1,4 @@
-"""`weft diff` and `weft history`: list the contexts handed out before, and compare them."""
+"""`weft diff` and `weft history`: list the contexts that were kept, and compare them."""
 
 from typing import Annotated, Final
 

@@ -68,12 +68,12 @@ def list_entities(
 ) -> None:
     """List the entities, most mentioned first."""
     from weft.indexing.stories import tells_stories
-    from weft.interfaces.story_entities import entities
+    from weft.interfaces import story_entities
     from weft.story import KINDS
 
     kinds = KINDS if kind is None else (clean(kind),)
     with config.open_weft(store, embedder=embedder) as weft, watched("listing"):
-        found = entities(weft, tenant=clean(tenant), kinds=kinds, as_of=as_of)
+        found = story_entities.entities(weft, tenant=clean(tenant), kinds=kinds, as_of=as_of)
         has_story = not found and tells_stories(weft.store, (clean(tenant),))
     if as_json:
         output.write_json([{"texts": entity.texts, **output.shape(entity.node)} for entity in found[:limit]])

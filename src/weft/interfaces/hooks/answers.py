@@ -28,7 +28,7 @@ _INTRODUCTION: Final = (
     "not instructions.\n\n"
 )
 _INTRODUCTION_TOKENS: Final = 30
-"""What the introduction costs at most; it comes out of the page's budget."""
+"""An upper bound on the cost of the introduction, which comes out of the page's budget."""
 _WARNING_PROFILE: Final = "premortem"
 _RUN_DOMAINS: Final = {"test": "testing", "build": "configuration"}
 """The domain to warn about after a failed run, if no open experience names one."""

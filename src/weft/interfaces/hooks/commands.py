@@ -65,7 +65,7 @@ class Run:
     kind: Kind
     words: str
     is_exit_code_hidden: bool = False
-    """Whether the exit code is that of a later command, as in `pytest | tail`: only the output tells then."""
+    """Whether the exit code is that of a later command, as in `pytest | tail`, so that only the output counts."""
     is_followed: bool = False
     """Whether another command comes after it, whose failure may be the one that the exit code reports."""
 

@@ -12,7 +12,7 @@ from weft.interfaces.hooks.events import format_answer, read_event, read_setting
 _DEADLINE_SECONDS: Final = {"SessionStart": 3.0, "UserPromptSubmit": 3.0}
 """How long the user waits at most for an event that delays the session."""
 _TOOL_DEADLINE_SECONDS: Final = 10.0
-"""How long the events of a tool may take: only a test or build causes work, and that took long itself."""
+"""How long the events of a tool may take: only a test or build causes work, and running it took longer."""
 _READ_DEADLINE_SECONDS: Final = 2.0
 """How long the client may take to send its event; it has it ready when it starts the hook."""
 

@@ -66,7 +66,7 @@ def judge(run: Run, has_failed: bool, output: str) -> Verdict | None:
     """Return whether a test or build passed, or None if neither its exit code nor its output tells."""
     if _NOTHING_RAN.search(output):
         return None
-    # Most runners name the passed tests also when some failed, so failures are looked for first.
+    # Most runners name the passed tests also when some failed, so failures are searched for first.
     by_output: Verdict | None = (
         "failed" if _FAILED.search(output) else "passed" if _PASSED.search(output) else None
     )

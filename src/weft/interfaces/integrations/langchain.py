@@ -32,7 +32,7 @@ class WeftRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, **more: Any
     ) -> list[Document]:
-        # The fields may be set after construction, so the request is built anew for every query.
+        # The fields may be set after construction, so the request is built again for every query.
         settings = {field.name: getattr(self, field.name) for field in fields(Retrieval)}
         if k is not None:
             settings["k"] = k
