@@ -43,6 +43,7 @@ def one_line(text: str, width: int | None = None) -> str:
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     """Return the lines of a table: rows under their column names, aligned with spaces."""
     cells = [[one_line(str(cell)) for cell in row] for row in rows]
+    # The last column needs no padding, which `rstrip` removes again.
     widths = [min(_MAX_PADDED_WIDTH, max(map(len, column))) for column in zip(columns, *cells, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

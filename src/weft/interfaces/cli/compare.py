@@ -39,6 +39,7 @@ def diff(
             f"{len(names)} ids {'and --since ' if since else ''}do not make a comparison. Give two ids, as in "
             "`weft diff A B`, or one as `--since A`; `weft history` lists them."
         )
+    # Parsed before the store is opened, so that a mistyped time is reported at once.
     moment = time_of(now)
     with config.open_weft(store, embedder=embedder) as weft, watched("comparing"):
         difference = weft.diff(*names) if since is None else weft.since(clean(since), moment)[0]
@@ -66,6 +67,7 @@ def history(
                 write_entries(record.ledger)
             return
         records = weft.recent(limit)
+    # Fingerprints serve comparisons only, and a list of whole ledgers would be too long to read.
     if as_json:
         output.write_json([output.shape(record, "fingerprints", "ledger", "manifest") for record in records])
     elif records:

@@ -39,6 +39,7 @@ def demo(
     with open_named_or_temporary(store, "weft-demo-") as weft, watched("indexing the examples") as progress:
         for world in _example_worlds():
             weft.index(world, progress=progress)
+        # Some of the example worlds bring tenants of their own; the demo reads them all.
         tenants = tuple(weft.status().by_tenant)
         context = weft.context(question, profile=profile, max_tokens=budget, tenants=tenants)
         node_count = weft.status().nodes

@@ -74,6 +74,7 @@ def list_entities(
     kinds = KINDS if kind is None else (clean(kind),)
     with config.open_weft(store, embedder=embedder) as weft, watched("listing"):
         found = story_entities.entities(weft, tenant=clean(tenant), kinds=kinds, as_of=as_of)
+        # Tells a story without entities from a store without a story.
         has_story = not found and tells_stories(weft.store, (clean(tenant),))
     if as_json:
         output.write_json([{"texts": entity.texts, **output.shape(entity.node)} for entity in found[:limit]])

@@ -75,6 +75,7 @@ def evaluate(
     judged = read_folder(Path(words[0]))
     source, shape = CorpusSource(judged, scoped=scoped), Shape(query_template, history)
     exam = Exam(judged, source, _parse_budgets(budget), shape, scoped, limit)
+    # Mistakes in the template and the output file are reported before the indexing, which takes long.
     exam.check()
     if per_query is not None:
         _check_writable(per_query)
@@ -110,6 +111,7 @@ def _run(
     """Index the judged set, put its questions, and return the answers with the measures."""
     from weft import evaluation
 
+    # One moment for all questions and ablations: recency must not differ between them.
     now = datetime.now(UTC)
     with watched("indexing") as progress:
         started = time.perf_counter()

@@ -29,6 +29,7 @@ Files = Annotated[
 
 
 def _text_option(flag: str, help: str) -> typer.models.OptionInfo:
+    # Typer declares that it returns Any, so the type has to be stated.
     option: typer.models.OptionInfo = typer.Option(flag, metavar="TEXT", help=help)
     return option
 
@@ -153,6 +154,7 @@ def resolve(
     with config.open_weft(store, embedder=embedder) as weft:
         shop = weft.workshop()
         experience = resolve_experience(shop, clean(name), resolution, now=datetime.now(UTC), tenant=clean(tenant))
+        # Values are clusters of resolved experiences, so one more may change them.
         renew_values(shop, store, clean(tenant))
     _write_experience(experience, f"Resolved as {experience.status} ({experience.tier}):", as_json)
 
@@ -174,6 +176,7 @@ def list_experiences(
     """List experiences, newest first."""
     from weft.memory import experience_store
 
+    # Listing compares no meanings, so the embedder is not loaded.
     with config.open_weft(store, embedder="none") as weft:
         found = experience_store.list_experiences(
             weft.workshop(), domain=domain, strategy=strategy, status=outcome, limit=limit, tenant=clean(tenant)
@@ -235,6 +238,7 @@ def premortem(
     from weft.assemblers.learning.store_searcher import assembler_over
 
     with config.open_weft(store, embedder=embedder) as weft:
+        # The assembler is asynchronous because its documented interface is; here it serves one call.
         assembler = assembler_over(weft, tenants_of(tenants))
         warning = asyncio.run(
             assembler.get_premortem_context(clean(domain), _clean_optional(strategy), limit, max_tokens)

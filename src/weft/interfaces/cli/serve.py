@@ -39,6 +39,7 @@ def serve(
 ) -> None:
     """Serve the store over HTTP until interrupted. /docs describes the routes."""
     try:
+        # FastAPI and Uvicorn come with an extra, and the other commands of this module do without.
         from weft.interfaces.rest.server import serve as run
     except ModuleNotFoundError as error:
         raise MissingExtra("weft serve", "serve") from error
@@ -78,6 +79,7 @@ def share(
     """Set which other tenants a tenant's links may lead into. Replaces the earlier setting."""
     with config.open_weft(store, embedder="none") as weft:
         weft.share(clean(tenant), *(clean(other) for other in others or ()))
+        # Read back, so that the names printed are the ones in the store.
         shared = weft.store.shared(clean(tenant))
     output.write(f"Links of {tenant} lead into: {', '.join(shared) or '(no other tenant)'}.")
 
