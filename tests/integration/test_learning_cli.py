@@ -29,7 +29,7 @@ def test_a_memory_is_remembered_listed_searched_updated_and_forgotten(cli: Cli) 
     assert changed["history"][0]["text"] == memory["text"]
     assert "Use two tabs" in cli("memories", "tabs", "--category", "preference").out
     assert cli("forget", memory["key"]).out == f"Forgot {memory['key']}: Use two tabs\n"
-    assert "no memories" in cli("memories").err
+    assert "No memories match" in cli("memories").err
     assert told(cli, "memories")["memories"] == []
 
 
@@ -56,7 +56,7 @@ def test_an_experience_goes_from_start_to_outcome(cli: Cli) -> None:
     assert told(cli, "experience", "show", begun["id"])["lesson"]["what_worked"] == "Compare clocks"
     assert begun["id"] in cli("experience", "list", "--domain", "debugging", "--outcome", "falsified").out
     assert told(cli, "experience", "list", "--outcome", "open") == {"experiences": []}
-    assert "no experiences" in cli("experience", "list", "--strategy", "ask-user").err
+    assert "No experiences match" in cli("experience", "list", "--strategy", "ask-user").err
 
 
 def test_bad_input_is_told_in_one_line_with_what_is_allowed(cli: Cli) -> None:

@@ -20,7 +20,7 @@ from weft import Node, Weft
 from weft.embed import open_embedder
 from weft.errors import EmbedderMismatch, InvalidInput, UnknownName
 from weft.indexing.reembed import reembed
-from weft.interfaces.cli.jobs import add_job, queue_of, run_job
+from weft.interfaces.cli.jobs import add_job, open_queue, run_job
 from weft.model import Filter
 from weft.store.addresses import read_address
 from weft.store.postgres import jobs, vector_spaces
@@ -59,13 +59,13 @@ def test_a_job_is_done_once_and_seen_afterwards(weft: Weft) -> None:
     assert first.id == again.id
     assert run_job(weft) is not None
     assert run_job(weft) is None
-    (seen,) = queue_of(weft).listed()
+    (seen,) = open_queue(weft).listed()
     assert (seen.state, seen.attempts, seen.error) == ("done", 1, "")
 
 
 def test_a_job_that_one_worker_holds_is_not_given_to_another_until_it_dies(weft: Weft, url: str) -> None:
     add_job(weft, "search", "default", "")
-    queue = queue_of(weft)
+    queue = open_queue(weft)
     with queue.taken() as mine, queue.taken() as theirs:
         assert mine is not None
         assert theirs is None
@@ -84,12 +84,12 @@ def test_a_job_that_fails_waits_and_is_given_up_in_the_end(weft: Weft, url: str)
         with psycopg.connect(address.server, autocommit=True) as link:
             link.execute(f"UPDATE {address.schema}.jobs SET due = now()")
     assert run_job(weft) is None
-    (seen,) = queue_of(weft).listed()
+    (seen,) = open_queue(weft).listed()
     assert (seen.state, seen.attempts) == ("failed", 5)
     assert "nowhere" in seen.error
-    assert queue_of(weft).retry(seen.id).state == "waiting"
+    assert open_queue(weft).retry(seen.id).state == "waiting"
     with pytest.raises(InvalidInput, match="No failed job"):
-        queue_of(weft).retry(seen.id)
+        open_queue(weft).retry(seen.id)
 
 
 def test_a_worker_whose_clock_and_zone_differ_takes_a_job_when_the_server_says_so(
@@ -106,18 +106,18 @@ def test_a_worker_whose_clock_and_zone_differ_takes_a_job_when_the_server_says_s
         with psycopg.connect(address.server, autocommit=True) as link:
             link.execute(f"UPDATE {address.schema}.jobs SET due = now()")
         assert run_job(ahead) is not None
-        times = [(seen.created, seen.due) for seen in queue_of(ahead).listed()]
-    assert times == [(seen.created, seen.due) for seen in queue_of(weft).listed()]
+        times = [(seen.created, seen.due) for seen in open_queue(ahead).listed()]
+    assert times == [(seen.created, seen.due) for seen in open_queue(weft).listed()]
 
 
 def test_a_job_that_every_worker_dies_of_is_given_up_too(weft: Weft) -> None:
     add_job(weft, "search", "default", "")
     for _ in range(5):
-        with queue_of(weft).taken() as taken:
+        with open_queue(weft).taken() as taken:
             assert taken is not None
-    with queue_of(weft).taken() as taken:
+    with open_queue(weft).taken() as taken:
         assert taken is None
-    (seen,) = queue_of(weft).listed()
+    (seen,) = open_queue(weft).listed()
     assert seen.state == "failed"
     assert "5 times" in seen.error
 
@@ -230,14 +230,14 @@ def test_what_a_worker_was_killed_over_the_next_one_completes(url: str, tmp_path
         number = add_job(weft, "embed", "default", "static").id
         killed = subprocess.run([sys.executable, "-c", DYING, url, tmp_path / "dying"], check=False)
         assert killed.returncode == -signal.SIGKILL
-        (left,) = queue_of(weft).listed()
+        (left,) = open_queue(weft).listed()
         assert (left.state, left.done, weft.status().embedder) == ("running", 20, None)
         with psycopg.connect(read_address(url).server, autocommit=True) as link:
             # The server lets go of what the dead worker held as soon as it notices.
             link.execute("SELECT pg_advisory_lock(%s, %s)", (jobs._LOCKS, number))
             link.execute("SELECT pg_advisory_unlock(%s, %s)", (jobs._LOCKS, number))
         assert run_job(weft) is not None
-        (done,) = queue_of(weft).listed()
+        (done,) = open_queue(weft).listed()
         assert (done.state, done.attempts, done.done) == ("done", 2, 10), "twenty had their vectors already"
         assert weft.status().embedder == open_embedder("static").name
         assert weft.status().vectors == 30
@@ -304,4 +304,4 @@ def test_a_job_that_failed_for_good_is_listed_with_its_error_and_may_be_retried(
 
 def test_an_embedded_store_has_no_queue(tmp_path: Path) -> None:
     with Weft.open(tmp_path / ".weft") as weft, pytest.raises(InvalidInput, match="has no queue"):
-        queue_of(weft)
+        open_queue(weft)

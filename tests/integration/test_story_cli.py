@@ -68,7 +68,7 @@ def test_a_correction_is_made_listed_and_taken_back(cli: Cli, novel: list[str]) 
     assert {"Tom Sallow", "Dr. Ashe", "Aldersea"}.isdisjoint(found)
     assert found["Edgar"]["kind"] == "object"
     assert "Edgar is an object" in cli("entities", "corrections", *novel).out
-    assert cli("entities", "undo", "4", *novel).out == "Taken back: Aldersea is nobody.\n"
+    assert cli("entities", "undo", "4", *novel).out == "Undone: Aldersea is no entity.\n"
     assert "Aldersea" in listed(cli, *novel)
 
 

@@ -1,4 +1,4 @@
-"""Start work in the background after a write: renew values, and forget the use counts of removed memories."""
+"""Actions on memories and values that the command line, the hooks, REST and MCP share."""
 
 import subprocess
 import sys
@@ -17,16 +17,18 @@ if TYPE_CHECKING:
 
 
 def renew_values(shop: "Workshop", store: str | Path | None, tenant: str = DEFAULT_TENANT) -> bool:
-    """Start a process that finds the values anew, if they are due and can be found; whether it was started.
+    """Start a background process that computes the values again, if they are due; return whether it started.
 
-    `store` is what this process was told; told nothing, the other one finds the same store.
+    `store` is the --store option of this process; without one, the new process finds the same store by itself.
     """
     from weft.memory.value_store import values_are_due
 
+    # Clustering needs scikit-learn, which only the extra `values` installs.
     if find_spec("sklearn") is None or not values_are_due(shop, tenant=tenant):
         return False
     command = [sys.executable, "-m", "weft", "values", "--refresh", "--tenant", tenant]
     command += ["--store", str(store)] if store is not None else []
+    # The process is neither waited for nor ended with this one: a hook or command must not take longer for it.
     subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -38,7 +40,7 @@ def renew_values(shop: "Workshop", store: str | Path | None, tenant: str = DEFAU
 
 
 def forget_memories(weft: Weft, keys: Sequence[str], tenant: str) -> tuple[Memory, ...]:
-    """Remove memories and the counts of their uses; return them as they were."""
-    gone = forget(weft.workshop(), keys, tenant=tenant)
-    UsageBook(weft.folder).forget([(memory.tenant, memory.key) for memory in gone])
-    return gone
+    """Remove memories together with their usage counts, and return the removed memories."""
+    forgotten = forget(weft.workshop(), keys, tenant=tenant)
+    UsageBook(weft.folder).forget([(memory.tenant, memory.key) for memory in forgotten])
+    return forgotten

@@ -1,4 +1,7 @@
-"""What faces print besides pages, as plain lines: tables, ledgers, nodes, search results and differences."""
+"""Plain text for everything that interfaces print besides pages: tables, ledgers, nodes and differences.
+
+The command line and the MCP server use the same functions, so that both print the same lines.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,25 +17,34 @@ if TYPE_CHECKING:
 
 SEARCH_COLUMNS: Final = ("score", "kind", "title", "key")
 LEDGER_COLUMNS: Final = ("section", "title", "detail", "tokens", "score", "parts", "path", "reason", "key")
-_UNSEEN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_WIDEST: Final = 90
+_SEARCH_TITLE_WIDTH: Final = 50
+_LEDGER_TITLE_WIDTH: Final = 40
+_LINE_TITLE_WIDTH: Final = 60
+"""Characters of a title in a search, in a ledger (whose rows have most columns), and in a line without columns."""
+_REQUEST_WIDTH: Final = 200
+"""Characters of a changed request in a difference; parameters may hold whole texts."""
+_CONTROL_CHARACTERS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters except tab and newline, and those that change the direction of text."""
+_MAX_PADDED_WIDTH: Final = 90
+"""Characters that a column is padded to at most: one long cell must not push the columns of all rows apart."""
 
 
 def printable(text: str) -> str:
-    """Stored text without the characters that could steer a terminal."""
-    return _UNSEEN.sub("", text)
+    """Return stored text without the characters that could control a terminal."""
+    return _CONTROL_CHARACTERS.sub("", text)
 
 
 def one_line(text: str, width: int | None = None) -> str:
-    """Stored text on one line, cut to a width."""
+    """Return stored text on one line, cut to a width with an ellipsis."""
     line = " ".join(printable(text).split())
     return line if width is None or len(line) <= width else f"{line[: width - 1]}…"
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    """Rows under their column names, aligned with spaces."""
+    """Return the lines of a table: rows under their column names, aligned with spaces."""
     cells = [[one_line(str(cell)) for cell in row] for row in rows]
-    widths = [min(_WIDEST, max(map(len, column))) for column in zip(columns, *cells, strict=True)]
+    # The last column needs no padding, which `rstrip` removes again.
+    widths = [min(_MAX_PADDED_WIDTH, max(map(len, column))) for column in zip(columns, *cells, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in (columns, *cells)
@@ -40,61 +52,65 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]
 
 
 def relevance(candidate: Candidate) -> float:
-    """What a search knows of a candidate; the score proper comes from a profile."""
+    """Return the relevance that a search found; the score of a candidate is made by a profile, later."""
     return candidate.parts.get("relevance", 0.0)
 
 
 def search_rows(candidates: Sequence[Candidate]) -> list[tuple[str, ...]]:
-    """What a search lists of each result."""
+    """Return the rows of a search: under `SEARCH_COLUMNS`, one for each result."""
     return [
-        (f"{relevance(each):.3f}", each.node.kind, one_line(each.node.title, 50), each.node.key)
-        for each in candidates
+        (
+            f"{relevance(candidate):.3f}",
+            candidate.node.kind,
+            one_line(candidate.node.title, _SEARCH_TITLE_WIDTH),
+            candidate.node.key,
+        )
+        for candidate in candidates
     ]
 
 
 def ledger_rows(entries: Sequence[LedgerEntry]) -> list[tuple[object, ...]]:
-    """What became of each candidate, and why."""
-    return [_ledger_row(entry) for entry in entries]
-
-
-def _ledger_row(entry: LedgerEntry) -> tuple[object, ...]:
-    return (
-        entry.section,
-        one_line(entry.title or entry.key, 40),
-        entry.detail.value,
-        entry.tokens or "",
-        f"{entry.score:.3f}",
-        _parts(entry.parts),
-        _path(entry.path),
-        entry.reason,
-        entry.key,
-    )
+    """Return the rows of a ledger: under `LEDGER_COLUMNS`, the fate of each candidate and the reason."""
+    return [
+        (
+            entry.section,
+            one_line(entry.title or entry.key, _LEDGER_TITLE_WIDTH),
+            entry.detail.value,
+            entry.tokens or "",
+            f"{entry.score:.3f}",
+            _format_parts(entry.parts),
+            _format_path(entry.path),
+            entry.reason,
+            entry.key,
+        )
+        for entry in entries
+    ]
 
 
 def ledger_lines(entries: Sequence[LedgerEntry]) -> Iterator[str]:
-    """What became of each candidate, one on a line without padding, for readers who pay by the token."""
+    """Yield the fate of each candidate on one line, without the padding of a table, which costs tokens."""
     for entry in entries:
         facts = (
-            f"{one_line(entry.title or entry.key, 60)} [{one_line(entry.key)}]",
-            f"score {entry.score:.3f} {_parts(entry.parts)}".rstrip(),
-            one_line(_path(entry.path)),
+            f"{one_line(entry.title or entry.key, _LINE_TITLE_WIDTH)} [{one_line(entry.key)}]",
+            f"score {entry.score:.3f} {_format_parts(entry.parts)}".rstrip(),
+            one_line(_format_path(entry.path)),
             one_line(entry.reason),
         )
         yield f"{entry.detail.value}: " + "; ".join(fact for fact in facts if fact)
 
 
-def _parts(parts: Mapping[str, float]) -> str:
-    """The signals that show in two decimals."""
+def _format_parts(parts: Mapping[str, float]) -> str:
+    """Return the parts of a score, without those that two decimals round to zero."""
     return " ".join(f"{name}={value:.2f}" for name, value in sorted(parts.items()) if round(value, 2))
 
 
-def _path(path: Sequence[Step]) -> str:
-    """The edges from the start to the node, each with its direction."""
+def _format_path(path: Sequence[Step]) -> str:
+    """Return the edges from the start to the node, each with its direction."""
     return " ".join(f"{step.edge_type} {'→' if step.direction == 'out' else '←'} {step.key}" for step in path)
 
 
 def node_text(node: Node) -> str:
-    """A node whole: its facts, then its summary and text."""
+    """Return a node whole: its facts, then its summary and text."""
     return "\n".join(_node_lines(node))
 
 
@@ -105,7 +121,7 @@ def _node_lines(node: Node) -> Iterator[str]:
         "id": node.id,
         "kind": node.kind,
         "tenant": node.tenant,
-        "from": place_of(node.origin),
+        "from": format_origin(node.origin),
         "aliases": ", ".join(alias.text for alias in node.aliases),
         "tags": ", ".join(node.tags),
         "sequence": node.sequence,
@@ -117,32 +133,33 @@ def _node_lines(node: Node) -> Iterator[str]:
     for fact, value in facts.items():
         if value not in (None, "", (), [], {}):
             yield f"  {one_line(fact)}: {one_line(str(value))}"
-    # A summary that is only the beginning of the text says nothing more.
-    said = one_line(node.text).startswith(one_line(node.summary).rstrip("…"))
-    for part in ("" if said else node.summary, node.text):
-        if part.strip():
-            yield f"\n{printable(part).rstrip()}"
+    # A summary that only repeats the beginning of the text is left out.
+    repeats_text = one_line(node.text).startswith(one_line(node.summary).rstrip("…"))
+    for paragraph in ("" if repeats_text else node.summary, node.text):
+        if paragraph.strip():
+            yield f"\n{printable(paragraph).rstrip()}"
 
 
-def place_of(origin: Origin) -> str:
-    """Where a node came from, in one word: a file with its lines, an address or a commit."""
-    lines = f":{origin.first_line}" if origin.file and origin.first_line else ""
-    return f"{origin.file}{lines}" if origin.file else origin.url or origin.commit or ""
+def format_origin(origin: Origin) -> str:
+    """Return where a node came from: its file and first line, else its URL or commit."""
+    line = f":{origin.first_line}" if origin.file and origin.first_line else ""
+    return f"{origin.file}{line}" if origin.file else origin.url or origin.commit or ""
 
 
 def difference_lines(difference: Difference) -> Iterator[str]:
-    """A difference for reading: what was asked differently, each change with its reason, and a count."""
+    """Yield the lines of a difference: changes of the request, each change with its reason, and a count."""
     yield f"{difference.before} → {difference.after}"
-    for each in difference.asked:
-        yield f"asked differently: {one_line(each, 200)}"
+    for request_change in difference.asked:
+        yield f"asked differently: {one_line(request_change, _REQUEST_WIDTH)}"
     for change in difference.changes:
-        yield f"{change.what:8}  {one_line(change.title or change.key, 60)}  [{one_line(change.key)}]"
+        title = one_line(change.title or change.key, _LINE_TITLE_WIDTH)
+        yield f"{change.what:8}  {title}  [{one_line(change.key)}]"
         yield f"          {one_line(change.why)}"
     yield f"{len(difference.changes)} changed, {difference.unchanged} as before"
 
 
 def experience_lines(experience: "Experience") -> Iterator[str]:
-    """An experience for reading: where it stands, the last attempt, its outcome, then the attempts before."""
+    """Yield the lines of an experience: its state, the last attempt, the outcome, then earlier attempts."""
     tier = f", {experience.tier}" if experience.tier else ""
     yield f"{experience.id}  {experience.domain} | {experience.strategy}  ({experience.status}{tier})"
     cause, lesson = experience.root_cause, experience.lesson
@@ -157,15 +174,15 @@ def experience_lines(experience: "Experience") -> Iterator[str]:
         "what worked": lesson.what_worked if lesson else "",
         "takeaway": lesson.takeaway if lesson else "",
         "files": ", ".join(experience.files),
-        "started": _minute(experience.started),
-        "resolved": _minute(experience.resolved) if experience.resolved else "",
+        "started": _format_minute(experience.started),
+        "resolved": _format_minute(experience.resolved) if experience.resolved else "",
     }
     yield from (f"  {name}: {one_line(value)}" for name, value in facts.items() if value.strip())
-    for number, each in enumerate(experience.before, start=1):
-        tried = f"{each.hypothesis} → {each.action} → {each.prediction}"
-        yield f"  attempt {number} ({each.strategy}, {_minute(each.at)}): {one_line(tried)}"
+    for number, attempt in enumerate(experience.before, start=1):
+        steps = f"{attempt.hypothesis} → {attempt.action} → {attempt.prediction}"
+        yield f"  attempt {number} ({attempt.strategy}, {_format_minute(attempt.at)}): {one_line(steps)}"
 
 
-def _minute(moment: datetime) -> str:
-    """A moment as people note it down, in UTC."""
+def _format_minute(moment: datetime) -> str:
+    """Return a moment in UTC, to the minute."""
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

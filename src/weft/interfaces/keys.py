@@ -1,4 +1,7 @@
-"""API keys: bound to tenants and to reading or writing, kept hashed in a file of their own beside the store."""
+"""The API keys of a store, which bind callers of the HTTP service to tenants and to reading or writing.
+
+They are kept in a file beside the store, as hashes only.
+"""
 
 import hmac
 import os
@@ -18,12 +21,19 @@ from weft.frozen import dataclass
 
 FILE_NAME: Final = "keys.json"
 _PREFIX: Final = "weft"
-_NOBODY: Final = sha256(b"no such key").hexdigest()
+"""The beginning of every token, so that scanners for leaked secrets can recognise one."""
+_DUMMY_HASH: Final = sha256(b"no such key").hexdigest()
+"""The hash that an unknown key is compared with, so that it takes the same time as a wrong secret."""
+_ID_BYTES: Final = 4
+"""Random bytes of a key's id. It only has to be unique among the few keys of a store; it is no secret."""
+_SECRET_BYTES: Final = 32
+"""Random bytes of a secret: 256 bits cannot be guessed, so a fast hash without salt is enough."""
+_OWNER_ONLY: Final = 0o600
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What is kept of a key: never the secret, only its hash."""
+    """One key as it is stored: never the secret, only its hash."""
 
     id: str
     name: str
@@ -34,64 +44,67 @@ class Key:
 
 
 class KeyRing:
-    """The keys of one store. Reading notices what other processes made or revoked."""
+    """The keys of one store. Every read notices keys that other processes created or revoked."""
 
     def __init__(self, store: Path) -> None:
         self._file = store / FILE_NAME
-        self._seen: tuple[int, int, int] | None = None
+        self._stamp: tuple[int, int, int] | None = None
         self._keys: tuple[Key, ...] = ()
 
     def keys(self) -> tuple[Key, ...]:
-        """All keys in the order they were made."""
+        """Return all keys in the order in which they were created."""
         try:
             state = self._file.stat()
         except FileNotFoundError:
-            self._seen, self._keys = None, ()
+            self._stamp, self._keys = None, ()
             return ()
+        # The inode changes with every write, even when the clock is too coarse for the time of change to.
         stamp = (state.st_mtime_ns, state.st_size, state.st_ino)
-        if stamp != self._seen:
-            self._keys, self._seen = self._read(), stamp
+        if stamp != self._stamp:
+            self._keys, self._stamp = self._read(), stamp
         return self._keys
 
-    def find(self, given: str) -> Key | None:
-        """The key that a caller presents, or None; unknown and wrong ones take the same time."""
-        prefix, _, rest = given.partition("_")
-        number, _, secret = rest.partition("_")
-        key = next((each for each in self.keys() if each.id == number), None)
+    def find(self, token: str) -> Key | None:
+        """Return the key of the token that a caller presents, or None. Unknown and wrong ones take equal time."""
+        prefix, _, rest = token.partition("_")
+        key_id, _, secret = rest.partition("_")
+        key = next((known for known in self.keys() if known.id == key_id), None)
+        # A token from a header may hold any character, also lone surrogates.
         hashed = sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
-        same = hmac.compare_digest(hashed, key.hash if key else _NOBODY)
-        return key if key and same and prefix == _PREFIX else None
+        is_same = hmac.compare_digest(hashed, key.hash if key else _DUMMY_HASH)
+        return key if key and is_same and prefix == _PREFIX else None
 
     def create(self, name: str, tenants: Sequence[str], *, write: bool, now: datetime) -> tuple[Key, str]:
-        """A new key and, this once, what its bearer presents."""
-        named = tuple(dict.fromkeys(each.strip() for each in tenants))
-        if not named or not all(named):
+        """Create a key, and return it with the token that its bearer presents, which is not stored."""
+        names = tuple(dict.fromkeys(tenant.strip() for tenant in tenants))
+        if not names or not all(names):
             raise InvalidInput("A key is bound to tenants. Name at least one with --tenant NAME.")
-        number, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
+        key_id, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
         hashed = sha256(secret.encode()).hexdigest()
-        key = Key(number, name, named, write, hashed, now.isoformat(timespec="seconds"))
-        with self._changing():
+        key = Key(key_id, name, names, write, hashed, now.isoformat(timespec="seconds"))
+        with self._lock():
             self._write((*self.keys(), key))
-        return key, f"{_PREFIX}_{number}_{secret}"
+        return key, f"{_PREFIX}_{key_id}_{secret}"
 
-    def revoke(self, number: str) -> Key:
-        """Take a key away by its id."""
-        with self._changing():
+    def revoke(self, key_id: str) -> Key:
+        """Remove a key by its id, and return it."""
+        with self._lock():
             known = {key.id: key for key in self.keys()}
-            if number not in known:
-                raise UnknownName("key", number, known, "`weft keys list` shows them.")
-            self._write(tuple(key for key in known.values() if key.id != number))
-        return known[number]
+            if key_id not in known:
+                raise UnknownName("key", key_id, known, "`weft keys list` prints them.")
+            self._write(tuple(key for key in known.values() if key.id != key_id))
+        return known[key_id]
 
-    def _changing(self) -> FileLock:
+    def _lock(self) -> FileLock:
+        """Return the lock under which the file is read, changed and written."""
         if not self._file.parent.is_dir():
             raise StoreError(f"There is no store in {self._file.parent}. Make one with `weft index PATH`.")
         return FileLock(self._file.with_suffix(".lock"))
 
     def _read(self) -> tuple[Key, ...]:
         try:
-            listed = orjson.loads(self._file.read_bytes())["keys"]
-            return tuple(Key(**{**each, "tenants": tuple(each["tenants"])}) for each in listed)
+            rows = orjson.loads(self._file.read_bytes())["keys"]
+            return tuple(Key(**{**row, "tenants": tuple(row["tenants"])}) for row in rows)
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(
                 f"{self._file} cannot be read as keys ({error}). Restore it from a copy, or remove it and make "
@@ -99,9 +112,9 @@ class KeyRing:
             ) from error
 
     def _write(self, keys: Sequence[Key]) -> None:
-        """Replace the file in one step, readable by its owner alone."""
-        fresh = self._file.with_suffix(".new")
-        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        """Replace the file in one step, readable only by its owner."""
+        draft = self._file.with_suffix(".new")
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _OWNER_ONLY)
         with os.fdopen(handle, "wb") as file:
             file.write(orjson.dumps({"keys": [asdict(key) for key in keys]}, option=orjson.OPT_INDENT_2))
-        fresh.replace(self._file)
+        draft.replace(self._file)

@@ -1,5 +1,6 @@
-"""Who and what is in the stories of a store, and correcting it."""
+"""The entities of the stories in a store: list them, and correct what was found."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
     from weft.api import Weft
 
 
-_ALL: Final = 1_000_000
+_ALL_NEIGHBOURS: Final = 1_000_000
+"""A limit that no entity's neighbours reach: the chapters that mention it are counted, so none may be left out."""
+_PROSE_KINDS: Final = ("chapter", "scene")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """An entity, and how many chapters or scenes mention it."""
+class EntityListing:
+    """An entity, and the number of chapters or scenes that mention it."""
 
     node: Node
     texts: int
@@ -28,21 +31,20 @@ class Listed:
 
 def entities(
     weft: "Weft", *, tenant: str = DEFAULT_TENANT, kinds: Sequence[str] = KINDS, as_of: int | None = None
-) -> tuple[Listed, ...]:
-    """The entities of a tenant, those with notes and those found in prose, most mentioned first."""
+) -> tuple[EntityListing, ...]:
+    """Return the entities of a tenant, both those with notes and those found in prose, most mentioned first."""
     for kind in kinds:
         _check_kind(kind)
     with weft.desk(View((tenant,), as_of)) as desk:
         ids = desk.snapshot.matching(Filter(kinds=tuple(kinds))).tolist()
-        near = desk.snapshot.adjacency(ids, _ALL)
-        prose = np.array([kind in ("chapter", "scene") for kind in near.kinds] or [False])[near.kind]
-        pairs = set(zip(near.owner[prose].tolist(), near.neighbour[prose].tolist(), strict=True))
-        nodes = {number: row.node for number, row in desk.snapshot.nodes(ids).items()}
-    texts: dict[int, int] = {}
-    for owner, _ in pairs:
-        texts[owner] = texts.get(owner, 0) + 1
-    listed = (Listed(node, texts.get(number, 0)) for number, node in nodes.items())
-    return tuple(sorted(listed, key=lambda each: (-each.texts, each.node.title, each.node.key)))
+        near = desk.snapshot.adjacency(ids, _ALL_NEIGHBOURS)
+        is_prose = np.array([kind in _PROSE_KINDS for kind in near.kinds] or [False])[near.kind]
+        # Several edges may lead to one chapter; a set of pairs counts it once.
+        mentions = set(zip(near.owner[is_prose].tolist(), near.neighbour[is_prose].tolist(), strict=True))
+        nodes = {id: row.node for id, row in desk.snapshot.nodes(ids).items()}
+    texts = Counter(entity for entity, _ in mentions)
+    listings = (EntityListing(node, texts[id]) for id, node in nodes.items())
+    return tuple(sorted(listings, key=lambda listing: (-listing.texts, listing.node.title, listing.node.key)))
 
 
 def correct(
@@ -54,24 +56,29 @@ def correct(
     chapter: int | None = None,
     tenant: str = DEFAULT_TENANT,
 ) -> Correction:
-    """Keep a correction from a chapter on (the one in which the last of the names appears) and tell anew."""
-    named = [_named(weft, name, tenant) for name in names]
+    """Store a correction and apply it to the stories.
+
+    It holds from `chapter` on; by default from the one by which all the named entities have appeared.
+    """
+    named = [_find_entity(weft, name, tenant) for name in names]
     if action == "type":
         _check_kind(value)
     if action == "rename" and not value.strip():
         raise InvalidInput("The new name is empty. Give a name, as in `weft entities rename Strider Aragorn`.")
-    since = max(_since(node) for node in named) if chapter is None else chapter
-    made = Correction(action, tuple(names), value.strip(), since)
-    add_correction(weft.store, tenant, made)
+    if chapter is None:
+        chapter = max((node.sequence if node.known_from is None else node.known_from) or 0 for node in named)
+    correction = Correction(action, tuple(names), value.strip(), chapter)
+    add_correction(weft.store, tenant, correction)
+    # Indexing nothing new applies all corrections again.
     weft.ingest((), tenant=tenant)
-    return made
+    return correction
 
 
 def undo(weft: "Weft", number: int, *, tenant: str = DEFAULT_TENANT) -> Correction:
-    """Take a correction back and tell the stories anew."""
-    taken = take_back(weft.store, tenant, number)
+    """Remove a correction by its number, apply the remaining ones, and return it."""
+    removed = take_back(weft.store, tenant, number)
     weft.ingest((), tenant=tenant)
-    return taken
+    return removed
 
 
 def _check_kind(kind: str) -> None:
@@ -79,21 +86,15 @@ def _check_kind(kind: str) -> None:
         raise UnknownName("type of entity", kind, KINDS)
 
 
-def _named(weft: "Weft", name: str, tenant: str) -> Node:
-    """The entity that a name means."""
-    known = [each.node for each in entities(weft, tenant=tenant)]
-    called = {folded(title): node for node in reversed(known) for title in _names(node)}
-    if folded(name) in called:
-        return called[folded(name)]
-    close = nearest(folded(name), called)
-    hint = f" Did you mean {called[close].title!r}?" if close else ""
-    raise InvalidInput(f"No entity of {tenant} is called {name!r}.{hint} `weft entities list` shows them.")
-
-
-def _names(node: Node) -> tuple[str, ...]:
-    return (node.title, *(alias.text for alias in node.aliases))
-
-
-def _since(node: Node) -> int:
-    point = node.sequence if node.known_from is None else node.known_from
-    return point or 0
+def _find_entity(weft: "Weft", name: str, tenant: str) -> Node:
+    """Return the entity of a name or alias; raise InvalidInput with the closest name if there is none."""
+    by_name: dict[str, Node] = {}
+    # In reverse, so that of two entities with one name the more mentioned is found.
+    for listing in reversed(entities(weft, tenant=tenant)):
+        for title in (listing.node.title, *(alias.text for alias in listing.node.aliases)):
+            by_name[folded(title)] = listing.node
+    if folded(name) in by_name:
+        return by_name[folded(name)]
+    closest = nearest(folded(name), by_name)
+    hint = f" Did you mean {by_name[closest].title!r}?" if closest else ""
+    raise InvalidInput(f"No entity of {tenant} is called {name!r}.{hint} `weft entities list` prints them.")

@@ -1,4 +1,4 @@
-"""Nodes as texts to read; an entity with its ties and the sentences that name it, in the order of the story."""
+"""A node as text to read; an entity of a story also with its relations and the sentences that mention it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
@@ -12,79 +12,86 @@ if TYPE_CHECKING:
     from weft.api import Weft
 
 
-_MOST: Final = 5_000
-_NAMED: Final = 12
-_WIDTH: Final = 300
-_TOGETHER: Final = ("co_occurs", "speaks_with")
-_FAR: Final = 1 << 30
+_MAX_EDGES: Final = 5_000
+"""Edges read of one entity: enough for the hero of a long novel, and a bound on the work for a hub with more."""
+_MAX_COMPANIONS: Final = 12
+"""Entities named under "Most often with": those after them share only a scene or two."""
+_SENTENCE_WIDTH: Final = 300
+"""Characters of a quoted sentence; longer ones are cut, so that each stays a line or three."""
+_COMPANY_EDGES: Final = ("co_occurs", "speaks_with")
 
 
 def whole_text(weft: "Weft", node: Node, view: View) -> str:
-    """A node that a view shows, as a text: its facts, its own text, and what the view's stories tell of it."""
-    return "\n".join((node_text(node), *_told_of(weft, node, view)))
+    """Return a node's facts and text and, for an entity, what the stories visible in the view say about it."""
+    lines = [node_text(node)]
+    if node.kind in KINDS:
+        with weft.desk(view) as desk:
+            found = desk.snapshot.edges([node.id], _MAX_EDGES)
+            ids = {id for source, target, _ in found for id in (source, target)} - {node.id}
+            others = {row.node.key: row.node for row in desk.snapshot.nodes(sorted(ids)).values()}
+        edges = [edge for _, _, edge in found]
+        lines += _relation_lines(node, edges, others)
+        lines += _companion_lines(node, edges, others)
+        lines += _mention_lines(node, edges, others)
+    return "\n".join(lines)
 
 
-def _told_of(weft: "Weft", node: Node, view: View) -> list[str]:
-    if node.kind not in KINDS:
-        return []
-    with weft.desk(view) as desk:
-        found = desk.snapshot.edges([node.id], _MOST)
-        ids = {number for source, target, _ in found for number in (source, target)} - {node.id}
-        others = {row.node.key: row.node for row in desk.snapshot.nodes(sorted(ids)).values()}
-    edges = [edge for _, _, edge in found]
-    return [*_ties(node, edges, others), *_company(node, edges, others), *_places(node, edges, others)]
-
-
-def _ties(node: Node, edges: Sequence[Edge], others: Mapping[str, Node]) -> Iterator[str]:
-    """The relations that are stated, each with what states it."""
+def _relation_lines(node: Node, edges: Sequence[Edge], others: Mapping[str, Node]) -> Iterator[str]:
+    """Yield the relations that a text states, each with the sentence that states it."""
     lines = []
     for edge in edges:
         other = edge.target if edge.source == node.key else edge.source
         if edge.type in TIES and other in others:
             arrow = "→" if edge.source == node.key else "←"
-            said = one_line(edge.evidence.partition("\n")[0], _WIDTH)
+            # Only the first line of the evidence is the sentence.
+            evidence = one_line(edge.evidence.partition("\n")[0], _SENTENCE_WIDTH)
             line = f"  {edge.type} {arrow} {one_line(others[other].title)}"
-            lines.append(f"{line}: {said}" if said else line)
-    yield from ("\nRelations:", *dict.fromkeys(lines)) if lines else ()
+            lines.append(f"{line}: {evidence}" if evidence else line)
+    if lines:
+        yield "\nRelations:"
+        yield from dict.fromkeys(lines)
 
 
-def _company(node: Node, edges: Sequence[Edge], others: Mapping[str, Node]) -> Iterator[str]:
-    """Those who share its scenes most."""
+def _companion_lines(node: Node, edges: Sequence[Edge], others: Mapping[str, Node]) -> Iterator[str]:
+    """Yield a line with the entities that share most scenes with the node."""
     weights: dict[str, float] = {}
     for edge in edges:
         other = edge.target if edge.source == node.key else edge.source
-        if edge.type in _TOGETHER and other in others:
+        if edge.type in _COMPANY_EDGES and other in others:
             weights[other] = weights.get(other, 0.0) + edge.weight
-    near = sorted(weights, key=lambda key: (-weights[key], key))[:_NAMED]
-    if near:
-        yield "\nMost often with: " + ", ".join(one_line(others[key].title) for key in near)
+    companions = sorted(weights, key=lambda key: (-weights[key], key))[:_MAX_COMPANIONS]
+    if companions:
+        yield "\nMost often with: " + ", ".join(one_line(others[key].title) for key in companions)
 
 
-def _places(node: Node, edges: Sequence[Edge], others: Mapping[str, Node]) -> Iterator[str]:
-    """Of each text that names it, in the order of the story, the first sentence that does."""
-    first: dict[str, int] = {}
+def _mention_lines(node: Node, edges: Sequence[Edge], others: Mapping[str, Node]) -> Iterator[str]:
+    """Yield, in the order of the story, the first sentence of each chapter or scene that mentions the node."""
+    first_offsets: dict[str, int] = {}
     for edge in edges:
         text = others.get(edge.source)
         if edge.type == "mentions" and edge.target == node.key and text is not None and text.sequence is not None:
-            first[edge.source] = min(first.get(edge.source, _FAR), _offset(edge.evidence))
-    told = sorted((others[key] for key in first), key=lambda each: (each.sequence or 0, each.key))
-    if told:
+            offset = _mention_offset(edge.evidence)
+            first_offsets[edge.source] = min(first_offsets.get(edge.source, offset), offset)
+    texts = sorted((others[key] for key in first_offsets), key=lambda text: (text.sequence or 0, text.key))
+    if texts:
         yield "\nNamed in:"
-    for each in told:
-        yield f"  {one_line(each.title or each.key)}: {one_line(_sentence(each.text, first[each.key]), _WIDTH)}"
+    for text in texts:
+        sentence = _sentence_at(text.text, first_offsets[text.key])
+        yield f"  {one_line(text.title or text.key)}: {one_line(sentence, _SENTENCE_WIDTH)}"
 
 
-def _offset(evidence: str) -> int:
-    """Where a mention stands in its text, as its evidence says."""
-    place = evidence.rpartition("@")[2]
-    return int(place) if place.isdigit() else 0
+def _mention_offset(evidence: str) -> int:
+    """Return the offset of a mention in its text, which its evidence ends with, as in `Alice @120`."""
+    offset = evidence.rpartition("@")[2]
+    return int(offset) if offset.isdigit() else 0
 
 
-def _sentence(text: str, offset: int) -> str:
-    """The sentence around an offset, with what was said where it only names the speaker."""
-    before = 0
+def _sentence_at(text: str, offset: int) -> str:
+    """Return the sentence around an offset; with the one before it, if it only continues that one."""
+    previous = 0
     for start, end in sentences(text):
         if end > offset:
-            return text[before if text[start : start + 1].islower() else start : end]
-        before = start
+            # "…" she said: a sentence that begins in lower case says who spoke, the one before what was said.
+            return text[previous if text[start : start + 1].islower() else start : end]
+        previous = start
     return ""

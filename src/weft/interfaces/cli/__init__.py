@@ -1,4 +1,7 @@
-"""`weft` on the command line: one command in, an exit code out, and never a traceback unless asked for."""
+"""The `weft` program: run one command line and return its exit code.
+
+Errors become one line on stderr; a traceback is printed only with `--debug`.
+"""
 
 import sys
 from collections.abc import Sequence
@@ -10,68 +13,79 @@ BAD_INPUT: Final = 2
 PARTLY_DONE: Final = 3
 STORE_PROBLEM: Final = 4
 INTERRUPTED: Final = 130
+"""128 plus the number of SIGINT, as shells report an interrupted program."""
 
-_INTERRUPTED: Final = (
-    "interrupted. Nothing is half-written: what was finished is kept, and the same command goes on from there."
+_INTERRUPTED_MESSAGE: Final = (
+    "interrupted. Nothing is half-written: finished work is kept, and the same command continues from there."
 )
 
 
 def main() -> NoReturn:
-    """Run the command in sys.argv and leave with its exit code."""
+    """Run the command in sys.argv and exit with its code."""
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code; no traceback is printed unless `--debug` is among it."""
+    """Run one command line and return its exit code. A traceback is printed only if `--debug` is given."""
     for stream in (sys.stdout, sys.stderr):
-        _steady(stream)
-    debug, rest = _without_debug(arguments)
+        _configure_stream(stream)
+    debug, rest = _extract_debug(arguments)
     try:
-        code = _invoke(_with_index(rest))
+        code = _invoke(_apply_index_option(rest))
     except KeyboardInterrupt:
         code = INTERRUPTED
-    except Exception as error:  # noqa: BLE001  (the last resort: whatever it is, it becomes a line and an exit code)
-        return _failed(error, debug)
+    except Exception as error:  # noqa: BLE001  (the last resort: any error becomes a line and an exit code)
+        return _report_failure(error, debug)
+    # Typer turns an interrupt inside a command into this exit code by itself.
     if code == INTERRUPTED:
-        _complain(_INTERRUPTED)
+        _print_error(_INTERRUPTED_MESSAGE)
     return code
 
 
 def _invoke(arguments: Sequence[str]) -> int:
+    """Run the command that the arguments name, and return its exit code."""
     import typer
 
     from weft.interfaces.cli.app import COMMANDS, make_app
 
-    wanted = arguments[0] if arguments and arguments[0] in COMMANDS else None
-    command = typer.main.get_command(make_app(sys.stdout.isatty(), wanted))
+    # Loading only the module of the command that runs keeps start-up short.
+    name = arguments[0] if arguments and arguments[0] in COMMANDS else None
+    command = typer.main.get_command(make_app(sys.stdout.isatty(), name))
     code = command.main(args=list(arguments), prog_name="weft", standalone_mode=False)
     return code if isinstance(code, int) else DONE
 
 
-def _without_debug(arguments: Sequence[str]) -> tuple[bool, list[str]]:
-    """`--debug` may stand anywhere before `--`, because it is mostly added to a command that just failed."""
+def _extract_debug(arguments: Sequence[str]) -> tuple[bool, list[str]]:
+    """Return whether `--debug` is given, and the arguments without it.
+
+    It may stand anywhere before `--`, because it is mostly appended to a command that just failed.
+    """
     end = list(arguments).index("--") if "--" in arguments else len(arguments)
     before, after = arguments[:end], arguments[end:]
-    return "--debug" in before, [*(each for each in before if each != "--debug"), *after]
+    return "--debug" in before, [*(word for word in before if word != "--debug"), *after]
 
 
-def _with_index(arguments: Sequence[str]) -> list[str]:
-    """`--index` may stand anywhere before `--` too: how a store is searched is no matter of one command."""
+def _apply_index_option(arguments: Sequence[str]) -> list[str]:
+    """Hand `--index` to the configuration, and return the arguments without it.
+
+    It may stand anywhere before `--`, because it applies to every command alike.
+    """
     end = list(arguments).index("--") if "--" in arguments else len(arguments)
-    place = next((at for at, each in enumerate(arguments[:end]) if each.split("=")[0] == "--index"), None)
-    if place is None:
+    start = next((i for i, word in enumerate(arguments[:end]) if word.split("=")[0] == "--index"), None)
+    if start is None:
         return list(arguments)
     from weft import config
 
-    _, equals, spec = arguments[place].partition("=")
-    stop = place + (1 if equals else 2)
+    _, equals, spec = arguments[start].partition("=")
+    stop = start + (1 if equals else 2)
     if not equals:
-        spec = arguments[place + 1] if place + 1 < end else ""
+        spec = arguments[start + 1] if start + 1 < end else ""
     config.choose_index(spec)
-    return [*arguments[:place], *arguments[stop:]]
+    return [*arguments[:start], *arguments[stop:]]
 
 
-def _failed(error: Exception, debug: bool) -> int:
+def _report_failure(error: Exception, debug: bool) -> int:
+    """Print an error as one line (after its traceback, with `debug`), and return its exit code."""
     from typer import TyperException
 
     from weft.errors import StoreError, WeftError
@@ -81,29 +95,30 @@ def _failed(error: Exception, debug: bool) -> int:
 
         traceback.print_exception(error)
     if isinstance(error, WeftError):
-        _complain(str(error))
+        _print_error(str(error))
         return STORE_PROBLEM if isinstance(error, StoreError) else BAD_INPUT
     if isinstance(error, TyperException):
-        _complain(_usage(error))
+        _print_error(_usage_message(error))
         return BAD_INPUT
-    _complain(
-        f"unexpected {type(error).__name__}: {error}" + ("" if debug else " (run again with --debug to see where)")
-    )
+    hint = "" if debug else " (run again with --debug to see where)"
+    _print_error(f"unexpected {type(error).__name__}: {error}{hint}")
     return UNEXPECTED
 
 
-def _usage(error: Any) -> str:
+def _usage_message(error: Any) -> str:
+    """Return Typer's message about wrong usage, with the help command to try next."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "weft"
     message = error.format_message()
     return f"{message}{'' if message.endswith(('.', '?')) else '.'} Try `{path} --help`."
 
 
-def _complain(message: str) -> None:
+def _print_error(message: str) -> None:
     sys.stderr.write(f"weft: {message}\n")
 
 
-def _steady(stream: Any) -> None:
-    """Whatever the locale, pages are UTF-8 when piped, and no character can make printing fail."""
+def _configure_stream(stream: Any) -> None:
+    """Make piped output UTF-8 whatever the locale, and make sure that no character can fail to print."""
+    # Streams that tests put in place of the real ones cannot be reconfigured.
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")

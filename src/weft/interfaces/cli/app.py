@@ -1,4 +1,4 @@
-"""The commands by name, each loaded when it is wanted."""
+"""The Typer application of `weft`: every command by name, its module loaded only when it is needed."""
 
 from importlib import import_module
 from typing import Annotated, Final
@@ -40,14 +40,18 @@ COMMANDS: Final = {
     "demo": "demo",
     "version": "app",
 }
-"""The module of each command; those that hold a group of commands have `make_app` instead of a function."""
+"""The module of each command, in the order of `weft --help`."""
 _GROUPS: Final = ("jobs", "profile", "lens", "keys", "experience", "entities")
-_NAMED: Final = {"eval": "evaluate"}
-"""Functions that cannot be called like their command."""
+"""Commands that hold others: their modules have `make_app` instead of a function of the command's name."""
+_FUNCTION_NAMES: Final = {"eval": "evaluate"}
+"""Functions that cannot be named like their command, because Python has a built-in of that name."""
 
 
 def make_app(decorated: bool, only: str | None = None) -> typer.Typer:
-    """The command line; `decorated` help is for terminals. With `only`, just that command, which starts sooner."""
+    """Build the command line.
+
+    `decorated` help is for terminals. With `only`, just that command is loaded, which starts sooner.
+    """
     app = typer.Typer(
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -61,7 +65,7 @@ def make_app(decorated: bool, only: str | None = None) -> typer.Typer:
             if name in _GROUPS:
                 app.add_typer(loaded.make_app(decorated), name=name)
             else:
-                app.command(name)(getattr(loaded, _NAMED.get(name, name)))
+                app.command(name)(getattr(loaded, _FUNCTION_NAMES.get(name, name)))
     return app
 
 
@@ -76,23 +80,19 @@ def _weft(
         typer.Option(
             "--index",
             metavar="HOW",
-            help="How a store on a server is searched: server, files or milvus://... May stand anywhere. "
+            help="How to search a store on a server: server, files or milvus://... May stand anywhere. "
             "Default: $WEFT_INDEX.",
         ),
     ] = "",
 ) -> None:
     """Weave what is known into one page that fits a token budget and says where every line came from."""
-    # `debug` and `index` are here to be seen in the help; they were taken out of the arguments before.
-    if show_version:
-        _write(f"weft {__version__}")
-    elif context.invoked_subcommand is None:
-        _write(context.get_help())
-
-
-def _write(text: str) -> None:
+    # `debug` and `index` are declared only for the help: `run` has taken them out of the arguments already.
     from weft.interfaces.cli import output
 
-    output.write(text)
+    if show_version:
+        output.write(f"weft {__version__}")
+    elif context.invoked_subcommand is None:
+        output.write(context.get_help())
 
 
 def version(as_json: AsJson = False) -> None:

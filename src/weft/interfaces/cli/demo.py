@@ -1,4 +1,4 @@
-"""`weft demo`: the example worlds that come with Weft, indexed and asked."""
+"""`weft demo`: index the example worlds that come with Weft, and print a page from them."""
 
 import tempfile
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from weft.errors import SourceError
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, StoreFolder
 from weft.interfaces.cli.progress import watched
-from weft.interfaces.describe import place_of
+from weft.interfaces.describe import format_origin
 from weft.interfaces.values import budget_of, clean
 from weft.model import Context
 
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 
 _PACKAGE: Final = Path(__file__).parents[2]
-_QUESTION: Final = "How do I process a refund?"
-_SHOWN_SOURCES: Final = 8
+_DEFAULT_QUESTION: Final = "How do I process a refund?"
+_MAX_LISTED_SOURCES: Final = 8
+"""Sources listed below the page: enough to see where it came from without pushing it off the screen."""
 
 
 def demo(
@@ -33,47 +34,53 @@ def demo(
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Index the example worlds into a temporary store (or into --store) and print a page from them."""
-    question, budget = clean(" ".join(words or ())) or _QUESTION, budget_of(max_tokens)
-    with _opened(store) as weft, watched("indexing the examples") as progress:
-        for world in _worlds():
+    """Index the example worlds and print a page. The store is temporary unless --store names one."""
+    question, budget = clean(" ".join(words or ())) or _DEFAULT_QUESTION, budget_of(max_tokens)
+    with open_named_or_temporary(store, "weft-demo-") as weft, watched("indexing the examples") as progress:
+        for world in _example_worlds():
             weft.index(world, progress=progress)
+        # Some of the example worlds bring tenants of their own; the demo reads them all.
         tenants = tuple(weft.status().by_tenant)
-        found = weft.context(question, profile=profile, max_tokens=budget, tenants=tenants)
-        nodes = weft.status().nodes
+        context = weft.context(question, profile=profile, max_tokens=budget, tenants=tenants)
+        node_count = weft.status().nodes
     if as_json:
-        output.write_json(output.shape(found, "page"))
+        output.write_json(output.shape(context, "page"))
         return
-    output.write(found.text)
-    _tell(found, nodes)
+    output.write(context.text)
+    _print_summary(context, node_count)
 
 
 @contextmanager
-def _opened(store: str | Path | None) -> "Iterator[Weft]":
-    with tempfile.TemporaryDirectory(prefix="weft-demo-") as folder:
-        place = store if store is not None else Path(folder) / config.STORE_NAME
-        with config.open_weft(place, create=True) as weft:
+def open_named_or_temporary(
+    store: str | Path | None, prefix: str, embedder: str | None = None
+) -> "Iterator[Weft]":
+    """Open the named store, or a temporary one whose folder begins with `prefix` and is removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix=prefix) as folder:
+        location = store if store is not None else Path(folder) / config.STORE_NAME
+        with config.open_weft(location, embedder=embedder, create=True) as weft:
             yield weft
 
 
-def _worlds() -> list[Path]:
-    """The example worlds: inside the package when installed, at the root when run from a checkout."""
+def _example_worlds() -> list[Path]:
+    """Return the folders of the example worlds."""
+    # They are inside the package when it is installed, and at the root when it runs from a checkout.
     for examples in (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples"):
         if examples.is_dir():
             return sorted(world for world in examples.iterdir() if world.is_dir())
-    raise SourceError("The example worlds did not come with this installation. Install Weft again with pip.")
+    raise SourceError("The example worlds are missing from this installation. Install Weft again with pip.")
 
 
-def _tell(found: Context, nodes: int) -> None:
-    limit = "no limit" if found.max_tokens is None else f"of {found.max_tokens:,}"
+def _print_summary(context: Context, node_count: int) -> None:
+    limit = "no limit" if context.max_tokens is None else f"of {context.max_tokens:,}"
     output.write(
-        f"\n--- {found.tokens:,} tokens ({limit}), counted by {found.token_model}; {nodes:,} nodes searched"
+        f"\n--- {context.tokens:,} tokens ({limit}), counted by {context.token_model}; "
+        f"{node_count:,} nodes searched"
     )
-    for source in found.sources[:_SHOWN_SOURCES]:
+    for source in context.sources[:_MAX_LISTED_SOURCES]:
         output.write(
-            f"    {source.detail.value:8} {source.origin.source}: {place_of(source.origin) or source.key}"
+            f"    {source.detail.value:8} {source.origin.source}: {format_origin(source.origin) or source.key}"
         )
-    more = len(found.sources) - _SHOWN_SOURCES
+    more = len(context.sources) - _MAX_LISTED_SOURCES
     if more > 0:
         output.write(f"    and {output.counted(more, 'source')} more")
     output.write('--- Next: `weft index PATH`, then `weft context "your question" --explain`')

@@ -1,4 +1,4 @@
-"""`weft doctor`: what is wrong with the store or this installation, in words, and what to do about it."""
+"""`weft doctor`: check the store and the installation, and say what to do about each problem."""
 
 import os
 import sqlite3
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from weft.ports import Embedder
 
 
-_PARTS: Final = ("numpy", "tantivy", "tiktoken")
+_LIBRARIES: Final = ("numpy", "tantivy", "tiktoken")
+"""Libraries with compiled parts, whose versions explain most reports about an installation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at: `ok`, worth a `note`, or a `problem`."""
+    """The result of one check: `ok`, a `note` (works, but worth knowing) or a `problem`."""
 
     name: str
     state: Literal["ok", "note", "problem"]
@@ -34,14 +35,16 @@ class Check:
 
 
 def doctor(
-    repair: Annotated[bool, typer.Option("--repair", help="Derive anew whatever is derived, then check.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="First rebuild everything that is derived from the stored nodes.")
+    ] = False,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check the store, its search index, the embedder, the tokenizer and the installation."""
-    with watched("examining"):
-        checks = list(_examine(store, embedder, repair))
+    """Check the store and the installation: search index, embedder, tokenizer, profiles."""
+    with watched("checking"):
+        checks = list(_run_checks(store, embedder, repair))
     if as_json:
         output.write_json({"checks": [output.shape(check) for check in checks]})
     else:
@@ -51,73 +54,73 @@ def doctor(
         raise typer.Exit(STORE_PROBLEM)
 
 
-def _examine(given: str | None, spec: str | None, repair: bool) -> Iterator[Check]:
+def _run_checks(store: str | None, spec: str | None, repair: bool) -> Iterator[Check]:
     around = config.surroundings()
-    yield Check("versions", "ok", _versions())
-    yield _tokenizer()
-    model = _embedder(config.embedder_spec(spec, around), around.api_key)
-    yield model if isinstance(model, Check) else Check("embedder", "ok", _described(model))
+    yield _check_versions()
+    yield _check_tokenizer()
+    model = _open_embedder(config.embedder_spec(spec, around), around.api_key)
+    if isinstance(model, Check):
+        yield model
+    else:
+        detail = "none, by choice" if model is None else f"{model.name}, {model.dimensions} dimensions"
+        yield Check("embedder", "ok", detail)
     try:
-        weft = config.open_weft(given, embedder="none", around=around)
+        weft = config.open_weft(store, embedder="none", around=around)
     except WeftError as error:
         yield Check("store", "problem", str(error))
         return
     with weft:
         if repair:
-            yield _repaired(weft)
-        yield from _stored(weft, None if isinstance(model, Check) else model)
+            yield _repair(weft)
+        yield from _check_store(weft, None if isinstance(model, Check) else model)
 
 
-def _versions() -> str:
-    own = (f"weft {__version__}", f"Python {sys.version.split()[0]}", f"SQLite {sqlite3.sqlite_version}")
-    return ", ".join([*own, *(f"{part} {_installed(part)}" for part in _PARTS)])
-
-
-def _installed(part: str) -> str:
+def _check_versions() -> Check:
     from importlib.metadata import PackageNotFoundError, version
 
-    try:
-        return version(part)
-    except PackageNotFoundError:
-        return "missing"
+    versions = [f"weft {__version__}", f"Python {sys.version.split()[0]}", f"SQLite {sqlite3.sqlite_version}"]
+    for library in _LIBRARIES:
+        try:
+            versions.append(f"{library} {version(library)}")
+        except PackageNotFoundError:
+            versions.append(f"{library} missing")
+    return Check("versions", "ok", ", ".join(versions))
 
 
-def _tokenizer() -> Check:
+def _check_tokenizer() -> Check:
     from weft.tokens import DEFAULT_ENCODING, counter_for
 
     try:
         counter, note = counter_for(DEFAULT_ENCODING)
     except WeftError as error:
         return Check("tokenizer", "problem", str(error))
-    right = counter.count("hello world") == 2
+    is_exact = counter.count("hello world") == 2
     detail = note or (
-        f"{counter.name} counts exactly" if right else f"{counter.name} miscounts; install Weft again"
+        f"{counter.name} counts exactly" if is_exact else f"{counter.name} miscounts; install Weft again"
     )
-    return Check("tokenizer", "ok" if right and note is None else "problem", detail)
+    return Check("tokenizer", "ok" if is_exact and note is None else "problem", detail)
 
 
-def _embedder(spec: str, api_key: str) -> "Embedder | Check | None":
+def _open_embedder(spec: str, api_key: str) -> "Embedder | Check | None":
+    """Open the embedder that is configured; None if there is to be none, a check if it cannot be opened."""
     from weft.embed import open_embedder
 
     try:
         return open_embedder(spec, api_key=api_key or None)
     except WeftError as error:
+        # Without vectors Weft still answers, so a missing embedder is no problem of the store.
         return Check("embedder", "note", f"{error} Until then pages come from words and links alone.")
 
 
-def _described(model: "Embedder | None") -> str:
-    return "none, by choice" if model is None else f"{model.name}, {model.dimensions} dimensions"
-
-
-def _repaired(weft: "Weft") -> Check:
+def _repair(weft: "Weft") -> Check:
     try:
         weft.repair()
     except WeftError as error:
         return Check("repair", "problem", str(error))
-    return Check("repair", "ok", "statistics, neighbour lists, names and the search index were derived anew")
+    return Check("repair", "ok", "statistics, neighbour lists, names and the search index were rebuilt")
 
 
-def _stored(weft: "Weft", model: "Embedder | None") -> Iterator[Check]:
+def _check_store(weft: "Weft", model: "Embedder | None") -> Iterator[Check]:
     try:
         status = weft.status()
         yield Check(
@@ -125,38 +128,39 @@ def _stored(weft: "Weft", model: "Embedder | None") -> Iterator[Check]:
             "ok",
             f"{status.location}, schema {status.schema_version}, {output.counted(status.nodes, 'node')}",
         )
-        yield from _server(weft.engine())
+        yield from _check_server(weft.engine())
         damage = weft.verify()
-        sound = Check("integrity", "ok", "what is stored agrees with itself")
-        yield (
-            Check("integrity", "problem", f"{'; '.join(damage)}. Try `weft doctor --repair`.") if damage else sound
-        )
-        yield _lag(weft, status.sequence)
-        yield _match(status.embedder, model)
+        if damage:
+            yield Check("integrity", "problem", f"{'; '.join(damage)}. Try `weft doctor --repair`.")
+        else:
+            yield Check("integrity", "ok", "the stored data is consistent")
+        yield _check_search_index(weft, status.sequence)
+        yield _check_vectors(status.embedder, model)
     except WeftError as error:
         yield Check("store", "problem", str(error))
+    # The location of a store on a server is its URL; only an embedded store is the folder itself.
     if weft.location == str(weft.folder):
-        yield _disk(weft.folder)
-    yield from _profiles(weft)
+        yield _check_folder(weft.folder)
+    yield from _check_profiles(weft)
 
 
-def _server(engine: Mapping[str, str | int]) -> Iterator[Check]:
-    """What is to be said of a store on a server: an embedded one has no tenants to keep apart by users."""
+def _check_server(engine: Mapping[str, str | int]) -> Iterator[Check]:
+    """Check the server of a store; an embedded store has no users whose rights could be too wide."""
     if "row_security" not in engine:
         return
-    yield Check("server", "ok", output.versions(engine))
+    yield Check("server", "ok", output.engine_versions(engine))
     if engine["row_security"] == "off":
         yield Check(
             "tenants",
             "note",
-            "kept apart by every query, but not by row-level security, which this user passes by. Connect as one "
-            "that is no superuser to have both.",
+            "kept apart by every query, but not by row-level security, because this user bypasses it. Connect as "
+            "a user who is no superuser to have both.",
         )
 
 
-def _lag(weft: "Weft", sequence: int) -> Check:
-    derived = weft.index_status()
-    reached = min(int(derived["lexical_sequence"]), int(derived["vector_sequence"]))
+def _check_search_index(weft: "Weft", sequence: int) -> Check:
+    index = weft.index_status()
+    reached = min(int(index["lexical_sequence"]), int(index["vector_sequence"]))
     if reached >= sequence:
         return Check("search index", "ok", "up to date")
     return Check(
@@ -167,23 +171,27 @@ def _lag(weft: "Weft", sequence: int) -> Check:
     )
 
 
-def _match(made_by: str | None, model: "Embedder | None") -> Check:
-    if made_by is None:
+def _check_vectors(stored_model: str | None, model: "Embedder | None") -> Check:
+    if stored_model is None:
         return Check("vectors", "note", "the store has none: pages come from words and links alone")
-    if model is not None and model.name != made_by:
+    if model is not None and model.name != stored_model:
         return Check(
-            "vectors", "problem", f"made by {made_by!r}, but {model.name!r} is in use. Choose it with --embedder."
+            "vectors",
+            "problem",
+            f"made by {stored_model!r}, but {model.name!r} is in use. Name the embedder that made them with "
+            "--embedder.",
         )
-    return Check("vectors", "ok", f"made by {made_by!r}")
+    return Check("vectors", "ok", f"made by {stored_model!r}")
 
 
-def _disk(folder: Path) -> Check:
+def _check_folder(folder: Path) -> Check:
     if os.access(folder, os.W_OK):
-        return Check("disk", "ok", f"{folder} takes writes")
+        return Check("disk", "ok", f"{folder} is writable")
     return Check("disk", "note", f"{folder} can only be read: questions are answered, but nothing can be indexed")
 
 
-def _profiles(weft: "Weft") -> Iterator[Check]:
+def _check_profiles(weft: "Weft") -> Iterator[Check]:
+    """Yield a problem for each of the user's profiles that cannot be loaded."""
     from weft.profiles import available_profiles
 
     for name in available_profiles(weft.folders):

@@ -1,4 +1,4 @@
-"""`weft entities`: who and what is in a story, and correcting what was found."""
+"""`weft entities`: list the entities of a story, and correct them."""
 
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -12,30 +12,34 @@ from weft.interfaces.values import clean
 from weft.model import DEFAULT_TENANT
 
 if TYPE_CHECKING:
-    from weft.interfaces.story_entities import Listed
+    from weft.interfaces.story_entities import EntityListing
     from weft.story import Correction
 
 
-_NAMELESS: Final = (
-    "The story was read, and no {what} was found in it. A note in a folder such as Characters/ or Locations/ "
-    "names one."
+_NONE_IN_STORY: Final = (
+    "The story was read, and no {kind} was found in it. A note in a folder such as Characters/ or Locations/ "
+    "adds one."
 )
-Name = Annotated[str, typer.Argument(metavar="NAME", help="What the entity is called: its name or an alias.")]
-Chapter = Annotated[
+_NAME_WIDTH: Final = 40
+_ALIASES_WIDTH: Final = 60
+"""Characters of names and aliases in the table, so that most rows stay on one line of a wide terminal."""
+
+EntityName = Annotated[str, typer.Argument(metavar="NAME", help="The entity's name, or one of its aliases.")]
+FromChapter = Annotated[
     int | None,
     typer.Option(
         "--chapter",
         metavar="N",
         min=0,
-        help="From which chapter on this is known. Default: where the last of the names first appears.",
+        help="The chapter from which on this is known. Default: the first by which all the names have appeared.",
     ),
 ]
 
 
 def make_app(decorated: bool) -> typer.Typer:
-    """The commands about entities."""
+    """Build the commands under `weft entities`."""
     app = typer.Typer(
-        help="List who and what is in a story, and correct it.",
+        help="List the entities of a story, and correct them.",
         no_args_is_help=True,
         rich_markup_mode="rich" if decorated else None,
     )
@@ -54,7 +58,7 @@ def list_entities(
         str | None,
         typer.Option("--type", metavar="TYPE", help="Only these: character, location, faction, object, event."),
     ] = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="How many to show.")] = 50,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="How many to list.")] = 50,
     *,
     as_of: AsOf = None,
     tenant: OwnTenant = DEFAULT_TENANT,
@@ -64,131 +68,136 @@ def list_entities(
 ) -> None:
     """List the entities, most mentioned first."""
     from weft.indexing.stories import tells_stories
-    from weft.interfaces.story_entities import entities
+    from weft.interfaces import story_entities
     from weft.story import KINDS
 
     kinds = KINDS if kind is None else (clean(kind),)
-    with config.open_weft(store, embedder=embedder) as weft, watched("telling"):
-        found = entities(weft, tenant=clean(tenant), kinds=kinds, as_of=as_of)
-        read = not found and tells_stories(weft.store, (clean(tenant),))
+    with config.open_weft(store, embedder=embedder) as weft, watched("listing"):
+        found = story_entities.entities(weft, tenant=clean(tenant), kinds=kinds, as_of=as_of)
+        # Tells a story without entities from a store without a story.
+        has_story = not found and tells_stories(weft.store, (clean(tenant),))
     if as_json:
-        output.write_json([{"texts": each.texts, **output.shape(each.node)} for each in found[:limit]])
+        output.write_json([{"texts": entity.texts, **output.shape(entity.node)} for entity in found[:limit]])
     elif found:
         columns = ("name", "type", "texts", "from", "sure", "also called", "key")
-        output.write_table(columns, [_row(each) for each in found[:limit]])
-    elif read:
-        output.note(_NAMELESS.format(what="entity" if kind is None else clean(kind)))
+        output.write_table(columns, [_row(entity) for entity in found[:limit]])
+    elif has_story:
+        output.note(_NONE_IN_STORY.format(kind="entity" if kind is None else clean(kind)))
     else:
         output.note("No entities are known. `weft index BOOK --as story` finds those of a book.")
 
 
-def _row(each: "Listed") -> tuple[str, ...]:
-    node = each.node
-    sure = node.fields.get("confidence")
+def _row(entity: "EntityListing") -> tuple[str, ...]:
+    node = entity.node
+    confidence = node.fields.get("confidence")
     return (
-        output.one_line(node.title, 40),
+        output.one_line(node.title, _NAME_WIDTH),
         node.kind,
-        str(each.texts),
+        str(entity.texts),
         "" if node.sequence is None else str(node.sequence),
-        f"{sure:.2f}" if isinstance(sure, float) else "note",
-        output.one_line(", ".join(dict.fromkeys(alias.text for alias in node.aliases)), 60),
+        # An entity that the author's own note describes is certain, so it carries no confidence.
+        f"{confidence:.2f}" if isinstance(confidence, float) else "note",
+        output.one_line(", ".join(dict.fromkeys(alias.text for alias in node.aliases)), _ALIASES_WIDTH),
         node.key,
     )
 
 
 def merge(
-    name: Name,
-    others: Annotated[list[str], typer.Argument(metavar="OTHER", help="Who else is the same.")],
-    chapter: Chapter = None,
+    name: EntityName,
+    others: Annotated[list[str], typer.Argument(metavar="OTHER", help="Other names of the same entity.")],
+    chapter: FromChapter = None,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
 ) -> None:
-    """Say that several entities are one: the first, with the names of all."""
-    _correct("merge", [name, *others], "", chapter, (tenant, store))
+    """Merge several entities into the first, which takes the names of all."""
+    _correct("merge", [name, *others], "", chapter, tenant, store)
 
 
 def rename(
-    name: Name,
+    name: EntityName,
     value: Annotated[str, typer.Argument(metavar="NEW", help="The name to print.")],
-    chapter: Chapter = None,
+    chapter: FromChapter = None,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
 ) -> None:
-    """Give an entity another name; it keeps the old one as an alias."""
-    _correct("rename", [name], value, chapter, (tenant, store))
+    """Rename an entity. The old name stays as an alias."""
+    _correct("rename", [name], value, chapter, tenant, store)
 
 
 def change_type(
-    name: Name,
+    name: EntityName,
     value: Annotated[str, typer.Argument(metavar="TYPE", help="character, location, faction, object or event.")],
-    chapter: Chapter = None,
+    chapter: FromChapter = None,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
 ) -> None:
-    """Say what an entity is."""
-    _correct("type", [name], value, chapter, (tenant, store))
+    """Change the type of an entity."""
+    _correct("type", [name], value, chapter, tenant, store)
 
 
 def hide(
-    name: Name, chapter: Chapter = None, tenant: OwnTenant = DEFAULT_TENANT, store: StoreFolder = None
+    name: EntityName, chapter: FromChapter = None, tenant: OwnTenant = DEFAULT_TENANT, store: StoreFolder = None
 ) -> None:
-    """Say that a name is nobody's, so that it makes no entity."""
-    _correct("hide", [name], "", chapter, (tenant, store))
+    """Hide a name that is no entity."""
+    _correct("hide", [name], "", chapter, tenant, store)
 
 
 def list_corrections(
     tenant: OwnTenant = DEFAULT_TENANT, store: StoreFolder = None, as_json: AsJson = False
 ) -> None:
-    """List the corrections that are kept."""
+    """List the corrections with their numbers."""
     from weft.indexing.stories import corrections_of
 
     with config.open_weft(store, embedder="none") as weft:
-        kept = corrections_of(weft.store, clean(tenant))
+        corrections = corrections_of(weft.store, clean(tenant))
     if as_json:
-        output.write_json([{"number": number, **output.shape(each)} for number, each in kept.items()])
-    elif kept:
-        rows = [(str(number), _told(each), str(each.chapter)) for number, each in kept.items()]
+        output.write_json([{"number": number, **output.shape(kept)} for number, kept in corrections.items()])
+    elif corrections:
+        rows = [(str(number), _describe(kept), str(kept.chapter)) for number, kept in corrections.items()]
         output.write_table(("number", "correction", "from"), rows)
     else:
         output.note("There are no corrections.")
 
 
 def undo(
-    number: Annotated[int, typer.Argument(metavar="NUMBER", help="As `weft entities corrections` shows it.")],
+    number: Annotated[
+        int, typer.Argument(metavar="NUMBER", help="The number, as `weft entities corrections` lists it.")
+    ],
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
 ) -> None:
-    """Take a correction back."""
+    """Undo a correction."""
     from weft.interfaces import story_entities
 
-    with config.open_weft(store) as weft, watched("telling"):
-        taken = story_entities.undo(weft, number, tenant=clean(tenant))
-    output.write(f"Taken back: {_told(taken)}.")
+    with config.open_weft(store) as weft, watched("reading the story again"):
+        undone = story_entities.undo(weft, number, tenant=clean(tenant))
+    output.write(f"Undone: {_describe(undone)}.")
 
 
 def _correct(
-    action: str, names: list[str], value: str, chapter: int | None, place: "tuple[str, StoreFolder]"
+    action: str, names: list[str], value: str, chapter: int | None, tenant: str, store: str | None
 ) -> None:
+    """Store a correction, apply it to the story, and print it."""
     from weft.interfaces import story_entities
 
-    tenant, store = place
-    with config.open_weft(store) as weft, watched("telling"):
-        cleaned = [clean(name) for name in names]
-        made = story_entities.correct(
-            weft, action, cleaned, value=clean(value), chapter=chapter, tenant=clean(tenant)
+    with config.open_weft(store) as weft, watched("reading the story again"):
+        correction = story_entities.correct(
+            weft,
+            action,
+            [clean(name) for name in names],
+            value=clean(value),
+            chapter=chapter,
+            tenant=clean(tenant),
         )
-    output.write(f"From chapter {made.chapter} on: {_told(made)}.")
+    output.write(f"From chapter {correction.chapter} on: {_describe(correction)}.")
 
 
-def _told(correction: "Correction") -> str:
+def _describe(correction: "Correction") -> str:
     first, *others = correction.names
+    article = "an" if correction.value[:1] in "aeiou" else "a"
     return {
         "merge": f"{first} is also {', '.join(others)}",
         "rename": f"{first} is called {correction.value}",
-        "type": f"{first} is {_article(correction.value)} {correction.value}",
-        "hide": f"{first} is nobody",
+        "type": f"{first} is {article} {correction.value}",
+        "hide": f"{first} is no entity",
     }[correction.action]
-
-
-def _article(noun: str) -> str:
-    return "an" if noun[:1] in "aeiou" else "a"

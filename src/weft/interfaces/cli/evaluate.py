@@ -1,9 +1,7 @@
-"""What `weft eval` prints: the measures of a set, what each power is worth, and how two runs differ."""
+"""`weft eval`: measure ranking and evidence on a judged set, or compare two such runs, and print the result."""
 
-import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import orjson
 import typer
 
-from weft import __version__, config
+from weft import __version__
 from weft.errors import InvalidInput
 from weft.interfaces.cli import PARTLY_DONE, output
+from weft.interfaces.cli.demo import open_named_or_temporary
 from weft.interfaces.cli.options import AsJson, EmbedderSpec
 from weft.interfaces.cli.progress import watched
 from weft.model import Context, Filter
@@ -26,115 +25,11 @@ if TYPE_CHECKING:
     from weft.profiles.types import Profile
 
 
-_SHOWN: Final = 20
-_SHARES: Final = ("recall@", "ndcg@", "mrr", "evidence_recall@", "all_evidence@", "fill")
-
-
-def write_result(result: Mapping[str, Any], as_json: bool) -> None:
-    """Print the measures of a set, and on stderr what was wrong with its files."""
-    if as_json:
-        output.write_json(result)
-        return
-    output.write(
-        f"{result['set']}: {output.counted(result['documents'], 'document')}, "
-        f"{output.counted(result['queries'], 'query', 'queries')}, {result['gold']:,} gold; profile "
-        f"{result['profile']}, embedder {result['embedder'] or 'none'}"
-    )
-    rows = [(name, _percent(value)) for name, value in result.items() if name.startswith(_SHARES)]
-    output.write_table(("measure", "value"), [*rows, *_costs(result)])
-    if "ablations" in result:
-        output.write("")
-        _write_ablations(result["ablations"])
-    _tell_problems(result)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def _costs(result: Mapping[str, Any]) -> list[tuple[str, str]]:
-    latency, peak = result["latency_ms"], result["peak_mb"]
-    return [
-        ("budget_violations", f"{result['budget_violations']:,}"),
-        ("latency_ms", f"p50 {latency['p50']:.1f}, p95 {latency['p95']:.1f}"),
-        ("index_seconds", f"{result['index_seconds']:.1f}"),
-        ("peak_mb", "unknown" if peak is None else f"{peak:,.0f}"),
-    ]
-
-
-def _write_ablations(ablations: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
-    """A row for each power that was taken away: what is lost in points, a star where the loss is real."""
-    names = list(next(iter(ablations.values())))
-    rows = [(f"without {power}", *(_points(found[name]) for name in names)) for power, found in ablations.items()]
-    output.write_table(("points (* real)", *names), rows)
-
-
-def _points(difference: Mapping[str, Any]) -> str:
-    return f"{100 * difference['difference']:+.1f}{'*' if difference['real'] else ''}"
-
-
-def _tell_problems(result: Mapping[str, Any]) -> None:
-    if result["queries_without_gold"]:
-        left = output.counted(result["queries_without_gold"], "query has", "queries have")
-        output.note(f"{left} no gold; left out.")
-    for name, what in (
-        ("queries_shut_out_by_scope", "queries left out because their scope excludes all their gold"),
-        ("empty_documents", "documents hold neither title nor text"),
-    ):
-        if result[name]:
-            output.note(f"{what}: {len(result[name]):,} ({_listed(result[name])})")
-    for name, what in (("unknown_ids", "ids that do not exist"), ("problems", "lines that could not be used")):
-        if result[name]:
-            output.note(f"{what}: {len(result[name]):,}")
-            _tell_each(result[name])
-    for note in result["notes"]:
-        output.note(note)
-
-
-def _listed(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:_SHOWN]) + (", …" if len(ids) > _SHOWN else "")
-
-
-def _tell_each(problems: Sequence[Mapping[str, str]]) -> None:
-    for problem in problems[:_SHOWN]:
-        output.note(f"  {problem['where']}: {problem['reason']}")
-    if len(problems) > _SHOWN:
-        output.note(f"  and {len(problems) - _SHOWN:,} more (--json lists all)")
-
-
-def write_comparison(
-    differences: Sequence["Difference"], unpaired: tuple[int, int], shared: int, as_json: bool
-) -> None:
-    """Print how the second run differs from the first, measure by measure, and whether that is real."""
-    if as_json:
-        measures = {each.measure: output.shape(each, "measure") for each in differences}
-        output.write_json({"queries": shared, "only_first": unpaired[0], "only_second": unpaired[1], **measures})
-        return
-    output.write(f"{output.counted(shared, 'query', 'queries')} in both; 95 % intervals by paired bootstrap")
-    rows = [
-        (
-            each.measure,
-            f"{100 * each.first:.1f}",
-            f"{100 * each.second:.1f}",
-            f"{100 * each.difference:+.1f}",
-            f"{100 * each.low:+.1f} … {100 * each.high:+.1f}",
-            f"{each.p:.3f}",
-            _verdict(each),
-        )
-        for each in differences
-    ]
-    output.write_table(("measure", "A", "B", "B - A", "interval", "p", "verdict"), rows)
-    if any(unpaired):
-        output.note(f"Left out: {unpaired[0]:,} only in the first file, {unpaired[1]:,} only in the second.")
-
-
-def _verdict(difference: "Difference") -> str:
-    if not difference.real:
-        return "no difference shown"
-    return "B is better" if difference.difference > 0 else "A is better"
-
-
 _COMPARE: Final = "compare"
+_MAX_BUDGET: Final = 10**12
+"""Budgets in tokens stay below this: larger numbers are typing errors."""
+_SHARE_PREFIXES: Final = ("recall@", "ndcg@", "mrr", "evidence_recall@", "all_evidence@", "fill")
+"""How the names of measures begin that are shares from 0 to 1, printed as percentages."""
 
 
 def evaluate(
@@ -143,18 +38,22 @@ def evaluate(
     ],
     *,
     profile: Annotated[str, typer.Option(metavar="NAME", help="Kind of page to measure.")] = "general",
-    budget: Annotated[str, typer.Option(metavar="N,N", help="Budgets in tokens, with commas.")] = "2000,8000",
+    budget: Annotated[
+        str, typer.Option(metavar="N,N", help="Budgets in tokens, separated by commas.")
+    ] = "2000,8000",
     query_template: Annotated[
-        str, typer.Option(metavar="TEXT", help="How a question is put, as in '{meta.story} {text}'.")
+        str, typer.Option(metavar="TEXT", help="How to put a question, as in '{meta.story} {text}'.")
     ] = "{text}",
-    history: Annotated[bool, typer.Option("--history", help="Put the conversation after the question.")] = False,
+    history: Annotated[
+        bool, typer.Option("--history", help="Send the conversation along with each question.")
+    ] = False,
     scoped: Annotated[bool, typer.Option("--scoped", help="Limit each question to its scope.")] = False,
     limit: Annotated[int | None, typer.Option(metavar="N", help="Only the first N questions.")] = None,
     per_query: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the measures of each question here.")
+        Path | None, typer.Option(metavar="FILE", help="Write the measures of each question to this file.")
     ] = None,
     ablate: Annotated[
-        bool, typer.Option("--ablate", help="Also without vector, graph, dedupe and excerpting, one by one.")
+        bool, typer.Option("--ablate", help="Measure again without vector, graph, dedupe and excerpting in turn.")
     ] = False,
     store: Annotated[
         Path | None, typer.Option("--store", metavar="DIR", help="Index here and keep it. Default: temporary.")
@@ -175,30 +74,30 @@ def evaluate(
 
     judged = read_folder(Path(words[0]))
     source, shape = CorpusSource(judged, scoped=scoped), Shape(query_template, history)
-    exam = Exam(judged, source, budgets_of(budget), shape, scoped, limit)
+    exam = Exam(judged, source, _parse_budgets(budget), shape, scoped, limit)
+    # Mistakes in the template and the output file are reported before the indexing, which takes long.
     exam.check()
-    _touch(per_query)
-    with _opened(store, embedder) as weft:
+    if per_query is not None:
+        _check_writable(per_query)
+    with open_named_or_temporary(store, "weft-eval-", embedder) as weft:
         answers, result = _run(weft, exam, weft.profile(profile), ablate)
     if per_query is not None:
         per_query.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows_of(answers)))
-    write_result(result, as_json)
+    _write_result(result, as_json)
     if result["problems"]:
         raise typer.Exit(PARTLY_DONE)
 
 
-def budgets_of(given: str) -> tuple[int, ...]:
-    """The budgets in a list such as `2000,8000`, ascending."""
-    parts = [part.strip() for part in given.split(",")]
-    if not all(part.isascii() and part.isdigit() and 0 < int(part) < 10**12 for part in parts):
-        raise InvalidInput(f"{given!r} is no list of budgets. Give whole numbers of tokens, such as 2000,8000.")
+def _parse_budgets(text: str) -> tuple[int, ...]:
+    """Return the budgets of a list such as `2000,8000`, ascending."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdigit() and 0 < int(part) < _MAX_BUDGET for part in parts):
+        raise InvalidInput(f"{text!r} is not a list of budgets. Give whole numbers of tokens, such as 2000,8000.")
     return tuple(sorted({int(part) for part in parts}))
 
 
-def _touch(path: Path | None) -> None:
-    """Find out before the work, not after it, that a file cannot be written."""
-    if path is None:
-        return
+def _check_writable(path: Path) -> None:
+    """Raise InvalidInput if the file cannot be written: before the measuring, which takes long, not after it."""
     try:
         path.touch()
     except OSError as error:
@@ -206,68 +105,65 @@ def _touch(path: Path | None) -> None:
         raise InvalidInput(f"{str(path)!r} cannot be written: {reason}. Name another file.") from error
 
 
-@contextmanager
-def _opened(store: Path | None, embedder: str | None) -> "Iterator[Weft]":
-    with tempfile.TemporaryDirectory(prefix="weft-eval-") as folder:
-        place = store if store is not None else Path(folder) / config.STORE_NAME
-        with config.open_weft(place, embedder=embedder, create=True) as weft:
-            yield weft
-
-
 def _run(
     weft: "Weft", exam: "Exam", profile: "Profile", ablate: bool
 ) -> tuple["tuple[Answered, ...]", dict[str, Any]]:
+    """Index the judged set, put its questions, and return the answers with the measures."""
     from weft import evaluation
 
+    # One moment for all questions and ablations: recency must not differ between them.
     now = datetime.now(UTC)
-    with watched("indexing") as tell:
+    with watched("indexing") as progress:
         started = time.perf_counter()
-        report = weft.ingest([exam.source], progress=tell)
-        spent = time.perf_counter() - started
-        answers = evaluation.evaluate(exam, _asker(weft, profile, now), time.perf_counter, tell)
+        report = weft.ingest([exam.source], progress=progress)
+        index_seconds = time.perf_counter() - started
+        answers = evaluation.evaluate(exam, _make_asker(weft, profile, now), time.perf_counter, progress)
         result: dict[str, Any] = {
-            **evaluation.summary(answers, exam, evaluation.Costs(spent, _peak_megabytes())),
+            **evaluation.summary(answers, exam, evaluation.Costs(index_seconds, _peak_megabytes())),
             "profile": profile.name,
             "embedder": weft.status().embedder,
             "version": __version__,
         }
         result["problems"] += [asdict(problem) for problem in report.problems]
         if ablate:
-            result["ablations"] = _ablations(weft, exam, profile, now, (answers, tell))
+            result["ablations"] = _measure_ablations(weft, exam, profile, now, answers, progress)
     return answers, result
 
 
-def _asker(weft: "Weft", profile: "Profile", now: datetime) -> "Ask":
-    def ask(put: "Put", budget: int, wanted: Filter) -> Context:
+def _make_asker(weft: "Weft", profile: "Profile", now: datetime) -> "Ask":
+    def ask(put: "Put", budget: int, scope: Filter) -> Context:
         return weft.context(
-            put.text, history=put.history, profile=profile, max_tokens=budget, filter=wanted, now=now
+            put.text, history=put.history, profile=profile, max_tokens=budget, filter=scope, now=now
         )
 
     return ask
 
 
-def _ablations(
+def _measure_ablations(
     weft: "Weft",
     exam: "Exam",
     profile: "Profile",
     now: datetime,
-    told: tuple["Sequence[Answered]", "Progress"],
+    answers: "Sequence[Answered]",
+    progress: "Progress",
 ) -> dict[str, Any]:
-    """The measures without each power, and how they differ from those with all of them."""
+    """Measure again without each ability in turn, and return how the measures differ from the full ones."""
     from weft import evaluation
 
-    answers, tell = told
-    full = {one.question.id: evaluation.measures(one) for one in answers}
-    found = {}
-    for power in evaluation.ABLATIONS:
-        asker = _asker(weft, evaluation.ablated(profile, power), now)
-        again = evaluation.evaluate(exam, asker, time.perf_counter, tell)
-        found[power] = evaluation.compare(full, {one.question.id: evaluation.measures(one) for one in again})
-    return {power: {each.measure: asdict(each) for each in differences} for power, differences in found.items()}
+    full = {answer.question.id: evaluation.measures(answer) for answer in answers}
+    ablations = {}
+    for ability in evaluation.ABLATIONS:
+        ask = _make_asker(weft, evaluation.ablated(profile, ability), now)
+        reduced = evaluation.evaluate(exam, ask, time.perf_counter, progress)
+        differences = evaluation.compare(
+            full, {answer.question.id: evaluation.measures(answer) for answer in reduced}
+        )
+        ablations[ability] = {difference.measure: asdict(difference) for difference in differences}
+    return ablations
 
 
 def _peak_megabytes() -> float | None:
-    """The most memory this process ever had; None on systems that do not tell."""
+    """Return the peak memory of this process, or None on systems that do not report it."""
     try:
         import resource
     except ImportError:
@@ -275,6 +171,7 @@ def _peak_megabytes() -> float | None:
     import sys
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # macOS reports bytes, Linux kibibytes.
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
 
 
@@ -283,4 +180,107 @@ def _compare(first: Path, second: Path, as_json: bool) -> None:
 
     left, right = read_rows(first), read_rows(second)
     shared = len(left.keys() & right.keys())
-    write_comparison(compare(left, right), unpaired(left, right), shared, as_json)
+    _write_comparison(compare(left, right), unpaired(left, right), shared, as_json)
+
+
+def _write_result(result: Mapping[str, Any], as_json: bool) -> None:
+    """Print the measures of a set, and on stderr the problems of its files."""
+    if as_json:
+        output.write_json(result)
+        return
+    output.write(
+        f"{result['set']}: {output.counted(result['documents'], 'document')}, "
+        f"{output.counted(result['queries'], 'query', 'queries')}, {result['gold']:,} gold; profile "
+        f"{result['profile']}, embedder {result['embedder'] or 'none'}"
+    )
+    latency, peak = result["latency_ms"], result["peak_mb"]
+    output.write_table(
+        ("measure", "value"),
+        [
+            *(
+                (name, f"{100 * share:.1f} %")
+                for name, share in result.items()
+                if name.startswith(_SHARE_PREFIXES)
+            ),
+            ("budget_violations", f"{result['budget_violations']:,}"),
+            ("latency_ms", f"p50 {latency['p50']:.1f}, p95 {latency['p95']:.1f}"),
+            ("index_seconds", f"{result['index_seconds']:.1f}"),
+            ("peak_mb", "unknown" if peak is None else f"{peak:,.0f}"),
+        ],
+    )
+    if "ablations" in result:
+        output.write("")
+        _write_ablations(result["ablations"])
+    _write_problems(result)
+
+
+def _write_ablations(ablations: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
+    """Print a row for each ability that was switched off: the loss in points, with a star where it is real."""
+    measures = list(next(iter(ablations.values())))
+    rows = [
+        (
+            f"without {ability}",
+            *(
+                f"{100 * differences[measure]['difference']:+.1f}{'*' if differences[measure]['real'] else ''}"
+                for measure in measures
+            ),
+        )
+        for ability, differences in ablations.items()
+    ]
+    output.write_table(("points (* real)", *measures), rows)
+
+
+def _write_problems(result: Mapping[str, Any]) -> None:
+    if result["queries_without_gold"]:
+        count = output.counted(result["queries_without_gold"], "query has", "queries have")
+        output.note(f"{count} no gold; left out.")
+    for name, description in (
+        ("queries_shut_out_by_scope", "queries left out because their scope excludes all their gold"),
+        ("empty_documents", "documents with neither title nor text"),
+    ):
+        ids = result[name]
+        if ids:
+            more = ", …" if len(ids) > output.MAX_LISTED_PROBLEMS else ""
+            output.note(f"{description}: {len(ids):,} ({', '.join(ids[: output.MAX_LISTED_PROBLEMS])}{more})")
+    for name, description in (
+        ("unknown_ids", "ids that do not exist"),
+        ("problems", "lines that could not be used"),
+    ):
+        problems = result[name]
+        if problems:
+            output.note(f"{description}: {len(problems):,}")
+            output.write_problem_notes([(problem["where"], problem["reason"]) for problem in problems])
+    for note in result["notes"]:
+        output.note(note)
+
+
+def _write_comparison(
+    differences: Sequence["Difference"], unpaired: tuple[int, int], shared: int, as_json: bool
+) -> None:
+    """Print how the second run differs from the first, measure by measure, and whether that is real."""
+    if as_json:
+        measures = {difference.measure: output.shape(difference, "measure") for difference in differences}
+        output.write_json({"queries": shared, "only_first": unpaired[0], "only_second": unpaired[1], **measures})
+        return
+    output.write(f"{output.counted(shared, 'query', 'queries')} in both; 95 % intervals by paired bootstrap")
+    rows = [
+        (
+            difference.measure,
+            f"{100 * difference.first:.1f}",
+            f"{100 * difference.second:.1f}",
+            f"{100 * difference.difference:+.1f}",
+            f"{100 * difference.low:+.1f} … {100 * difference.high:+.1f}",
+            f"{difference.p:.3f}",
+            _verdict(difference),
+        )
+        for difference in differences
+    ]
+    output.write_table(("measure", "A", "B", "B - A", "interval", "p", "verdict"), rows)
+    if any(unpaired):
+        output.note(f"Left out: {unpaired[0]:,} only in the first file, {unpaired[1]:,} only in the second.")
+
+
+def _verdict(difference: "Difference") -> str:
+    if not difference.real:
+        return "no difference shown"
+    return "B is better" if difference.difference > 0 else "A is better"

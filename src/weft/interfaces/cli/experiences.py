@@ -1,8 +1,8 @@
-"""`weft experience`: what is tried, what was expected, and what came of it."""
+"""`weft experience` and `weft premortem`: record what is tried and what came of it, and list past failures."""
 
 import asyncio
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -18,19 +18,24 @@ if TYPE_CHECKING:
     from weft.memory import Experience
 
 
-ExperienceId = Annotated[str, typer.Argument(metavar="ID", help="The id, as `weft experience list` shows it.")]
+_CELL_WIDTH: Final = 50
+_LINE_WIDTH: Final = 80
+"""Characters of a goal in a cell of a table, and in a line of its own."""
+
+ExperienceId = Annotated[str, typer.Argument(metavar="ID", help="The id, as `weft experience list` prints it.")]
 Files = Annotated[
     list[str] | None, typer.Option("--file", metavar="PATH", help="A file it is about; may be repeated.")
 ]
 
 
-def _words(flag: str, help: str) -> typer.models.OptionInfo:
+def _text_option(flag: str, help: str) -> typer.models.OptionInfo:
+    # Typer declares that it returns Any, so the type has to be stated.
     option: typer.models.OptionInfo = typer.Option(flag, metavar="TEXT", help=help)
     return option
 
 
 def make_app(decorated: bool) -> typer.Typer:
-    """The commands about experiences."""
+    """Build the commands under `weft experience`."""
     app = typer.Typer(
         help="Start, update, resolve, list and show experiences.",
         no_args_is_help=True,
@@ -39,7 +44,7 @@ def make_app(decorated: bool) -> typer.Typer:
     app.command("start")(start)
     app.command("update")(update)
     app.command("resolve")(resolve)
-    app.command("list")(list_them)
+    app.command("list")(list_experiences)
     app.command("show")(show)
     return app
 
@@ -48,17 +53,17 @@ def start(
     *,
     domain: Annotated[str, typer.Option("--domain", metavar="WORD", help=f"One of: {', '.join(DOMAINS)}.")],
     strategy: Annotated[str, typer.Option("--strategy", metavar="WORD", help=f"One of: {', '.join(STRATEGIES)}.")],
-    goal: Annotated[str, _words("--goal", "What is to be reached.")],
-    hypothesis: Annotated[str, _words("--hypothesis", "What is believed to be so.")],
-    action: Annotated[str, _words("--action", "What is going to be done.")],
-    prediction: Annotated[str, _words("--prediction", "What will be seen if the hypothesis holds.")],
+    goal: Annotated[str, _text_option("--goal", "What you want to reach.")],
+    hypothesis: Annotated[str, _text_option("--hypothesis", "What you believe to be true.")],
+    action: Annotated[str, _text_option("--action", "What you are going to do.")],
+    prediction: Annotated[str, _text_option("--prediction", "What you will see if the hypothesis holds.")],
     files: Files = None,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write down what is about to be tried, before its outcome is known."""
+    """Record what you are about to try, before its outcome is known."""
     from weft.memory.experience_store import start_experience
 
     with config.open_weft(store, embedder=embedder, create=True) as weft:
@@ -71,20 +76,20 @@ def start(
             action=clean(action),
             prediction=clean(prediction),
             now=datetime.now(UTC),
-            files=[clean(each) for each in files or ()],
+            files=[clean(file) for file in files or ()],
             tenant=clean(tenant),
         )
-    _tell(experience, "Started", as_json)
+    _write_experience(experience, "Started", as_json)
 
 
 def update(
     name: ExperienceId,
     *,
-    hypothesis: Annotated[str | None, _words("--hypothesis", "What is believed now.")] = None,
-    action: Annotated[str | None, _words("--action", "What is done now.")] = None,
-    prediction: Annotated[str | None, _words("--prediction", "What is expected now.")] = None,
+    hypothesis: Annotated[str | None, _text_option("--hypothesis", "What you believe now.")] = None,
+    action: Annotated[str | None, _text_option("--action", "What you do now.")] = None,
+    prediction: Annotated[str | None, _text_option("--prediction", "What you expect now.")] = None,
     strategy: Annotated[
-        str | None, typer.Option("--strategy", metavar="WORD", help="How it is gone about now.")
+        str | None, typer.Option("--strategy", metavar="WORD", help="The strategy of this attempt.")
     ] = None,
     files: Files = None,
     tenant: OwnTenant = DEFAULT_TENANT,
@@ -92,7 +97,7 @@ def update(
     embedder: EmbedderSpec = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write down the next attempt; the one before is kept as history."""
+    """Record the next attempt. The one before is kept as history."""
     from weft.memory.experience_store import update_experience
 
     with config.open_weft(store, embedder=embedder) as weft:
@@ -100,45 +105,45 @@ def update(
             weft.workshop(),
             clean(name),
             now=datetime.now(UTC),
-            hypothesis=_cleaned(hypothesis),
-            action=_cleaned(action),
-            prediction=_cleaned(prediction),
+            hypothesis=_clean_optional(hypothesis),
+            action=_clean_optional(action),
+            prediction=_clean_optional(prediction),
             strategy=strategy,
-            files=[clean(each) for each in files or ()],
+            files=[clean(file) for file in files or ()],
             tenant=clean(tenant),
         )
-    _tell(experience, "Updated", as_json)
+    _write_experience(experience, "Updated", as_json)
 
 
-def _cleaned(words: str | None) -> str | None:
-    return None if words is None else clean(words)
+def _clean_optional(text: str | None) -> str | None:
+    return None if text is None else clean(text)
 
 
 def resolve(
     name: ExperienceId,
     *,
     outcome: Annotated[str, typer.Option("--outcome", metavar="WORD", help=f"One of: {', '.join(OUTCOMES)}.")],
-    result: Annotated[str, _words("--result", "What was seen.")] = "",
-    surprise: Annotated[str, _words("--surprise", "What was not expected.")] = "",
+    result: Annotated[str, _text_option("--result", "What happened.")] = "",
+    surprise: Annotated[str, _text_option("--surprise", "What you did not expect.")] = "",
     root_cause: Annotated[
         str | None, typer.Option("--root-cause", metavar="WORD", help=f"One of: {', '.join(ROOT_CAUSES)}.")
     ] = None,
-    description: Annotated[str, _words("--root-cause-description", "The root cause in words.")] = "",
-    lesson: Annotated[str, _words("--lesson", "What worked.")] = "",
-    takeaway: Annotated[str, _words("--takeaway", "What to take along.")] = "",
+    description: Annotated[str, _text_option("--root-cause-description", "The root cause in words.")] = "",
+    lesson: Annotated[str, _text_option("--lesson", "What worked.")] = "",
+    takeaway: Annotated[str, _text_option("--takeaway", "What to remember for next time.")] = "",
     automatic: Annotated[
-        bool, typer.Option("--automatic", help="A test or build told the outcome: it counts as gold.")
+        bool, typer.Option("--automatic", help="A test or build decided the outcome: its confidence is gold.")
     ] = False,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write down what came of it; from then on it is found on every axis that has something to tell."""
+    """Record the outcome. From then on searches find the experience on every axis that it has text for."""
     from weft.interfaces.background import renew_values
     from weft.memory.experience_store import resolve_experience
 
-    told = Outcome(
+    resolution = Outcome(
         status=outcome,
         result=clean(result),
         surprise=clean(surprise),
@@ -148,12 +153,13 @@ def resolve(
     )
     with config.open_weft(store, embedder=embedder) as weft:
         shop = weft.workshop()
-        experience = resolve_experience(shop, clean(name), told, now=datetime.now(UTC), tenant=clean(tenant))
+        experience = resolve_experience(shop, clean(name), resolution, now=datetime.now(UTC), tenant=clean(tenant))
+        # Values are clusters of resolved experiences, so one more may change them.
         renew_values(shop, store, clean(tenant))
-    _tell(experience, f"Resolved as {experience.status} ({experience.tier}):", as_json)
+    _write_experience(experience, f"Resolved as {experience.status} ({experience.tier}):", as_json)
 
 
-def list_them(
+def list_experiences(
     *,
     domain: Annotated[str | None, typer.Option("--domain", metavar="WORD", help="Only of this domain.")] = None,
     strategy: Annotated[
@@ -162,28 +168,36 @@ def list_them(
     outcome: Annotated[
         str | None, typer.Option("--outcome", metavar="WORD", help="Only open, confirmed, falsified or abandoned.")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many to show.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many to list.")] = 20,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """List experiences, newest first."""
-    from weft.memory.experience_store import list_experiences
+    from weft.memory import experience_store
 
+    # Listing compares no meanings, so the embedder is not loaded.
     with config.open_weft(store, embedder="none") as weft:
-        found = list_experiences(
+        found = experience_store.list_experiences(
             weft.workshop(), domain=domain, strategy=strategy, status=outcome, limit=limit, tenant=clean(tenant)
         )
     if as_json:
-        output.write_json({"experiences": [output.shape(each) for each in found]})
+        output.write_json({"experiences": [output.shape(experience) for experience in found]})
     elif found:
         rows = [
-            (each.status, each.tier, each.domain, each.strategy, output.one_line(each.goal, 50), each.id)
-            for each in found
+            (
+                experience.status,
+                experience.tier,
+                experience.domain,
+                experience.strategy,
+                output.one_line(experience.goal, _CELL_WIDTH),
+                experience.id,
+            )
+            for experience in found
         ]
         output.write_table(("outcome", "tier", "domain", "strategy", "goal", "id"), rows)
     else:
-        output.note("There are no experiences like that.")
+        output.note("No experiences match.")
 
 
 def show(
@@ -200,11 +214,11 @@ def show(
         output.write("\n".join(experience_lines(experience)))
 
 
-def _tell(experience: "Experience", how: str, as_json: bool) -> None:
+def _write_experience(experience: "Experience", action: str, as_json: bool) -> None:
     if as_json:
         output.write_json(output.shape(experience))
     else:
-        output.write(f"{how} {experience.id}: {output.one_line(experience.goal, 80)}")
+        output.write(f"{action} {experience.id}: {output.one_line(experience.goal, _LINE_WIDTH)}")
 
 
 def premortem(
@@ -214,9 +228,7 @@ def premortem(
         str | None, typer.Option("--strategy", metavar="WORD", help=f"One of: {', '.join(STRATEGIES)}.")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", help="How many items of each kind.")] = 10,
-    max_tokens: Annotated[
-        int, typer.Option("--max-tokens", metavar="N", help="What the page may cost at most.")
-    ] = 1500,
+    max_tokens: Annotated[int, typer.Option("--max-tokens", metavar="N", help="The budget of the page.")] = 1500,
     tenants: Tenants = None,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
@@ -226,14 +238,13 @@ def premortem(
     from weft.assemblers.learning.store_searcher import assembler_over
 
     with config.open_weft(store, embedder=embedder) as weft:
-        made = assembler_over(weft, tenants_of(tenants))
+        # The assembler is asynchronous because its documented interface is; here it serves one call.
+        assembler = assembler_over(weft, tenants_of(tenants))
         warning = asyncio.run(
-            made.get_premortem_context(
-                clean(domain), None if strategy is None else clean(strategy), limit, max_tokens
-            )
+            assembler.get_premortem_context(clean(domain), _clean_optional(strategy), limit, max_tokens)
         )
-    for each in warning.notes:
-        output.note(each)
+    for note in warning.notes:
+        output.note(note)
     if as_json:
         output.write_json(output.shape(warning))
     elif warning.markdown:

@@ -1,11 +1,11 @@
-"""`weft install`: put the MCP server or the hooks into a client's configuration, or take them out."""
+"""`weft install`: add the MCP server or the hooks to a client's configuration, or remove them."""
 
 import shlex
 import sys
 from collections.abc import Callable, Sequence
 from difflib import unified_diff
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -16,6 +16,9 @@ from weft.interfaces import client_settings
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, StoreFolder, Tenants
 from weft.interfaces.values import clean
+
+_MAX_NAME_LENGTH: Final = 64
+"""Characters of a server's name. Clients put it before the names of tools, which it must leave room for."""
 
 
 def install(
@@ -33,7 +36,7 @@ def install(
     hooks: Annotated[
         bool, typer.Option("--hooks", help="The hooks of claude-code instead of the server.")
     ] = False,
-    remove: Annotated[bool, typer.Option("--remove", help="Take out what was put in.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove what this command added.")] = False,
     name: Annotated[str, typer.Option(metavar="NAME", help="What the client calls the server.")] = "weft",
     command: Annotated[
         str | None, typer.Option(metavar="WORDS", help="How to start Weft, such as 'uvx weft'.")
@@ -46,78 +49,95 @@ def install(
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put the MCP server into a client's configuration; for an unknown client, print what to put there."""
+    """Add the MCP server to a client's configuration. For an unknown client, print what to add."""
     home = config.client_home()
     known = client_settings.CLIENTS.get(client or "")
-    # Hooks are told the folder of each session, so for all folders each finds its own store.
-    found = () if hooks and everywhere and store is None else _store(known, store, home, everywhere)
+    # The client passes each session's folder to the hooks: installed for all folders, they find each one's store.
+    finds_store = hooks and everywhere and store is None
+    store_option = () if finds_store else _store_option(known, store, home, everywhere)
     if hooks:
-        words = _words(command, client_settings.hook_words, [*found, *_options(profile, False, tenants)])
-        _carry_out(_hooks(client, home, everywhere, words, remove), dry_run, as_json)
+        options = [*store_option, *_options(profile, False, tenants)]
+        words = _command_words(command, client_settings.hook_command, options)
+        _apply(_change_hooks(client, home, everywhere, words, remove), dry_run, as_json)
         return
-    words = _words(command, client_settings.command_of, ["mcp", *found, *_options(profile, write, tenants)])
-    entry = client_settings.Entry(_name(name), words[0], words[1:])
+    options = ["mcp", *store_option, *_options(profile, write, tenants)]
+    words = _command_words(command, client_settings.server_command, options)
+    entry = client_settings.ServerEntry(_check_name(name), words[0], words[1:])
     if known is None:
-        _print_other(client, entry, as_json)
+        _print_for_unknown_client(client, entry, as_json)
     else:
-        _carry_out(_server(known, known.file(home, everywhere), entry, remove), dry_run, as_json)
+        _apply(_change_server(known, known.file(home, everywhere), entry, remove), dry_run, as_json)
 
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A client's file as it is and as it is to be, and what is put in or taken out."""
+    """A change of a client's file: its text before and after, and what is added or removed, as JSON values."""
 
     client: str
     file: Path
     before: str | None
     after: str
-    told: dict[str, Any]
+    details: dict[str, Any]
     removes: bool
 
     @property
-    def needed(self) -> bool:
+    def is_needed(self) -> bool:
         return (self.before or "") != self.after
 
 
-def _server(known: client_settings.Client, file: Path, entry: client_settings.Entry, remove: bool) -> _Change:
-    before, after = (
-        client_settings.without(known, file, entry.name) if remove else client_settings.changed(known, file, entry)
-    )
-    return _Change(known.name, file, before, after, {"name": entry.name, "server": entry.plain(False)}, remove)
+def _change_server(
+    client: client_settings.Client, file: Path, entry: client_settings.ServerEntry, remove: bool
+) -> _Change:
+    if remove:
+        before, after = client_settings.without_server(client, file, entry.name)
+    else:
+        before, after = client_settings.with_server(client, file, entry)
+    details = {"name": entry.name, "server": entry.to_values(False)}
+    return _Change(client.name, file, before, after, details, remove)
 
 
-def _hooks(client: str | None, home: config.Home, everywhere: bool, words: Sequence[str], remove: bool) -> _Change:
-    if client != client_settings.CLIENT:
+def _change_hooks(
+    client: str | None, home: config.Home, everywhere: bool, words: Sequence[str], remove: bool
+) -> _Change:
+    if client != client_settings.HOOK_CLIENT:
         raise InvalidInput(f"{client!r} has no hooks that Weft knows. Use `weft install claude-code --hooks`.")
-    file = client_settings.settings_file(home, everywhere)
+    file = client_settings.hook_settings_file(home, everywhere)
     before, after = client_settings.without_hooks(file) if remove else client_settings.with_hooks(file, words)
-    return _Change(
-        client_settings.CLIENT, file, before, after, {"hooks": client_settings.hook_entries(words)}, remove
-    )
+    details = {"hooks": client_settings.hook_entries(words)}
+    return _Change(client_settings.HOOK_CLIENT, file, before, after, details, remove)
 
 
-def _carry_out(change: _Change, dry_run: bool, as_json: bool) -> None:
-    """Write the file unless it is only to be shown, and tell what was done."""
-    backup = client_settings.replace_file(change.file, change.after) if change.needed and not dry_run else None
+def _apply(change: _Change, dry_run: bool, as_json: bool) -> None:
+    """Write the changed file unless it is a dry run, and print what was done."""
+    writes = change.is_needed and not dry_run
+    backup = client_settings.replace_file(change.file, change.after) if writes else None
     if as_json:
-        _write_json(change.client, change.file, change.told, backup, change.needed and not dry_run)
-    elif not change.needed:
+        _write_json(change.client, change.file, change.details, backup, writes)
+    elif not change.is_needed:
         output.note(f"{change.file} {'does not have it' if change.removes else 'has it already'}.")
     elif dry_run:
-        output.write("\n".join(_difference(change.file, change.before or "", change.after)))
+        name = str(change.file)
+        before, after = (change.before or "").splitlines(), change.after.splitlines()
+        lines = unified_diff(before, after, name, name, lineterm="")
+        output.write("\n".join(output.printable(line) for line in lines))
     else:
-        output.write(f"Wrote {change.file}" + (f"; what it was is in {backup.name}." if backup else "."))
-        output.note(f"Restart {change.client} to {'be without' if change.removes else 'use'} it.")
+        output.write(f"Wrote {change.file}" + (f"; the old version is in {backup.name}." if backup else "."))
+        output.note(f"Restart {change.client} to {'stop using' if change.removes else 'use'} it.")
 
 
-def _name(given: str) -> str:
-    name = clean(given)
-    if not name or len(name) > 64 or not all(each.isalnum() or each in "-_" for each in name):
-        raise InvalidInput(f"{given!r} cannot name a server. Use letters, digits, - and _, at most 64.")
+def _check_name(text: str) -> str:
+    """Return the cleaned name of the server, or raise InvalidInput."""
+    name = clean(text)
+    is_valid = all(character.isalnum() or character in "-_" for character in name)
+    if not name or len(name) > _MAX_NAME_LENGTH or not is_valid:
+        raise InvalidInput(
+            f"{text!r} cannot name a server. Use letters, digits, - and _, at most {_MAX_NAME_LENGTH}."
+        )
     return name
 
 
 def _options(profile: str | None, write: bool, tenants: Sequence[str] | None) -> list[str]:
+    """Return the options that the client's command passes on to `weft mcp` or the hooks."""
     return [
         *(["--profile", profile] if profile else []),
         *(["--write"] if write else []),
@@ -125,50 +145,45 @@ def _options(profile: str | None, write: bool, tenants: Sequence[str] | None) ->
     ]
 
 
-def _store(
-    client: client_settings.Client | None, given: str | None, home: config.Home, everywhere: bool
+def _store_option(
+    client: client_settings.Client | None, store: str | None, home: config.Home, everywhere: bool
 ) -> tuple[str, ...]:
-    """The option that names the store, unless the client will find it by itself."""
-    server = config.server_of(given, config.surroundings())
+    """Return the option that names the store, or nothing if the client will find it by itself."""
+    server = config.server_of(store, config.surroundings())
     if server:
         return ("--store", server)
     try:
-        found = config.find_store(given, config.surroundings()).absolute()
+        folder = config.find_store(store, config.surroundings()).absolute()
     except StoreError:
-        # It can be installed before anything is indexed: then the nearest store at that time is used.
+        # Installing before the first `weft index` is allowed: the server then uses the nearest store it finds.
         return ()
-    word = str(found) if client is None else client_settings.store_word(client, found, home, everywhere)
+    word = str(folder) if client is None else client_settings.store_argument(client, folder, home, everywhere)
     return () if word is None else ("--store", word)
 
 
-def _words(
-    command: str | None, by_default: Callable[[Sequence[str], Path], tuple[str, ...]], rest: Sequence[str]
+def _command_words(
+    command: str | None, complete: Callable[[Sequence[str], Path], tuple[str, ...]], options: Sequence[str]
 ) -> tuple[str, ...]:
-    """The command that the client runs: as given or by default, and its options."""
+    """Return the command that the client runs, with its options; `complete` adds the default if none is given."""
     try:
-        return (*by_default(shlex.split(command or ""), Path(sys.executable)), *rest)
+        return (*complete(shlex.split(command or ""), Path(sys.executable)), *options)
     except ValueError as error:
         raise InvalidInput(
-            f"{command!r} is no command ({error}). Write it as in a shell, such as 'uvx weft'."
+            f"{command!r} is not a command ({error}). Write it as in a shell, such as 'uvx weft'."
         ) from error
 
 
-def _print_other(client: str | None, entry: client_settings.Entry, as_json: bool) -> None:
+def _print_for_unknown_client(client: str | None, entry: client_settings.ServerEntry, as_json: bool) -> None:
     if as_json:
-        _write_json(client, None, {"name": entry.name, "server": entry.plain(False)}, None, False)
+        _write_json(client, None, {"name": entry.name, "server": entry.to_values(False)}, None, False)
         return
-    output.write(client_settings.snippet(entry))
+    output.write(client_settings.json_snippet(entry))
+    problem = f"{client!r} is not a known client" if client else "No client is named"
     known = ", ".join(client_settings.CLIENTS)
-    asked = f"{client!r} is not known here" if client else "No client is named"
-    output.note(f"{asked} (known: {known}). Put the above where your client lists its MCP servers.")
+    output.note(f"{problem} (known: {known}). Add the above where your client lists its MCP servers.")
 
 
 def _write_json(
-    client: str | None, file: Path | None, told: dict[str, Any], backup: Path | None, written: bool
+    client: str | None, file: Path | None, details: dict[str, Any], backup: Path | None, written: bool
 ) -> None:
-    output.write_json({"client": client, "file": file, "backup": backup, "written": written, **told})
-
-
-def _difference(file: Path, before: str, after: str) -> list[str]:
-    lines = unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), lineterm="")
-    return [output.printable(line) for line in lines]
+    output.write_json({"client": client, "file": file, "backup": backup, "written": written, **details})

@@ -1,4 +1,4 @@
-"""Work from the queue of a store, done: linking, embedding anew, and making search indexes anew."""
+"""`weft jobs`: queue work in a store on a server, and do it: embed, link or rebuild search indexes."""
 
 import time
 from typing import TYPE_CHECKING, Annotated, Final
@@ -19,10 +19,112 @@ if TYPE_CHECKING:
 
 
 KINDS: Final = ("embed", "link", "search")
+_POLL_SECONDS: Final = 2.0
+"""How long `weft jobs run --wait` sleeps while the queue is empty: each look is one query to the server."""
 
 
-def queue_of(weft: "Weft") -> "Jobs":
-    """The queue of a store on a server."""
+def make_app(decorated: bool) -> typer.Typer:
+    """Build the commands under `weft jobs`."""
+    app = typer.Typer(
+        help="Queue and do work in a store on a server.",
+        no_args_is_help=True,
+        rich_markup_mode="rich" if decorated else None,
+    )
+    app.command("list")(list_jobs)
+    app.command("add")(add)
+    app.command("run")(run)
+    app.command("retry")(retry)
+    return app
+
+
+# --- the commands ------------------------------------------------------------------------------------------
+
+
+def list_jobs(store: StoreFolder = None, as_json: AsJson = False) -> None:
+    """List the jobs with their state, latest first."""
+    with config.open_weft(store, embedder="none") as weft:
+        jobs = open_queue(weft).listed()
+    if as_json:
+        output.write_json([output.shape(job) for job in jobs])
+        return
+    if not jobs:
+        output.note("No jobs.")
+        return
+    rows = [(str(job.id), job.kind, job.tenant, job.state, f"{job.done:,}", str(job.attempts)) for job in jobs]
+    output.write_table(("job", "kind", "tenant", "state", "done", "tries"), rows)
+    # Errors are too long for a cell of the table.
+    for job in jobs:
+        if job.error:
+            output.write(_describe(job))
+
+
+def add(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="embed, link or search.")],
+    embedder: Annotated[
+        str, typer.Option("--embedder", metavar="SPEC", help="The embedder to move to, for embed.")
+    ] = "",
+    tenant: OwnTenant = DEFAULT_TENANT,
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Queue a job: embed everything again, link again, or rebuild the search indexes."""
+    with config.open_weft(store, embedder="none") as weft:
+        job = add_job(weft, clean(kind), clean(tenant), embedder)
+    if as_json:
+        output.write_json(output.shape(job))
+    else:
+        output.write(f"Job {job.id} ({job.kind}) is queued; `weft jobs run` does it.")
+
+
+def run(
+    wait: Annotated[bool, typer.Option("--wait", help="Keep waiting for jobs until interrupted.")] = False,
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Do the jobs that are due, one after another. Several workers may run at once."""
+    api_key = config.surroundings().api_key or None
+    finished = []
+    with config.open_weft(store, embedder="none") as weft, watched("working"):
+        while True:
+            job = run_job(weft, api_key)
+            if job is not None:
+                finished.append(job.id)
+                if not as_json:
+                    output.note(_describe(job))
+            elif wait:
+                time.sleep(_POLL_SECONDS)
+            else:
+                break
+    if as_json:
+        output.write_json({"jobs": finished})
+    else:
+        output.write(f"{output.counted(len(finished), 'job')} worked on; `weft jobs list` shows them.")
+
+
+def retry(
+    number: Annotated[int, typer.Argument(metavar="N", help="The number of the job.")],
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Queue a failed job again."""
+    with config.open_weft(store, embedder="none") as weft:
+        job = open_queue(weft).retry(number)
+    if as_json:
+        output.write_json(output.shape(job))
+    else:
+        output.write(f"Job {job.id} ({job.kind}) is queued again.")
+
+
+def _describe(job: "Job") -> str:
+    """Return a line with the state of a job and its whole last error."""
+    return f"Job {job.id} ({job.kind}) is {job.state}{f': {job.error}' if job.error else '.'}"
+
+
+# --- the queue ---------------------------------------------------------------------------------------------
+
+
+def open_queue(weft: "Weft") -> "Jobs":
+    """Return the queue of a store on a server; raise InvalidInput for an embedded store, which has none."""
     from weft.store.sqlite.store import SqliteStore
 
     if isinstance(weft.store, SqliteStore):
@@ -35,23 +137,24 @@ def queue_of(weft: "Weft") -> "Jobs":
     return Jobs(weft.store)
 
 
-def add_job(weft: "Weft", kind: str, tenant: str, detail: str) -> "Job":
-    """Put work into the queue."""
+def add_job(weft: "Weft", kind: str, tenant: str, embedder: str) -> "Job":
+    """Queue a job and return it; `embedder` is needed by the kind `embed` only."""
     if kind not in KINDS:
         raise UnknownName("kind of job", kind, KINDS)
-    if kind == "embed" and not detail:
+    if kind == "embed" and not embedder:
         raise InvalidInput("An `embed` job needs the embedder to embed with. Name it with --embedder SPEC.")
-    return queue_of(weft).add(kind, tenant, detail)
+    return open_queue(weft).add(kind, tenant, embedder)
 
 
 def run_job(weft: "Weft", api_key: str | None = None) -> "Job | None":
-    """Do the next job that is due, and return how it stands then; None when nothing is to be done."""
-    with queue_of(weft).taken() as taken:
+    """Do the next job that is due and return it in its new state; return None if none is due."""
+    with open_queue(weft).taken() as taken:
         if taken is None:
             return None
         try:
             _do(weft, taken, api_key)
         except WeftError as error:
+            # Only our own errors count as a failed try; a crash leaves the job to the next worker.
             return taken.fail(error)
         return taken.finish()
 
@@ -71,108 +174,14 @@ def _do(weft: "Weft", taken: "Taken", api_key: str | None) -> None:
 
 
 def _embed(weft: "Weft", taken: "Taken", api_key: str | None) -> None:
+    """Embed every passage with the job's embedder, continuing where an earlier worker stopped."""
     from weft.embed import open_embedder
     from weft.indexing.reembed import is_embedded, reembed
     from weft.store.sqlite.store import SqliteStore
 
-    embed = open_embedder(taken.job.detail, api_key=api_key)
-    if embed is None or isinstance(weft.store, SqliteStore):
+    embedder = open_embedder(taken.job.detail, api_key=api_key)
+    if embedder is None or isinstance(weft.store, SqliteStore):
         raise InvalidInput(f"{taken.job.detail!r} embeds nothing. Name an embedder, such as static.")
-    if not is_embedded(weft.store, embed):
-        reembed(weft.store, embed, lambda done, last: taken.tell(done, None, last))
-
-
-_PAUSE: Final = 2.0
-
-
-def make_app(decorated: bool) -> typer.Typer:
-    """The commands about jobs."""
-    app = typer.Typer(
-        help="Queue and do work in a store on a server.",
-        no_args_is_help=True,
-        rich_markup_mode="rich" if decorated else None,
-    )
-    app.command("list")(list_jobs)
-    app.command("add")(add)
-    app.command("run")(run)
-    app.command("retry")(retry)
-    return app
-
-
-def list_jobs(store: StoreFolder = None, as_json: AsJson = False) -> None:
-    """List the jobs of the store with their state, the latest first."""
-    with config.open_weft(store, embedder="none") as weft:
-        jobs = queue_of(weft).listed()
-    if as_json:
-        output.write_json([output.shape(job) for job in jobs])
-        return
-    if not jobs:
-        output.note("No jobs.")
-        return
-    rows = [(str(job.id), job.kind, job.tenant, job.state, f"{job.done:,}", str(job.attempts)) for job in jobs]
-    output.write_table(("job", "kind", "tenant", "state", "done", "tries"), rows)
-    for job in jobs:
-        if job.error:
-            output.write(_told(job))
-
-
-def add(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="embed, link or search.")],
-    embedder: Annotated[
-        str, typer.Option("--embedder", metavar="SPEC", help="The embedder to move to, for embed.")
-    ] = "",
-    tenant: OwnTenant = DEFAULT_TENANT,
-    store: StoreFolder = None,
-    as_json: AsJson = False,
-) -> None:
-    """Put a job into the queue: embed everything anew, draw links anew, or make the search indexes anew."""
-    with config.open_weft(store, embedder="none") as weft:
-        job = add_job(weft, clean(kind), clean(tenant), embedder)
-    if as_json:
-        output.write_json(output.shape(job))
-    else:
-        output.write(f"Job {job.id} ({job.kind}) waits; `weft jobs run` does it.")
-
-
-def run(
-    wait: Annotated[bool, typer.Option("--wait", help="Go on waiting for jobs until interrupted.")] = False,
-    store: StoreFolder = None,
-    as_json: AsJson = False,
-) -> None:
-    """Do the jobs that are due, one after another; several workers may run at once."""
-    key = config.surroundings().api_key or None
-    done = []
-    with config.open_weft(store, embedder="none") as weft, watched("working"):
-        while True:
-            job = run_job(weft, key)
-            if job is not None:
-                done.append(job.id)
-                if not as_json:
-                    output.note(_told(job))
-            elif wait:
-                time.sleep(_PAUSE)
-            else:
-                break
-    if as_json:
-        output.write_json({"jobs": done})
-    else:
-        output.write(f"{output.counted(len(done), 'job')} worked on; `weft jobs list` shows them.")
-
-
-def _told(job: "Job") -> str:
-    """How a job stands, with the whole of its last error."""
-    return f"Job {job.id} ({job.kind}) is {job.state}{f': {job.error}' if job.error else '.'}"
-
-
-def retry(
-    number: Annotated[int, typer.Argument(metavar="N", help="The number of the job.")],
-    store: StoreFolder = None,
-    as_json: AsJson = False,
-) -> None:
-    """Try a failed job again."""
-    with config.open_weft(store, embedder="none") as weft:
-        job = queue_of(weft).retry(number)
-    if as_json:
-        output.write_json(output.shape(job))
-    else:
-        output.write(f"Job {job.id} ({job.kind}) waits again.")
+    # A worker may have died after the switch to the new vectors and before the job was marked as done.
+    if not is_embedded(weft.store, embedder):
+        reembed(weft.store, embedder, lambda done, last: taken.tell(done, None, last))

@@ -1,7 +1,7 @@
-"""`weft lens`: list, show, check, make and compare the ways to walk."""
+"""`weft lens`: list, show, check, create and compare lenses, which say how to walk from what was found."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -9,8 +9,7 @@ from weft import config
 from weft.errors import InvalidInput, ProfileError
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, StoreFolder
-from weft.interfaces.cli.output import group, write_differences, write_problems
-from weft.interfaces.cli.profiles import profile_folders
+from weft.interfaces.cli.profiles import find_profile_folders
 from weft.profiles import (
     diff_lenses,
     find_lens,
@@ -23,23 +22,36 @@ from weft.profiles import (
 )
 from weft.profiles.types import Lens, Profile
 
+_DEFAULT_PROFILE: Final = "notes"
+"""The profile whose lenses are meant if none is named: the one that comes with the most."""
+
 LensName = Annotated[str, typer.Argument(metavar="NAME", help="A lens's name, or the path of a .toml file.")]
-ProfileName = Annotated[str, typer.Option("--profile", metavar="NAME", help="The profile whose lenses are meant.")]
-_PROFILE = "notes"
+ProfileName = Annotated[
+    str, typer.Option("--profile", metavar="NAME", help="The profile that the lenses belong to.")
+]
 
 
 def make_app(decorated: bool) -> typer.Typer:
-    """The commands under `weft lens`."""
-    told = "List, show, check, make and compare lenses."
-    return group(told, decorated, list=list_lenses, show=show, check=check, new=new, diff=diff)
+    """Build the commands under `weft lens`."""
+    return output.make_group(
+        "List, show, check, create and compare lenses.",
+        decorated,
+        list=list_lenses,
+        show=show,
+        check=check,
+        new=new,
+        diff=diff,
+    )
 
 
-def list_lenses(profile: ProfileName = _PROFILE, store: StoreFolder = None, as_json: AsJson = False) -> None:
-    """List the lenses that `weft context --lens` knows for a profile."""
-    folders = profile_folders(store)
-    own = {lens.name for lens in _users(folders)}
-    lenses = _known(profile, folders).lenses
-    rows = [{"origin": "user" if lens.name in own else profile, **output.shape(lens)} for lens in lenses]
+def list_lenses(
+    profile: ProfileName = _DEFAULT_PROFILE, store: StoreFolder = None, as_json: AsJson = False
+) -> None:
+    """List the lenses that `weft context --lens` accepts for a profile."""
+    folders = find_profile_folders(store)
+    user_names = {lens.name for lens in _load_user_lenses(folders)}
+    lenses = _load_profile(profile, folders).lenses
+    rows = [{"origin": "user" if lens.name in user_names else profile, **output.shape(lens)} for lens in lenses]
     if as_json:
         output.write_json(rows)
         return
@@ -48,10 +60,10 @@ def list_lenses(profile: ProfileName = _PROFILE, store: StoreFolder = None, as_j
 
 
 def show(
-    name: LensName, profile: ProfileName = _PROFILE, store: StoreFolder = None, as_json: AsJson = False
+    name: LensName, profile: ProfileName = _DEFAULT_PROFILE, store: StoreFolder = None, as_json: AsJson = False
 ) -> None:
     """Print a lens as TOML, with every default filled in."""
-    lens = _lens(name, profile, profile_folders(store))
+    lens = _load_lens(name, profile, find_profile_folders(store))
     if as_json:
         output.write_json(lens)
     else:
@@ -60,89 +72,88 @@ def show(
 
 def check(
     names: Annotated[list[str], typer.Argument(metavar="NAME", help="Names of lenses, or paths of .toml files.")],
-    profile: ProfileName = _PROFILE,
+    profile: ProfileName = _DEFAULT_PROFILE,
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Name every problem of one or more lenses; the exit code is 2 when there are any."""
-    folders = profile_folders(store)
-    write_problems({name: _problems(name, profile, folders) for name in names}, as_json)
+    """Print every problem of one or more lenses. The exit code is 2 if there are any."""
+    folders = find_profile_folders(store)
+    output.write_check_results({name: _find_problems(name, profile, folders) for name in names}, as_json)
 
 
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What the lens is to be called.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the new lens.")],
     *,
-    like: Annotated[
+    template: Annotated[
         str | None,
-        typer.Option("--from", metavar="LENS", help="The lens to begin with. Default: the profile's own."),
+        typer.Option("--from", metavar="LENS", help="The lens to copy. Default: the profile's own."),
     ] = None,
     user: Annotated[bool, typer.Option("--user", help="For all your stores, instead of beside this one.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a lens file that is there already.")] = False,
-    profile: ProfileName = _PROFILE,
+    force: Annotated[bool, typer.Option("--force", help="Replace a lens file that exists already.")] = False,
+    profile: ProfileName = _DEFAULT_PROFILE,
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a lens of your own to begin with, as a copy of one that works."""
-    _check_name(name)
-    lens = find_lens(_known(profile, profile_folders(store)), like)
-    path = lens_path(_folder(user, store), name)
+    """Write a copy of a lens for you to edit."""
+    if not (name.isascii() and name[:1].isalpha() and name.replace("-", "").replace("_", "").isalnum()):
+        raise InvalidInput(f"{name!r} cannot name a lens. Use a letter, then letters, digits, `_` or `-`.")
+    lens = find_lens(_load_profile(profile, find_profile_folders(store)), template)
+    around = config.surroundings()
+    # Unlike the other commands this one needs a store, or the file would land where nothing reads it.
+    folder = (around.user_config if user else config.find_store(store, around)) / "profiles"
+    path = lens_path(folder, name)
     if path.exists() and not force:
-        raise InvalidInput(f"{path} is there already. Edit it, choose another name, or replace it with --force.")
+        raise InvalidInput(f"{path} exists already. Edit it, choose another name, or replace it with --force.")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(show_lens(lens), encoding="utf-8")
     if as_json:
         output.write_json({"name": name, "path": str(path), "from": lens.name})
     else:
-        output.write(f"Wrote {output.shown(path)}, like {lens.name}. Edit it, then: weft lens check {name}")
+        output.write(
+            f"Wrote {output.short_path(path)}, a copy of {lens.name}. Edit it, then: weft lens check {name}"
+        )
 
 
 def diff(
     first: LensName,
     second: LensName,
-    profile: ProfileName = _PROFILE,
+    profile: ProfileName = _DEFAULT_PROFILE,
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what differs between two lenses, value by value."""
-    folders = profile_folders(store)
-    differences = diff_lenses(_lens(first, profile, folders), _lens(second, profile, folders))
-    write_differences(first, second, differences, as_json)
+    """Print how two lenses differ, value by value."""
+    folders = find_profile_folders(store)
+    differences = diff_lenses(_load_lens(first, profile, folders), _load_lens(second, profile, folders))
+    output.write_differences(first, second, differences, as_json)
 
 
-def _users(folders: tuple[Path, ...]) -> tuple[Lens, ...]:
+def _load_user_lenses(folders: tuple[Path, ...]) -> tuple[Lens, ...]:
+    # The first folder, beside the store, has precedence; `with_lenses` lets the last lens of a name win.
     return tuple(lens for folder in reversed(folders) for lens in load_lenses(folder))
 
 
-def _known(profile: str, folders: tuple[Path, ...]) -> Profile:
-    return with_lenses(load_profile(profile, folders), _users(folders))
+def _load_profile(name: str, folders: tuple[Path, ...]) -> Profile:
+    """Load a profile with the user's lenses added to its own."""
+    return with_lenses(load_profile(name, folders), _load_user_lenses(folders))
 
 
-def _lens(name: str, profile: str, folders: tuple[Path, ...]) -> Lens:
+def _load_lens(name: str, profile: str, folders: tuple[Path, ...]) -> Lens:
+    """Load a lens by its name or from the path of a .toml file."""
     if not name.endswith(".toml"):
-        return find_lens(_known(profile, folders), name)
+        return find_lens(_load_profile(profile, folders), name)
     lenses = lenses_in(Path(name))
     if len(lenses) != 1:
         raise InvalidInput(f"{name!r} holds {len(lenses)} lenses. Give the path of a file with one.")
     return lenses[0]
 
 
-def _problems(name: str, profile: str, folders: tuple[Path, ...]) -> tuple[str, ...]:
+def _find_problems(name: str, profile: str, folders: tuple[Path, ...]) -> tuple[str, ...]:
     try:
+        # A file that is only checked may hold several lenses.
         if name.endswith(".toml"):
             lenses_in(Path(name))
         else:
-            _lens(name, profile, folders)
+            _load_lens(name, profile, folders)
     except ProfileError as error:
         return (str(error),)
     return ()
-
-
-def _check_name(name: str) -> None:
-    if not (name.isascii() and name[:1].isalpha() and name.replace("-", "").replace("_", "").isalnum()):
-        raise InvalidInput(f"{name!r} cannot name a lens. Use a letter, then letters, digits, `_` or `-`.")
-
-
-def _folder(user: bool, store: str | Path | None) -> Path:
-    """Where the new lens goes; a store that is not found is told, so that nothing lands where nobody looks."""
-    around = config.surroundings()
-    return (around.user_config if user else config.find_store(store, around)) / "profiles"

@@ -1,4 +1,4 @@
-"""`weft mcp`: the tools for agents, over stdio or HTTP."""
+"""`weft mcp`: serve the store to agents as an MCP server, over stdio or HTTP."""
 
 from types import ModuleType
 from typing import Annotated, Final
@@ -8,7 +8,9 @@ import typer
 from weft.errors import InvalidInput, MissingExtra
 from weft.interfaces.cli.options import EmbedderSpec, StoreFolder, Tenants
 
-_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+_LOOPBACK_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
+_MCP_LIBRARIES: Final = ("mcp", "mcp_types", "anyio")
+"""The top-level modules that the extra `mcp` installs."""
 
 
 def mcp(
@@ -24,8 +26,9 @@ def mcp(
         str | None, typer.Option(metavar="NAME", help="The kind of page when a call names none.")
     ] = None,
     write: Annotated[bool, typer.Option("--write", help="Also offer the tools that change the store.")] = False,
+    # Claude Code refuses results above 25,000 tokens.
     max_result_tokens: Annotated[
-        int, typer.Option(metavar="N", min=500, help="No result is larger than this.")
+        int, typer.Option(metavar="N", min=500, help="The largest result, in tokens.")
     ] = 25_000,
     structured: Annotated[
         bool, typer.Option("--structured", help="Also send each result's facts as structured content.")
@@ -34,13 +37,13 @@ def mcp(
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
 ) -> None:
-    """Serve the store to agents as an MCP server, over stdin and stdout unless told otherwise."""
-    if http and host not in _LOOPBACK:
+    """Serve the store to agents over MCP, on stdin and stdout or with --http."""
+    if http and host not in _LOOPBACK_HOSTS:
         raise InvalidInput(
-            f"{host!r} can be reached from other machines, and this server asks nobody who they are. Serve on "
-            f"{', '.join(_LOOPBACK)}, and put a proxy that does ask in front of it."
+            f"{host!r} can be reached from other machines, and this server does not authenticate callers. Serve "
+            f"on {', '.join(_LOOPBACK_HOSTS)}, and put a proxy that does in front of it."
         )
-    server = _server()
+    server = _load_server()
     settings = server.Settings(
         store=store,
         embedder=embedder,
@@ -62,11 +65,13 @@ def _announce(address: str) -> None:
     output.note(f"Serving {address}; stop with Ctrl-C.")
 
 
-def _server() -> ModuleType:
+def _load_server() -> ModuleType:
+    """Import the MCP server; raise MissingExtra if its libraries are not installed."""
     try:
         from weft.interfaces.mcp import server
     except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] in ("mcp", "mcp_types", "anyio"):
+        # Any other missing module is a mistake of ours and keeps its traceback.
+        if (error.name or "").split(".")[0] in _MCP_LIBRARIES:
             raise MissingExtra("The MCP server", "mcp") from error
         raise
     return server

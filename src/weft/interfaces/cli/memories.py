@@ -1,7 +1,8 @@
-"""`weft remember`, `weft memories` and `weft forget`: what is worth knowing next time."""
+"""`weft remember`, `weft memories`, `weft forget` and `weft values`: keep and list what was learned."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from weft.memory import Memory, Used
     from weft.memory.memory_store import Remembered
 
+
+_CELL_WIDTH: Final = 60
+_LINE_WIDTH: Final = 80
+"""Characters of a text in a cell of a table, and in a line of its own."""
 
 Category = Annotated[
     str | None,
@@ -42,57 +47,53 @@ def remember(
     embedder: EmbedderSpec = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remember something; what says the same is merged, what says otherwise is reported."""
-    from weft.memory.memory_store import Remembered, update_memory
-    from weft.memory.memory_store import remember as remembering
+    """Remember something. A memory that says the same is merged; one that may contradict it is reported."""
+    from weft.memory import memory_store
 
-    now, mine = datetime.now(UTC), clean(tenant)
-    said = _words(text)
-    marks = None if tags is None else [clean(tag).lstrip("#") for tag in tags]
+    now = datetime.now(UTC)
+    # Lines are cleaned one by one, because `clean` would join them.
+    cleaned = "\n".join(clean(line) for line in text.splitlines()).strip()
+    names = None if tags is None else [clean(tag).lstrip("#") for tag in tags]
     with config.open_weft(store, embedder=embedder, create=update is None) as weft:
-        shop = weft.workshop()
         if update is not None:
-            memory = update_memory(
-                shop,
+            memory = memory_store.update_memory(
+                weft.workshop(),
                 clean(update),
                 now=now,
-                text=said,
+                text=cleaned,
                 category=category,
                 importance=importance,
-                tags=marks,
-                tenant=mine,
+                tags=names,
+                tenant=clean(tenant),
             )
-            done = Remembered(memory)
+            remembered = memory_store.Remembered(memory)
         else:
-            done = remembering(
-                shop,
-                said,
+            remembered = memory_store.remember(
+                weft.workshop(),
+                cleaned,
                 now=now,
                 category=category,
                 importance=importance,
-                tags=marks or (),
-                tenant=mine,
+                tags=names or (),
+                tenant=clean(tenant),
             )
     if as_json:
-        output.write_json(output.shape(done))
+        output.write_json(output.shape(remembered))
     else:
-        _tell(done, updated=update is not None)
+        _write_remembered(remembered, is_update=update is not None)
 
 
-def _words(text: str) -> str:
-    """What was said, with its lines."""
-    return "\n".join(clean(line) for line in text.splitlines()).strip()
-
-
-def _tell(done: "Remembered", *, updated: bool) -> None:
-    how = "Updated" if updated else "Merged into" if done.merged else "Remembered as"
-    output.write(f"{how} {done.memory.key} ({done.memory.category}, importance {done.memory.importance:g}).")
-    if done.redacted:
-        output.note(f"Secrets were taken out before it was stored: {', '.join(done.redacted)}.")
-    for each in done.contradictions:
+def _write_remembered(remembered: "Remembered", *, is_update: bool) -> None:
+    memory = remembered.memory
+    action = "Updated" if is_update else "Merged into" if remembered.merged else "Remembered as"
+    output.write(f"{action} {memory.key} ({memory.category}, importance {memory.importance:g}).")
+    if remembered.redacted:
+        output.note(f"Secrets were removed before it was stored: {', '.join(remembered.redacted)}.")
+    for contradiction in remembered.contradictions:
         output.note(
-            f"{each.key} may contradict {each.other} ({each.why}), which says: "
-            f"“{output.one_line(each.other_text, 80)}”. If so, forget one of them with `weft forget KEY`."
+            f"{contradiction.key} may contradict {contradiction.other} ({contradiction.why}), which says: "
+            f"“{output.one_line(contradiction.other_text, _LINE_WIDTH)}”. If so, forget one of them with "
+            "`weft forget KEY`."
         )
 
 
@@ -102,7 +103,7 @@ def memories(
     ] = None,
     *,
     category: Category = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many to show.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many to list.")] = 20,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
@@ -117,38 +118,37 @@ def memories(
         if question is None:
             found = list_memories(shop, category=category, limit=limit, tenant=clean(tenant))
         else:
-            asked = clean(question)
-            found = search_memories(shop, asked, category=category, limit=limit, tenant=clean(tenant))
+            found = search_memories(shop, clean(question), category=category, limit=limit, tenant=clean(tenant))
         uses = UsageBook(weft.folder).uses([(memory.tenant, memory.key) for memory in found])
-    _list(found, [uses.get((memory.tenant, memory.key)) for memory in found], as_json)
+    _write_memories([(memory, uses.get((memory.tenant, memory.key))) for memory in found], as_json)
 
 
-def _list(found: "tuple[Memory, ...]", uses: "list[Used | None]", as_json: bool) -> None:
+def _write_memories(memories_with_uses: "Sequence[tuple[Memory, Used | None]]", as_json: bool) -> None:
     if as_json:
         shapes = [
             {
                 **output.shape(memory),
-                "use_count": used.times if used else 0,
-                "last_used": used.last if used else None,
+                "use_count": use.times if use else 0,
+                "last_used": use.last if use else None,
             }
-            for memory, used in zip(found, uses, strict=True)
+            for memory, use in memories_with_uses
         ]
         output.write_json({"memories": shapes})
-    elif found:
+    elif memories_with_uses:
         rows = [
             (
                 memory.category,
                 f"{memory.importance:g}",
                 memory.created.strftime("%Y-%m-%d"),
-                used.times if used else 0,
-                output.one_line(memory.text, 60),
+                use.times if use else 0,
+                output.one_line(memory.text, _CELL_WIDTH),
                 memory.key,
             )
-            for memory, used in zip(found, uses, strict=True)
+            for memory, use in memories_with_uses
         ]
         output.write_table(("category", "importance", "created", "used", "text", "key"), rows)
     else:
-        output.note("There are no memories like that.")
+        output.note("No memories match.")
 
 
 def forget(
@@ -159,18 +159,18 @@ def forget(
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remove memories; when one of the keys names none, nothing is removed."""
+    """Remove memories. If one of the keys is unknown, nothing is removed."""
     from weft.interfaces.background import forget_memories
 
     if not all(clean(key) for key in keys):
         raise InvalidInput("An empty key names no memory. `weft memories` lists them with their keys.")
     with config.open_weft(store, embedder="none") as weft:
-        gone = forget_memories(weft, [clean(key) for key in keys], clean(tenant))
+        forgotten = forget_memories(weft, [clean(key) for key in keys], clean(tenant))
     if as_json:
-        output.write_json({"forgotten": [output.shape(memory) for memory in gone]})
+        output.write_json({"forgotten": [output.shape(memory) for memory in forgotten]})
     else:
-        for memory in gone:
-            output.write(f"Forgot {memory.key}: {output.one_line(memory.text, 80)}")
+        for memory in forgotten:
+            output.write(f"Forgot {memory.key}: {output.one_line(memory.text, _LINE_WIDTH)}")
 
 
 def values(
@@ -178,13 +178,13 @@ def values(
     axis: Annotated[
         str | None, typer.Option("--axis", metavar="WORD", help="Only full, strategy, surprise or root_cause.")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many to show.")] = 20,
-    refresh: Annotated[bool, typer.Option("--refresh", help="Find them anew before listing them.")] = False,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many to list.")] = 20,
+    refresh: Annotated[bool, typer.Option("--refresh", help="Compute them again before listing them.")] = False,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the values that emerge from experiences, the largest first."""
+    """List the values that many experiences have in common, largest first."""
     from weft.memory.value_store import list_values, refresh_values
 
     with config.open_weft(store) as weft:
@@ -193,11 +193,17 @@ def values(
             refresh_values(shop, tenant=clean(tenant))
         found = list_values(shop, axis=axis, limit=limit, tenant=clean(tenant))
     if as_json:
-        output.write_json({"values": [{"key": each.key, **output.shape(each, "members")} for each in found]})
+        output.write_json({"values": [{"key": value.key, **output.shape(value, "members")} for value in found]})
     elif found:
         rows = [
-            (each.axis, each.size, f"{each.similarity:.2f}", output.one_line(each.text, 60), each.key)
-            for each in found
+            (
+                value.axis,
+                value.size,
+                f"{value.similarity:.2f}",
+                output.one_line(value.text, _CELL_WIDTH),
+                value.key,
+            )
+            for value in found
         ]
         output.write_table(("axis", "size", "similarity", "text", "key"), rows)
     else:

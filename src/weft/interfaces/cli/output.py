@@ -1,11 +1,14 @@
-"""Printing: text and tables to stdout, notes to stderr, JSON of one shape; no colours and no Rich when piped."""
+"""Printing for every command: text, tables and JSON go to stdout, notes to stderr.
+
+In a pipe there are no colours, and Rich is not loaded.
+"""
 
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import orjson
 import typer
@@ -14,20 +17,32 @@ from weft.interfaces.cli import BAD_INPUT
 from weft.interfaces.describe import one_line, printable, table
 
 __all__ = [
+    "MAX_LISTED_PROBLEMS",
     "counted",
+    "engine_versions",
+    "make_group",
     "note",
     "one_line",
     "printable",
     "shape",
-    "shown",
+    "short_path",
     "write",
+    "write_check_results",
+    "write_differences",
     "write_json",
+    "write_problem_notes",
     "write_table",
 ]
 
+MAX_LISTED_PROBLEMS: Final = 20
+"""Problems that a command prints one by one; more would scroll its result away, and `--json` has them all."""
+
+
+# --- stdout and stderr -------------------------------------------------------------------------------------
+
 
 def write(text: str) -> None:
-    """Print a text to stdout; a reader that went away ends the command without complaint."""
+    """Print a text to stdout. If the reader of a pipe has gone away, the command ends without complaint."""
     try:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
@@ -38,7 +53,7 @@ def write(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Tell the person something that is not part of the answer."""
+    """Print a note to stderr: something worth knowing that is not part of the answer."""
     sys.stderr.write(f"note: {text}\n")
     sys.stderr.flush()
 
@@ -46,15 +61,11 @@ def note(text: str) -> None:
 def write_json(value: object, *, indented: bool = True) -> None:
     """Print a value as JSON, indented or on one line."""
     option = orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indented else 0)
-    write(orjson.dumps(value, default=_plain, option=option).decode())
+    write(orjson.dumps(value, default=_to_json, option=option).decode())
 
 
-def shape(value: Any, *without: str) -> dict[str, Any]:
-    """The fields of a dataclass by name, some left out."""
-    return {each.name: getattr(value, each.name) for each in fields(value) if each.name not in without}
-
-
-def _plain(value: object) -> object:
+def _to_json(value: object) -> object:
+    """Convert what orjson cannot serialise itself."""
     if isinstance(value, Mapping):
         return dict(value)
     if is_dataclass(value) and not isinstance(value, type):
@@ -63,73 +74,90 @@ def _plain(value: object) -> object:
 
 
 def write_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows under their column names: drawn on a terminal, aligned with spaces in a pipe."""
-    if sys.stdout.isatty():
-        _draw(columns, [[one_line(str(cell)) for cell in row] for row in rows])
-    else:
+    """Print rows under their column names: drawn with Rich on a terminal, aligned with spaces in a pipe."""
+    if not sys.stdout.isatty():
         write("\n".join(table(columns, rows)))
-
-
-def _draw(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+        return
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
-    for row in cells:
-        table.add_row(*row)
-    Console(highlight=False, markup=False, emoji=False).print(table)
+    drawn = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
+    for row in rows:
+        drawn.add_row(*(one_line(str(cell)) for cell in row))
+    # Stored text must not be read as markup, or a title such as [bold] would vanish.
+    Console(highlight=False, markup=False, emoji=False).print(drawn)
 
 
-def shown(place: Path | str) -> str:
-    """A path as a person would type it from here; the URL of a server as it is."""
-    path = Path(place)
-    if "://" in str(place):
-        return str(place)
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+def write_problem_notes(problems: Sequence[tuple[str, str]]) -> None:
+    """Print the first problems, each its place and its reason, as notes, and how many more there are."""
+    for place, reason in problems[:MAX_LISTED_PROBLEMS]:
+        note(f"  {place}: {reason}")
+    more = len(problems) - MAX_LISTED_PROBLEMS
+    if more > 0:
+        note(f"  and {more:,} more (--json lists all)")
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun, as in `1 file` and `1,200 files`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def versions(engine: Mapping[str, str | int]) -> str:
-    """The engine of a store and its extensions, each with its version."""
-    extensions = [f"{name} {engine[name]}" for name in ("vector", "pg_textsearch") if name in engine]
-    return ", ".join([f"{engine['engine']} {engine['version']}", *extensions])
-
-
-def group(help: str, decorated: bool, **commands: Callable[..., None]) -> typer.Typer:
-    """A command that holds others and prints its help when none of them is named."""
-    app = typer.Typer(help=help, rich_markup_mode="rich" if decorated else None)
-    app.callback(invoke_without_command=True)(_help)
-    for name, command in commands.items():
-        app.command(name)(command)
-    return app
-
-
-def _help(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        write(context.get_help())
-
-
-def write_problems(problems: Mapping[str, Sequence[str]], as_json: bool) -> None:
-    """Print what is wrong with each; ends the program with the code for bad input when anything is."""
+def write_check_results(problems: Mapping[str, Sequence[str]], as_json: bool) -> None:
+    """Print the problems of each profile or lens by name; exit with the code for bad input if there are any."""
     if as_json:
         write_json(problems)
     else:
-        for name, found in problems.items():
-            write("\n".join(found) or f"{name}: can be used")
+        for name, messages in problems.items():
+            write("\n".join(messages) or f"{name}: can be used")
     if any(problems.values()):
         raise typer.Exit(BAD_INPUT)
 
 
 def write_differences(first: str, second: str, differences: Sequence[str], as_json: bool) -> None:
-    """Print what differs between two things, value by value."""
+    """Print how two profiles or lenses differ, value by value."""
     if as_json:
         write_json(list(differences))
     elif differences:
         write("\n".join(differences))
     else:
         note(f"{first} and {second} say the same.")
+
+
+# --- values as text ----------------------------------------------------------------------------------------
+
+
+def shape(value: Any, *without: str) -> dict[str, Any]:
+    """Return the fields of a record by name, except those named in `without`."""
+    return {field.name: getattr(value, field.name) for field in fields(value) if field.name not in without}
+
+
+def short_path(location: Path | str) -> str:
+    """Return a path relative to the working folder if it is inside; the URL of a server as it is."""
+    if "://" in str(location):
+        return str(location)
+    path = Path(location)
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def counted(number: int, singular: str, plural: str | None = None) -> str:
+    """Return a number with its noun, as in `1 file` and `1,200 files`."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def engine_versions(engine: Mapping[str, str | int]) -> str:
+    """Return the name and version of a store's engine and of its extensions."""
+    extensions = [f"{name} {engine[name]}" for name in ("vector", "pg_textsearch") if name in engine]
+    return ", ".join([f"{engine['engine']} {engine['version']}", *extensions])
+
+
+# --- groups of commands ------------------------------------------------------------------------------------
+
+
+def make_group(help: str, decorated: bool, **commands: Callable[..., None]) -> typer.Typer:
+    """Build a command that holds others, and prints its help when none of them is named."""
+    app = typer.Typer(help=help, rich_markup_mode="rich" if decorated else None)
+    app.callback(invoke_without_command=True)(_print_help)
+    for name, command in commands.items():
+        app.command(name)(command)
+    return app
+
+
+def _print_help(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        write(context.get_help())

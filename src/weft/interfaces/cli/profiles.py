@@ -1,4 +1,4 @@
-"""`weft profile`: list, show, check and compare the kinds of pages."""
+"""`weft profile`: list, show, check and compare profiles, which describe kinds of pages."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,6 @@ from weft import config
 from weft.errors import InvalidInput, ProfileError, StoreError
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, StoreFolder
-from weft.interfaces.cli.output import group, write_differences, write_problems
 from weft.profiles import (
     apply_preset,
     available_profiles,
@@ -21,17 +20,23 @@ from weft.profiles import (
 from weft.profiles.types import Profile
 
 ProfileName = Annotated[str, typer.Argument(metavar="NAME", help="A profile's name, or the path of a .toml file.")]
-Preset = Annotated[str | None, typer.Option("--preset", metavar="NAME", help="With this preset applied.")]
+Preset = Annotated[str | None, typer.Option("--preset", metavar="NAME", help="Apply this preset.")]
 
 
 def make_app(decorated: bool) -> typer.Typer:
-    """The commands under `weft profile`."""
-    told = "List, show, check and compare profiles."
-    return group(told, decorated, list=list_profiles, show=show, check=check, diff=diff)
+    """Build the commands under `weft profile`."""
+    return output.make_group(
+        "List, show, check and compare profiles.",
+        decorated,
+        list=list_profiles,
+        show=show,
+        check=check,
+        diff=diff,
+    )
 
 
-def profile_folders(store: str | Path | None) -> tuple[Path, ...]:
-    """The folders in which the user keeps profiles and lenses."""
+def find_profile_folders(store: str | Path | None) -> tuple[Path, ...]:
+    """Return the folders in which the user keeps profiles and lenses, those beside the store first."""
     around = config.surroundings()
     try:
         return config.profile_folders(config.find_store(store, around), around)
@@ -41,9 +46,9 @@ def profile_folders(store: str | Path | None) -> tuple[Path, ...]:
 
 
 def list_profiles(store: StoreFolder = None, as_json: AsJson = False) -> None:
-    """List the profiles that `weft context --profile` knows."""
-    folders = profile_folders(store)
-    rows = [_listed(name, folders) for name in available_profiles(folders)]
+    """List the profiles that `weft context --profile` accepts."""
+    folders = find_profile_folders(store)
+    rows = [_list_row(name, folders) for name in available_profiles(folders)]
     if as_json:
         output.write_json(rows)
     else:
@@ -51,15 +56,16 @@ def list_profiles(store: StoreFolder = None, as_json: AsJson = False) -> None:
         output.write_table(columns, [[_cell(row[column]) for column in columns] for row in rows])
 
 
-def _listed(name: str, folders: tuple[Path, ...]) -> dict[str, object]:
-    own = any((folder / f"{name}.toml").is_file() for folder in folders)
+def _list_row(name: str, folders: tuple[Path, ...]) -> dict[str, object]:
+    is_user_profile = any((folder / f"{name}.toml").is_file() for folder in folders)
     try:
         profile = load_profile(name, folders)
     except ProfileError as error:
+        # One broken profile must not hide the others.
         profile = Profile(name, description=f"cannot be used: {error}", lenses=())
     return {
         "name": name,
-        "origin": "user" if own else "built in",
+        "origin": "user" if is_user_profile else "built in",
         "tokens": profile.max_tokens,
         "lenses": [lens.name for lens in profile.lenses],
         "presets": sorted(profile.presets),
@@ -76,7 +82,7 @@ def _cell(value: object) -> str:
 
 def show(name: ProfileName, preset: Preset = None, store: StoreFolder = None, as_json: AsJson = False) -> None:
     """Print a profile as TOML, with every default filled in."""
-    profile = load_profile(name, profile_folders(store))
+    profile = load_profile(name, find_profile_folders(store))
     if preset is not None:
         profile = apply_preset(profile, preset)
     if as_json:
@@ -92,12 +98,12 @@ def check(
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Name every problem of one or more profiles; the exit code is 2 when there are any."""
-    folders = profile_folders(store)
-    write_problems({name: _problems(name, folders) for name in names}, as_json)
+    """Print every problem of one or more profiles. The exit code is 2 if there are any."""
+    folders = find_profile_folders(store)
+    output.write_check_results({name: _find_problems(name, folders) for name in names}, as_json)
 
 
-def _problems(name: str, folders: tuple[Path, ...]) -> tuple[str, ...]:
+def _find_problems(name: str, folders: tuple[Path, ...]) -> tuple[str, ...]:
     if not name.endswith(".toml"):
         try:
             load_profile(name, folders)
@@ -112,7 +118,7 @@ def _problems(name: str, folders: tuple[Path, ...]) -> tuple[str, ...]:
 
 
 def diff(first: ProfileName, second: ProfileName, store: StoreFolder = None, as_json: AsJson = False) -> None:
-    """Print what differs between two profiles, value by value."""
-    folders = profile_folders(store)
+    """Print how two profiles differ, value by value."""
+    folders = find_profile_folders(store)
     differences = diff_profiles(load_profile(first, folders), load_profile(second, folders))
-    write_differences(first, second, differences, as_json)
+    output.write_differences(first, second, differences, as_json)

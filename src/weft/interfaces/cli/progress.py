@@ -1,4 +1,4 @@
-"""A progress bar for whatever takes longer than a second, on stderr and only on a terminal."""
+"""A progress bar on stderr for work that takes longer than a second, only on a terminal."""
 
 import sys
 import threading
@@ -12,55 +12,58 @@ if TYPE_CHECKING:
     from weft.indexing.ingest import Progress
 
 
-_PATIENCE: Final = 1.0
+_DELAY_SECONDS: Final = 1.0
+"""How long work takes before a bar appears: shorter work needs none, and Rich takes a while to load."""
 
 
 @contextmanager
-def watched(stage: str) -> "Iterator[Progress]":
-    """What to tell about the work in the block; a bar appears when it has taken a second."""
+def watched(stage: str, delay: float = _DELAY_SECONDS) -> "Iterator[Progress]":
+    """Yield a function to report progress to; a bar appears after `delay` seconds, if stderr is a terminal."""
     if not sys.stderr.isatty():
-        yield _unseen
+        yield _ignore_progress
         return
-    watch = Watch(stage)
+    bar = ProgressBar(stage, delay)
     try:
-        yield watch
+        yield bar
     finally:
-        watch.end()
+        bar.end()
 
 
-def _unseen(stage: str, done: int, total: int | None) -> None:
-    """Nobody looks at a progress bar in a pipe."""
+def _ignore_progress(stage: str, done: int, total: int | None) -> None:
+    """Do nothing: a pipe gets no progress bar."""
 
 
-class Watch:
-    """Told (stage, done, total) as work goes on, it shows them once a second has passed."""
+class ProgressBar:
+    """A bar that is called with (stage, done, total) as work goes on, and appears after a delay."""
 
-    def __init__(self, stage: str) -> None:
+    def __init__(self, stage: str, delay: float = _DELAY_SECONDS) -> None:
         self._stage, self._done = stage, 0
         self._total: int | None = None
         self._bar: Bar | None = None
-        self._guard = threading.Lock()
-        self._timer = threading.Timer(_PATIENCE, self._show)
+        # The timer's thread draws the bar while the working thread reports to it.
+        self._lock = threading.Lock()
+        self._timer = threading.Timer(delay, self._appear)
         self._timer.daemon = True
         self._timer.start()
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
-        with self._guard:
+        with self._lock:
             self._stage, self._done, self._total = stage, done, total
             self._update()
 
     def end(self) -> None:
-        """Take the bar away, or see to it that it never appears."""
+        """Remove the bar, or prevent it from appearing."""
         self._timer.cancel()
-        with self._guard:
+        with self._lock:
             if self._bar is not None:
                 self._bar.stop()
 
-    def _show(self) -> None:
+    def _appear(self) -> None:
         from rich.console import Console
         from rich.progress import Progress, TimeElapsedColumn
 
-        with self._guard:
+        with self._lock:
+            # The work may have ended while Rich was loading.
             if self._timer.finished.is_set():
                 return
             console = Console(stderr=True)

@@ -1,7 +1,9 @@
-"""`weft serve`, `weft share` and `weft link`: the store over HTTP, and what its links are."""
+"""`weft serve`, `weft share`, `weft link` and `weft keys`: run the HTTP service, and set what callers may reach.
+
+Keys bind callers to tenants; `share` lets links lead from one tenant into another; `link` draws links.
+"""
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -10,28 +12,34 @@ from weft import config
 from weft.errors import MissingExtra
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder
-from weft.interfaces.cli.output import group
 from weft.interfaces.cli.progress import watched
 from weft.interfaces.keys import KeyRing
 from weft.interfaces.values import clean
 from weft.model import DEFAULT_TENANT
 
-_MOST_WORKERS: Final = 4
+_MAX_DEFAULT_WORKERS: Final = 4
+"""Processes that `weft serve` starts by default at most: each holds its own caches and embedder in memory."""
+
+
+# --- weft serve --------------------------------------------------------------------------------------------
 
 
 def serve(
-    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="The port to listen on.")] = 8000,
     workers: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="How many processes answer. Default: one a processor, at most 4."),
+        typer.Option(
+            metavar="N", min=1, help="How many processes answer. Default: one for each processor, at most 4."
+        ),
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse all writes.")] = False,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
 ) -> None:
-    """Serve the store over HTTP until interrupted; /docs describes the routes."""
+    """Serve the store over HTTP until interrupted. /docs describes the routes."""
     try:
+        # FastAPI and Uvicorn come with an extra, and the other commands of this module do without.
         from weft.interfaces.rest.server import serve as run
     except ModuleNotFoundError as error:
         raise MissingExtra("weft serve", "serve") from error
@@ -39,76 +47,80 @@ def serve(
     folder = config.find_store(store, around)
     server = config.server_of(store, around)
     settings = config.ServeSettings(folder, config.embedder_spec(embedder, around), read_only, server=server)
-    if not _ring(folder).keys():
+    if not KeyRing(folder).keys():
         output.note("No API key is configured: only this machine is served, and it may read and write everything.")
 
     def announce(address: str) -> None:
-        output.note(f"Serving {_told(settings)} on {address} (routes: /docs). Stop with Ctrl-C.")
+        output.note(f"Serving {_describe_store(settings)} on {address} (routes: /docs). Stop with Ctrl-C.")
 
-    run(settings, host, port, workers or min(config.processors(), _MOST_WORKERS), announce)
+    run(settings, host, port, workers or min(config.processors(), _MAX_DEFAULT_WORKERS), announce)
+
+
+def _describe_store(settings: config.ServeSettings) -> str:
+    """Return the folder of the store, or its address without the password."""
+    if not settings.server:
+        return output.short_path(settings.store)
+    from weft.store.addresses import read_address
+
+    return read_address(settings.server).shown
+
+
+# --- links between nodes and tenants -----------------------------------------------------------------------
 
 
 def share(
-    tenant: Annotated[str, typer.Argument(metavar="TENANT", help="Whose links.")],
+    tenant: Annotated[str, typer.Argument(metavar="TENANT", help="The tenant whose links are meant.")],
     others: Annotated[
-        list[str] | None, typer.Argument(metavar="OTHER", help="Tenants they may lead into; none takes all away.")
+        list[str] | None,
+        typer.Argument(metavar="OTHER", help="Tenants its links may lead into; none forbids all."),
     ] = None,
     store: StoreFolder = None,
 ) -> None:
-    """Declare into which other tenants a tenant's links may lead; replaces what was declared before."""
+    """Set which other tenants a tenant's links may lead into. Replaces the earlier setting."""
     with config.open_weft(store, embedder="none") as weft:
-        weft.share(clean(tenant), *(clean(each) for each in others or ()))
-        listed = weft.store.shared(clean(tenant))
-    output.write(f"Links of {tenant} lead into: {', '.join(listed) or '(no other tenant)'}.")
+        weft.share(clean(tenant), *(clean(other) for other in others or ()))
+        # Read back, so that the names printed are the ones in the store.
+        shared = weft.store.shared(clean(tenant))
+    output.write(f"Links of {tenant} lead into: {', '.join(shared) or '(no other tenant)'}.")
 
 
 def link(
     tags: Annotated[
-        bool, typer.Option("--tags/--no-tags", help="Whether nodes with a common tag are linked.")
+        bool, typer.Option("--tags/--no-tags", help="Whether to link nodes with a common tag.")
     ] = True,
     similar: Annotated[
-        bool, typer.Option("--similar/--no-similar", help="Whether nodes that say nearly the same are linked.")
+        bool, typer.Option("--similar/--no-similar", help="Whether to link nodes that say nearly the same.")
     ] = True,
+    # The same as `Weft.link` uses. A lower value draws more links, and more of them by chance.
     threshold: Annotated[
-        float, typer.Option(metavar="COSINE", help="How near they must be, more than 0 and at most 1.")
+        float, typer.Option(metavar="COSINE", help="How similar they must be, above 0 and at most 1.")
     ] = 0.75,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Link a tenant's nodes by tags and by meaning, now and whenever they change; without both, no longer."""
-    least = threshold if similar else None
+    """Link a tenant's nodes by tags and by meaning, now and whenever they change."""
     with config.open_weft(store) as weft, watched("linking") as progress:
-        drawn = weft.link(
+        edge_count = weft.link(
             shared_tags=tags,
-            similar=least,
+            similar=threshold if similar else None,
             tenant=clean(tenant),
             progress=lambda done: progress("linking", done, None),
         )
     if as_json:
-        output.write_json({"tenant": tenant, "edges": drawn})
+        output.write_json({"tenant": tenant, "edges": edge_count})
     else:
-        output.write(f"{output.counted(drawn, 'link')} of {tenant} drawn; they are kept as its nodes change.")
+        output.write(f"{output.counted(edge_count, 'link')} of {tenant} drawn; they are kept as its nodes change.")
 
 
-def _told(settings: config.ServeSettings) -> str:
-    """The store as its users know it."""
-    from weft.store.addresses import read_address
-
-    return read_address(settings.server).shown if settings.server else output.shown(settings.store)
-
-
-def _ring(store: Path) -> "KeyRing":
-    # Loaded by those who need it, so that other commands start sooner.
-    from weft.interfaces.keys import KeyRing
-
-    return KeyRing(store)
+# --- weft keys ---------------------------------------------------------------------------------------------
 
 
 def make_app(decorated: bool) -> typer.Typer:
-    """The commands about API keys."""
-    told = "Make, list and revoke API keys."
-    return group(told, decorated, create=create_key, list=list_keys, revoke=revoke_key)
+    """Build the commands under `weft keys`."""
+    return output.make_group(
+        "Create, list and revoke API keys.", decorated, create=create_key, list=list_keys, revoke=revoke_key
+    )
 
 
 def create_key(
@@ -120,19 +132,19 @@ def create_key(
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a key and print it this once; only its hash is kept."""
-    ring = KeyRing(config.find_store(store, config.surroundings()))
-    key, secret = ring.create(clean(name), [clean(each) for each in tenants], write=write, now=datetime.now(UTC))
+    """Create a key and print it once. Only its hash is kept."""
+    names = [clean(tenant) for tenant in tenants]
+    key, secret = _open_keys(store).create(clean(name), names, write=write, now=datetime.now(UTC))
     if as_json:
         output.write_json({**output.shape(key, "hash"), "key": secret})
     else:
-        output.note(f"Key {key.id} {_rights(key.write)} {', '.join(key.tenants)}. It is shown only now:")
+        output.note(f"Key {key.id} {_rights(key.write)} {', '.join(key.tenants)}. It is printed only now:")
         output.write(secret)
 
 
 def list_keys(store: StoreFolder = None, as_json: AsJson = False) -> None:
-    """List the keys, without what their bearers present."""
-    keys = KeyRing(config.find_store(store, config.surroundings())).keys()
+    """List the keys, without their secrets."""
+    keys = _open_keys(store).keys()
     if as_json:
         output.write_json({"keys": [output.shape(key, "hash") for key in keys]})
     elif keys:
@@ -143,13 +155,17 @@ def list_keys(store: StoreFolder = None, as_json: AsJson = False) -> None:
 
 
 def revoke_key(
-    number: Annotated[str, typer.Argument(metavar="ID", help="The key's id, as `weft keys list` shows it.")],
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's id, as `weft keys list` prints it.")],
     store: StoreFolder = None,
 ) -> None:
-    """Take a key away; services notice at their next request."""
-    key = KeyRing(config.find_store(store, config.surroundings())).revoke(clean(number))
+    """Revoke a key. Running services notice at their next request."""
+    key = _open_keys(store).revoke(clean(key_id))
     output.write(f"Key {key.id} is revoked.")
 
 
-def _rights(write: bool) -> str:
-    return "reads and writes" if write else "reads"
+def _open_keys(store: str | None) -> KeyRing:
+    return KeyRing(config.find_store(store, config.surroundings()))
+
+
+def _rights(can_write: bool) -> str:
+    return "reads and writes" if can_write else "reads"

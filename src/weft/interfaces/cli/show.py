@@ -1,7 +1,7 @@
-"""`weft show`, `weft related` and `weft status`: what the store holds, node by node and in all."""
+"""`weft show`, `weft related` and `weft status`: print a node, its neighbours, or what the store holds."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -18,28 +18,36 @@ if TYPE_CHECKING:
     from weft.api import Weft
 
 
-Name = Annotated[str, typer.Argument(metavar="KEY", help="A node's key, id, title or alias.")]
+_TITLE_WIDTH: Final = 50
+_EVIDENCE_WIDTH: Final = 40
+"""Characters of a title and of a link's evidence in the table of `weft related`; keys are printed whole."""
+
+NodeName = Annotated[str, typer.Argument(metavar="KEY", help="A node's key, id, title or alias.")]
 
 
 def show(
-    name: Name,
+    name: NodeName,
     as_of: AsOf = None,
     tenants: Tenants = None,
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a node whole, and what a story tells of it; a title that several nodes share prints them all."""
+    """Print a node whole, with its relations if it is an entity of a story.
+
+    If several nodes share the title, all of them are printed.
+    """
     with config.open_weft(store, embedder="none") as weft:
-        seen = tenants_of(tenants)
-        nodes = _named(weft, clean(name), seen, as_of)
-        texts = [] if as_json else [whole_text(weft, node, View(seen, as_of)) for node in nodes]
+        readable = tenants_of(tenants)
+        nodes = _find_nodes(weft, clean(name), readable, as_of)
+        texts = [] if as_json else [whole_text(weft, node, View(readable, as_of)) for node in nodes]
     if as_json:
         output.write_json([output.shape(node) for node in nodes])
     else:
         output.write("\n\n".join(texts))
 
 
-def _named(weft: "Weft", name: str, tenants: tuple[str, ...], as_of: int | None = None) -> tuple[Node, ...]:
+def _find_nodes(weft: "Weft", name: str, tenants: tuple[str, ...], as_of: int | None = None) -> tuple[Node, ...]:
+    """Return the nodes of a name; raise InvalidInput if there are none."""
     nodes = weft.show(name, tenants=tenants, as_of=as_of) if name else ()
     if not nodes:
         raise InvalidInput(
@@ -50,30 +58,30 @@ def _named(weft: "Weft", name: str, tenants: tuple[str, ...], as_of: int | None 
 
 
 def related(
-    name: Name,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="How many links to show.")] = 30,
+    name: NodeName,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="How many links to list.")] = 30,
     tenants: Tenants = None,
     store: StoreFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the neighbours of a node with the links that lead to them, strongest first."""
-    seen = tenants_of(tenants)
+    """List the neighbours of a node with their links, strongest first."""
+    readable = tenants_of(tenants)
     with config.open_weft(store, embedder="none") as weft:
-        mine = {node.key for node in _named(weft, clean(name), seen)}
-        found = weft.related(clean(name), tenants=seen, limit=limit)
+        start_keys = {node.key for node in _find_nodes(weft, clean(name), readable)}
+        neighbours = weft.related(clean(name), tenants=readable, limit=limit)
     if as_json:
-        output.write_json([{"node": output.shape(node), "edge": output.shape(edge)} for node, edge in found])
+        output.write_json([{"node": output.shape(node), "edge": output.shape(edge)} for node, edge in neighbours])
         return
     rows = [
         (
-            f"{edge.type} {'→' if edge.source in mine else '←'}",
+            f"{edge.type} {'→' if edge.source in start_keys else '←'}",
             f"{edge.weight:.2f}",
             node.kind,
-            output.one_line(node.title, 50),
+            output.one_line(node.title, _TITLE_WIDTH),
             node.key,
-            output.one_line(edge.evidence, 40),
+            output.one_line(edge.evidence, _EVIDENCE_WIDTH),
         )
-        for node, edge in found
+        for node, edge in neighbours
     ]
     if rows:
         output.write_table(("link", "weight", "kind", "title", "key", "evidence"), rows)
@@ -84,49 +92,42 @@ def related(
 def status(tenants: Tenants = None, store: StoreFolder = None, as_json: AsJson = False) -> None:
     """Print what the store holds: counts by tenant, kind, source and type of link."""
     with config.open_weft(store, embedder="none") as weft, watched("counting"):
-        counted = weft.status(tenants_of(tenants) if tenants else None)
-        derived = weft.index_status()
+        counts = weft.status(tenants_of(tenants) if tenants else None)
+        index = weft.index_status()
         engine = weft.engine()
     if as_json:
-        output.write_json({**output.shape(counted), "engine": engine, "index": derived})
+        output.write_json({**output.shape(counts), "engine": engine, "index": index})
         return
-    output.write(f"{counted.location} (schema {counted.schema_version}, write {counted.sequence})")
-    output.write(_engine(engine, derived, counted.sequence))
+    output.write(f"{counts.location} (schema {counts.schema_version}, write {counts.sequence})")
+    output.write(_engine_line(engine, index, counts.sequence))
     output.write(
-        f"{output.counted(counted.nodes, 'node')}, {output.counted(counted.passages, 'passage')}, "
-        f"{output.counted(counted.edges, 'link')}, {output.counted(counted.vectors, 'vector')} by "
-        f"{counted.embedder or 'no embedder'}, {counted.bytes / 1e6:,.1f} MB and {_megabytes(derived)} derived"
+        f"{output.counted(counts.nodes, 'node')}, {output.counted(counts.passages, 'passage')}, "
+        f"{output.counted(counts.edges, 'link')}, {output.counted(counts.vectors, 'vector')} by "
+        f"{counts.embedder or 'no embedder'}, {counts.bytes / 1e6:,.1f} MB and "
+        f"{int(index.get('bytes', 0)) / 1e6:,.1f} MB derived"
     )
-    for heading, counts in (
-        ("tenants", counted.by_tenant),
-        ("kinds", counted.by_kind),
-        ("sources", counted.by_source),
-        ("links", counted.by_edge_type),
+    for heading, numbers in (
+        ("tenants", counts.by_tenant),
+        ("kinds", counts.by_kind),
+        ("sources", counts.by_source),
+        ("links", counts.by_edge_type),
     ):
-        output.write(f"{heading}: {_listed(counts)}")
+        largest_first = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
+        listed = ", ".join(f"{output.one_line(name)} {number:,}" for name, number in largest_first)
+        output.write(f"{heading}: {listed or '(none)'}")
 
 
-def _engine(engine: Mapping[str, str | int], derived: Mapping[str, str | int], sequence: int) -> str:
-    """What holds the store and what searches it, with versions and how far each is behind."""
-    behind = sequence - min(int(derived["lexical_sequence"]), int(derived["vector_sequence"]))
-    searched = f"searched by {derived.get('engine', 'files')}"
-    return f"{output.versions(engine)}; {searched}, {_lag(behind)}{_replica(engine.get('replica_lag'))}"
+def _engine_line(engine: Mapping[str, str | int], index: Mapping[str, str | int], sequence: int) -> str:
+    """Return the engines that store and search, with versions, and how many writes each is behind."""
+    behind = sequence - min(int(index["lexical_sequence"]), int(index["vector_sequence"]))
+    searched = f"searched by {index.get('engine', 'files')}"
+    # A number of writes, or a text if the server or its replica did not answer; embedded stores have neither.
+    lag = engine.get("replica_lag")
+    replica = ""
+    if lag is not None:
+        replica = "; primary or replica does not answer" if isinstance(lag, str) else f"; replica {_lag(lag)}"
+    return f"{output.engine_versions(engine)}; {searched}, {_lag(behind)}{replica}"
 
 
-def _replica(behind: str | int | None) -> str:
-    if behind is None:
-        return ""
-    return "; primary or replica does not answer" if isinstance(behind, str) else f"; replica {_lag(behind)}"
-
-
-def _lag(behind: int) -> str:
-    return f"{output.counted(behind, 'write')} behind" if behind else "up to date"
-
-
-def _megabytes(derived: Mapping[str, str | int]) -> str:
-    return f"{int(derived.get('bytes', 0)) / 1e6:,.1f} MB"
-
-
-def _listed(counts: Mapping[str, int]) -> str:
-    ranked = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-    return ", ".join(f"{output.one_line(name)} {count:,}" for name, count in ranked) or "(none)"
+def _lag(writes: int) -> str:
+    return f"{output.counted(writes, 'write')} behind" if writes else "up to date"

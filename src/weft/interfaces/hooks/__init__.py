@@ -1,1 +1,5 @@
-"""Hooks for Claude Code: a process for every event, which answers within its deadline or says nothing."""
+"""Hooks for Claude Code: one process for each event, which answers within its deadline or prints nothing.
+
+`entry` runs the process, `events` reads what the client sends, `commands` recognises tests and builds, `outcomes`
+judges them, and `answers` writes the text that the model reads.
+"""

@@ -1,4 +1,4 @@
-"""`python -m weft.interfaces.hooks`, where the program `weft-hook` is not installed."""
+"""`python -m weft.interfaces.hooks`: the same as the program `weft-hook`, for where that is not installed."""
 
 from weft.interfaces.hooks.entry import main
 

@@ -1,4 +1,4 @@
-"""`weft-hook`: an event on stdin, an answer on stdout, exit code 0 whatever happens."""
+"""The program `weft-hook`: read an event from stdin, write the answer to stdout, and always exit with 0."""
 
 import gc
 import os
@@ -7,74 +7,69 @@ import threading
 from collections.abc import Sequence
 from typing import Final, NoReturn
 
-from weft.interfaces.hooks.events import Event, Settings, answer_of, read_event, read_settings
+from weft.interfaces.hooks.events import format_answer, read_event, read_settings
 
-_DEADLINES: Final = {"SessionStart": 3.0, "UserPromptSubmit": 3.0}
-_DEADLINE: Final = 10.0
-"""Seconds for the events of a tool: only a test or build makes any work, and that took longer itself."""
-_READING: Final = 2.0
-"""Seconds within which the client must have handed over its event."""
+_DEADLINE_SECONDS: Final = {"SessionStart": 3.0, "UserPromptSubmit": 3.0}
+"""How long the user waits at most for an event that delays the session."""
+_TOOL_DEADLINE_SECONDS: Final = 10.0
+"""How long the events of a tool may take: only a test or build causes work, and running it took longer."""
+_READ_DEADLINE_SECONDS: Final = 2.0
+"""How long the client may take to send its event; it has it ready when it starts the hook."""
 
 
 class Watchdog:
-    """Ends the process when its time is up, unless its answer is already on its way."""
+    """A timer that ends the process at its deadline, unless the answer is already being written."""
 
     def __init__(self) -> None:
-        self._leaving = threading.Lock()
+        self._exit_lock = threading.Lock()
         self._timer: threading.Timer | None = None
 
-    def within(self, seconds: float) -> None:
-        """Leave without a word in so many seconds from now, instead of when was said before."""
+    def set_deadline(self, seconds: float) -> None:
+        """Exit without an answer in so many seconds from now. Replaces an earlier deadline."""
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = threading.Timer(seconds, self.leave)
+        self._timer = threading.Timer(seconds, self.exit)
         self._timer.daemon = True
         self._timer.start()
 
-    def leave(self, answer: bytes = b"") -> NoReturn:
-        """End the process at once, with this answer or none; whoever comes second waits for that end."""
-        self._leaving.acquire()
+    def exit(self, answer: bytes = b"") -> NoReturn:
+        """Write the answer, if any, and end the process at once."""
+        # Never released: of the timer and the main thread, the second waits here until the first ends the process.
+        self._exit_lock.acquire()
         try:
             sys.stdout.buffer.write(answer)
             sys.stdout.buffer.flush()
         finally:
-            # The session must never see an error of ours, nor wait for what Python does on its way out.
+            # The session must never see an error of ours, nor wait for what Python does at a regular exit.
             os._exit(0)
 
 
 def main() -> NoReturn:
-    """Answer the event on stdin and leave."""
-    # A process that lives a moment makes no garbage worth looking for.
+    """Answer the event on stdin and exit."""
+    # A process that lives for a moment makes too little garbage to collect.
     gc.disable()
     watchdog = Watchdog()
-    watchdog.within(_READING)
-    watchdog.leave(_answered(sys.argv[1:], watchdog))
+    watchdog.set_deadline(_READ_DEADLINE_SECONDS)
+    watchdog.exit(_make_answer(sys.argv[1:], watchdog))
 
 
-def _answered(arguments: Sequence[str], watchdog: Watchdog) -> bytes:
-    """The answer as the client reads it; an error is no answer, and its trace is told only to who asks for it."""
+def _make_answer(arguments: Sequence[str], watchdog: Watchdog) -> bytes:
+    """Return the answer as the client reads it; empty after an error, whose traceback only `--debug` prints."""
     debug = "--debug" in arguments
     try:
-        settings = read_settings([each for each in arguments if each != "--debug"])
+        settings = read_settings([word for word in arguments if word != "--debug"])
         event = read_event(sys.stdin.buffer.read())
-        watchdog.within(_seconds(event, settings))
-        return answer_of(event, _text(event, settings))
+        default = _DEADLINE_SECONDS.get(event.name, _TOOL_DEADLINE_SECONDS)
+        watchdog.set_deadline(default if settings.deadline is None else settings.deadline)
+        if not event.is_relevant:
+            return b""
+        # Loaded only now: most events are shell commands that need none of it.
+        from weft.interfaces.hooks.answers import make_text
+
+        return format_answer(event, make_text(event, settings))
     except BaseException:  # noqa: BLE001  (a hook that fails would disturb the session that it should help)
         if debug:
             import traceback
 
             traceback.print_exc()
         return b""
-
-
-def _seconds(event: Event, settings: Settings) -> float:
-    return _DEADLINES.get(event.name, _DEADLINE) if settings.deadline is None else settings.deadline
-
-
-def _text(event: Event, settings: Settings) -> str:
-    """What the model is to read; what an event needs is loaded only when it has something to say."""
-    if not event.concerns_us:
-        return ""
-    from weft.interfaces.hooks.answers import text_for
-
-    return text_for(event, settings)

@@ -1,4 +1,4 @@
-"""The options of `weft-hook`, as `weft install --hooks` writes them into the client's settings."""
+"""The options of `weft-hook`, the events that the client sends, and the answers that it reads."""
 
 import json
 import re
@@ -8,49 +8,50 @@ from typing import Any, Final
 
 from weft.errors import InvalidInput
 from weft.frozen import dataclass
-from weft.interfaces.hooks.commands import Run, run_in
+from weft.interfaces.hooks.commands import Run, find_run
 
 OPTIONS: Final = ("store", "profile", "tenant", "max-tokens", "deadline")
-MAX_TOKENS: Final = 800
-MOST_TOKENS: Final = 2_000
-"""The client takes 10,000 characters; more it puts into a file."""
+_DEFAULT_MAX_TOKENS: Final = 800
+"""The budget of a page: it is added to every prompt, so it must stay small beside what the user wrote."""
+_LARGEST_MAX_TOKENS: Final = 2_000
+"""The largest budget that can be chosen: a page of that size stays below `_MAX_ANSWER_CHARACTERS`."""
+_MAX_ANSWER_CHARACTERS: Final = 10_000
+"""Characters that the client adds to the conversation; a longer text it would put into a file."""
+_SHELL_TOOL: Final = "Bash"
+_START_COMMAND: Final = re.compile(r"\bexperience\s+start\b")
+_START_TOOL_SUFFIX: Final = "__start_experience"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the hooks work with; whatever is unset is as in every other face."""
+    """The options of the hook; those that are unset have the same defaults as on the command line."""
 
     store: str | None = None
     profile: str | None = None
     tenants: tuple[str, ...] = ()
-    max_tokens: int = MAX_TOKENS
+    max_tokens: int = _DEFAULT_MAX_TOKENS
     deadline: float | None = None
 
 
 def read_settings(arguments: Sequence[str]) -> Settings:
-    """The settings that the arguments say."""
-    given, rest = getopt(list(arguments), "", [f"{name}=" for name in OPTIONS])
+    """Parse the arguments of `weft-hook`."""
+    # getopt instead of argparse or Typer: it loads in a fraction of the time, and this runs for every event.
+    pairs, rest = getopt(list(arguments), "", [f"{name}=" for name in OPTIONS])
     if rest:
-        raise InvalidInput(f"{rest[0]!r} is no option of weft-hook. It takes its event on stdin.")
-    said = {name.removeprefix("--"): value for name, value in given}
+        raise InvalidInput(f"{rest[0]!r} is no option of weft-hook. It reads its event from stdin.")
+    values = {name.removeprefix("--"): value for name, value in pairs}
     return Settings(
-        store=said.get("store"),
-        profile=said.get("profile"),
-        tenants=tuple(value for name, value in given if name == "--tenant"),
-        max_tokens=min(int(said.get("max-tokens", MAX_TOKENS)), MOST_TOKENS),
-        deadline=float(said["deadline"]) if "deadline" in said else None,
+        store=values.get("store"),
+        profile=values.get("profile"),
+        tenants=tuple(value for name, value in pairs if name == "--tenant"),
+        max_tokens=min(int(values.get("max-tokens", _DEFAULT_MAX_TOKENS)), _LARGEST_MAX_TOKENS),
+        deadline=float(values["deadline"]) if "deadline" in values else None,
     )
-
-
-SHELL: Final = "Bash"
-_STARTS: Final = re.compile(r"\bexperience\s+start\b")
-_START_TOOL: Final = "__start_experience"
-_MOST_CHARACTERS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event of a session: a start, a prompt, or a tool that was used."""
+    """One event of a session: its start, a prompt, or the use of a tool."""
 
     name: str
     session: str = ""
@@ -59,23 +60,25 @@ class Event:
     tool: str = ""
     command: str = ""
     output: str = ""
-    failed: bool = False
-    finished: bool = True
-    """Whether the tool came to an end of its own: it was not interrupted and does not go on in the background."""
+    has_failed: bool = False
+    has_finished: bool = True
+    """Whether the tool ended by itself: it was not interrupted and does not go on in the background."""
 
     @property
     def run(self) -> Run | None:
         """The test or build that the tool ran to its end, if it did."""
-        return run_in(self.command) if self.tool == SHELL and self.finished else None
+        return find_run(self.command) if self.tool == _SHELL_TOOL and self.has_finished else None
 
     @property
     def starts_experience(self) -> bool:
-        """Whether an experience was started by the tool."""
-        return self.tool.endswith(_START_TOOL) or (self.tool == SHELL and bool(_STARTS.search(self.command)))
+        """Whether the tool started an experience."""
+        if self.tool.endswith(_START_TOOL_SUFFIX):
+            return True
+        return self.tool == _SHELL_TOOL and bool(_START_COMMAND.search(self.command))
 
     @property
-    def concerns_us(self) -> bool:
-        """Whether there may be anything to do or to say."""
+    def is_relevant(self) -> bool:
+        """Whether there may be something to do or to answer."""
         if self.name == "UserPromptSubmit":
             return bool(self.prompt.strip())
         if self.name in ("PostToolUse", "PostToolUseFailure"):
@@ -84,54 +87,55 @@ class Event:
 
 
 def read_event(payload: bytes) -> Event:
-    """The event that the client sends; fields that it leaves out are empty."""
+    """Parse the event that the client sends. Fields that are missing or of another type are empty."""
     sent = json.loads(payload)
-    given, answer = _table(sent.get("tool_input")), sent.get("tool_response")
-    response = _table(answer)
+    tool_input, answer = _mapping(sent.get("tool_input")), sent.get("tool_response")
+    response = _mapping(answer)
     return Event(
-        name=_text(sent, "hook_event_name"),
-        session=_text(sent, "session_id"),
-        folder=_text(sent, "cwd"),
-        prompt=_text(sent, "prompt"),
-        tool=_text(sent, "tool_name"),
-        command=_text(given, "command"),
-        output=_output(sent, answer),
-        failed=sent.get("hook_event_name") == "PostToolUseFailure" or _code(response) != 0,
-        finished=not (
+        name=_string(sent, "hook_event_name"),
+        session=_string(sent, "session_id"),
+        folder=_string(sent, "cwd"),
+        prompt=_string(sent, "prompt"),
+        tool=_string(sent, "tool_name"),
+        command=_string(tool_input, "command"),
+        output=_tool_output(sent, answer),
+        has_failed=sent.get("hook_event_name") == "PostToolUseFailure" or _exit_code(response) != 0,
+        has_finished=not (
             sent.get("is_interrupt")
             or response.get("interrupted")
             or response.get("backgroundTaskId")
-            or given.get("run_in_background")
+            or tool_input.get("run_in_background")
         ),
     )
 
 
-def answer_of(event: Event, text: str) -> bytes:
-    """What the client adds to the conversation; nothing for an empty text, or one that it would not take whole."""
-    if not text or len(text) > _MOST_CHARACTERS:
+def format_answer(event: Event, text: str) -> bytes:
+    """Return the answer that makes the client add a text to the conversation; empty if there is none to add."""
+    # A text in a file would not be read, so one that is too long is not sent at all.
+    if not text or len(text) > _MAX_ANSWER_CHARACTERS:
         return b""
-    told = {"hookEventName": event.name, "additionalContext": text}
-    return json.dumps({"suppressOutput": True, "hookSpecificOutput": told}).encode("ascii") + b"\n"
+    answer = {"hookEventName": event.name, "additionalContext": text}
+    return json.dumps({"suppressOutput": True, "hookSpecificOutput": answer}).encode("ascii") + b"\n"
 
 
-def _output(sent: Mapping[str, Any], answer: Any) -> str:
-    """What a tool printed, in whichever form the client tells it."""
-    response = _table(answer)
-    parts = [_text(sent, "error"), _text(response, "stdout"), _text(response, "stderr")]
+def _tool_output(sent: Mapping[str, Any], answer: Any) -> str:
+    """Return what a tool printed; versions of the client differ in where they put it."""
+    response = _mapping(answer)
+    parts = [_string(sent, "error"), _string(response, "stdout"), _string(response, "stderr")]
     if any(parts) or answer is None:
         return "\n".join(part for part in parts if part)
     return answer if isinstance(answer, str) else json.dumps(answer)
 
 
-def _code(response: Mapping[str, Any]) -> int:
+def _exit_code(response: Mapping[str, Any]) -> int:
     codes = [response.get(name) for name in ("exit_code", "exitCode", "returncode")]
     return next((code for code in codes if isinstance(code, int)), 0)
 
 
-def _table(value: Any) -> Mapping[str, Any]:
+def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _text(values: Mapping[str, Any], name: str) -> str:
+def _string(values: Mapping[str, Any], name: str) -> str:
     value = values.get(name)
     return value if isinstance(value, str) else ""

@@ -1,4 +1,4 @@
-"""What came of a test or build, by its exit code and by what it printed."""
+"""Judge a test or build by its exit code and output, and resolve the experience that waits for it."""
 
 import re
 from datetime import datetime
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 
 Verdict = Literal["passed", "failed"]
+
+# --- the output of test runners and compilers --------------------------------------------------------------
 
 _FAILED: Final = re.compile(
     r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^FAILED\b|^FAIL\b|^--- FAIL|test result: FAILED"
@@ -31,97 +33,121 @@ _COUNTS: Final = re.compile(
 )
 _NOTHING_RAN: Final = re.compile(r"no tests ran|collected 0 items|No tests found|no test files", re.I)
 _EXIT_CODE: Final = re.compile(r"\b(?:exit code|status code)\s+(\d+)", re.I)
-_STOPPED: Final = re.compile(r"\btimed out\b|\bcommand not found\b", re.I)
-_NO_OUTCOME: Final = {124, 126, 127, 130, 137, 143}
+_NOT_RUN: Final = re.compile(r"\btimed out\b|\bcommand not found\b", re.I)
+_CODES_WITHOUT_OUTCOME: Final = {124, 126, 127, 130, 137, 143}
 """Exit codes of a command that was stopped or could not be started."""
-_DETAIL: Final = re.compile(
+_CLIENT_MESSAGE_CHARACTERS: Final = 200
+"""How far into the output the client's own words about the exit code reach; later ones are the program's."""
+_ERROR_LINE: Final = re.compile(
     r"^(?:FAILED|ERROR|--- FAIL:) +.+|(?<=^E  ) *.+|^.*\berror(?:\[\w+\]| TS\d+)?: .+"
     r"|^\w*(?:Error|Exception): .+|^\s*● .+",
     re.M,
 )
 _DECORATION: Final = " \t=-─━*"
-_LONGEST_LINE: Final = 240
+_MAX_LINE_CHARACTERS: Final = 240
+"""Characters kept of a line of output: it becomes part of an experience, which pages print."""
 
+# --- experiences -------------------------------------------------------------------------------------------
 
-def verdict(run: Run, failed: bool, output: str) -> Verdict | None:
-    """What came of a test or build, or None where neither its exit code nor its output tells."""
-    if _NOTHING_RAN.search(output):
-        return None
-    said: Verdict | None = "failed" if _FAILED.search(output) else "passed" if _PASSED.search(output) else None
-    if run.hidden:
-        return said
-    if not failed:
-        return "failed" if said == "failed" else "passed"
-    code = _EXIT_CODE.search(output[:200])
-    if _STOPPED.search(output[:200]) or (code is not None and int(code[1]) in _NO_OUTCOME):
-        return None
-    return "passed" if run.followed and said == "passed" else "failed"
-
-
-def summary(output: str) -> str:
-    """The line in which a test or build says what came of it: the last that counts, or speaks of it, or any."""
-    lines = [line.strip(_DECORATION) for line in output.splitlines()]
-    counting = [line for line in lines if _COUNTS.search(line)]
-    telling = counting or [line for line in lines if _FAILED.search(line) or _PASSED.search(line)]
-    return next((line[:_LONGEST_LINE] for line in reversed(telling or lines) if line), "")
-
-
-def detail(output: str) -> str:
-    """The first line that says what went wrong, or nothing."""
-    found = _DETAIL.search(output)
-    return found[0].strip(_DECORATION)[:_LONGEST_LINE] if found else ""
-
-
-_LOOKED_AT: Final = 100
-_ID: Final = re.compile(r"\b[0-9a-f]{12}\b")
-_FAILS: Final = re.compile(r"\b(?:fail(?:s|ed|ure|ures|ing)?|breaks?|crash(?:es)?|raises?)\b", re.I)
-_SUCCEEDS: Final = re.compile(
+_MAX_OPEN_EXPERIENCES: Final = 100
+"""Open experiences that are considered; a session has one or two, and older ones were abandoned."""
+_EXPERIENCE_ID: Final = re.compile(r"\b[0-9a-f]{12}\b")
+_PREDICTS_FAILURE: Final = re.compile(
+    r"\b(?:fail(?:s|ed|ure|ures|ing)?|breaks?|crash(?:es)?|raises?)\b",
+    re.I,
+)
+_PREDICTS_SUCCESS: Final = re.compile(
     r"\b(?:pass(?:es|ed|ing)?|succeeds?|green|works?|builds?|compiles?|no|not|never|without|stops?|longer|0)\b|n't\b",
     re.I,
 )
 
 
+def judge(run: Run, has_failed: bool, output: str) -> Verdict | None:
+    """Return whether a test or build passed, or None if neither its exit code nor its output tells."""
+    if _NOTHING_RAN.search(output):
+        return None
+    # Most runners name the passed tests also when some failed, so failures are searched for first.
+    by_output: Verdict | None = (
+        "failed" if _FAILED.search(output) else "passed" if _PASSED.search(output) else None
+    )
+    if run.is_exit_code_hidden:
+        return by_output
+    if not has_failed:
+        return "failed" if by_output == "failed" else "passed"
+    message = output[:_CLIENT_MESSAGE_CHARACTERS]
+    code = _EXIT_CODE.search(message)
+    if _NOT_RUN.search(message) or (code is not None and int(code[1]) in _CODES_WITHOUT_OUTCOME):
+        return None
+    # In `pytest && git push` the exit code may be that of the push.
+    return "passed" if run.is_followed and by_output == "passed" else "failed"
+
+
+def summary_line(output: str) -> str:
+    """Return the last line that counts tests, else the last that mentions success or failure, else the last."""
+    lines = [line.strip(_DECORATION) for line in output.splitlines()]
+    candidates = (
+        [line for line in lines if _COUNTS.search(line)]
+        or [line for line in lines if _FAILED.search(line) or _PASSED.search(line)]
+        or lines
+    )
+    return next((line[:_MAX_LINE_CHARACTERS] for line in reversed(candidates) if line), "")
+
+
+def first_error(output: str) -> str:
+    """Return the first line of the output that describes an error, or an empty string."""
+    match = _ERROR_LINE.search(output)
+    return match[0].strip(_DECORATION)[:_MAX_LINE_CHARACTERS] if match else ""
+
+
 def claim_started(weft: "Weft", session: str, output: str, tenant: str) -> None:
-    """Remember which session started an experience, so that no other session's tests decide it."""
-    said = set(_ID.findall(output))
-    for experience in _open(weft, tenant):
-        if experience.id in said:
+    """Record that the session started the experience named in the output, so that no other session resolves it."""
+    ids = set(_EXPERIENCE_ID.findall(output))
+    for experience in _list_open(weft, tenant):
+        if experience.id in ids:
             weft.contexts.claim(session, experience.key)
 
 
-def waiting(weft: "Weft", session: str, tenant: str) -> Experience | None:
-    """The open experience that the session's tests decide: its own latest, or the only one that is nobody's."""
-    found = _open(weft, tenant)
-    owners = {each.id: weft.contexts.claimants(each.key) for each in found}
-    own = [each for each in found if session in owners[each.id]]
+def find_waiting(weft: "Weft", session: str, tenant: str) -> Experience | None:
+    """Return the open experience that the session's tests decide.
+
+    It is the latest that the session started; if it started none, the only one that no session started.
+    """
+    open_experiences = _list_open(weft, tenant)
+    owners = {experience.id: weft.contexts.claimants(experience.key) for experience in open_experiences}
+    own = [experience for experience in open_experiences if session in owners[experience.id]]
     if own:
-        return max(own, key=lambda each: (each.attempted, each.id))
-    free = [each for each in found if not owners[each.id]]
-    return free[0] if len(free) == 1 else None
+        return max(own, key=lambda experience: (experience.attempted, experience.id))
+    unclaimed = [experience for experience in open_experiences if not owners[experience.id]]
+    return unclaimed[0] if len(unclaimed) == 1 else None
 
 
-def decide(weft: "Weft", experience: Experience, run: Run, came: Verdict, output: str, now: datetime) -> str:
-    """Resolve the experience by what came of a test or build, and return a line about it."""
-    expected = "failed" if expects_failure(experience.prediction) else "passed"
-    confirmed = came == expected
-    told = Outcome(
-        status="confirmed" if confirmed else "falsified",
-        result=": ".join(part for part in (f"`{run.words}` {came}", summary(output)) if part),
-        surprise="" if confirmed else detail(output),
+def resolve_by_run(
+    weft: "Weft", experience: Experience, run: Run, verdict: Verdict, output: str, now: datetime
+) -> str:
+    """Resolve an experience by the verdict on a test or build, and return a line about it."""
+    expected = "failed" if predicts_failure(experience.prediction) else "passed"
+    is_confirmed = verdict == expected
+    outcome = Outcome(
+        status="confirmed" if is_confirmed else "falsified",
+        result=": ".join(part for part in (f"`{run.words}` {verdict}", summary_line(output)) if part),
+        surprise="" if is_confirmed else first_error(output),
         automatic=True,
     )
     try:
-        ended = resolve_experience(weft.workshop(), experience.id, told, now=now, tenant=experience.tenant)
+        resolved = resolve_experience(weft.workshop(), experience.id, outcome, now=now, tenant=experience.tenant)
     except AlreadyResolved:
-        # Somebody was quicker, by hand or from another session: the first outcome stays.
+        # By hand or by another session, in the meantime: the first outcome stays.
         return ""
-    return f"Experience {ended.id} ({ended.goal}) is resolved as {ended.status}, {ended.tier}: {ended.result}"
+    return (
+        f"Experience {resolved.id} ({resolved.goal}) is resolved as {resolved.status}, {resolved.tier}: "
+        f"{resolved.result}"
+    )
 
 
-def expects_failure(prediction: str) -> bool:
-    """Whether a prediction says that the test or build will fail, as one does who reproduces an error."""
-    return bool(_FAILS.search(prediction)) and not _SUCCEEDS.search(prediction)
+def predicts_failure(prediction: str) -> bool:
+    """Return whether a prediction says that the test or build will fail, as when an error is reproduced."""
+    return bool(_PREDICTS_FAILURE.search(prediction)) and not _PREDICTS_SUCCESS.search(prediction)
 
 
-def _open(weft: "Weft", tenant: str) -> tuple[Experience, ...]:
-    return list_experiences(weft.workshop(), status=OPEN, limit=_LOOKED_AT, tenant=tenant)
+def _list_open(weft: "Weft", tenant: str) -> tuple[Experience, ...]:
+    return list_experiences(weft.workshop(), status=OPEN, limit=_MAX_OPEN_EXPERIENCES, tenant=tenant)

@@ -1,1 +1,1 @@
-"""Retrievers for LangChain, LlamaIndex and Haystack."""
+"""Retrievers for LangChain, LlamaIndex and Haystack; `retrieval` holds what they share."""

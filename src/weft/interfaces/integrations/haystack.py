@@ -14,25 +14,26 @@ except ModuleNotFoundError as error:
 
 @component
 class WeftRetriever:
-    """Documents for a query: entry points first, then with `include_context` what surrounds them.
+    """A component that returns the entry points for a query and, with `include_context`, their surroundings.
 
-    Takes what `Retrieval` takes.
+    It takes the arguments of `Retrieval`.
     """
 
-    def __init__(self, base_url: str | None = None, **how: Any) -> None:
-        self._retrieval = Retrieval(base_url, **how)
+    def __init__(self, base_url: str | None = None, **options: Any) -> None:
+        self._retrieval = Retrieval(base_url, **options)
 
     def to_dict(self) -> dict[str, Any]:
-        """How a pipeline that is written down names this component; the key is not written with it."""
-        told: dict[str, Any] = default_to_dict(self, **{**asdict(self._retrieval), "api_key": None})
-        return told
+        """Return the component as a saved pipeline stores it, without the API key."""
+        # The annotation is needed because Haystack does not type its function.
+        saved: dict[str, Any] = default_to_dict(self, **{**asdict(self._retrieval), "api_key": None})
+        return saved
 
     @component.output_types(documents=list[Document])
     def run(self, query: str) -> dict[str, list[Document]]:
-        """The documents for a query, under `documents`."""
-        found = self._retrieval.pieces(query)
+        """Return the documents for a query, under `documents`."""
         return {
             "documents": [
-                Document(id=each.id, content=each.text, meta=dict(each.about), score=each.score) for each in found
+                Document(id=node.id, content=node.text, meta=dict(node.metadata), score=node.score)
+                for node in self._retrieval.retrieve(query)
             ]
         }

@@ -17,7 +17,7 @@ except ModuleNotFoundError as error:
 
 
 class WeftRetriever(BaseRetriever):
-    """Documents for a query: entry points first, then with `include_context` what surrounds them."""
+    """A retriever that returns the entry points for a query and, with `include_context`, their surroundings."""
 
     base_url: str | None = None
     store: str | None = None
@@ -27,13 +27,14 @@ class WeftRetriever(BaseRetriever):
     include_context: bool = False
     timeout: float = 30.0
     options: dict[str, Any] = Field(default_factory=dict)
-    """More fields of POST /api/context, such as `max_tokens` or `entry_types`."""
+    """Further fields of POST /api/context, such as `max_tokens` or `entry_types`."""
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, **more: Any
     ) -> list[Document]:
-        told = {each.name: getattr(self, each.name) for each in fields(Retrieval)}
+        # The fields may be set after construction, so the request is built again for every query.
+        settings = {field.name: getattr(self, field.name) for field in fields(Retrieval)}
         if k is not None:
-            told["k"] = k
-        found = Retrieval(**{**told, "options": {**self.options, **more}}).pieces(query)
-        return [Document(page_content=each.text, metadata=dict(each.about), id=each.id) for each in found]
+            settings["k"] = k
+        nodes = Retrieval(**{**settings, "options": {**self.options, **more}}).retrieve(query)
+        return [Document(page_content=node.text, metadata=dict(node.metadata), id=node.id) for node in nodes]

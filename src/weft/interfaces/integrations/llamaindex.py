@@ -14,19 +14,21 @@ except ModuleNotFoundError as error:
 
 
 class WeftRetriever(BaseRetriever):
-    """Nodes with scores for a query: entry points first, then with `include_context` what surrounds them.
+    """A retriever that returns the entry points for a query and, with `include_context`, their surroundings.
 
-    Takes what `Retrieval` takes.
+    It takes the arguments of `Retrieval`.
     """
 
     def __init__(
-        self, base_url: str | None = None, *, callback_manager: CallbackManager | None = None, **how: Any
+        self, base_url: str | None = None, *, callback_manager: CallbackManager | None = None, **options: Any
     ) -> None:
-        self._retrieval = Retrieval(base_url, **how)
+        self._retrieval = Retrieval(base_url, **options)
         super().__init__(callback_manager)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return [
-            NodeWithScore(node=TextNode(text=each.text, id_=each.id, metadata=dict(each.about)), score=each.score)
-            for each in self._retrieval.pieces(query_bundle.query_str)
+            NodeWithScore(
+                node=TextNode(text=node.text, id_=node.id, metadata=dict(node.metadata)), score=node.score
+            )
+            for node in self._retrieval.retrieve(query_bundle.query_str)
         ]

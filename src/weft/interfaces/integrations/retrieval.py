@@ -1,4 +1,7 @@
-"""What the retrievers of other frameworks share: one question, to a service or to a store on this machine."""
+"""The retrieval that the LangChain, LlamaIndex and Haystack retrievers share.
+
+A query goes to a service over HTTP or to a store on this machine, and its answer becomes a list of nodes.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field
@@ -15,20 +18,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """One node of an answer as text with what is known about it."""
+class RetrievedNode:
+    """One node of an answer: its text, and its other fields as metadata."""
 
     text: str
-    about: Mapping[str, Any]
+    metadata: Mapping[str, Any]
     id: str
     score: float
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """Where a retriever asks (the `base_url` of a service or the folder of a `store`), for whom, and for how much.
+    """The settings of a retriever: a service (`base_url`) or a store's folder (`store`), tenants, and limits.
 
-    `options` are more fields of POST /api/context, such as `max_tokens` or `entry_types`.
+    `options` are further fields of POST /api/context, such as `max_tokens` or `entry_types`.
     """
 
     base_url: str | None = None
@@ -44,46 +47,51 @@ class Retrieval:
         if (self.base_url is None) == (self.store is None):
             raise InvalidInput("Give either the base_url of a service or the folder of a store.")
 
-    def pieces(self, query: str) -> list[Piece]:
-        """At most `k` entry points, best first, then if wanted at most as many of what surrounds them."""
-        limits = {"entry_limit": self.k, "context_limit": self.k if self.include_context else 0}
-        asked = {**limits, "expand": self.include_context, "include_entities": False, **self.options}
-        found = _embedded(self, query, asked) if self.store is not None else _served(self, query, asked)
-        around = found["context"] if self.include_context else ()
-        return [_piece(each) for each in (*found["entry_points"], *around)]
+    def retrieve(self, query: str) -> list[RetrievedNode]:
+        """Return at most `k` entry points, best first; with `include_context` at most `k` nodes around them."""
+        fields = {
+            "entry_limit": self.k,
+            "context_limit": self.k if self.include_context else 0,
+            "expand": self.include_context,
+            "include_entities": False,
+            **self.options,
+        }
+        answer = self._ask_store(query, fields) if self.store is not None else self._ask_service(query, fields)
+        surroundings = answer["context"] if self.include_context else ()
+        return [_to_node(item) for item in (*answer["entry_points"], *surroundings)]
 
+    def _ask_store(self, query: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        from weft.assemblers.knowledge.knowledge_context import KnowledgeRequest
 
-def _embedded(place: Retrieval, query: str, asked: Mapping[str, Any]) -> Mapping[str, Any]:
-    from weft.assemblers.knowledge.knowledge_context import KnowledgeRequest
+        options: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
+        }
+        # The service counts by this model unless the request names one; a store must answer alike.
+        token_model = str(options.pop("token_model", "gpt-4"))
+        request = KnowledgeRequest(query=query, **options)
+        weft = _open_store(str(self.store))
+        return asdict(weft.knowledge(request, tenants=tuple(self.tenant_ids), token_model=token_model))
 
-    options: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()
-    }
-    model = str(options.pop("token_model", "gpt-4"))
-    request = KnowledgeRequest(query=query, **options)
-    weft = _opened(str(place.store))
-    return asdict(weft.knowledge(request, tenants=tuple(place.tenant_ids), token_model=model))
+    def _ask_service(self, query: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        from weft.interfaces.client import WeftClient
+
+        with WeftClient(str(self.base_url), api_key=self.api_key, timeout=self.timeout) as client:
+            return client.context(query, self.tenant_ids, **fields).raw
 
 
 @cache
-def _opened(store: str) -> "Weft":
-    """A store stays open for all who ask it."""
+def _open_store(store: str) -> "Weft":
+    """Open a store once for the whole process; retrievers have no end at which they could close it."""
     from weft.api import Weft
 
     return Weft.open(Path(store), create=False)
 
 
-def _served(place: Retrieval, query: str, asked: Mapping[str, Any]) -> Mapping[str, Any]:
-    from weft.interfaces.client import WeftClient
-
-    with WeftClient(str(place.base_url), api_key=place.api_key, timeout=place.timeout) as client:
-        return client.context(query, place.tenant_ids, **asked).raw
-
-
-def _piece(told: Mapping[str, Any]) -> Piece:
-    content = told["content"]
-    said = content.get("text") or "\n".join(f"{name}: {value}" for name, value in content.items())
-    text = "\n".join(part for part in (told["title"], told["summary"], said) if part)
-    about = {name: value for name, value in told.items() if name not in ("content", "summary", "node_type")}
-    about = {**about, "type": told["node_type"], "tags": list(told["tags"])}
-    return Piece(text, about, str(told["id"]), float(told["score"]))
+def _to_node(item: Mapping[str, Any]) -> RetrievedNode:
+    """Convert a node of an answer, in the form of POST /api/context."""
+    content = item["content"]
+    body = content.get("text") or "\n".join(f"{name}: {value}" for name, value in content.items())
+    text = "\n".join(part for part in (item["title"], item["summary"], body) if part)
+    metadata = {name: value for name, value in item.items() if name not in ("content", "summary", "node_type")}
+    metadata |= {"type": item["node_type"], "tags": list(item["tags"])}
+    return RetrievedNode(text, metadata, str(item["id"]), float(item["score"]))

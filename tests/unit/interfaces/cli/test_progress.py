@@ -4,14 +4,12 @@ import sys
 
 import pytest
 
-from weft.interfaces.cli import progress
-from weft.interfaces.cli.progress import Watch, watched
+from weft.interfaces.cli.progress import ProgressBar, watched
 
 
-def test_in_a_pipe_nothing_is_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
-    with watched("reading") as tell:
-        tell("reading", 1, 2)
+def test_in_a_pipe_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with watched("reading", delay=0.0) as report:
+        report("reading", 1, 2)
     assert capsys.readouterr().err == ""
 
 
@@ -19,19 +17,19 @@ def test_quick_work_on_a_terminal_shows_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with watched("reading") as tell:
-        tell("reading", 1, 2)
+    with watched("reading") as report:
+        report("reading", 1, 2)
     assert capsys.readouterr().err == ""
 
 
 def test_long_work_shows_its_stage(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "120")
-    watch = Watch("looking")
-    watch._show()
-    watch("reading notes", 3, 4)
-    watch("linking", 3, None)
-    watch.end()
-    shown = capsys.readouterr().err
-    assert "linking" in shown
-    assert "100%" not in shown
+    bar = ProgressBar("scanning")
+    bar._appear()
+    bar("reading notes", 3, 4)
+    bar("linking", 3, None)
+    bar.end()
+    printed = capsys.readouterr().err
+    assert "linking" in printed
+    assert "100%" not in printed

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.interfaces.hooks.commands import Run, run_in
-from weft.interfaces.hooks.outcomes import detail, expects_failure, summary, verdict
+from weft.interfaces.hooks.commands import Run, find_run
+from weft.interfaces.hooks.outcomes import first_error, judge, predicts_failure, summary_line
 
 TESTS = [
     "pytest",
@@ -66,24 +66,24 @@ NEITHER = [
 
 @pytest.mark.parametrize("command", TESTS)
 def test_test_commands_are_known(command: str) -> None:
-    run = run_in(command)
+    run = find_run(command)
     assert run is not None and run.kind == "test"
 
 
 @pytest.mark.parametrize("command", BUILDS)
 def test_build_commands_are_known(command: str) -> None:
-    run = run_in(command)
+    run = find_run(command)
     assert run is not None and run.kind == "build"
 
 
 @pytest.mark.parametrize("command", NEITHER)
 def test_other_commands_are_neither(command: str) -> None:
-    assert run_in(command) is None
+    assert find_run(command) is None
 
 
 @given(st.text(st.sampled_from("pytest npm&|;()<>\"'\\$\n =-"), max_size=40))
 def test_any_command_can_be_looked_at(command: str) -> None:
-    run_in(command)
+    find_run(command)
 
 
 @pytest.mark.parametrize(
@@ -102,12 +102,12 @@ def test_any_command_can_be_looked_at(command: str) -> None:
     ],
 )
 def test_it_is_known_whether_the_exit_code_is_the_tests_own(command: str, hidden: bool, followed: bool) -> None:
-    run = run_in(command)
-    assert run is not None and (run.hidden, run.followed) == (hidden, followed)
+    run = find_run(command)
+    assert run is not None and (run.is_exit_code_hidden, run.is_followed) == (hidden, followed)
 
 
 def test_the_words_of_a_run_are_told_without_redirections() -> None:
-    run = run_in("cd app; FOO=1 pytest -q 2>&1 >log.txt | tail -3")
+    run = find_run("cd app; FOO=1 pytest -q 2>&1 >log.txt | tail -3")
     assert run is not None and run.words == "FOO=1 pytest -q"
 
 
@@ -146,7 +146,7 @@ OWN, HIDDEN, FOLLOWED = Run("test", "t"), Run("test", "t", True, True), Run("tes
 def test_the_verdict_follows_the_exit_code_or_the_output(
     run: Run, failed: bool, output: str, expected: str | None
 ) -> None:
-    assert verdict(run, failed, output) == expected
+    assert judge(run, failed, output) == expected
 
 
 def test_the_telling_line_and_the_first_error_are_found() -> None:
@@ -156,11 +156,11 @@ def test_the_telling_line_and_the_first_error_are_found() -> None:
         "FAILED tests/test_login.py::test_cookie - KeyError: 'user'\n"
         "==== 1 failed, 4 passed in 0.31s ====\n"
     )
-    assert summary(output) == "1 failed, 4 passed in 0.31s"
-    assert detail(output) == "KeyError: 'user'"
-    assert summary(f"{output}make: *** [Makefile:3: test] Error 1\n") == "1 failed, 4 passed in 0.31s"
-    assert summary("one\ntwo\n\n") == "two"
-    assert summary("") == detail("all fine") == ""
+    assert summary_line(output) == "1 failed, 4 passed in 0.31s"
+    assert first_error(output) == "KeyError: 'user'"
+    assert summary_line(f"{output}make: *** [Makefile:3: test] Error 1\n") == "1 failed, 4 passed in 0.31s"
+    assert summary_line("one\ntwo\n\n") == "two"
+    assert summary_line("") == first_error("all fine") == ""
 
 
 @pytest.mark.parametrize(
@@ -177,4 +177,4 @@ def test_the_telling_line_and_the_first_error_are_found() -> None:
     ],
 )
 def test_a_prediction_may_expect_a_failure(prediction: str, expected: bool) -> None:
-    assert expects_failure(prediction) is expected
+    assert predicts_failure(prediction) is expected
