@@ -234,7 +234,7 @@ class LexicalWriter:
             for passage in passages:
                 self._writer.add_document(_document(passage))
         self._pending.extend(changed_nodes)
-        self.progress = self.progress.naming([passage.tenant for passage in passages])
+        self.progress = self.progress.with_names([passage.tenant for passage in passages])
 
     def commit(self, sequence: int) -> None:
         """Make what was added visible, together with the sequence that it reaches."""

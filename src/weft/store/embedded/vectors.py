@@ -296,7 +296,9 @@ class VectorWriter:
         self._bury(changed_nodes)
         width = self._state.dimensions
         rows = [passage for passage in passages if passage.vector and len(passage.vector) == width]
-        progress = self._state.progress.naming([name for passage in passages for name in _names(passage).values()])
+        progress = self._state.progress.with_names(
+            [name for passage in passages for name in _names(passage).values()]
+        )
         self._state = replace(self._state, progress=progress)
         if rows:
             codes = {name: code for code, name in enumerate(progress.names)}
