@@ -5,6 +5,7 @@ Every write adds its changes to the stored counts; a view that is more than a se
 by passage. The engines read and write the rows.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
@@ -83,6 +84,13 @@ def count_terms(term_hashes: Iterable[bytes]) -> tuple[Hashes, Counts]:
     joined = np.frombuffer(b"".join(term_hashes), dtype="<u4")
     hashes, counts = np.unique(joined, return_counts=True)
     return hashes.astype(np.uint32), counts.astype(np.int64)
+
+
+def inverse_frequency(passages: int, frequency: int) -> float:
+    """Return the weight of a term by BM25: large for a rare term, small but above zero for a frequent one."""
+    # An engine that has not yet cleaned up may count removed passages too.
+    frequency = min(frequency, passages)
+    return math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5))
 
 
 @dataclass(frozen=True, slots=True)

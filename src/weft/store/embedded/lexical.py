@@ -7,7 +7,6 @@ term is corrected to what the reader's view says.
 """
 
 import importlib
-import math
 import os
 import shutil
 import tempfile
@@ -25,8 +24,9 @@ from weft.frozen import dataclass
 from weft.ports import TailPassage
 from weft.store.embedded.files import Intact, check_digests
 from weft.store.progress import Damaged, Progress, packed, unpacked
-from weft.store.records import LONGEST_FACET_VALUE
-from weft.store.scope import EQUAL, TIES, Scope, cut_at_tie, microseconds, position_of
+from weft.store.records import LONGEST_FACET_VALUE, position_of, to_microseconds
+from weft.store.scope import EQUAL, TIES, Scope, cut_at_tie
+from weft.store.statistics import inverse_frequency
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,12 +95,6 @@ class LexicalGeneration:
         return query.boost_query(query.term_query(self.index.schema, "terms", word, "freq"), weight / own)
 
 
-def inverse_frequency(passages: int, frequency: int) -> float:
-    """How telling a term is, by BM25: large for the rare, small but above zero for the frequent."""
-    frequency = min(frequency, passages)
-    return math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5))
-
-
 def _conditions(schema: Any, scope: Scope, tenants: Sequence[str]) -> list[Any]:
     """What a document must satisfy to be seen through the view and the filter, as engine queries."""
     query, view, filter = engine().Query, scope.view, scope.filter
@@ -118,7 +112,7 @@ def _conditions(schema: Any, scope: Scope, tenants: Sequence[str]) -> list[Any]:
     bounds = (
         ("position", None, view.as_of),
         ("sequence", filter.sequence_from, filter.sequence_to),
-        ("time", microseconds(filter.since), microseconds(filter.until)),
+        ("time", to_microseconds(filter.since), to_microseconds(filter.until)),
     )
     integer = engine().FieldType.Integer
     for name, low, high in bounds:
@@ -265,7 +259,7 @@ def _document(passage: TailPassage) -> Any:
     numbers = (
         ("position", position_of(passage)),
         ("sequence", passage.sequence),
-        ("time", microseconds(passage.time)),
+        ("time", to_microseconds(passage.time)),
     )
     for name, number in numbers:
         if number is not None:
