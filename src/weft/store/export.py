@@ -109,56 +109,56 @@ class HandingOut(ABC):
 
     def books(self) -> Books:
         """Return what the store remembers beside nodes and edges."""
-        with self.shelf() as shelf:
-            return _read_books(shelf)
+        with self.shelf() as reader:
+            return _read_books(reader)
 
     def left(self, after_id: int) -> int:
         """Return how many nodes come after an id."""
-        with self.shelf() as shelf:
-            return int(shelf.rows(f"SELECT count(*) FROM nodes WHERE id > {after_id}")[0][0])
+        with self.shelf() as reader:
+            return int(reader.rows(f"SELECT count(*) FROM nodes WHERE id > {after_id}")[0][0])
 
     def portion(self, after_id: int, limit: int) -> Portion | None:
         """Return the next nodes by id with all that starts at them, or None when there are no more."""
-        with self.shelf() as shelf:
-            return _read_portion(shelf, after_id, limit)
+        with self.shelf() as reader:
+            return _read_portion(reader, after_id, limit)
 
     def strays(self) -> Changes:
         """Return the edges that start at keys without a node, which no portion holds."""
-        with self.shelf() as shelf:
-            rows = shelf.rows(f"SELECT {_EDGE_QUERY.format(start='keys a', where='a.node_id IS NULL')}")
-            return Changes(edges=_edge_sets(shelf, rows))
+        with self.shelf() as reader:
+            rows = reader.rows(f"SELECT {_EDGE_QUERY.format(start='keys a', where='a.node_id IS NULL')}")
+            return Changes(edges=_edge_sets(reader, rows))
 
     def fingerprint(self) -> Fingerprint:
         """Return counts and a digest of all nodes and edges."""
-        with self.shelf() as shelf:
-            return _compute_fingerprint(shelf)
+        with self.shelf() as reader:
+            return _compute_fingerprint(reader)
 
 
-def _read_books(shelf: Shelf) -> Books:
-    units = shelf.rows("SELECT tenant_id, source, unit, stamp FROM units")
+def _read_books(reader: Shelf) -> Books:
+    units = reader.rows("SELECT tenant_id, source, unit, stamp FROM units")
     shared: dict[str, list[str]] = {}
-    for tenant_id, other_id in shelf.rows("SELECT tenant_id, shared_id FROM shared"):
-        shared.setdefault(shelf.tenants[tenant_id], []).append(shelf.tenants[other_id])
+    for tenant_id, other_id in reader.rows("SELECT tenant_id, shared_id FROM shared"):
+        shared.setdefault(reader.tenants[tenant_id], []).append(reader.tenants[other_id])
     return Books(
-        shelf.snapshot.identity,
-        shelf.snapshot.sequence,
-        int(shelf.rows("SELECT count(*) FROM nodes")[0][0]),
-        shelf.snapshot.embedder(),
-        tuple(sorted((shelf.tenants[tenant_id], *rest) for tenant_id, *rest in units)),
+        reader.snapshot.identity,
+        reader.snapshot.sequence,
+        int(reader.rows("SELECT count(*) FROM nodes")[0][0]),
+        reader.snapshot.embedder(),
+        tuple(sorted((reader.tenants[tenant_id], *rest) for tenant_id, *rest in units)),
         {tenant: tuple(sorted(others)) for tenant, others in sorted(shared.items())},
     )
 
 
-def _read_portion(shelf: Shelf, after: int, limit: int) -> Portion | None:
-    ids = shelf.rows(f"SELECT n.id FROM nodes n WHERE n.id > {after} ORDER BY n.id LIMIT {limit}")
+def _read_portion(reader: Shelf, after: int, limit: int) -> Portion | None:
+    ids = reader.rows(f"SELECT n.id FROM nodes n WHERE n.id > {after} ORDER BY n.id LIMIT {limit}")
     if not ids:
         return None
     span = (after, int(ids[-1][0]))
-    prepared, linked = _read_nodes(shelf, span)
-    edges = shelf.rows(
+    prepared, linked = _read_nodes(reader, span)
+    edges = reader.rows(
         f"SELECT {_EDGE_QUERY.format(start='nodes n JOIN keys a ON a.id = n.key_id', where=_within('n.id', span))}"
     )
-    changes = Changes(upserts=prepared, edges=_edge_sets(shelf, edges), aliases=_alias_sets(linked))
+    changes = Changes(upserts=prepared, edges=_edge_sets(reader, edges), aliases=_alias_sets(linked))
     return Portion(span[1], changes)
 
 
@@ -166,15 +166,15 @@ def _within(column: str, span: tuple[int, int]) -> str:
     return f"{column} > {span[0]} AND {column} <= {span[1]}"
 
 
-def _read_nodes(shelf: Shelf, span: tuple[int, int]) -> tuple[tuple[PreparedNode, ...], LinkedAliases]:
+def _read_nodes(reader: Shelf, span: tuple[int, int]) -> tuple[tuple[PreparedNode, ...], LinkedAliases]:
     """Return the nodes of a span of ids as they were written, and the aliases that linkers made for them."""
-    rows = shelf.rows(
-        f"SELECT {NODE_COLUMNS}, n.content_hash, n.unit FROM nodes n JOIN {shelf.importance} i ON i.node_id = n.id"
+    rows = reader.rows(
+        f"SELECT {NODE_COLUMNS}, n.content_hash, n.unit FROM nodes n JOIN {reader.importance} i ON i.node_id = n.id"
         f" WHERE {_within('n.id', span)} ORDER BY n.id"
     )
-    nodes = node_rows((row[:-2] for row in rows), shelf.tenants, shelf.kinds, {})
-    own, by_maker = _read_aliases(shelf, span)
-    passages = _read_passages(shelf, span)
+    nodes = node_rows((row[:-2] for row in rows), reader.tenants, reader.kinds, {})
+    own, by_maker = _read_aliases(reader, span)
+    passages = _read_passages(reader, span)
     found, linked = [], LinkedAliases()
     for row in rows:
         node_id, content_hash, unit = row[0], row[-2], row[-1]
@@ -189,12 +189,12 @@ def _read_nodes(shelf: Shelf, span: tuple[int, int]) -> tuple[tuple[PreparedNode
 
 
 def _read_aliases(
-    shelf: Shelf, span: tuple[int, int]
+    reader: Shelf, span: tuple[int, int]
 ) -> tuple[dict[int, list[Alias]], dict[int, dict[str, list[Alias]]]]:
     """Return the aliases that came with the nodes, by node, and those that linkers made, by node and maker."""
     own: dict[int, list[Alias]] = {}
     by_maker: dict[int, dict[str, list[Alias]]] = {}
-    for node_id, text, maker, confidence, is_own in shelf.rows(
+    for node_id, text, maker, confidence, is_own in reader.rows(
         "SELECT a.node_id, a.alias, m.name, a.confidence, a.own FROM aliases a JOIN makers m ON m.id = a.maker_id"
         f" WHERE {_within('a.node_id', span)} ORDER BY a.node_id, a.alias, m.name"
     ):
@@ -206,10 +206,10 @@ def _read_aliases(
     return own, by_maker
 
 
-def _read_passages(shelf: Shelf, span: tuple[int, int]) -> dict[int, list[PreparedPassage]]:
-    vectors = shelf.vectors(*span)
+def _read_passages(reader: Shelf, span: tuple[int, int]) -> dict[int, list[PreparedPassage]]:
+    vectors = reader.vectors(*span)
     found: dict[int, list[PreparedPassage]] = {}
-    rows = shelf.rows(
+    rows = reader.rows(
         f"SELECT {PASSAGE_COLUMNS} FROM passages p WHERE {_within('p.node_id', span)}"
         " ORDER BY p.node_id, p.ordinal"
     )
@@ -220,12 +220,12 @@ def _read_passages(shelf: Shelf, span: tuple[int, int]) -> dict[int, list[Prepar
     return found
 
 
-def _edge_sets(shelf: Shelf, rows: Sequence[Row]) -> tuple[EdgeSet, ...]:
+def _edge_sets(reader: Shelf, rows: Sequence[Row]) -> tuple[EdgeSet, ...]:
     """Return the edges as sets by maker and tenant; the scope of each set are the keys that its edges start at."""
     sets: dict[tuple[str, str], list[Edge]] = {}
     for tenant_id, maker, source, target, target_id, name, weight, confidence, evidence in rows:
-        tenant = shelf.tenants[tenant_id]
-        target_tenant = None if target_id == tenant_id else shelf.tenants[target_id]
+        tenant = reader.tenants[tenant_id]
+        target_tenant = None if target_id == tenant_id else reader.tenants[target_id]
         edge = Edge(source, target, name, weight, confidence, evidence, tenant, target_tenant)
         sets.setdefault((maker, tenant), []).append(edge)
     return tuple(
@@ -244,24 +244,24 @@ def _alias_sets(linked: LinkedAliases) -> tuple[AliasSet, ...]:
 # --- comparing -------------------------------------------------------------------------------------------
 
 
-def _compute_fingerprint(shelf: Shelf) -> Fingerprint:
+def _compute_fingerprint(reader: Shelf) -> Fingerprint:
     """Count all nodes and edges and add up their hashes; sums do not depend on the order of storage."""
     nodes = node_digest = 0
-    for tenant_id, key, content_hash in _node_rows(shelf):
+    for tenant_id, key, content_hash in _node_rows(reader):
         nodes += 1
-        node_digest = node_digest + _hash_texts(shelf.tenants[tenant_id], key, content_hash) & _64_BITS
+        node_digest = node_digest + _hash_texts(reader.tenants[tenant_id], key, content_hash) & _64_BITS
     edges = edge_digest = 0
-    for page in _edge_pages(shelf):
+    for page in _edge_pages(reader):
         for tenant_id, maker, source, target, target_id, *rest in page:
             edges += 1
-            named = (shelf.tenants[tenant_id], maker, source, target, shelf.tenants[target_id])
+            named = (reader.tenants[tenant_id], maker, source, target, reader.tenants[target_id])
             edge_digest = edge_digest + _hash_texts(*named, *map(repr, rest)) & _64_BITS
     return Fingerprint(nodes, edges, f"{node_digest:016x}{edge_digest:016x}")
 
 
-def _node_rows(shelf: Shelf) -> Iterator[Row]:
+def _node_rows(reader: Shelf) -> Iterator[Row]:
     after = 0
-    while rows := shelf.rows(
+    while rows := reader.rows(
         f"SELECT n.tenant_id, n.key, n.content_hash, n.id FROM nodes n WHERE n.id > {after} ORDER BY n.id"
         f" LIMIT {_ROWS_PER_DIGEST_PAGE}"
     ):
@@ -269,11 +269,11 @@ def _node_rows(shelf: Shelf) -> Iterator[Row]:
         after = rows[-1][3]
 
 
-def _edge_pages(shelf: Shelf) -> Iterator[Sequence[Row]]:
-    last = shelf.rows("SELECT coalesce(max(id), 0) FROM keys")[0][0]
+def _edge_pages(reader: Shelf) -> Iterator[Sequence[Row]]:
+    last = reader.rows("SELECT coalesce(max(id), 0) FROM keys")[0][0]
     for start in range(0, last, _ROWS_PER_DIGEST_PAGE):
         span = (start, start + _ROWS_PER_DIGEST_PAGE)
-        yield shelf.rows(f"SELECT {_EDGE_QUERY.format(start='keys a', where=_within('a.id', span))}")
+        yield reader.rows(f"SELECT {_EDGE_QUERY.format(start='keys a', where=_within('a.id', span))}")
 
 
 def _hash_texts(*parts: str) -> int:

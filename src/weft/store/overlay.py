@@ -162,7 +162,7 @@ def overlay_of(masked: Sequence[int], passages: Sequence[Known]) -> Overlay:
     )
 
 
-NOTHING: Final = overlay_of((), ())
+EMPTY_OVERLAY: Final = overlay_of((), ())
 
 
 def changes_after(snapshot: Snapshot, since: int, first: Tail) -> Overlay:
@@ -222,6 +222,6 @@ class SmallViews:
         self._overlays.clear()
 
 
-def terms_of(snapshot: Snapshot) -> Overlay:
+def read_terms(snapshot: Snapshot) -> Overlay:
     """Return the terms of all passages that a view holds, without their vectors."""
     return overlay_of((), [Known(*row, vector=b"") for row in snapshot.words()])
