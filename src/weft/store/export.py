@@ -169,8 +169,8 @@ def _within(column: str, span: tuple[int, int]) -> str:
 def _read_nodes(reader: Shelf, span: tuple[int, int]) -> tuple[tuple[PreparedNode, ...], LinkedAliases]:
     """Return the nodes of a span of ids as they were written, and the aliases that linkers made for them."""
     rows = reader.rows(
-        f"SELECT {NODE_COLUMNS}, n.content_hash, n.unit FROM nodes n JOIN {reader.importance} i ON i.node_id = n.id"
-        f" WHERE {_within('n.id', span)} ORDER BY n.id"
+        f"SELECT {NODE_COLUMNS}, n.content_hash, n.unit FROM nodes n JOIN {reader.importance} i"
+        f" ON i.node_id = n.id WHERE {_within('n.id', span)} ORDER BY n.id"
     )
     nodes = node_rows((row[:-2] for row in rows), reader.tenants, reader.kinds, {})
     own, by_maker = _read_aliases(reader, span)

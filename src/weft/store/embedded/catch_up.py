@@ -23,8 +23,8 @@ DAMAGE_MARK: Final = "damaged"
 _NODES_PER_PAGE: Final = 1000
 """Changed nodes that are in memory at once."""
 _PASSAGES_PER_COMMIT: Final = 50_000
-"""Passages after which a long catch-up commits. Each commit makes new segments, which must be merged; a killed writer
-loses at most so much work."""
+"""Passages after which a long catch-up commits. Each commit makes new segments, which must be merged; a killed
+writer loses at most so much work."""
 
 Writer = LexicalWriter | VectorWriter
 
