@@ -95,7 +95,7 @@ def inverse_frequency(passages: int, frequency: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ScannedStatistics:
-    """All term statistics of a view that is more than a set of tenants."""
+    """The term statistics of a view, counted passage by passage."""
 
     passages: int
     total_length: int

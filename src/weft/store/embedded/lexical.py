@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 TITLE_WEIGHT: Final = 2
-"""How often a term in a title or heading counts, beside one in the body. It is part of what files hold: another
+"""The count of a term in a title or heading, beside 1 for one in the body. It is part of what files hold: another
 value needs them made anew."""
 _EXTRA_HITS: Final = 64
 """Hits asked for beyond the limit, so that ties with the last one mostly come with the first search."""
@@ -72,19 +72,19 @@ class LexicalGeneration:
     def search(self, weights: Mapping[int, float], scope: Scope, limit: int) -> "tuple[Ids, Scores]":
         """Return the best passages with any of the terms, and those that tie with the last, by score and id."""
         query = self._query(weights, scope)
-        asked = limit + _EXTRA_HITS
+        wanted_hits = limit + _EXTRA_HITS
         most = limit + TIES + len(scope.masked) * _PASSAGES_PER_MASKED_NODE
         while True:
             with engine_damage():
-                ids, scores, is_exhausted = self._find_hits(query, asked, scope.masked)
+                ids, scores, is_exhausted = self._find_hits(query, wanted_hits, scope.masked)
             # A last hit that is worse than the limit's shows that all ties are among the hits.
             has_all_ties = len(ids) > limit and scores[-1] < scores[limit - 1] * (1 - EQUAL)
-            if is_exhausted or has_all_ties or asked > most:
+            if is_exhausted or has_all_ties or wanted_hits > most:
                 return cut_at_tie(ids, scores, limit)
-            asked *= _HITS_GROWTH
+            wanted_hits *= _HITS_GROWTH
 
-    def _find_hits(self, query: Any, asked: int, masked: "Ids") -> "tuple[Ids, Scores, bool]":
-        hits = self.searcher.search(query, asked, count=False).hits
+    def _find_hits(self, query: Any, wanted_hits: int, masked: "Ids") -> "tuple[Ids, Scores, bool]":
+        hits = self.searcher.search(query, wanted_hits, count=False).hits
         addresses = [address for _, address in hits]
         scores = np.array([score for score, _ in hits], dtype=np.float64)
         ids = np.array(self.searcher.fast_field_values("passage", addresses), dtype=np.int64)
@@ -92,7 +92,7 @@ class LexicalGeneration:
             nodes = np.array(self.searcher.fast_field_values("node", addresses), dtype=np.int64)
             kept = ~np.isin(nodes, masked)
             ids, scores = ids[kept], scores[kept]
-        return ids, scores, len(hits) < asked
+        return ids, scores, len(hits) < wanted_hits
 
     def _query(self, weights: Mapping[int, float], scope: Scope) -> Any:
         tantivy = engine()

@@ -176,7 +176,7 @@ class VectorGeneration:
             wanted = max(min_candidates, _CANDIDATES_PER_RESULT * limit, in_scope // _CANDIDATE_DIVISOR)
             rows = self._choose_candidates(rows, query, wanted)
         scores = self._score(rows, query)
-        # Sorting is left to the cut; a partition tells the few rows that can survive it.
+        # Sorting is left to the cut; a partition finds the few rows that can survive it.
         if len(scores) > limit > 0:
             kept = np.flatnonzero(scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit])
             rows, scores = (kept if rows is None else rows[kept]), scores[kept]

@@ -93,7 +93,6 @@ def refresh_lists(connection: sqlite3.Connection, types: Mapping[int, str]) -> N
     rebuilt = read_arcs(connection, "(SELECT node_id AS value FROM temp.stale)", ())
     connection.execute("DELETE FROM adjacency WHERE node_id IN (SELECT node_id FROM temp.stale)")
     added = _read_fresh_arcs(connection)
-    # The stale lists are gone by now, so that a fresh edge at a stale node is not merged into its old list.
     stored = connection.execute(
         "SELECT l.node_id, l.owner_tenant_id, l.tenant_id, l.degree, l.packed FROM json_each(?) j"
         " CROSS JOIN adjacency l ON l.node_id = j.value",

@@ -70,13 +70,13 @@ class SqliteSnapshot:
         return self._cache.nodes.get_rows(ids, self._read_nodes)
 
     def _read_nodes(self, ids: Sequence[int]) -> dict[int, NodeRow]:
-        asked = _json(ids)
+        id_list = _json(ids)
         rows = self.connection.execute(
             f"SELECT {NODE_COLUMNS} FROM json_each(?) j CROSS JOIN nodes n ON n.id = j.value"
             f" CROSS JOIN importance i ON i.node_id = n.id WHERE {self.visible.of('n')}",
-            (asked,),
+            (id_list,),
         )
-        return node_rows(rows, self.visible.tenants, self._kinds, self._read_aliases(asked))
+        return node_rows(rows, self.visible.tenants, self._kinds, self._read_aliases(id_list))
 
     def page_of_nodes(self, after_id: int, limit: int) -> list[NodeRow]:
         """Return the next nodes of the view by id."""
@@ -100,12 +100,12 @@ class SqliteSnapshot:
             for node_id, tenant, key, title, language in rows
         ]
 
-    def _read_aliases(self, asked: str) -> dict[int, tuple[Alias, ...]]:
+    def _read_aliases(self, id_list: str) -> dict[int, tuple[Alias, ...]]:
         found: dict[int, tuple[Alias, ...]] = {}
         for node_id, text, maker, confidence in self.connection.execute(
             "SELECT DISTINCT a.node_id, a.alias, m.name, a.confidence FROM json_each(?) j CROSS JOIN aliases a"
             " ON a.node_id = j.value CROSS JOIN makers m ON m.id = a.maker_id ORDER BY a.node_id, a.alias, m.name",
-            (asked,),
+            (id_list,),
         ):
             found[node_id] = (*found.get(node_id, ()), Alias(text, maker, confidence))
         return found
