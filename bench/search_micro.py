@@ -19,7 +19,8 @@ from weft.ports import Changes, PreparedNode, PreparedPassage, TailPassage
 from weft.scoring.vectors import cosines, dots_by_numpy, norms, quantise, sign_distances, signs_of, stacked
 from weft.store.embedded.index import EmbeddedIndex
 from weft.store.embedded.lexical import engine
-from weft.store.embedded.vectors import VectorGeneration, VectorWriter, open_generation, started
+from weft.store.embedded.vector_writer import VectorWriter, start_columns
+from weft.store.embedded.vectors import VectorGeneration, open_generation
 from weft.store.scope import Scope
 from weft.store.sqlite.store import SqliteStore
 
@@ -148,7 +149,7 @@ def random_rows(count: int) -> np.ndarray:
 def generation_of(folder: Path, rows: np.ndarray) -> VectorGeneration:
     """The rows written and opened as the index does it."""
     folder.mkdir(parents=True)
-    writer = VectorWriter(folder, started(folder, "bench", rows.shape[1]))
+    writer = VectorWriter(folder, start_columns(folder, "bench", rows.shape[1]))
     for start in range(0, len(rows), 20_000):
         part = range(start, min(start + 20_000, len(rows)))
         facets = [(f"kind:kind{n % 25}", "source:s") for n in part]
@@ -191,17 +192,15 @@ def best(scores: np.ndarray) -> np.ndarray:
 
 def recall(folder: Path, corpus: np.ndarray, queries: np.ndarray) -> None:
     """How many of the float32 nearest are found, by the exact scan and by the two stages."""
-    from weft.store.embedded import vectors
-
     generation = generation_of(folder, stacked(quantise(corpus), corpus.shape[1]))
     rows = generation.rows(Scope(VIEW, Filter(), NOBODY))
     for name, exact_rows in (("int8, all rows", 10**9), ("two stages", 0)):
-        vectors.EXACT_ROWS = exact_rows  # type: ignore[misc]
         for limit in (10, 200):
             kept = []
             for row in queries:
                 true = set(np.argsort(-(corpus @ row), kind="stable")[:limit].tolist())
-                ids, _ = generation.search(np.frombuffer(quantise(row[None, :])[0], np.int8), rows, limit)
+                query = np.frombuffer(quantise(row[None, :])[0], np.int8)
+                ids, _ = generation.search(query, rows, limit, exact_rows=exact_rows)
                 kept.append(len(true & set(ids[:limit].tolist())) / limit)
             print(f"  recall@{limit}, {name}: {np.mean(kept):.4f}")
 

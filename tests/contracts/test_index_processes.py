@@ -108,11 +108,11 @@ def test_a_writer_killed_at_any_point_leaves_files_that_the_next_repairs(world, 
     write(world, *animals())
     points = [
         ("lexical", "packed"),
-        ("lexical", "words_of"),
+        ("lexical", "hashed_words"),
         ("lexical", "LexicalWriter.close"),
-        ("vectors", "save"),
-        ("vectors", "VectorWriter.commit"),
-        ("vectors", "signs_of"),
+        ("vector_writer", "save_state"),
+        ("vector_writer", "VectorWriter.commit"),
+        ("vector_writer", "signs_of"),
     ]
     for turn, (module, name) in enumerate(points):
         script = textwrap.dedent(KILLED).format(here=str(HERE), module=module, name=name, derived=str(derived))

@@ -1,34 +1,34 @@
-"""What was worked out last is kept."""
+"""The cache keeps the values used last and drops the others."""
 
 from functools import partial
 
 from weft.cache import Recent
 
 
-def test_a_value_is_made_once_while_it_is_kept_and_the_longest_unasked_goes_first() -> None:
+def test_a_value_is_made_once_while_it_is_kept_and_the_longest_unused_goes_first() -> None:
     made: list[str] = []
 
-    def value(key: str) -> str:
+    def make(key: str) -> str:
         made.append(key)
         return key.upper()
 
-    kept: Recent[str, str] = Recent(2)
-    told = [kept.get_or_make(key, partial(value, key)) for key in "abacab"]
-    assert told == list("ABACAB")
+    cache: Recent[str, str] = Recent(2)
+    values = [cache.get_or_make(key, partial(make, key)) for key in "abacab"]
+    assert values == list("ABACAB")
     assert made == ["a", "b", "c", "b"]
 
 
-def test_what_was_used_longest_ago_is_forgotten_first() -> None:
-    kept = Recent[str, int](2)
-    kept.put("one", 1)
-    kept.put("two", 2)
-    assert kept.get("one") == 1
-    kept.put("three", 3)
-    assert (kept.get("one"), kept.get("two"), kept.get("three")) == (1, None, 3)
+def test_the_value_used_longest_ago_is_dropped_first() -> None:
+    cache = Recent[str, int](2)
+    cache.put("one", 1)
+    cache.put("two", 2)
+    assert cache.get("one") == 1
+    cache.put("three", 3)
+    assert (cache.get("one"), cache.get("two"), cache.get("three")) == (1, None, 3)
 
 
-def test_everything_can_be_forgotten() -> None:
-    kept = Recent[str, int](2)
-    assert kept.put("one", 1) == 1
-    kept.clear()
-    assert kept.get("one") is None
+def test_clearing_drops_every_value() -> None:
+    cache = Recent[str, int](2)
+    assert cache.put("one", 1) == 1
+    cache.clear()
+    assert cache.get("one") is None

@@ -1,4 +1,8 @@
-"""The truth and the search derived from it; every engine keeps the contract of `weft.ports.Store`."""
+"""Stores, which hold all that was indexed, and the indexes that search them.
+
+Every engine keeps the contracts `weft.ports.Store` and `weft.ports.Index`: `sqlite` with `embedded` in a folder,
+`postgres` on a server, and `milvus` as another index beside a server. The modules here are what the engines share.
+"""
 
 from weft.store.addresses import is_address, read_address
 from weft.store.embedded.index import EmbeddedIndex

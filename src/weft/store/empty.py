@@ -1,4 +1,4 @@
-"""A reading of nothing stored, for callers who bring their candidates by value."""
+"""An empty snapshot and index, for callers that bring their candidates by value instead of from a store."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class HandedSnapshot:
-    """A snapshot that holds nothing; how telling a word is follows from the nodes that were handed in."""
+    """A snapshot of an empty store whose term statistics are those of the nodes that the caller brings."""
 
     handed: tuple[Node, ...] = ()
     view: View = field(default_factory=View)
@@ -26,66 +26,67 @@ class HandedSnapshot:
     _counted: TermStatistics | None = None
 
     def nodes(self, ids: Sequence[int]) -> dict[int, NodeRow]:
-        """Nothing is stored."""
+        """Return no nodes."""
         return {}
 
     def find(self, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """Nothing has a name."""
+        """Return no ids, since no node has a name."""
         return {}
 
     def passages(self, ids: Sequence[int]) -> list[PassageRow]:
-        """Nothing is stored."""
+        """Return no passages."""
         return []
 
     def passages_of(self, node_ids: Sequence[int]) -> list[PassageRow]:
-        """Nothing is stored."""
+        """Return no passages."""
         return []
 
     def vectors(self, passage_ids: Sequence[int]) -> "Vectors":
-        """No vectors."""
+        """Return rows of no dimensions."""
         import numpy as np
 
         return np.zeros((len(passage_ids), 0), dtype=np.float32)
 
     def words(self) -> list[tuple[int, int, bytes, bytes]]:
-        """Nothing: what is handed in has no passages of a store."""
+        """Return no terms: nodes that a caller brings have no passages."""
         return []
 
     def statistics(self, term_hashes: Sequence[int]) -> TermStatistics:
-        """The statistics of the nodes handed in, each counting as one passage; nobody asks: nothing is counted."""
+        """Return the statistics of the nodes that the caller brings, each counting as one passage."""
+        # Callers without terms only want the number of passages, which needs no counting.
         if not term_hashes:
             return TermStatistics(len(self.handed), 0.0, {})
-        known = self._counted = self._counted or _statistics(self.handed)
-        frequency = {term: known.frequency[term] for term in term_hashes if term in known.frequency}
-        return TermStatistics(known.passages, known.mean_length, frequency)
+        counted = self._counted = self._counted or _count_terms(self.handed)
+        frequency = {term: counted.frequency[term] for term in term_hashes if term in counted.frequency}
+        return TermStatistics(counted.passages, counted.mean_length, frequency)
 
     def adjacency(self, ids: Sequence[int], fan_out: int) -> Adjacency:
-        """Nothing is linked."""
+        """Return no neighbours."""
         import numpy as np
 
         none, weights = np.empty(0, np.int64), np.empty(0, np.float64)
         return Adjacency(none, none, none, weights, none, none, none, {}, (), ())
 
     def edges(self, ids: Sequence[int], limit: int = 1000) -> list[tuple[int, int, Edge]]:
-        """Nothing is linked."""
+        """Return no edges."""
         return []
 
     def matching(self, filter: Filter) -> "Ids":
-        """Nothing is stored."""
+        """Return no ids."""
         import numpy as np
 
         return np.empty(0, np.int64)
 
     def tail(self, since: int, limit: int) -> Tail:
-        """Nothing changes."""
+        """Return no changes."""
         return Tail(self.sequence, (), (), complete=True)
 
     def embedder(self) -> tuple[str, int] | None:
-        """No vectors were made."""
+        """Return None, since there are no vectors."""
         return None
 
 
-def _statistics(nodes: Sequence[Node]) -> TermStatistics:
+def _count_terms(nodes: Sequence[Node]) -> TermStatistics:
     frequency: Counter[int] = Counter()
     length = 0
     for node in nodes:
@@ -100,26 +101,27 @@ class HandedIndex:
     """An index that proposes nothing."""
 
     def lexical(self, snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int) -> Proposals:
-        """Nothing."""
-        return _nothing()
+        """Return no proposals."""
+        return _no_proposals()
 
     def semantic(self, snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Proposals:
-        """Nothing."""
-        return _nothing()
+        """Return no proposals."""
+        return _no_proposals()
 
     def catch_up(self, store: Store) -> int:
-        """There is nothing to catch up with."""
+        """Return 0, since there is nothing to catch up with."""
         return 0
 
     def status(self) -> Mapping[str, str | int]:
-        """Nothing to tell."""
+        """Return no facts."""
         return {}
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing, since no file is open."""
 
 
-def _nothing() -> Proposals:
+def _no_proposals() -> Proposals:
+    # Imported late: callers without a store start sooner without numpy.
     import numpy as np
 
     return Proposals(np.empty(0, np.int64), np.empty(0, np.float64))

@@ -1,4 +1,8 @@
-"""All nodes of a tenant, or all names, a page at a time, so that no transaction stays open in between."""
+"""Read a whole store: all nodes or names in pages, and everything in portions for a copy in another store.
+
+Between two pages no transaction stays open, so that a long reading never holds up a writer. The SQL is the same
+for every engine; a store only says how its rows are read.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,8 +27,21 @@ from weft.ports import (
 )
 from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, node_rows, passage_rows
 
-_NODES: Final = 500
-_NAMES: Final = 10_000
+_NODES_PER_PAGE: Final = 500
+"""Nodes with their texts that are in memory at once: some megabytes."""
+_NAMES_PER_PAGE: Final = 10_000
+"""Names are short, so a page holds more of them."""
+_ROWS_PER_DIGEST_PAGE: Final = 10_000
+"""Nodes, or keys with their edges, that are in memory at once while a fingerprint is computed."""
+_64_BITS: Final = (1 << 64) - 1
+_EDGE_QUERY: Final = (
+    "a.tenant_id, m.name, a.key, b.key, b.tenant_id, y.name, e.weight, e.confidence, e.evidence FROM {start}"
+    " JOIN edges e ON e.source_key = a.id JOIN makers m ON m.id = e.maker_id JOIN keys b ON b.id = e.target_key"
+    " JOIN edge_types y ON y.id = e.type_id WHERE {where} ORDER BY m.name, a.key, y.name, b.key, b.tenant_id"
+)
+
+LinkedAliases: TypeAlias = dict[tuple[str, str], dict[str, list[Alias]]]
+"""Aliases that linkers made, by maker and tenant, then by key."""
 
 
 class Paged(Protocol):
@@ -35,44 +52,44 @@ class Paged(Protocol):
     def page_of_names(self, after_id: int, limit: int) -> Sequence[tuple[int, NameRow]]: ...
 
 
-Opening: TypeAlias = Callable[[], AbstractContextManager[Paged]]
+OpenSnapshot: TypeAlias = Callable[[], AbstractContextManager[Paged]]
 
 
-def nodes_in_pages(opening: Opening, after_id: int = 0) -> Iterator[NodeRow]:
-    """The nodes after an id, each page from a snapshot of its own."""
+# --- pages -----------------------------------------------------------------------------------------------
+
+
+def nodes_in_pages(open_snapshot: OpenSnapshot, after_id: int = 0) -> Iterator[NodeRow]:
+    """Yield the nodes after an id, each page from its own snapshot."""
     while True:
-        with opening() as snapshot:
-            page = snapshot.page_of_nodes(after_id, _NODES)
+        with open_snapshot() as snapshot:
+            page = snapshot.page_of_nodes(after_id, _NODES_PER_PAGE)
         yield from page
-        if len(page) < _NODES:
+        if len(page) < _NODES_PER_PAGE:
             return
         after_id = page[-1].node.id
 
 
-def names_in_pages(opening: Opening) -> Iterator[NameRow]:
-    """What every node is called, each page from a snapshot of its own."""
+def names_in_pages(open_snapshot: OpenSnapshot) -> Iterator[NameRow]:
+    """Yield the names of every node, each page from its own snapshot."""
     after_id = 0
     while True:
-        with opening() as snapshot:
-            page = snapshot.page_of_names(after_id, _NAMES)
+        with open_snapshot() as snapshot:
+            page = snapshot.page_of_names(after_id, _NAMES_PER_PAGE)
         yield from (row for _, row in page)
-        if len(page) < _NAMES:
+        if len(page) < _NAMES_PER_PAGE:
             return
         after_id = page[-1][0]
 
 
-_AT_ONCE: Final = 10_000
-_MASK: Final = (1 << 64) - 1
-_EDGE: Final = (
-    "a.tenant_id, m.name, a.key, b.key, b.tenant_id, y.name, e.weight, e.confidence, e.evidence FROM {start}"
-    " JOIN edges e ON e.source_key = a.id JOIN makers m ON m.id = e.maker_id JOIN keys b ON b.id = e.target_key"
-    " JOIN edge_types y ON y.id = e.type_id WHERE {where} ORDER BY m.name, a.key, y.name, b.key, b.tenant_id"
-)
+# --- portions --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """A store as exporting reads it: its rows, its names by number, and where importance and vectors are."""
+    """A store as exporting reads it: its rows, its names by number, and where importance and vectors are.
+
+    `importance` names the table that holds the importance of nodes.
+    """
 
     snapshot: Snapshot
     rows: Callable[[str], Sequence[Row]]
@@ -80,68 +97,68 @@ class Shelf:
     kinds: Mapping[int, str]
     importance: str
     vectors: Callable[[int, int], Mapping[int, bytes]]
-    """Vectors by passage of the nodes after the first and up to the second number."""
+    """Returns vectors by passage id for the nodes after the first and up to the second id."""
 
 
 class HandingOut(ABC):
-    """A store that hands itself out, to be copied into another, once it says how its shelf is opened."""
+    """A store that can be copied into another, once it implements how it is read as a whole."""
 
     @abstractmethod
     def shelf(self) -> AbstractContextManager[Shelf]:
-        """The whole store as exporting reads it, at one moment, for the block."""
+        """Open the whole store as exporting reads it, at one moment, for the block."""
 
     def books(self) -> Books:
-        """What the store remembers beside nodes and edges."""
-        with self.shelf() as shelf:
-            return _books(shelf)
+        """Return what the store remembers beside nodes and edges."""
+        with self.shelf() as reader:
+            return _read_books(reader)
 
     def left(self, after_id: int) -> int:
-        """How many nodes come after an id."""
-        with self.shelf() as shelf:
-            return int(shelf.rows(f"SELECT count(*) FROM nodes WHERE id > {after_id}")[0][0])
+        """Return how many nodes come after an id."""
+        with self.shelf() as reader:
+            return int(reader.rows(f"SELECT count(*) FROM nodes WHERE id > {after_id}")[0][0])
 
     def portion(self, after_id: int, limit: int) -> Portion | None:
-        """The next nodes by id with all that starts at them, or None when there are no more."""
-        with self.shelf() as shelf:
-            return _portion(shelf, after_id, limit)
+        """Return the next nodes by id with all that starts at them, or None when there are no more."""
+        with self.shelf() as reader:
+            return _read_portion(reader, after_id, limit)
 
     def strays(self) -> Changes:
-        """The edges that start at keys without a node, which no portion holds."""
-        with self.shelf() as shelf:
-            rows = shelf.rows(f"SELECT {_EDGE.format(start='keys a', where='a.node_id IS NULL')}")
-            return Changes(edges=_edge_sets(shelf, rows))
+        """Return the edges that start at keys without a node, which no portion holds."""
+        with self.shelf() as reader:
+            rows = reader.rows(f"SELECT {_EDGE_QUERY.format(start='keys a', where='a.node_id IS NULL')}")
+            return Changes(edges=_edge_sets(reader, rows))
 
     def fingerprint(self) -> Fingerprint:
-        """Counts and a digest of all nodes and edges."""
-        with self.shelf() as shelf:
-            return _fingerprint(shelf)
+        """Return counts and a digest of all nodes and edges."""
+        with self.shelf() as reader:
+            return _compute_fingerprint(reader)
 
 
-def _books(shelf: Shelf) -> Books:
-    units = shelf.rows("SELECT tenant_id, source, unit, stamp FROM units")
+def _read_books(reader: Shelf) -> Books:
+    units = reader.rows("SELECT tenant_id, source, unit, stamp FROM units")
     shared: dict[str, list[str]] = {}
-    for tenant_id, other_id in shelf.rows("SELECT tenant_id, shared_id FROM shared"):
-        shared.setdefault(shelf.tenants[tenant_id], []).append(shelf.tenants[other_id])
+    for tenant_id, other_id in reader.rows("SELECT tenant_id, shared_id FROM shared"):
+        shared.setdefault(reader.tenants[tenant_id], []).append(reader.tenants[other_id])
     return Books(
-        shelf.snapshot.identity,
-        shelf.snapshot.sequence,
-        int(shelf.rows("SELECT count(*) FROM nodes")[0][0]),
-        shelf.snapshot.embedder(),
-        tuple(sorted((shelf.tenants[tenant_id], *rest) for tenant_id, *rest in units)),
+        reader.snapshot.identity,
+        reader.snapshot.sequence,
+        int(reader.rows("SELECT count(*) FROM nodes")[0][0]),
+        reader.snapshot.embedder(),
+        tuple(sorted((reader.tenants[tenant_id], *rest) for tenant_id, *rest in units)),
         {tenant: tuple(sorted(others)) for tenant, others in sorted(shared.items())},
     )
 
 
-def _portion(shelf: Shelf, after: int, limit: int) -> Portion | None:
-    ids = shelf.rows(f"SELECT n.id FROM nodes n WHERE n.id > {after} ORDER BY n.id LIMIT {limit}")
+def _read_portion(reader: Shelf, after: int, limit: int) -> Portion | None:
+    ids = reader.rows(f"SELECT n.id FROM nodes n WHERE n.id > {after} ORDER BY n.id LIMIT {limit}")
     if not ids:
         return None
     span = (after, int(ids[-1][0]))
-    prepared, given = _prepared(shelf, span)
-    edges = shelf.rows(
-        f"SELECT {_EDGE.format(start='nodes n JOIN keys a ON a.id = n.key_id', where=_within('n.id', span))}"
+    prepared, linked = _read_nodes(reader, span)
+    edges = reader.rows(
+        f"SELECT {_EDGE_QUERY.format(start='nodes n JOIN keys a ON a.id = n.key_id', where=_within('n.id', span))}"
     )
-    changes = Changes(upserts=prepared, edges=_edge_sets(shelf, edges), aliases=_alias_sets(given))
+    changes = Changes(upserts=prepared, edges=_edge_sets(reader, edges), aliases=_alias_sets(linked))
     return Portion(span[1], changes)
 
 
@@ -149,51 +166,50 @@ def _within(column: str, span: tuple[int, int]) -> str:
     return f"{column} > {span[0]} AND {column} <= {span[1]}"
 
 
-_Given = dict[tuple[str, str], dict[str, list[Alias]]]
-"""Aliases that linkers gave, by maker and tenant, then by key."""
-
-
-def _prepared(shelf: Shelf, span: tuple[int, int]) -> tuple[tuple[PreparedNode, ...], _Given]:
-    rows = shelf.rows(
-        f"SELECT {NODE_COLUMNS}, n.content_hash, n.unit FROM nodes n JOIN {shelf.importance} i ON i.node_id = n.id"
-        f" WHERE {_within('n.id', span)} ORDER BY n.id"
+def _read_nodes(reader: Shelf, span: tuple[int, int]) -> tuple[tuple[PreparedNode, ...], LinkedAliases]:
+    """Return the nodes of a span of ids as they were written, and the aliases that linkers made for them."""
+    rows = reader.rows(
+        f"SELECT {NODE_COLUMNS}, n.content_hash, n.unit FROM nodes n JOIN {reader.importance} i"
+        f" ON i.node_id = n.id WHERE {_within('n.id', span)} ORDER BY n.id"
     )
-    nodes = node_rows((row[:-2] for row in rows), shelf.tenants, shelf.kinds, {})
-    own, given = _aliases(shelf, span)
-    passages = _passages(shelf, span)
-    found, drawn = [], _Given()
+    nodes = node_rows((row[:-2] for row in rows), reader.tenants, reader.kinds, {})
+    own, by_maker = _read_aliases(reader, span)
+    passages = _read_passages(reader, span)
+    found, linked = [], LinkedAliases()
     for row in rows:
-        number, content_hash, unit = row[0], row[-2], row[-1]
-        stored = nodes[number]
-        node = replace(stored.node, aliases=tuple(own.get(number, ())), id=0)
-        held = tuple(passages.get(number, ()))
-        found.append(PreparedNode(node, content_hash, held, stored.text_tokens, stored.sketch, unit))
-        for maker, aliases in given.get(number, {}).items():
-            drawn.setdefault((maker, node.tenant), {})[node.key] = aliases
-    return tuple(found), drawn
+        node_id, content_hash, unit = row[0], row[-2], row[-1]
+        stored = nodes[node_id]
+        # The id is of this store; the other one gives its own.
+        node = replace(stored.node, aliases=tuple(own.get(node_id, ())), id=0)
+        parts = tuple(passages.get(node_id, ()))
+        found.append(PreparedNode(node, content_hash, parts, stored.text_tokens, stored.sketch, unit))
+        for maker, aliases in by_maker.get(node_id, {}).items():
+            linked.setdefault((maker, node.tenant), {})[node.key] = aliases
+    return tuple(found), linked
 
 
-def _aliases(
-    shelf: Shelf, span: tuple[int, int]
+def _read_aliases(
+    reader: Shelf, span: tuple[int, int]
 ) -> tuple[dict[int, list[Alias]], dict[int, dict[str, list[Alias]]]]:
-    """The aliases that came with the nodes, and those that linkers gave."""
+    """Return the aliases that came with the nodes, by node, and those that linkers made, by node and maker."""
     own: dict[int, list[Alias]] = {}
-    given: dict[int, dict[str, list[Alias]]] = {}
-    for number, text, maker, confidence, is_own in shelf.rows(
+    by_maker: dict[int, dict[str, list[Alias]]] = {}
+    for node_id, text, maker, confidence, is_own in reader.rows(
         "SELECT a.node_id, a.alias, m.name, a.confidence, a.own FROM aliases a JOIN makers m ON m.id = a.maker_id"
         f" WHERE {_within('a.node_id', span)} ORDER BY a.node_id, a.alias, m.name"
     ):
         alias = Alias(text, maker, confidence)
-        (own.setdefault(number, []) if is_own else given.setdefault(number, {}).setdefault(maker, [])).append(
-            alias
-        )
-    return own, given
+        if is_own:
+            own.setdefault(node_id, []).append(alias)
+        else:
+            by_maker.setdefault(node_id, {}).setdefault(maker, []).append(alias)
+    return own, by_maker
 
 
-def _passages(shelf: Shelf, span: tuple[int, int]) -> dict[int, list[PreparedPassage]]:
-    vectors = shelf.vectors(*span)
+def _read_passages(reader: Shelf, span: tuple[int, int]) -> dict[int, list[PreparedPassage]]:
+    vectors = reader.vectors(*span)
     found: dict[int, list[PreparedPassage]] = {}
-    rows = shelf.rows(
+    rows = reader.rows(
         f"SELECT {PASSAGE_COLUMNS} FROM passages p WHERE {_within('p.node_id', span)}"
         " ORDER BY p.node_id, p.ordinal"
     )
@@ -204,12 +220,13 @@ def _passages(shelf: Shelf, span: tuple[int, int]) -> dict[int, list[PreparedPas
     return found
 
 
-def _edge_sets(shelf: Shelf, rows: Sequence[Row]) -> tuple[EdgeSet, ...]:
-    """The edges by maker and tenant; the scope of each are the keys they start at."""
+def _edge_sets(reader: Shelf, rows: Sequence[Row]) -> tuple[EdgeSet, ...]:
+    """Return the edges as sets by maker and tenant; the scope of each set are the keys that its edges start at."""
     sets: dict[tuple[str, str], list[Edge]] = {}
     for tenant_id, maker, source, target, target_id, name, weight, confidence, evidence in rows:
-        tenant, other = shelf.tenants[tenant_id], None if target_id == tenant_id else shelf.tenants[target_id]
-        edge = Edge(source, target, name, weight, confidence, evidence, tenant, other)
+        tenant = reader.tenants[tenant_id]
+        target_tenant = None if target_id == tenant_id else reader.tenants[target_id]
+        edge = Edge(source, target, name, weight, confidence, evidence, tenant, target_tenant)
         sets.setdefault((maker, tenant), []).append(edge)
     return tuple(
         EdgeSet(maker, tenant, tuple(edges), tuple(dict.fromkeys(edge.source for edge in edges)))
@@ -217,48 +234,47 @@ def _edge_sets(shelf: Shelf, rows: Sequence[Row]) -> tuple[EdgeSet, ...]:
     )
 
 
-def _alias_sets(given: _Given) -> tuple[AliasSet, ...]:
+def _alias_sets(linked: LinkedAliases) -> tuple[AliasSet, ...]:
     return tuple(
         AliasSet(maker, tenant, {key: tuple(aliases) for key, aliases in by_key.items()}, tuple(by_key))
-        for (maker, tenant), by_key in given.items()
+        for (maker, tenant), by_key in linked.items()
     )
 
 
 # --- comparing -------------------------------------------------------------------------------------------
 
 
-def _fingerprint(shelf: Shelf) -> Fingerprint:
-    """Counts and sums of hashes over all nodes and edges, the same in whatever order they are stored."""
-    nodes = digest = 0
-    for tenant_id, key, content_hash in _node_rows(shelf):
+def _compute_fingerprint(reader: Shelf) -> Fingerprint:
+    """Count all nodes and edges and add up their hashes; sums do not depend on the order of storage."""
+    nodes = node_digest = 0
+    for tenant_id, key, content_hash in _node_rows(reader):
         nodes += 1
-        digest = digest + _hashed(shelf.tenants[tenant_id], key, content_hash) & _MASK
-    edges = drawn = 0
-    for portion in _edge_rows(shelf):
-        for tenant_id, maker, source, target, target_id, *rest in portion:
+        node_digest = node_digest + _hash_texts(reader.tenants[tenant_id], key, content_hash) & _64_BITS
+    edges = edge_digest = 0
+    for page in _edge_pages(reader):
+        for tenant_id, maker, source, target, target_id, *rest in page:
             edges += 1
-            named = (shelf.tenants[tenant_id], maker, source, target, shelf.tenants[target_id])
-            drawn = drawn + _hashed(*named, *map(repr, rest)) & _MASK
-    return Fingerprint(nodes, edges, f"{digest:016x}{drawn:016x}")
+            named = (reader.tenants[tenant_id], maker, source, target, reader.tenants[target_id])
+            edge_digest = edge_digest + _hash_texts(*named, *map(repr, rest)) & _64_BITS
+    return Fingerprint(nodes, edges, f"{node_digest:016x}{edge_digest:016x}")
 
 
-def _node_rows(shelf: Shelf) -> Iterator[Row]:
+def _node_rows(reader: Shelf) -> Iterator[Row]:
     after = 0
-    while rows := shelf.rows(
+    while rows := reader.rows(
         f"SELECT n.tenant_id, n.key, n.content_hash, n.id FROM nodes n WHERE n.id > {after} ORDER BY n.id"
-        f" LIMIT {_AT_ONCE}"
+        f" LIMIT {_ROWS_PER_DIGEST_PAGE}"
     ):
         yield from (row[:3] for row in rows)
         after = rows[-1][3]
 
 
-def _edge_rows(shelf: Shelf) -> Iterator[Sequence[Row]]:
-    last = shelf.rows("SELECT coalesce(max(id), 0) FROM keys")[0][0]
-    for start in range(0, last, _AT_ONCE):
-        yield shelf.rows(
-            f"SELECT {_EDGE.format(start='keys a', where=_within('a.id', (start, start + _AT_ONCE)))}"
-        )
+def _edge_pages(reader: Shelf) -> Iterator[Sequence[Row]]:
+    last = reader.rows("SELECT coalesce(max(id), 0) FROM keys")[0][0]
+    for start in range(0, last, _ROWS_PER_DIGEST_PAGE):
+        span = (start, start + _ROWS_PER_DIGEST_PAGE)
+        yield reader.rows(f"SELECT {_EDGE_QUERY.format(start='keys a', where=_within('a.id', span))}")
 
 
-def _hashed(*parts: str) -> int:
+def _hash_texts(*parts: str) -> int:
     return xxhash.xxh64_intdigest("\0".join(parts).encode("utf-8"))

@@ -1,4 +1,4 @@
-"""Which engine a store's name means, opened with the index that goes with it."""
+"""Open the store that a location names, a folder or a PostgreSQL URL, together with an index over it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -21,7 +21,7 @@ SERVER: Final = "server"
 FILES: Final = "files"
 MILVUS: Final = "milvus://"
 INDEXES: Final = (SERVER, FILES, f"{MILVUS}...")
-_DERIVED: Final = "derived"
+_DERIVED_FOLDER: Final = "derived"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,24 +36,28 @@ class Opened:
 def open_pair(
     location: str | Path, folder: Path, *, index: str = "", create: bool = True, read_only: bool = False
 ) -> Opened:
-    """The store in a folder or at the URL of a server, with the index that is named or goes with it.
+    """Open the store in a folder or at the URL of a server, with the named index or the one that goes with it.
 
-    `folder` is where keys, profiles and kept contexts of the store are; of an embedded store it is the store.
+    `folder` holds the keys, profiles and kept contexts of a store on a server; an embedded store has them in its
+    own.
     """
     if is_address(str(location)):
-        return _on_server(str(location), folder, index or SERVER, create, read_only)
+        return _open_on_server(str(location), folder, index or SERVER, create, read_only)
     if index not in ("", FILES):
         raise InvalidInput(
             f"{index!r} cannot search the embedded store in {location}, which keeps its own files for that. Leave "
             "--index out, or name a PostgreSQL store with --store."
         )
     store = SqliteStore.open(Path(location), create=create, read_only=read_only)
-    return Opened(store, EmbeddedIndex(Path(location) / _DERIVED, None if read_only else store), Path(location))
+    # An index that does not know the store never makes its files by itself.
+    derived = EmbeddedIndex(Path(location) / _DERIVED_FOLDER, None if read_only else store)
+    return Opened(store, derived, Path(location))
 
 
-def _on_server(location: str, folder: Path, index: str, create: bool, read_only: bool) -> Opened:
+def _open_on_server(location: str, folder: Path, index: str, create: bool, read_only: bool) -> Opened:
     if index not in (SERVER, FILES) and not index.startswith(MILVUS):
         raise UnknownName("index", index, INDEXES)
+    # The drivers are extras, and load only for the stores that need them.
     try:
         from weft.store.postgres import PostgresIndex, PostgresStore
     except ModuleNotFoundError as error:
@@ -62,13 +66,13 @@ def _on_server(location: str, folder: Path, index: str, create: bool, read_only:
         raise
     store = PostgresStore.open(read_address(location), create=create, read_only=read_only)
     if index == FILES:
-        return Opened(store, EmbeddedIndex(folder / _DERIVED, store), folder)
+        return Opened(store, EmbeddedIndex(folder / _DERIVED_FOLDER, store), folder)
     if index.startswith(MILVUS):
-        return Opened(store, _in_milvus(index), folder)
+        return Opened(store, _open_milvus(index), folder)
     return Opened(store, PostgresIndex(store), folder)
 
 
-def _in_milvus(address: str) -> "MilvusIndex":
+def _open_milvus(address: str) -> "MilvusIndex":
     try:
         from weft.store.milvus import MilvusIndex
     except ModuleNotFoundError as error:

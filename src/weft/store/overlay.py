@@ -1,4 +1,10 @@
-"""What every index needs before it searches: the weights of terms in a view, and words for finding nothing."""
+"""Search passages one by one, as every index must for those that its engine lacks or that are few.
+
+An overlay holds passages in memory and scores them as an index would. It stands in for the engine where a view
+is small, and completes the engine's answer where the store was changed after the engine's last catch-up. The
+module also prepares what every search begins with: the weights of the terms and the quantised vector of the
+question.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -9,9 +15,12 @@ from weft.cache import Recent
 from weft.frozen import dataclass
 from weft.model import View
 from weft.ports import Proposals, Snapshot, Tail, TailPassage
+from weft.scoring.bm25 import LENGTH_NORMALISATION, SATURATION
 from weft.scoring.vectors import cosines, norms, quantise, stacked
-from weft.store.embedded.lexical import inverse_frequency, weighted_counts
-from weft.store.scope import cut_at_tie, position_of
+from weft.store.embedded.lexical import weighted_counts
+from weft.store.records import position_of
+from weft.store.scope import cut_at_tie
+from weft.store.statistics import inverse_frequency
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,44 +32,52 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 
-_TERMS: Final = 256
+EXACT_BELOW: Final = 4000
+"""Passages of a view up to which all are searched one by one; beyond them engines propose. Scanning so many
+takes a few milliseconds, and a small store needs no derived files at all."""
+PAGE: Final = 2000
+"""Changed nodes that are read from a snapshot at once, and at the same time the gap up to which a reader
+completes an index by itself: where more is missing, it has the index catch up first if it may."""
+_CACHED_VIEWS: Final = 8
+"""Small views whose passages are kept in memory, each until the store changes."""
+_MAX_TERMS: Final = 256
+"""Terms of a question that are searched, the rarest first. Questions have some dozens; a whole document pasted
+as a question has thousands, of which the frequent ones would cost most and decide least."""
+
+
+# --- before a search -------------------------------------------------------------------------------------
 
 
 def term_weights(snapshot: Snapshot, term_hashes: Sequence[int]) -> tuple[dict[int, float], float]:
-    """The weight of each term that the view holds, rarest first, and the view's mean length of a passage."""
+    """Return the weight of each term that the view holds, rarest first, and the mean length of its passages."""
     if not term_hashes or not snapshot.view.tenants:
         return {}, 0.0
     statistics = snapshot.statistics(sorted(set(term_hashes)))
-    held = sorted((count, term) for term, count in statistics.frequency.items() if count > 0)
-    weights = {term: inverse_frequency(statistics.passages, count) for count, term in held[:_TERMS]}
+    rarest = sorted((count, term) for term, count in statistics.frequency.items() if count > 0)[:_MAX_TERMS]
+    weights = {term: inverse_frequency(statistics.passages, count) for count, term in rarest}
     return weights, statistics.mean_length
 
 
 def nothing(*notes: str) -> Proposals:
-    """No proposals, and why."""
+    """Return no proposals, with notes that say why."""
     return Proposals(np.zeros(0, dtype=np.int64), np.zeros(0), notes)
 
 
 def asked_vector(snapshot: Snapshot, vector: "Vectors", limit: int) -> "NDArray[np.int8] | Proposals":
-    """A question's vector in the form of the stored ones; no proposals where it can find nothing."""
+    """Return a question's vector quantised like the stored ones, or no proposals where it can find nothing."""
     query = np.frombuffer(quantise(np.asarray(vector, dtype=np.float32).reshape(1, -1))[0], dtype=np.int8)
     stored = snapshot.embedder()
     if not stored or not len(query) or limit <= 0 or not snapshot.view.tenants:
         return nothing()
-    return query if stored[1] == len(query) else nothing(_wrong_width(len(query), stored))
+    if stored[1] != len(query):
+        return nothing(
+            f"Semantic search was left out: the question's vector has {len(query)} dimensions, those in the store "
+            f"have {stored[1]} (made by {stored[0]}). Ask with that embedder, or embed the store again."
+        )
+    return query
 
 
-def _wrong_width(given: int, stored: tuple[str, int]) -> str:
-    """What a reader is told whose vector was made by another embedder than those in the store."""
-    return (
-        f"Semantic search was left out: the question's vector has {given} dimensions, those in the store have "
-        f"{stored[1]} (made by {stored[0]}). Ask with that embedder, or embed the store again."
-    )
-
-
-PAGE: Final = 2000
-_SATURATION: Final = 1.2
-_LENGTH_SHARE: Final = 0.75
+# --- the overlay -----------------------------------------------------------------------------------------
 
 
 class Known(NamedTuple):
@@ -75,10 +92,12 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """Nodes for which the derived files must not be asked, and the passages that these nodes have instead.
+    """Nodes that derived files must leave out of their answer, and the passages that these nodes have instead.
 
-    `terms` are the term hashes of all passages in ascending order, `owners` and `counts` beside them say in which
-    passage and how often; `values` and `lengths` are the vectors of the passages listed in `vector_owners`.
+    `ids`, `nodes` and `sizes` have one entry for each passage. `terms` are the term hashes of all passages in
+    ascending order; `owners` and `counts` beside them hold the index of the passage and how often the term
+    counts in it. `values` and `lengths` are the vectors, and their norms, of the passages whose indexes
+    `vector_owners` has.
     """
 
     masked: "Ids"
@@ -95,18 +114,20 @@ class Overlay:
     def lexical(
         self, weights: Mapping[int, float], mean_length: float, nodes: "Ids | None", limit: int
     ) -> "tuple[Ids, Scores]":
-        """The best passages holding any of the terms, scored as the index would."""
+        """Return the best passages that hold any of the terms, scored by BM25 as the index scores them."""
         scores = np.zeros(len(self.ids), dtype=np.float64)
-        damping = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * self.sizes / max(mean_length, 1.0))
+        length_part = LENGTH_NORMALISATION * self.sizes / max(mean_length, 1.0)
+        damping = SATURATION * (1 - LENGTH_NORMALISATION + length_part)
         for term, weight in weights.items():
+            # Term hashes are whole numbers, so the entries of a term end where those of the next number begin.
             first, last = np.searchsorted(self.terms, [term, term + 1])
             owners, counts = self.owners[first:last], self.counts[first:last]
-            scores[owners] += weight * (1 + _SATURATION) * counts / (counts + damping[owners])
+            scores[owners] += weight * (1 + SATURATION) * counts / (counts + damping[owners])
         found = np.flatnonzero((scores > 0) & self._allowed(nodes))
         return cut_at_tie(self.ids[found], scores[found], limit)
 
     def semantic(self, query: "NDArray[np.int8]", nodes: "Ids | None", limit: int) -> "tuple[Ids, Scores]":
-        """The nearest passages with their cosines."""
+        """Return the nearest passages with their cosines."""
         if self.values.shape[1] != len(query):
             return self.ids[:0], np.zeros(0)
         allowed = self._allowed(nodes)[self.vector_owners]
@@ -118,11 +139,11 @@ class Overlay:
 
 
 def overlay_of(masked: Sequence[int], passages: Sequence[Known]) -> Overlay:
-    """An overlay that masks these nodes and holds these passages."""
-    widths = {len(passage.vector) for passage in passages if passage.vector}
-    width = max(widths, default=0)
-    with_vector = [position for position, passage in enumerate(passages) if width and len(passage.vector) == width]
-    values = stacked([passages[position].vector for position in with_vector], width)
+    """Build an overlay that masks these nodes and holds these passages."""
+    width = max((len(passage.vector) for passage in passages), default=0)
+    # While a store is embedded anew, vectors of two widths may be in it: only one of them fits a matrix.
+    with_vector = [index for index, passage in enumerate(passages) if width and len(passage.vector) == width]
+    values = stacked([passages[index].vector for index in with_vector], width)
     terms = np.frombuffer(b"".join(passage.term_hashes for passage in passages), dtype="<u4")
     counts = weighted_counts(b"".join(passage.term_counts for passage in passages))
     owners = np.repeat(np.arange(len(passages)), [len(passage.term_counts) for passage in passages])
@@ -141,17 +162,21 @@ def overlay_of(masked: Sequence[int], passages: Sequence[Known]) -> Overlay:
     )
 
 
-NOTHING: Final = overlay_of((), ())
+EMPTY_OVERLAY: Final = overlay_of((), ())
 
 
 def changes_after(snapshot: Snapshot, since: int, first: Tail) -> Overlay:
-    """What the snapshot holds that files caught up to `since` lack; `first` is the first page of it."""
+    """Return what the snapshot holds that files caught up to `since` lack; `first` is the first page of it."""
     masked: list[int] = []
     passages: list[Known] = []
     page = first
     while True:
         masked.extend(page.changed_nodes)
-        passages.extend(_known(passage) for passage in page.passages if _seen(passage, snapshot.view))
+        passages.extend(
+            Known(passage.id, passage.node_id, passage.term_hashes, passage.term_counts, passage.vector)
+            for passage in page.passages
+            if _is_visible(passage, snapshot.view)
+        )
         if page.complete or page.sequence <= since:
             return overlay_of(masked, passages)
         since = page.sequence
@@ -159,7 +184,7 @@ def changes_after(snapshot: Snapshot, since: int, first: Tail) -> Overlay:
 
 
 def earlier_state(snapshot: Snapshot, nodes: Sequence[int]) -> Overlay:
-    """What the snapshot holds of nodes that newer files know only in a later state."""
+    """Return what the snapshot holds of nodes that newer files know only in a later state."""
     rows = snapshot.passages_of(nodes)
     vectors = [b""] * len(rows)
     if rows and snapshot.embedder():
@@ -170,39 +195,33 @@ def earlier_state(snapshot: Snapshot, nodes: Sequence[int]) -> Overlay:
     )
 
 
-def _known(passage: TailPassage) -> Known:
-    return Known(passage.id, passage.node_id, passage.term_hashes, passage.term_counts, passage.vector)
-
-
-def _seen(passage: TailPassage, view: View) -> bool:
+def _is_visible(passage: TailPassage, view: View) -> bool:
     position = position_of(passage)
     known = view.as_of is None or (position is not None and position <= view.as_of)
     return known and passage.tenant in view.tenants
 
 
-EXACT_BELOW: Final = 4000
-"""So many passages are searched one by one; beyond them engines propose."""
-_REMEMBERED: Final = 8
+# --- small views -----------------------------------------------------------------------------------------
 
 
 class SmallViews:
-    """What the small views that were read last hold, remembered until the store changes."""
+    """A cache of the passages of small views, each valid until the store changes."""
 
     def __init__(self) -> None:
-        self._recent = Recent[tuple[object, ...], Overlay](_REMEMBERED)
+        self._overlays = Recent[tuple[object, ...], Overlay](_CACHED_VIEWS)
 
     def of(self, snapshot: Snapshot, most: int, read: Callable[[Snapshot], Overlay]) -> Overlay | None:
-        """All that the view holds, unless that is more than `most` passages."""
+        """Return all that the view holds, or None when that is more than `most` passages."""
         if snapshot.statistics(()).passages > most:
             return None
         key = (snapshot.identity, snapshot.sequence, snapshot.view, snapshot.embedder())
-        return self._recent.get_or_make(key, lambda: read(snapshot))
+        return self._overlays.get_or_make(key, lambda: read(snapshot))
 
     def clear(self) -> None:
-        """Forget everything."""
-        self._recent.clear()
+        """Drop all overlays."""
+        self._overlays.clear()
 
 
-def terms_of(snapshot: Snapshot) -> Overlay:
-    """The terms of all passages that a view holds, without their vectors."""
+def read_terms(snapshot: Snapshot) -> Overlay:
+    """Return the terms of all passages that a view holds, without their vectors."""
     return overlay_of((), [Known(*row, vector=b"") for row in snapshot.words()])

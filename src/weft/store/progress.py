@@ -1,4 +1,4 @@
-"""How far derived files have come: whose they are, up to which sequence, and what changed last."""
+"""The progress of derived files: of which store they are, up to which sequence number, and what changed last."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,11 +9,15 @@ import orjson
 from weft.frozen import dataclass
 
 FORMAT: Final = 1
-_REMEMBERED_NODES: Final = 4096
+"""The version of the stored JSON; files of another version are made anew."""
+_FIELDS: Final = ("identity", "sequence", "recent", "names")
+_MAX_RECENT_NODES: Final = 4096
+"""Changed nodes that are listed for readers of older snapshots. The list is written with every commit; a reader
+whose snapshot is older than it leaves out what was written since, and says so."""
 
 
 class Damaged(Exception):
-    """The derived files cannot be used and must be made anew."""
+    """Derived files that cannot be used and must be made anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +25,7 @@ class Progress:
     """The state that is saved together with derived data, in one atomic step.
 
     `recent` holds (since, until, node ids) of the last catch-ups without a gap. A reader whose snapshot is older
-    than the files learns from it which nodes to take from the snapshot instead.
+    than the files learns from it which nodes to take from the snapshot instead. `names` are stored as their index.
     """
 
     identity: str
@@ -30,34 +34,34 @@ class Progress:
     names: tuple[str, ...] = ()
 
     def advanced(self, sequence: int, changed_nodes: Sequence[int]) -> "Progress":
-        """The progress after catching up to a sequence in which these nodes changed."""
+        """Return the progress after catching up to a sequence number up to which these nodes changed."""
         entries = [*self.recent, (self.sequence, sequence, tuple(changed_nodes))]
         total = sum(len(nodes) for _, _, nodes in entries)
-        while entries and total > _REMEMBERED_NODES:
+        while entries and total > _MAX_RECENT_NODES:
             total -= len(entries.pop(0)[2])
         return replace(self, sequence=sequence, recent=tuple(entries))
 
     def changed_since(self, sequence: int) -> tuple[int, ...] | None:
-        """Ids of nodes that changed after a sequence, or None when that is longer ago than we remember."""
+        """Return the ids of nodes that changed after a sequence number, or None when `recent` begins later."""
         if sequence >= self.sequence:
             return ()
         if not self.recent or self.recent[0][0] > sequence:
             return None
         return tuple(sorted({node for _, until, nodes in self.recent if until > sequence for node in nodes}))
 
-    def naming(self, names: Sequence[str]) -> "Progress":
-        """The progress with these names known; a name keeps its place, which serves as its code."""
+    def with_names(self, names: Sequence[str]) -> "Progress":
+        """Return the progress with these names added; a name keeps its index, which serves as its code."""
         known = set(self.names)
         return replace(self, names=(*self.names, *(name for name in dict.fromkeys(names) if name not in known)))
 
 
 def packed(progress: Progress) -> bytes:
-    """The progress as JSON."""
+    """Return the progress as JSON."""
     return orjson.dumps({"format": FORMAT, **{name: getattr(progress, name) for name in _FIELDS}})
 
 
 def unpacked(data: bytes) -> Progress | None:
-    """The progress read back, or None when it is damaged or of another format."""
+    """Return the progress read back from JSON, or None when it is damaged or of another format."""
     try:
         fields = orjson.loads(data)
         if fields.pop("format") != FORMAT:
@@ -66,6 +70,3 @@ def unpacked(data: bytes) -> Progress | None:
         return Progress(fields["identity"], int(fields["sequence"]), recent, tuple(fields["names"]))
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
         return None
-
-
-_FIELDS: Final = ("identity", "sequence", "recent", "names")

@@ -1,4 +1,7 @@
-"""Rows of the embedded store from nodes and passages, and back."""
+"""Turn nodes, passages and edges into the rows of an SQL store, and the rows back into nodes, passages and edges.
+
+Both SQL engines have the same columns, so that a store can be copied from one to the other row by row.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -10,7 +13,7 @@ import xxhash
 
 from weft.errors import InvalidInput
 from weft.model import Alias, Edge, Json, Node, Origin, Passage
-from weft.ports import NodeRow, PassageRow, PreparedNode
+from weft.ports import NodeRow, PassageRow, PreparedNode, TailPassage
 from weft.text.folding import fold
 
 Row = tuple[Any, ...]
@@ -18,6 +21,10 @@ Row = tuple[Any, ...]
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 LONGEST_FACET_VALUE: Final = 64
+"""Characters of a field's value that may become a facet. Longer values are mostly unique to a node: as facets they
+would fill the facet tables without narrowing any filter, so filters on them read the stored fields instead."""
+_CACHED_TEXT_LISTS: Final = 4096
+"""Lists of tags and headings whose parsed form is kept; they repeat from node to node and passage to passage."""
 
 NODE_COLUMNS: Final = (
     "n.id, n.tenant_id, n.kind_id, n.sequence, n.known_from, n.created, n.modified, n.text_tokens, n.key, "
@@ -37,18 +44,19 @@ WRITTEN_COLUMNS: Final = (
 
 
 def folded_name(name: str) -> str:
-    """The form in which names are compared: case, accents, compatible characters and blanks made equal."""
+    """Return a name in the form in which names are compared: case, accents and blanks made equal."""
     return " ".join(fold(name).split())
 
 
 def stable_tag(tenant: str, key: str) -> int:
-    """A signed 64-bit hash of tenant and key that is the same in every store."""
+    """Return a signed 64-bit hash of tenant and key that is the same in every store."""
     unsigned = xxhash.xxh64_intdigest(f"{tenant}\0{key}".encode())
+    # Columns of 64 bits are signed in both engines.
     return unsigned - (1 << 64) if unsigned >= 1 << 63 else unsigned
 
 
 def to_microseconds(moment: datetime | None) -> int | None:
-    """Microseconds since 1970 in UTC; a moment without a zone is taken as UTC."""
+    """Return the microseconds since 1970 in UTC; a moment without a zone is taken as UTC."""
     if moment is None:
         return None
     aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
@@ -56,18 +64,18 @@ def to_microseconds(moment: datetime | None) -> int | None:
 
 
 def to_moment(microseconds: int | None) -> datetime | None:
-    """The moment that `to_microseconds` stored."""
+    """Return the moment that `to_microseconds` stored."""
     return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)
 
 
 def names_of(key: str, title: str, aliases: Iterable[str]) -> list[str]:
-    """The folded names by which a node is found: its key without the source, its title and its aliases."""
+    """Return the folded names by which a node is found: its key without the source, its title and its aliases."""
     folded = {folded_name(name) for name in (key.partition(":")[2], title, *aliases)}
     return sorted(folded - {""})
 
 
 def facets_of(kind: str, source: str, tags: Iterable[str], fields: Mapping[str, Json]) -> tuple[str, ...]:
-    """What filters may ask of a node: its kind, source, tags and short scalar fields, sorted."""
+    """Return what filters may ask of a node, sorted: its kind, source, tags and short scalar fields."""
     facets = {f"kind:{kind}"}
     if source:
         facets.add(f"source:{source}")
@@ -80,32 +88,32 @@ def facets_of(kind: str, source: str, tags: Iterable[str], fields: Mapping[str, 
 
 
 def scalar_text(value: Json) -> str | None:
-    """A field's value as filters write it, or None when it is not a scalar."""
+    """Return a field's value as filters write it, or None when it is not a scalar."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, str | int | float) else None
 
 
-def position_of(node: Node) -> int | None:
-    """From where in the sequence a node is known."""
-    return node.sequence if node.known_from is None else node.known_from
+def position_of(item: Node | TailPassage) -> int | None:
+    """Return the point in the sequence from which a node or passage is known."""
+    return item.sequence if item.known_from is None else item.known_from
 
 
 def node_values(prepared: PreparedNode) -> Row:
-    """The values of WRITTEN_COLUMNS for a node, after the numbers that it is written under."""
+    """Return a node's values for WRITTEN_COLUMNS from `tag` on; those before it are the store's own numbers."""
     node, origin = prepared.node, prepared.node.origin
     return (
         *(stable_tag(node.tenant, node.key), position_of(node), node.sequence, node.known_from),
         *(to_microseconds(node.created), to_microseconds(node.modified), prepared.text_tokens),
         *(node.key, origin.source, prepared.unit, prepared.content_hash, node.language),
         *(origin.file, origin.first_line, origin.last_line, origin.url, origin.commit),
-        *(packed_texts(node.tags), _packed_fields(node), prepared.sketch),
+        *(packed_texts(node.tags), _pack_fields(node), prepared.sketch),
         *(node.title, node.summary, node.text),
     )
 
 
 def not_unicode(error: UnicodeEncodeError) -> InvalidInput:
-    """What is told of a text that no store can hold."""
+    """Return the error for a text that no store can hold."""
     return InvalidInput(
         f"A text cannot be stored because it is not valid Unicode ({error.reason}: "
         f"{error.object[error.start : error.end]!r}). Decode it with errors='replace' first."
@@ -113,22 +121,23 @@ def not_unicode(error: UnicodeEncodeError) -> InvalidInput:
 
 
 def packed_texts(texts: Sequence[str]) -> str | None:
-    """A list of texts as JSON, or None when it is empty."""
+    """Return a list of texts as JSON, or None when it is empty."""
     if not texts:
         return None
     try:
         return orjson.dumps(list(texts)).decode()
     except TypeError:
-        # Encoding them says, in the words of every other text, which of them is not Unicode.
+        # orjson only says that a text is invalid. Encoding raises the UnicodeEncodeError that names the
+        # characters.
         "".join(texts).encode("utf-8")
         raise
 
 
-def _packed_fields(node: Node) -> str | None:
+def _pack_fields(node: Node) -> str | None:
     if not node.fields:
         return None
     try:
-        return orjson.dumps(dict(node.fields), default=_plain, option=orjson.OPT_SORT_KEYS).decode()
+        return orjson.dumps(dict(node.fields), default=_to_plain_collection, option=orjson.OPT_SORT_KEYS).decode()
     except TypeError as error:
         raise InvalidInput(
             f"The fields of node {node.key!r} cannot be stored as JSON ({error}). Allowed: texts, finite numbers "
@@ -136,7 +145,7 @@ def _packed_fields(node: Node) -> str | None:
         ) from error
 
 
-def _plain(value: object) -> object:
+def _to_plain_collection(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Sequence):
@@ -145,18 +154,17 @@ def _plain(value: object) -> object:
 
 
 def unpacked_texts(packed: str | None) -> tuple[str, ...]:
-    """The texts that `packed_texts` stored."""
-    return _texts(packed) if packed else ()
+    """Return the texts that `packed_texts` stored."""
+    return _load_texts(packed) if packed else ()
 
 
-@lru_cache(4096)
-def _texts(packed: str) -> tuple[str, ...]:
-    # Tags and headings repeat from node to node and from passage to passage.
+@lru_cache(_CACHED_TEXT_LISTS)
+def _load_texts(packed: str) -> tuple[str, ...]:
     return tuple(orjson.loads(packed))
 
 
 def unpacked_fields(packed: str | None) -> dict[str, Json]:
-    """A node's fields as stored."""
+    """Return a node's fields from their stored JSON."""
     return orjson.loads(packed) if packed else {}
 
 
@@ -166,10 +174,12 @@ def node_rows(
     kinds: Mapping[int, str],
     aliases: Mapping[int, tuple[Alias, ...]],
 ) -> dict[int, NodeRow]:
-    """Nodes by id from NODE_COLUMNS; a plain loop without calls per part, because every answer runs through it."""
+    """Return nodes by id from rows of NODE_COLUMNS."""
+    # Every answer runs through this loop, so it makes no calls for the parts of a row that it can write out
+    # itself.
     found: dict[int, NodeRow] = {}
     for row in rows:
-        number, tenant, kind, sequence, known_from, created, modified, tokens, key, source, language = row[:11]
+        node_id, tenant, kind, sequence, known_from, created, modified, tokens, key, source, language = row[:11]
         file, first, last, url, revision, tags, fields, sketch, title, summary, text, importance = row[11:]
         node = Node(
             key,
@@ -180,38 +190,41 @@ def node_rows(
             text,
             language,
             orjson.loads(fields) if fields else {},
-            _texts(tags) if tags else (),
-            aliases.get(number, ()),
+            _load_texts(tags) if tags else (),
+            aliases.get(node_id, ()),
             Origin(source, file, first, last, url, revision),
             sequence,
             known_from,
             None if created is None else _EPOCH + timedelta(0, 0, created),
             None if modified is None else _EPOCH + timedelta(0, 0, modified),
             importance,
-            number,
+            node_id,
         )
-        found[number] = NodeRow(node, tokens, sketch)
+        found[node_id] = NodeRow(node, tokens, sketch)
     return found
 
 
 def passage_rows(rows: Iterable[Row]) -> list[PassageRow]:
-    """Passages from PASSAGE_COLUMNS."""
+    """Return passages from rows of PASSAGE_COLUMNS."""
     return [
         PassageRow(
-            number,
+            passage_id,
             node_id,
-            Passage(ordinal, start, stop, first, last, _texts(headings) if headings else ()),
+            Passage(ordinal, start, stop, first, last, _load_texts(headings) if headings else ()),
             length,
             hashes,
             counts,
         )
-        for number, node_id, ordinal, start, stop, first, last, headings, length, hashes, counts in rows
+        for passage_id, node_id, ordinal, start, stop, first, last, headings, length, hashes, counts in rows
     ]
 
 
 def edge_of(row: Row, tenants: Mapping[int, str]) -> Edge:
-    """An edge from (source id, target id, source tenant, target tenant, source key, target key, type, weight,
-    confidence, evidence)."""
+    """Return an edge from its row.
+
+    The columns are (source id, target id, source tenant, target tenant, source key, target key, type, weight,
+    confidence, evidence).
+    """
     _, _, start, end, source, target, edge_type, weight, confidence, evidence = row
-    other = None if start == end else tenants[end]
-    return Edge(source, target, edge_type, weight, confidence, evidence, tenants[start], other)
+    target_tenant = None if start == end else tenants[end]
+    return Edge(source, target, edge_type, weight, confidence, evidence, tenants[start], target_tenant)

@@ -1,13 +1,12 @@
-"""What one search may return, and where its results end."""
+"""The bounds of one search: which passages it may return, and where its results are cut."""
 
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from weft.frozen import dataclass
 from weft.model import Filter, View
-from weft.ports import TailPassage
+from weft.store import records
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,15 +16,22 @@ if TYPE_CHECKING:
 
 
 TIES: Final = 4096
+"""Passages that may tie with the last one and still be returned. A common title can tie thousands; the callers
+order all that they get, so this bounds their work."""
 EQUAL: Final = 1e-6
-_EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+"""Relative difference up to which two scores tie: engines add the same parts up in different orders."""
+
+# milvus/entities.py still imports these two from here.
+microseconds = records.to_microseconds
+position_of = records.position_of
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which passages of the derived files count: seen through the view, passing the filter, not of masked nodes.
+    """The passages of derived files that count: seen through the view, passing the filter, not of masked nodes.
 
-    `nodes` are the ids that pass those parts of the filter which only the snapshot can judge; None is all.
+    `nodes` are the ids that pass those parts of the filter which only the snapshot can judge; None means all
+    nodes.
     """
 
     view: View
@@ -35,7 +41,7 @@ class Scope:
 
 
 def cut_at_tie(ids: "Ids", scores: "Scores", limit: int) -> "tuple[Ids, Scores]":
-    """The best `limit`, and those that tie with the last of them, by falling score and rising id."""
+    """Return the best `limit` and those that tie with the last of them, by falling score and rising id."""
     order = np.lexsort((ids, -scores))
     ids, scores = ids[order], scores[order]
     if limit <= 0 or len(ids) <= limit:
@@ -43,13 +49,3 @@ def cut_at_tie(ids: "Ids", scores: "Scores", limit: int) -> "tuple[Ids, Scores]"
     last = scores[limit - 1]
     count = min(int(np.count_nonzero(scores >= last - abs(last) * EQUAL)), limit + TIES)
     return ids[:count], scores[:count]
-
-
-def microseconds(moment: datetime | None) -> int | None:
-    """Microseconds since 1970 in UTC."""
-    return None if moment is None else (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-def position_of(passage: TailPassage) -> int | None:
-    """From where in the sequence the passage is known."""
-    return passage.sequence if passage.known_from is None else passage.known_from

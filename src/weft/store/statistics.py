@@ -1,13 +1,17 @@
-"""Exact term statistics per tenant: kept up to date by every write, and counted afresh where asked."""
+"""Count terms exactly, for every tenant: what one write changes, and what a view holds that is counted afresh.
 
-import sqlite3
+Relevance depends on how rare a term is among the passages that a reader may see, so tenants are counted apart.
+Every write adds its changes to the stored counts; a view that is more than a set of tenants is counted passage
+by passage. The engines read and write the rows.
+"""
+
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import Final, TypeAlias
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from weft.cache import Recent
@@ -18,14 +22,16 @@ from weft.ports import TermStatistics
 Hashes: TypeAlias = NDArray[np.uint32]
 Counts: TypeAlias = NDArray[np.int64]
 
-
-_REMEMBERED: Final = 8
+_CACHED_VIEWS: Final = 8
+"""Views whose counts are kept, each until the store changes. Counting takes as long as reading every passage;
+one set of counts holds 12 bytes for each distinct term."""
 COUNTED_AT_ONCE: Final = 20_000
+"""Passages whose terms are in memory at once while counting. More are faster to count by a little."""
 
 
 @dataclass(slots=True)
 class TenantDelta:
-    """What one write adds to and takes from a tenant's statistics."""
+    """The change that one write makes to a tenant's statistics."""
 
     nodes: int = 0
     passages: int = 0
@@ -35,99 +41,61 @@ class TenantDelta:
 
 
 class StatisticsDelta:
-    """What one write changes in the statistics of every tenant, summed up so that it is written once."""
+    """The change that one write makes to the statistics of all tenants, summed up so that it is written once."""
 
     def __init__(self) -> None:
         self._tenants: defaultdict[int, TenantDelta] = defaultdict(TenantDelta)
 
     def count_node(self, tenant_id: int, sign: int) -> None:
-        """One node more (+1) or less (-1)."""
+        """Count one node more (+1) or less (-1)."""
         self._tenants[tenant_id].nodes += sign
 
     def add_passage(self, tenant_id: int, length: int, term_hashes: bytes) -> None:
-        """A passage that was written."""
+        """Count a passage that was written."""
         delta = self._tenants[tenant_id]
         delta.passages += 1
         delta.length += length
         delta.added.append(term_hashes)
 
     def remove_passage(self, tenant_id: int, length: int, term_hashes: bytes) -> None:
-        """A passage that goes away."""
+        """Count a passage that was removed."""
         delta = self._tenants[tenant_id]
         delta.passages -= 1
         delta.length -= length
         delta.removed.append(term_hashes)
 
     def by_tenant(self) -> list[tuple[int, TenantDelta]]:
-        """The change of each tenant, by its number."""
+        """Return the change of each tenant, by rising tenant number."""
         return sorted(self._tenants.items())
-
-    def apply(self, connection: sqlite3.Connection) -> None:
-        """Write the sums inside the caller's transaction."""
-        for tenant_id, delta in self.by_tenant():
-            connection.execute(
-                "INSERT INTO tenant_statistics VALUES (?, ?, ?, ?) ON CONFLICT (tenant_id) DO UPDATE SET nodes ="
-                " nodes + excluded.nodes, passages = passages + excluded.passages,"
-                " total_length = total_length + excluded.total_length",
-                (tenant_id, delta.nodes, delta.passages, delta.length),
-            )
-            _apply_terms(connection, tenant_id, *net_terms(delta))
 
 
 def net_terms(delta: TenantDelta) -> tuple[Hashes, Counts]:
-    """The terms whose frequency changes, by ascending hash, and by how much."""
+    """Return the terms whose frequency changes, by ascending hash, and by how much."""
     added, plus = count_terms(delta.added)
     removed, minus = count_terms(delta.removed)
-    hashes, places = np.unique(np.concatenate([added, removed]), return_inverse=True)
-    change = np.bincount(places, np.concatenate([plus, -minus]), len(hashes)).astype(np.int64)
+    hashes, groups = np.unique(np.concatenate([added, removed]), return_inverse=True)
+    change = np.bincount(groups, np.concatenate([plus, -minus]), len(hashes)).astype(np.int64)
+    # Most terms of a changed passage stay the same; only the others are written.
     return hashes[change != 0], change[change != 0]
 
 
-def _apply_terms(connection: sqlite3.Connection, tenant_id: int, hashes: Hashes, change: Counts) -> None:
-    rows = [(tenant_id, term, by) for term, by in zip(hashes.tolist(), change.tolist(), strict=True)]
-    connection.executemany(
-        "INSERT INTO term_statistics VALUES (?, ?, ?)"
-        " ON CONFLICT (tenant_id, term_hash) DO UPDATE SET frequency = frequency + excluded.frequency",
-        rows,
-    )
-    connection.executemany(
-        "DELETE FROM term_statistics WHERE tenant_id = ? AND term_hash = ? AND frequency = 0",
-        [(tenant_id, term) for term in hashes[change < 0].tolist()],
-    )
-
-
 def count_terms(term_hashes: Iterable[bytes]) -> tuple[Hashes, Counts]:
-    """In how many passages each term occurs, by ascending hash."""
+    """Return the distinct terms by ascending hash, and in how many passages each occurs."""
     joined = np.frombuffer(b"".join(term_hashes), dtype="<u4")
     hashes, counts = np.unique(joined, return_counts=True)
     return hashes.astype(np.uint32), counts.astype(np.int64)
 
 
-def tenant_totals(connection: sqlite3.Connection, visible: str) -> tuple[int, int]:
-    """How many passages whole tenants have, and their length; `visible` is a condition on t.tenant_id."""
-    passages, length = connection.execute(
-        f"SELECT coalesce(sum(t.passages), 0), coalesce(sum(t.total_length), 0) FROM tenant_statistics t"
-        f" WHERE {visible}"
-    ).fetchone()
-    return passages, length
-
-
-def term_frequencies(connection: sqlite3.Connection, visible: str, term_hashes: Sequence[int]) -> dict[int, int]:
-    """In how many passages of whole tenants each term occurs; 0 where it does not."""
-    frequency = dict.fromkeys(term_hashes, 0)
-    # Added up here, because grouping would sort the rows once more.
-    for term, count in connection.execute(
-        f"SELECT t.term_hash, t.frequency FROM json_each(?) j CROSS JOIN term_statistics t"
-        f" ON t.term_hash = j.value WHERE {visible}",
-        (orjson.dumps(list(frequency), option=orjson.OPT_SERIALIZE_NUMPY).decode(),),
-    ):
-        frequency[term] += count
-    return frequency
+def inverse_frequency(passages: int, frequency: int) -> float:
+    """Return the weight of a term by BM25: large for a rare term, small but above zero for a frequent one."""
+    # An engine that has not yet cleaned up may count removed passages too.
+    frequency = min(frequency, passages)
+    return math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5))
 
 
 @dataclass(frozen=True, slots=True)
 class ScannedStatistics:
-    """All term statistics of a view that is more than a set of tenants."""
+    """The term statistics of a view, counted passage by passage."""
 
     passages: int
     total_length: int
@@ -135,48 +103,37 @@ class ScannedStatistics:
     counts: Counts
 
     def of(self, term_hashes: Sequence[int]) -> TermStatistics:
-        """The statistics of the given terms."""
+        """Return the statistics of the given terms."""
         asked = np.array(sorted(set(term_hashes)), dtype=np.uint32)
-        places = np.searchsorted(self.hashes, asked)
+        indexes = np.searchsorted(self.hashes, asked)
         found = {
-            term: int(self.counts[place])
-            for term, place in zip(asked.tolist(), places.tolist(), strict=True)
-            if place < len(self.hashes) and self.hashes[place] == term
+            term: int(self.counts[index])
+            for term, index in zip(asked.tolist(), indexes.tolist(), strict=True)
+            if index < len(self.hashes) and self.hashes[index] == term
         }
         return TermStatistics(self.passages, self.total_length / self.passages if self.passages else 0.0, found)
 
 
-def scanned_statistics(connection: sqlite3.Connection, visible: str) -> ScannedStatistics:
-    """Count every passage that meets the condition on p.tenant_id and p.position."""
-    cursor = connection.execute(f"SELECT p.length, p.term_hashes FROM passages p WHERE {visible}")
-    return counted_statistics(iter(lambda: cursor.fetchmany(COUNTED_AT_ONCE), []))
-
-
 def counted_statistics(batches: Iterable[Sequence[tuple[int, bytes]]]) -> ScannedStatistics:
-    """The statistics of all passages, given in batches of (length, term hashes)."""
+    """Count the terms of all passages, which come in batches of (length, term hashes)."""
     passages, total_length, parts = 0, 0, []
     for rows in batches:
         passages += len(rows)
         total_length += sum(length for length, _ in rows)
         parts.append(count_terms(hashes for _, hashes in rows))
-    hashes, counts = _summed(parts)
-    return ScannedStatistics(passages, total_length, hashes, counts)
-
-
-def _summed(parts: Sequence[tuple[Hashes, Counts]]) -> tuple[Hashes, Counts]:
     if not parts:
-        return np.zeros(0, np.uint32), np.zeros(0, np.int64)
-    hashes, places = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
-    counts = np.bincount(places, np.concatenate([part[1] for part in parts]), len(hashes))
-    return hashes, counts.astype(np.int64)
+        return ScannedStatistics(0, 0, np.zeros(0, np.uint32), np.zeros(0, np.int64))
+    hashes, groups = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
+    counts = np.bincount(groups, np.concatenate([part[1] for part in parts]), len(hashes))
+    return ScannedStatistics(passages, total_length, hashes, counts.astype(np.int64))
 
 
 class RememberedScans:
-    """Counted statistics of the views last asked for, each good until the store changes; for any thread."""
+    """A cache of the counts of the views used last, each valid until the store changes; for any thread."""
 
     def __init__(self) -> None:
-        self._scans: Recent[tuple[View, int], ScannedStatistics] = Recent(_REMEMBERED)
+        self._scans: Recent[tuple[View, int], ScannedStatistics] = Recent(_CACHED_VIEWS)
 
     def get(self, view: View, sequence: int, scan: Callable[[], ScannedStatistics]) -> ScannedStatistics:
-        """The statistics of a view at a sequence number, counted now if they are not remembered."""
+        """Return the statistics of a view at a sequence number, counting them if they are not cached."""
         return self._scans.get_or_make((view, sequence), scan)

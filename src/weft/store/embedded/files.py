@@ -1,53 +1,61 @@
-"""Digests of the engine's files, which never change once written: a file that differs is damaged."""
+"""Verify derived files by their digests, and keep the states of them that readers have open.
+
+The engine writes each of its segment files once, so a file that differs from its recorded digest is damaged.
+"""
 
 import mmap
 import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 import orjson
 import xxhash
 
 from weft.store.progress import Damaged, Progress
 
-Intact = set[tuple[str, str]]
-"""(name, digest) of what was found to be as it was written, so that it is not read through again."""
+VerifiedFiles: TypeAlias = set[tuple[str, str]]
+"""(name, digest) of the files that were found to be as they were written, which need not be read again."""
+
+_SEGMENT_ID_LENGTH: Final = 32
+"""Characters of the id with which tantivy begins the name of a segment's files."""
+_MAX_OPEN_STATES: Final = 3
+"""States that stay open for readers of older snapshots. Each keeps its files mapped, even when they are
+deleted."""
 
 
 def record_digests(folder: Path, record: Path) -> None:
-    """Write down the digests of all files in the folder; those already known are not read again."""
-    known = _recorded(record)
-    digests = {path.name: known.get(path.name) or _digest(path) for path in _lasting(folder)}
+    """Write the digests of all segment files in the folder to `record`; those already known are not read again."""
+    known = _read_digests(record)
+    digests = {path.name: known.get(path.name) or _file_digest(path) for path in _segment_files(folder)}
     draft = record.with_suffix(".draft")
     draft.write_bytes(orjson.dumps(digests))
     draft.replace(record)
 
 
-def check_digests(folder: Path, record: Path, intact: Intact) -> None:
-    """Raise Damaged when a file differs from what was recorded; files not recorded yet are taken as they are."""
-    known = _recorded(record)
-    for path in _lasting(folder):
+def check_digests(folder: Path, record: Path, verified: VerifiedFiles) -> None:
+    """Raise Damaged when a file differs from its recorded digest; files without one are taken as they are."""
+    known = _read_digests(record)
+    for path in _segment_files(folder):
         expected = known.get(path.name)
-        if expected is None or (path.name, expected) in intact:
+        if expected is None or (path.name, expected) in verified:
             continue
         try:
-            found = _digest(path)
+            found = _file_digest(path)
         except FileNotFoundError:
             # A writer has just merged it into another.
             continue
         if found != expected:
             raise Damaged(f"{path.name} differs from what was written")
-        intact.add((path.name, expected))
+        verified.add((path.name, expected))
 
 
-def _lasting(folder: Path) -> list[Path]:
-    """The files that are written once: their names begin with the id of a segment."""
-    return sorted(path for path in folder.iterdir() if len(path.name.partition(".")[0]) == 32)
+def _segment_files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if len(path.name.partition(".")[0]) == _SEGMENT_ID_LENGTH)
 
 
-def _recorded(record: Path) -> dict[str, str]:
+def _read_digests(record: Path) -> dict[str, str]:
     try:
         known = orjson.loads(record.read_bytes())
     except (OSError, ValueError):
@@ -55,7 +63,7 @@ def _recorded(record: Path) -> dict[str, str]:
     return known if isinstance(known, dict) else {}
 
 
-def _digest(path: Path) -> str:
+def _file_digest(path: Path) -> str:
     digest = xxhash.xxh3_64()
     with path.open("rb") as file:
         # An empty file cannot be mapped. The others are not copied: every program that opens a store reads them.
@@ -63,9 +71,6 @@ def _digest(path: Path) -> str:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
                 digest.update(content)
     return digest.hexdigest()
-
-
-_KEPT: Final = 3
 
 
 class Generation(Protocol):
@@ -79,16 +84,19 @@ G = TypeVar("G", bound=Generation)
 
 
 class Generations(Generic[G]):
-    """Opens newer states as they appear and hands out the one nearest to a snapshot; safe between threads."""
+    """The open states of derived files, to which newer ones are added as they appear; safe between threads.
 
-    def __init__(self, head: Path, opened: Callable[[], G]) -> None:
-        self._head, self._opened = head, opened
+    `head` is the file that a writer replaces with every commit, and `open_newest` opens the state it describes.
+    """
+
+    def __init__(self, head: Path, open_newest: Callable[[], G]) -> None:
+        self._head, self._open_newest = head, open_newest
         self._items: list[G] = []
-        self._mark: tuple[int, ...] | None = None
+        self._head_stamp: tuple[int, ...] | None = None
         self._lock = threading.Lock()
 
     def nearest(self, identity: str, sequence: int) -> G | None:
-        """The newest state not beyond the sequence, else the oldest beyond it, else None."""
+        """Return the newest state not beyond the sequence, else the oldest beyond it, else None."""
         with self._lock:
             best = self._best(identity, sequence)
             if best is None or best.progress.sequence != sequence:
@@ -96,13 +104,13 @@ class Generations(Generic[G]):
                 best = self._best(identity, sequence)
             return best
 
-    def let_go(self) -> None:
-        """Forget all open states; the files are opened again once they have changed."""
+    def clear(self) -> None:
+        """Drop all open states; the files are opened again once they have changed."""
         with self._lock:
             self._items = []
 
     def latest(self) -> G | None:
-        """The newest state there is."""
+        """Return the newest state there is."""
         with self._lock:
             self._refresh()
             return self._items[-1] if self._items else None
@@ -115,23 +123,23 @@ class Generations(Generic[G]):
         return min(usable, key=lambda item: item.progress.sequence, default=None)
 
     def _refresh(self) -> None:
-        mark = _mark(self._head)
-        if mark is None or mark == self._mark:
+        stamp = _file_stamp(self._head)
+        if stamp is None or stamp == self._head_stamp:
             return
-        self._mark = mark
+        self._head_stamp = stamp
         try:
-            newest = self._opened()
+            newest = self._open_newest()
         except Damaged:
-            # Whoever may write makes the files anew; until then the snapshot is scanned.
+            # The next writer makes the files anew; until then searches scan the snapshot.
             return
         others = [item for item in self._items if item.progress.sequence != newest.progress.sequence]
-        self._items = [*others[1 - _KEPT :], newest]
+        self._items = [*others[1 - _MAX_OPEN_STATES :], newest]
 
 
-def _mark(head: Path) -> tuple[int, ...] | None:
-    """What changes whenever the file is replaced, or None when it is not there."""
+def _file_stamp(path: Path) -> tuple[int, ...] | None:
+    """Return values that change whenever the file is replaced, or None when it does not exist."""
     try:
-        status = head.stat()
+        status = path.stat()
     except OSError:
         return None
     return status.st_mtime_ns, status.st_ino, status.st_size

@@ -1,13 +1,12 @@
-"""Lexical search in an embedded tantivy index, fed with our own hashed terms.
+"""Search words in an embedded tantivy index whose words are the hashed terms of passages.
 
 Each passage is one document whose words are its term hashes in hex, those of titles and headings counted twice.
-One more document, the marker, holds the progress; it is replaced in the commit that adds the passages, so the two
-cannot disagree. The engine only proposes: its scores see all tenants and deleted documents, so the weight of each
-term is corrected to what the reader's view says.
+One more document, the marker, holds the progress; it is replaced in the commit that adds the passages, so the
+two cannot disagree. The engine only proposes: its own term weights count all tenants and deleted documents, so
+each is corrected to the weight that the term has in the reader's view.
 """
 
 import importlib
-import math
 import os
 import shutil
 import tempfile
@@ -23,10 +22,11 @@ import numpy as np
 from weft.cache import Recent
 from weft.frozen import dataclass
 from weft.ports import TailPassage
-from weft.store.embedded.files import Intact, check_digests
+from weft.store.embedded.files import VerifiedFiles, check_digests
 from weft.store.progress import Damaged, Progress, packed, unpacked
-from weft.store.records import LONGEST_FACET_VALUE
-from weft.store.scope import EQUAL, TIES, Scope, cut_at_tie, microseconds, position_of
+from weft.store.records import LONGEST_FACET_VALUE, position_of, to_microseconds
+from weft.store.scope import EQUAL, TIES, Scope, cut_at_tie
+from weft.store.statistics import inverse_frequency
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,9 +36,25 @@ if TYPE_CHECKING:
 
 
 TITLE_WEIGHT: Final = 2
-_MARGIN: Final = 64
-_FEW_WORDS: Final = 16
-_ASKED: Final = 4
+"""The count of a term in a title or heading, beside 1 for one in the body. It is part of what files hold: another
+value needs them made anew."""
+_EXTRA_HITS: Final = 64
+"""Hits asked for beyond the limit, so that ties with the last one mostly come with the first search."""
+_PASSAGES_PER_MASKED_NODE: Final = 64
+"""Passages that a masked node is taken to have where they crowd out others; bounds how far a search goes on."""
+_HITS_GROWTH: Final = 4
+"""Factor by which a search that found too little asks for more."""
+_MAX_SINGLE_WORDS: Final = 16
+"""Words of a condition that are searched one by one; more become a set."""
+_CACHED_QUERIES: Final = 4
+"""Queries of the engine that are kept: one question is asked of several kinds, one after the other."""
+_SMALL_HEAP_BYTES: Final = 20_000_000
+"""Memory of a writer that adds a few passages; the engine refuses less than 15 MB."""
+_LARGE_HEAP_BYTES: Final = 128_000_000
+"""Memory of a writer that indexes in bulk. A larger heap makes fewer segments, which then need less merging."""
+
+
+# --- searching -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +64,27 @@ class LexicalGeneration:
     progress: Progress
     index: Any
     searcher: Any
-    asked: Recent[tuple[tuple[int, float], ...], Any] = field(default_factory=lambda: Recent(_ASKED))
-    """Queries by the weights of their terms: one question is asked of several kinds."""
+    query_cache: Recent[tuple[tuple[int, float], ...], Any] = field(
+        default_factory=lambda: Recent(_CACHED_QUERIES)
+    )
+    """Queries by the weights of their terms, without the conditions of a scope."""
 
     def search(self, weights: Mapping[int, float], scope: Scope, limit: int) -> "tuple[Ids, Scores]":
-        """The best passages holding any of the terms, and those that tie with the last, by score and id."""
+        """Return the best passages with any of the terms, and those that tie with the last, by score and id."""
         query = self._query(weights, scope)
-        asked = limit + _MARGIN
+        wanted_hits = limit + _EXTRA_HITS
+        most = limit + TIES + len(scope.masked) * _PASSAGES_PER_MASKED_NODE
         while True:
-            with reported():
-                found = self._hits(query, asked, scope.masked)
-            ids, scores, exhausted = found
-            enough = len(ids) > limit and scores[-1] < scores[limit - 1] * (1 - EQUAL)
-            if exhausted or enough or asked > limit + TIES + len(scope.masked) * _MARGIN:
+            with engine_damage():
+                ids, scores, is_exhausted = self._find_hits(query, wanted_hits, scope.masked)
+            # A last hit that is worse than the limit's shows that all ties are among the hits.
+            has_all_ties = len(ids) > limit and scores[-1] < scores[limit - 1] * (1 - EQUAL)
+            if is_exhausted or has_all_ties or wanted_hits > most:
                 return cut_at_tie(ids, scores, limit)
-            asked *= 4
+            wanted_hits *= _HITS_GROWTH
 
-    def _hits(self, query: Any, asked: int, masked: "Ids") -> "tuple[Ids, Scores, bool]":
-        hits = self.searcher.search(query, asked, count=False).hits
+    def _find_hits(self, query: Any, wanted_hits: int, masked: "Ids") -> "tuple[Ids, Scores, bool]":
+        hits = self.searcher.search(query, wanted_hits, count=False).hits
         addresses = [address for _, address in hits]
         scores = np.array([score for score, _ in hits], dtype=np.float64)
         ids = np.array(self.searcher.fast_field_values("passage", addresses), dtype=np.int64)
@@ -73,52 +92,49 @@ class LexicalGeneration:
             nodes = np.array(self.searcher.fast_field_values("node", addresses), dtype=np.int64)
             kept = ~np.isin(nodes, masked)
             ids, scores = ids[kept], scores[kept]
-        return ids, scores, len(hits) < asked
+        return ids, scores, len(hits) < wanted_hits
 
     def _query(self, weights: Mapping[int, float], scope: Scope) -> Any:
         tantivy = engine()
-        query = self.asked.get_or_make(tuple(weights.items()), lambda: self._any_term(weights))
+        query = self.query_cache.get_or_make(tuple(weights.items()), lambda: self._any_term(weights))
         conditions = _conditions(self.index.schema, scope, self.progress.names)
         if not conditions:
             return query
+        # Conditions decide which documents are found, but must not add to their scores.
         zero = [tantivy.Query.const_score_query(condition, 0.0) for condition in conditions]
         return tantivy.Query.boolean_query([(tantivy.Occur.Must, part) for part in (query, *zero)])
 
     def _any_term(self, weights: Mapping[int, float]) -> Any:
         should = engine().Occur.Should
-        return engine().Query.boolean_query([(should, self._term(*each)) for each in weights.items()])
+        return engine().Query.boolean_query([(should, self._term_query(*item)) for item in weights.items()])
 
-    def _term(self, term: int, weight: float) -> Any:
+    def _term_query(self, term: int, weight: float) -> Any:
         query, word = engine().Query, f"{term:08x}"
         frequency = self.searcher.doc_freq("terms", word)
-        own = inverse_frequency(self.searcher.num_docs, frequency)
-        return query.boost_query(query.term_query(self.index.schema, "terms", word, "freq"), weight / own)
-
-
-def inverse_frequency(passages: int, frequency: int) -> float:
-    """How telling a term is, by BM25: large for the rare, small but above zero for the frequent."""
-    frequency = min(frequency, passages)
-    return math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5))
+        # The engine multiplies by its own weight of the term; the boost turns that into the weight of the view.
+        own_weight = inverse_frequency(self.searcher.num_docs, frequency)
+        return query.boost_query(query.term_query(self.index.schema, "terms", word, "freq"), weight / own_weight)
 
 
 def _conditions(schema: Any, scope: Scope, tenants: Sequence[str]) -> list[Any]:
-    """What a document must satisfy to be seen through the view and the filter, as engine queries."""
+    """Return the queries that a document must match to be seen through the view and the filter."""
     query, view, filter = engine().Query, scope.view, scope.filter
-    facet = [
+    facet_groups = [
         [f"kind:{kind}" for kind in filter.kinds],
         [f"source:{source}" for source in filter.sources],
         *([f"tag:{tag}"] for tag in filter.tags),
         *([f"field:{name}={value}"] for name, value in filter.where if len(value) <= LONGEST_FACET_VALUE),
     ]
-    conditions = [_any_of(schema, "facet", names) for names in facet if names]
+    conditions = [_any_of(schema, "facet", names) for names in facet_groups if names]
     if scope.nodes is not None:
         conditions.append(query.term_set_query(schema, "node", scope.nodes.tolist()))
     if not set(tenants) <= set(view.tenants):
         conditions.append(_any_of(schema, "tenant", view.tenants))
+    # A range query also leaves out documents that lack the value, as filters demand.
     bounds = (
         ("position", None, view.as_of),
         ("sequence", filter.sequence_from, filter.sequence_to),
-        ("time", microseconds(filter.since), microseconds(filter.until)),
+        ("time", to_microseconds(filter.since), to_microseconds(filter.until)),
     )
     integer = engine().FieldType.Integer
     for name, low, high in bounds:
@@ -128,9 +144,9 @@ def _conditions(schema: Any, scope: Scope, tenants: Sequence[str]) -> list[Any]:
 
 
 def _any_of(schema: Any, field: str, words: Sequence[str]) -> Any:
-    """The query that a field holds one of some words."""
+    """Return the query that a field holds one of some words."""
     query, should = engine().Query, engine().Occur.Should
-    if len(words) > _FEW_WORDS:
+    if len(words) > _MAX_SINGLE_WORDS:
         return query.term_set_query(schema, field, list(words))
     # A set marks every document that passes; with single words the engine skips what other conditions forbid.
     terms = [query.term_query(schema, field, word, "basic") for word in words]
@@ -138,7 +154,7 @@ def _any_of(schema: Any, field: str, words: Sequence[str]) -> Any:
 
 
 def weighted_counts(term_counts: bytes) -> "NDArray[np.int64]":
-    """How often each term counts: once for the body, twice for title and headings."""
+    """Return how often each term counts: once for the body, twice for title and headings."""
     counts = np.frombuffer(term_counts, dtype=np.uint8).astype(np.int64)
     return (counts >> 4) * TITLE_WEIGHT + (counts & 15)
 
@@ -148,34 +164,35 @@ def weighted_counts(term_counts: bytes) -> "NDArray[np.int64]":
 
 @cache
 def engine() -> Any:
-    """The tantivy module, loaded when first needed."""
+    """Return the tantivy module, loaded when first needed."""
     return importlib.import_module("tantivy")
 
 
 @contextmanager
-def reported() -> Iterator[None]:
-    """Turn any way in which the engine fails over its files into Damaged."""
+def engine_damage() -> Iterator[None]:
+    """Turn every failure of the engine inside the block into Damaged."""
     try:
         yield
     except (ValueError, OSError) as error:
         raise Damaged(str(error)) from error
     except BaseException as error:
-        # The engine's panics come as a type that cannot be imported and is no Exception.
+        # A panic of the engine is a BaseException of a type that cannot be imported.
         if type(error).__name__ == "PanicException":
             raise Damaged(str(error)) from error
         raise
 
 
 def digests_path(folder: Path) -> Path:
-    """The file beside the folder that tells damaged files from sound ones."""
+    """Return the path of the file beside the folder that holds the digests of its files."""
     return folder.with_suffix(".json")
 
 
-def open_generation(folder: Path, intact: Intact | None = None) -> LexicalGeneration:
-    """The newest commit in the folder; raises Damaged when there is none that can be read."""
-    with reported(), _readable(folder) as readable:
-        check_digests(folder, digests_path(folder), set() if intact is None else intact)
-        index = with_words(engine().Index.open(str(readable)))
+def open_generation(folder: Path, verified: VerifiedFiles | None = None) -> LexicalGeneration:
+    """Open the newest commit in the folder; raise Damaged when there is none that can be read."""
+    with engine_damage(), _readable_folder(folder) as readable:
+        check_digests(folder, digests_path(folder), set() if verified is None else verified)
+        index = _register_tokenizer(engine().Index.open(str(readable)))
+        # A generation must stay at its commit, so the reader may not reload by itself.
         index.config_reader("manual")
         index.reload()
         searcher = index.searcher()
@@ -188,8 +205,11 @@ def open_generation(folder: Path, intact: Intact | None = None) -> LexicalGenera
 
 
 @contextmanager
-def _readable(folder: Path) -> Iterator[Path]:
-    """The folder, or one of links to its files: the engine makes a lock file even where it only reads."""
+def _readable_folder(folder: Path) -> Iterator[Path]:
+    """Give the block the folder, or where it takes no writes a folder of links to its files.
+
+    The engine makes a lock file even where it only reads.
+    """
     if os.access(folder, os.W_OK):
         yield folder
         return
@@ -200,63 +220,64 @@ def _readable(folder: Path) -> Iterator[Path]:
         yield Path(links)
 
 
-def with_words(index: Any) -> Any:
-    """The index with our plain way of splitting words made known to it."""
+def _register_tokenizer(index: Any) -> Any:
+    """Register the tokenizer that splits our hashed words at blanks, and return the index."""
     words = engine().Tokenizer.whitespace()
     index.register_tokenizer("whitespace", engine().TextAnalyzerBuilder(words).build())
     return index
 
 
-_SMALL_HEAP: Final = 20_000_000
-_LARGE_HEAP: Final = 128_000_000
+# --- writing ---------------------------------------------------------------------------------------------
 
 
 class LexicalWriter:
-    """Adds passages to the index in a folder; one at a time, under the lock of the folder."""
+    """The writer of the index in a folder; one at a time, under the lock of the folder."""
 
     def __init__(self, folder: Path, progress: Progress, bulk: bool) -> None:
-        self._fresh = progress.sequence == 0
-        if self._fresh:
+        self._is_new = progress.sequence == 0
+        if self._is_new:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True, exist_ok=True)
-        self._pending: list[int] = []
+        self._changed_nodes: list[int] = []
         self.progress = progress
-        with reported():
+        with engine_damage():
             tantivy = engine()
-            index = tantivy.Index(_schema(), path=str(folder)) if self._fresh else tantivy.Index.open(str(folder))
-            self._writer = with_words(index).writer(_LARGE_HEAP if bulk else _SMALL_HEAP, 1)
+            index = tantivy.Index(_schema(), path=str(folder)) if self._is_new else tantivy.Index.open(str(folder))
+            heap_bytes = _LARGE_HEAP_BYTES if bulk else _SMALL_HEAP_BYTES
+            # One thread: several would make a segment each in every commit.
+            self._writer = _register_tokenizer(index).writer(heap_bytes, 1)
 
     def add(self, changed_nodes: Sequence[int], passages: Sequence[TailPassage]) -> None:
         """Replace the passages of the changed nodes."""
-        with reported():
-            for node in () if self._fresh else changed_nodes:
+        with engine_damage():
+            for node in () if self._is_new else changed_nodes:
                 self._writer.delete_documents_by_term("node", node)
             for passage in passages:
                 self._writer.add_document(_document(passage))
-        self._pending.extend(changed_nodes)
-        self.progress = self.progress.naming([passage.tenant for passage in passages])
+        self._changed_nodes.extend(changed_nodes)
+        self.progress = self.progress.with_names([passage.tenant for passage in passages])
 
     def commit(self, sequence: int) -> None:
         """Make what was added visible, together with the sequence that it reaches."""
-        self.progress = self.progress.advanced(sequence, sorted(set(self._pending)))
+        self.progress = self.progress.advanced(sequence, sorted(set(self._changed_nodes)))
         marker = engine().Document()
         marker.add_integer("marker", 1)
         marker.add_bytes("progress", packed(self.progress))
-        with reported():
+        with engine_damage():
             self._writer.delete_documents_by_term("marker", 1)
             self._writer.add_document(marker)
             self._writer.commit()
-        self._pending.clear()
+        self._changed_nodes.clear()
 
     def close(self) -> None:
-        """Let the engine finish tidying up; without this small commits would pile up."""
-        with reported():
+        """Wait until the engine has merged its segments; without this small commits would pile up."""
+        with engine_damage():
             self._writer.wait_merging_threads()
 
 
 def _document(passage: TailPassage) -> Any:
     document = engine().Document()
-    document.add_text("terms", words_of(passage))
+    document.add_text("terms", hashed_words(passage))
     document.add_text("tenant", passage.tenant)
     for facet in passage.facets:
         document.add_text("facet", facet)
@@ -265,7 +286,7 @@ def _document(passage: TailPassage) -> Any:
     numbers = (
         ("position", position_of(passage)),
         ("sequence", passage.sequence),
-        ("time", microseconds(passage.time)),
+        ("time", to_microseconds(passage.time)),
     )
     for name, number in numbers:
         if number is not None:
@@ -273,9 +294,10 @@ def _document(passage: TailPassage) -> Any:
     return document
 
 
-def words_of(passage: TailPassage) -> str:
-    """The hashed terms in hex with a space between, each as often as it counts."""
+def hashed_words(passage: TailPassage) -> str:
+    """Return the hashed terms in hex with a space between, each as often as it counts."""
     counts = weighted_counts(passage.term_counts)
+    # Big-endian bytes read as hex digits in the usual order.
     terms = np.repeat(np.frombuffer(passage.term_hashes, dtype="<u4").astype(">u4"), counts)
     return terms.tobytes().hex(" ", 4)
 

@@ -1,4 +1,4 @@
-"""Connections to one SQLite file: how they are opened, pooled, and how their errors read."""
+"""Connect to one SQLite file: open and pool connections, lock out other writers, translate SQLite's errors."""
 
 import os
 import sqlite3
@@ -17,44 +17,61 @@ if TYPE_CHECKING:
 
 
 _MAPPED_BYTES: Final = (1 << 31) - (1 << 16)
-"""As much of the file as SQLite maps at most."""
-_IDLE_CONNECTIONS: Final = 8
+"""Bytes of the file that a reader maps into memory: the most that SQLite allows by default."""
+_MAX_IDLE_CONNECTIONS: Final = 8
+"""Reading connections that stay open for the next reader. Each holds its own page cache and prepared statements; a
+server that answers more questions at once opens the others anew."""
+_CACHED_STATEMENTS: Final = 256
+"""Prepared statements that a connection keeps. One question uses some dozens, and their text depends on the
+view."""
+_CHECKPOINT_PAGES: Final = 4000
+"""Pages in the write-ahead log (16 MB) before a commit copies them into the file. SQLite's 1000 would make a long
+indexing run copy the same pages more often; more would slow readers, who search the log first."""
+_LOG_BYTES_KEPT: Final = 67_108_864
+"""Size (64 MB) to which the write-ahead log is cut back after a large write."""
+_WRITER_CACHE_KIB: Final = 32_768
+"""Page cache of the writer, which maps nothing; SQLite's 2 MB would be too small for the indexes of a large
+store."""
+_LOCK_POLL_SECONDS: Final = 0.01
+"""Pause between two tries to take the lock file; SQLite writes usually take a few milliseconds."""
 
 
-def writable(folder: Path, file: Path) -> bool:
-    """Whether this process may create and change the store's files."""
+def is_writable(folder: Path, file: Path) -> bool:
+    """Return whether this process may create and change the store's files."""
     return os.access(folder, os.W_OK) and (not file.exists() or os.access(file, os.W_OK))
 
 
 def connect_writer(file: Path, busy_seconds: float) -> sqlite3.Connection:
-    """A connection that writes: committed means safe against the death of the process.
+    """Open a connection that writes; what it committed survives the death of the process.
 
     With WAL and synchronous=NORMAL a power cut may undo the last commits, but never leaves half of one.
     """
-    connection = _connect(_address(file, "rwc"), busy_seconds, mapped=False)
+    connection = _connect(_file_uri(file, "rwc"), busy_seconds, mapped=False)
+    # Setting the mode takes a lock even where it changes nothing.
     if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA wal_autocheckpoint = 4000")
-    connection.execute("PRAGMA journal_size_limit = 67108864")
-    connection.execute("PRAGMA cache_size = -32768")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+    connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES_KEPT}")
+    connection.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KIB}")
     return connection
 
 
 def connect_reader(file: Path, busy_seconds: float, *, mapped: bool = True) -> sqlite3.Connection:
-    """A connection that only reads, also where the disk takes no writes."""
+    """Open a connection that only reads, also where the disk takes no writes."""
     try:
-        return _probed(_address(file, "ro"), busy_seconds, mapped)
+        return _connect_and_probe(_file_uri(file, "ro"), busy_seconds, mapped)
     except sqlite3.OperationalError:
-        # A WAL store on a disk where its -shm file cannot be made can only be read as a file nobody changes.
-        if writable(file.parent, file):
+        # Where the -shm file of a WAL store cannot be made, SQLite reads the store only as one that never changes.
+        if is_writable(file.parent, file):
             raise
-        return _probed(_address(file, "ro") + "&immutable=1", busy_seconds, mapped)
+        return _connect_and_probe(_file_uri(file, "ro") + "&immutable=1", busy_seconds, mapped)
 
 
-def _probed(address: str, busy_seconds: float, mapped: bool) -> sqlite3.Connection:
-    connection = _connect(address, busy_seconds, mapped)
+def _connect_and_probe(uri: str, busy_seconds: float, mapped: bool) -> sqlite3.Connection:
+    # SQLite opens files lazily: only the first query shows whether the file can be read.
+    connection = _connect(uri, busy_seconds, mapped)
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.Error:
@@ -63,19 +80,22 @@ def _probed(address: str, busy_seconds: float, mapped: bool) -> sqlite3.Connecti
     return connection
 
 
-def _address(file: Path, mode: str) -> str:
+def _file_uri(file: Path, mode: str) -> str:
     return f"file:{quote(file.resolve().as_posix())}?mode={mode}"
 
 
-def _connect(address: str, busy_seconds: float, mapped: bool) -> sqlite3.Connection:
-    """A connection; `mapped` for whoever comes back to the same pages: all that was read counts as memory held."""
+def _connect(uri: str, busy_seconds: float, mapped: bool) -> sqlite3.Connection:
+    """Open a connection; `mapped` suits readers that come back to the same pages.
+
+    A reader of everything should not map: all mapped pages that it touches count as memory of the process.
+    """
     connection = sqlite3.connect(
-        address,
+        uri,
         uri=True,
         timeout=busy_seconds,
         isolation_level=None,
         check_same_thread=False,
-        cached_statements=256,
+        cached_statements=_CACHED_STATEMENTS,
     )
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES if mapped else 0}")
@@ -83,61 +103,62 @@ def _connect(address: str, busy_seconds: float, mapped: bool) -> sqlite3.Connect
 
 
 class ReaderPool:
-    """Reading connections that are lent out one at a time; any thread may borrow."""
+    """A pool of reading connections, each used by one thread at a time; any thread may take one."""
 
     def __init__(self, file: Path, busy_seconds: float, *, mapped: bool = True) -> None:
         self._file, self._busy_seconds, self._mapped = file, busy_seconds, mapped
         self._idle: list[sqlite3.Connection] = []
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
         self._closed = False
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection inside one read transaction, which ends with the block."""
-        connection = self._borrow()
+        """Give the block a connection inside one read transaction, which ends with the block."""
+        connection = self._take()
         try:
             connection.execute("BEGIN")
             yield connection
         finally:
-            self._give_back(connection)
+            self._put_back(connection)
 
     def close(self) -> None:
-        """Close what is idle now and the rest when it comes back."""
-        with self._guard:
+        """Close the idle connections now and the others when their blocks end."""
+        with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
 
-    def _borrow(self) -> sqlite3.Connection:
-        with self._guard:
+    def _take(self) -> sqlite3.Connection:
+        with self._lock:
             if self._closed:
                 raise StoreError(f"The store at {self._file} is closed. Open it again with SqliteStore.open().")
             if self._idle:
                 return self._idle.pop()
         return connect_reader(self._file, self._busy_seconds, mapped=self._mapped)
 
-    def _give_back(self, connection: sqlite3.Connection) -> None:
+    def _put_back(self, connection: sqlite3.Connection) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        with self._guard:
-            if not self._closed and len(self._idle) < _IDLE_CONNECTIONS:
+        with self._lock:
+            if not self._closed and len(self._idle) < _MAX_IDLE_CONNECTIONS:
                 self._idle.append(connection)
                 return
         connection.close()
 
 
 @contextmanager
-def explained(file: Path) -> Iterator[None]:
-    """Turn SQLite's errors inside the block into ours, with what to do next."""
+def translate_errors(file: Path) -> Iterator[None]:
+    """Turn SQLite's errors inside the block into errors of Weft that say what to do next."""
     try:
         yield
     except sqlite3.Error as error:
-        raise _explain(error, file) from error
+        raise _translate_error(error, file) from error
 
 
-def _explain(error: sqlite3.Error, file: Path) -> WeftError:
+def _translate_error(error: sqlite3.Error, file: Path) -> WeftError:
     message = str(error)
+    # The low byte is the primary code; extended codes only add detail to it.
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy(f"{file} is kept busy by another program ({message}). Try again when it has finished.")
@@ -161,7 +182,7 @@ def _explain(error: sqlite3.Error, file: Path) -> WeftError:
 
 
 def read_only_message(file: Path) -> str:
-    """What a writer is told about a store that takes no writes."""
+    """Return the message for a writer of a store that takes no writes."""
     return (
         f"{file} can only be read: the file, its folder or its disk takes no writes, or it was opened read-only. "
         "Change the permissions, or index into another folder with --store."
@@ -169,34 +190,39 @@ def read_only_message(file: Path) -> str:
 
 
 class WriteLock:
-    """A lock that its own thread may take again; others wait up to `busy_seconds` and then get StoreBusy."""
+    """The right to write a store, within the process and between processes.
+
+    The thread that holds it may take it again; others wait up to `busy_seconds` and then get StoreBusy.
+    """
 
     def __init__(self, folder: Path, busy_seconds: float) -> None:
         self._folder, self._busy_seconds = folder, busy_seconds
-        self._thread = threading.RLock()
-        self._file: BaseFileLock | None = None
+        self._thread_lock = threading.RLock()
+        self._file_lock: BaseFileLock | None = None
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the right to write for the block."""
         started = time.monotonic()
-        if not self._thread.acquire(timeout=self._busy_seconds):
+        if not self._thread_lock.acquire(timeout=self._busy_seconds):
             raise StoreBusy(self._busy_message())
         try:
-            with self._held_file(self._busy_seconds - (time.monotonic() - started)):
+            with self._hold_file(self._busy_seconds - (time.monotonic() - started)):
                 yield
         finally:
-            self._thread.release()
+            self._thread_lock.release()
 
     @contextmanager
-    def _held_file(self, seconds: float) -> Iterator[None]:
-        # Those who only read, which is most processes, start sooner without this library.
+    def _hold_file(self, seconds: float) -> Iterator[None]:
+        # Most processes only read, and start sooner without this library.
         from filelock import FileLock, Timeout
 
-        if self._file is None:
-            self._file = FileLock(self._folder / "write.lock", thread_local=False, poll_interval=0.01)
+        if self._file_lock is None:
+            self._file_lock = FileLock(
+                self._folder / "write.lock", thread_local=False, poll_interval=_LOCK_POLL_SECONDS
+            )
         try:
-            self._file.acquire(timeout=max(seconds, 0.0))
+            self._file_lock.acquire(timeout=max(seconds, 0.0))
         except Timeout as error:
             raise StoreBusy(self._busy_message()) from error
         except OSError as error:
@@ -204,7 +230,7 @@ class WriteLock:
         try:
             yield
         finally:
-            self._file.release()
+            self._file_lock.release()
 
     def _busy_message(self) -> str:
         return (

@@ -1,4 +1,4 @@
-"""What a view lets through, as conditions for SQL."""
+"""Express views and filters as SQL conditions, and read the ids of the nodes that pass a filter."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -18,38 +18,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """The tenants a reader may see, by number, and the point in the sequence up to which it knows."""
+    """The tenants that a reader may see, by number, and the point in the sequence up to which it knows."""
 
     tenants: dict[int, str]
     as_of: int | None
 
     def by_tenant(self, column: str) -> str:
-        """The condition that a column holds a visible tenant."""
+        """Return the condition that a column holds a visible tenant."""
         return f"{column} IN ({', '.join(map(str, sorted(self.tenants)))})"
 
     def of(self, alias: str) -> str:
-        """The condition that a row with tenant_id and position is visible."""
+        """Return the condition that a row with tenant_id and position is visible."""
         tenant = self.by_tenant(f"{alias}.tenant_id")
         return tenant if self.as_of is None else f"{tenant} AND {alias}.position <= {int(self.as_of)}"
 
 
-def visibility_of(connection: sqlite3.Connection, view: View | None) -> Visibility:
-    """The conditions for a view; None sees all tenants."""
+def read_visibility(connection: sqlite3.Connection, view: View | None) -> Visibility:
+    """Return what a view may see; None sees all tenants."""
     tenants = names_by_number(connection, "tenants")
     if view is None:
         return Visibility(tenants, None)
     return Visibility({number: name for number, name in tenants.items() if name in view.tenants}, view.as_of)
 
 
-def matching_ids(connection: sqlite3.Connection, visible: Visibility, wanted: Filter) -> "Ids":
-    """Sorted ids of visible nodes that have one of the kinds, one of the sources, all the tags, all the fields,
-    and lie within the times and the sequence; a node without a time or place in it fails where one is asked for.
+def matching_ids(connection: sqlite3.Connection, visible: Visibility, filter: Filter) -> "Ids":
+    """Return the sorted ids of visible nodes that pass the filter.
+
+    They have one of the kinds, one of the sources, all the tags and all the fields, and lie within the times and
+    the sequence. A node without a time or a place in the sequence fails where the filter asks for one.
     """
-    groups = [_facet_ids(connection, group) for group in facet_groups(wanted)]
-    groups.sort(key=lambda group: _size(connection, visible, group))
-    conditions = list(_conditions(wanted))
+    groups = [_facet_ids(connection, group) for group in facet_groups(filter)]
+    # The smallest group first: SQLite goes through it and looks the others up by node.
+    groups.sort(key=lambda group: _count_nodes(connection, visible, group))
+    conditions = list(_conditions(filter))
     if groups:
-        query = f"SELECT f.node_id AS value FROM {_having(visible, groups[0])}"
+        query = f"SELECT f.node_id AS value FROM {_facet_rows(visible, groups[0])}"
         for group in groups[1:]:
             query += f" AND EXISTS (SELECT 1 FROM facets g WHERE g.node_id = f.node_id AND g.facet_id IN {group})"
     if conditions or visible.as_of is not None or not groups:
@@ -67,36 +70,37 @@ def _facet_ids(connection: sqlite3.Connection, names: Sequence[str]) -> str:
     return f"({', '.join(str(row[0]) for row in found if row)})"
 
 
-def _size(connection: sqlite3.Connection, visible: Visibility, group: str) -> int:
-    return int(connection.execute(f"SELECT count(*) FROM {_having(visible, group)}").fetchone()[0])
+def _count_nodes(connection: sqlite3.Connection, visible: Visibility, group: str) -> int:
+    return int(connection.execute(f"SELECT count(*) FROM {_facet_rows(visible, group)}").fetchone()[0])
 
 
-def _having(visible: Visibility, group: str) -> str:
+def _facet_rows(visible: Visibility, group: str) -> str:
     return f"facets f WHERE f.facet_id IN {group} AND {visible.by_tenant('f.tenant_id')}"
 
 
-def facet_groups(wanted: Filter) -> Iterator[list[str]]:
-    """Groups of facets of which a node must have one each; values too long to be facets are left out."""
-    for prefix, values in (("kind", wanted.kinds), ("source", wanted.sources)):
+def facet_groups(filter: Filter) -> Iterator[list[str]]:
+    """Yield the groups of facets of which a node must have one each; values too long to be facets are left out."""
+    for prefix, values in (("kind", filter.kinds), ("source", filter.sources)):
         if values:
             yield [f"{prefix}:{value}" for value in values]
-    for tag in wanted.tags:
+    for tag in filter.tags:
         yield [f"tag:{tag}"]
-    for name, value in wanted.where:
+    for name, value in filter.where:
         if len(value) <= LONGEST_FACET_VALUE:
             yield [f"field:{name}={value}"]
 
 
-def _conditions(wanted: Filter) -> Iterator[tuple[str, list[object]]]:
+def _conditions(filter: Filter) -> Iterator[tuple[str, list[object]]]:
+    """Yield the conditions on a node that facets cannot express, each with its values."""
     time = "coalesce(n.modified, n.created)"
     for condition, value in (
-        (f"{time} >= ?", to_microseconds(wanted.since)),
-        (f"{time} <= ?", to_microseconds(wanted.until)),
-        ("n.sequence >= ?", wanted.sequence_from),
-        ("n.sequence <= ?", wanted.sequence_to),
+        (f"{time} >= ?", to_microseconds(filter.since)),
+        (f"{time} <= ?", to_microseconds(filter.until)),
+        ("n.sequence >= ?", filter.sequence_from),
+        ("n.sequence <= ?", filter.sequence_to),
     ):
         if value is not None:
             yield condition, [value]
-    for name, text in wanted.where:
+    for name, text in filter.where:
         if len(text) > LONGEST_FACET_VALUE:
             yield "EXISTS (SELECT 1 FROM json_each(n.fields) v WHERE v.key = ? AND v.value = ?)", [name, text]

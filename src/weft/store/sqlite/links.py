@@ -1,20 +1,40 @@
-"""Writing edges: a maker's set replaces what it drew before, and the touched neighbour lists are noted."""
+"""Write and read edges: a maker's set replaces the edges that it drew before, and neighbour lists follow.
+
+While a write runs, two temporary tables note what it does to the lists: `stale` holds the nodes whose lists are
+derived anew, `fresh` the edges that are merged into the lists of their ends. `refresh_lists` then brings the
+lists up to date.
+"""
 
 import math
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
+import numpy as np
+
 from weft.errors import InvalidInput
 from weft.model import Edge, EdgeSet
+from weft.store.adjacency import (
+    ARC,
+    INWARD,
+    LINKS_FRESH,
+    LINKS_IN,
+    LINKS_OUT,
+    OUTWARD,
+    Arcs,
+    listed_arcs,
+    packed_lists,
+    type_ranks,
+)
+from weft.store.records import Row
 from weft.store.sqlite.numbers import Numbers
 
 Identity: TypeAlias = tuple[int, int, int, int]  # source key, maker, type, target key
 Strength: TypeAlias = tuple[float, float, str]  # weight, confidence, evidence
 
-_HEAVIEST: Final = 3.4028234e38
-"""Lists of neighbours keep weights in 32 bits."""
-_TEMPORARY: Final = (
+_MAX_WEIGHT: Final = 3.4028234e38
+"""The largest 32-bit float: neighbour lists keep weights in 32 bits, where a larger one would become infinite."""
+_TEMPORARY_TABLES: Final = (
     "CREATE TEMP TABLE IF NOT EXISTS stale (node_id INTEGER PRIMARY KEY)",
     "CREATE TEMP TABLE IF NOT EXISTS fresh (source_key INTEGER, maker_id INTEGER, type_id INTEGER,"
     " target_key INTEGER, PRIMARY KEY (source_key, maker_id, type_id, target_key)) WITHOUT ROWID",
@@ -23,14 +43,17 @@ _TEMPORARY: Final = (
 )
 
 
+# --- noting which lists a write touches ------------------------------------------------------------------
+
+
 def begin_links(connection: sqlite3.Connection) -> None:
     """Start noting which neighbour lists a write touches."""
-    for statement in _TEMPORARY:
+    for statement in _TEMPORARY_TABLES:
         connection.execute(statement)
 
 
 def note_disturbed(connection: sqlite3.Connection, node_ids: Sequence[tuple[int]]) -> None:
-    """The lists of these nodes and of all their neighbours must be derived anew."""
+    """Note that the lists of these nodes and of all their neighbours must be derived anew."""
     neighbours = (
         "INSERT OR IGNORE INTO temp.stale SELECT k.node_id FROM nodes n CROSS JOIN edges e"
         " ON e.{near}_key = n.key_id CROSS JOIN keys k ON k.id = e.{far}_key"
@@ -42,7 +65,7 @@ def note_disturbed(connection: sqlite3.Connection, node_ids: Sequence[tuple[int]
 
 
 def note_appeared(connection: sqlite3.Connection, key_ids: Sequence[tuple[int]]) -> None:
-    """Edges that named these keys before there was a node lead somewhere now."""
+    """Note that edges at these keys, drawn before the keys had a node, lead somewhere now."""
     for end in ("source", "target"):
         connection.executemany(
             "INSERT OR IGNORE INTO temp.fresh SELECT source_key, maker_id, type_id, target_key FROM edges"
@@ -52,7 +75,7 @@ def note_appeared(connection: sqlite3.Connection, key_ids: Sequence[tuple[int]])
 
 
 def note_crossing(connection: sqlite3.Connection, tenant_id: int) -> None:
-    """The lists at both ends of every edge that leads from this tenant into another must be derived anew."""
+    """Note that the lists at both ends of every edge from this tenant into another must be derived anew."""
     for end in ("a", "b"):
         connection.execute(
             f"INSERT OR IGNORE INTO temp.stale SELECT {end}.node_id FROM keys a CROSS JOIN edges e"
@@ -62,19 +85,125 @@ def note_crossing(connection: sqlite3.Connection, tenant_id: int) -> None:
         )
 
 
-def write_edge_set(connection: sqlite3.Connection, numbers: Numbers, given: EdgeSet) -> bool:
+def refresh_lists(connection: sqlite3.Connection, types: Mapping[int, str]) -> None:
+    """Derive the lists of temp.stale anew and merge the edges of temp.fresh into the other lists.
+
+    Merging keeps a hub cheap: an added edge never needs the hub's other edges, only its list and its degree.
+    """
+    rebuilt = read_arcs(connection, "(SELECT node_id AS value FROM temp.stale)", ())
+    connection.execute("DELETE FROM adjacency WHERE node_id IN (SELECT node_id FROM temp.stale)")
+    added = _read_fresh_arcs(connection)
+    stored = connection.execute(
+        "SELECT l.node_id, l.owner_tenant_id, l.tenant_id, l.degree, l.packed FROM json_each(?) j"
+        " CROSS JOIN adjacency l ON l.node_id = j.value",
+        (str(np.unique(added["owner"]).tolist()),),
+    ).fetchall()
+    kept, hidden = listed_arcs(stored)
+    rows = packed_lists(np.concatenate([rebuilt, added, kept]), hidden, type_ranks(types))
+    connection.executemany("INSERT OR REPLACE INTO adjacency VALUES (?, ?, ?, ?, ?)", rows)
+
+
+def _read_fresh_arcs(connection: sqlite3.Connection) -> Arcs:
+    # Deriving a stale node's list anew has found its fresh edges already.
+    stale = "NOT IN (SELECT node_id FROM temp.stale)"
+    rows = connection.execute(
+        f"SELECT {OUTWARD} FROM temp.fresh o {LINKS_FRESH} WHERE a.id {stale}"
+        f" UNION ALL SELECT {INWARD} FROM temp.fresh o {LINKS_FRESH} WHERE b.id {stale} AND a.id <> b.id"
+    ).fetchall()
+    return np.array(rows, dtype=ARC)
+
+
+# --- reading edges ---------------------------------------------------------------------------------------
+
+
+def read_arcs(connection: sqlite3.Connection, owners: str, parameters: Row, visible: str = "1") -> Arcs:
+    """Return every edge end at the owners, a self-edge once; `owners` is a table with a column `value`.
+
+    `visible` is a condition on the nodes a (where the edge starts) and b (where it leads).
+    """
+    outward = f"SELECT {OUTWARD} FROM {owners} o {LINKS_OUT} WHERE {visible}"
+    inward = f"SELECT {INWARD} FROM {owners} o {LINKS_IN} WHERE a.id <> b.id AND {visible}"
+    rows = connection.execute(outward, parameters).fetchall() + connection.execute(inward, parameters).fetchall()
+    return np.array(rows, dtype=ARC)
+
+
+def read_edges(connection: sqlite3.Connection, owners: str, visible: str, limit: int) -> list[Row]:
+    """Return the edges at the owners (a JSON list), strongest first, ties by type, keys, tenants and maker.
+
+    Rows are (source id, target id, source tenant, target tenant, source key, target key, type, weight,
+    confidence, evidence).
+    """
+    columns = (
+        "a.id AS source_id, b.id AS target_id, a.tenant_id AS source_tenant, b.tenant_id AS target_tenant,"
+        " a.key AS source_key, b.key AS target_key, e.type_id, e.maker_id, e.weight, e.confidence, e.evidence"
+    )
+    both = " UNION ".join(
+        f"SELECT {columns} FROM json_each(:owners) o {ends} WHERE {visible}" for ends in (LINKS_OUT, LINKS_IN)
+    )
+    return connection.execute(
+        "SELECT l.source_id, l.target_id, l.source_tenant, l.target_tenant, l.source_key, l.target_key, y.name,"
+        f" l.weight, l.confidence, l.evidence FROM ({both}) l JOIN edge_types y ON y.id = l.type_id"
+        " JOIN makers m ON m.id = l.maker_id JOIN tenants s ON s.id = l.source_tenant"
+        " JOIN tenants t ON t.id = l.target_tenant"
+        " ORDER BY l.weight DESC, y.name, l.source_key, l.target_key, s.name, t.name, m.name LIMIT :limit",
+        {"owners": owners, "limit": limit},
+    ).fetchall()
+
+
+# --- writing a maker's edges -----------------------------------------------------------------------------
+
+
+def write_edge_set(connection: sqlite3.Connection, numbers: Numbers, edge_set: EdgeSet) -> bool:
     """Replace the maker's edges in the set's scope and return whether anything changed."""
-    wanted = wanted_edges(numbers, given)
-    change = edge_changes(_present(connection, numbers, given, wanted), wanted, _scope(numbers, given))
-    _note_ends(connection, change.weakened)
-    _delete(connection, change.gone)
-    _insert(connection, [(*edge, *wanted[edge]) for edge in (*change.altered, *change.new)])
+    wanted = wanted_edges(numbers, edge_set)
+    scope = None if edge_set.scope is None else numbers.known_keys(edge_set.tenant, edge_set.scope)
+    change = edge_changes(_read_present(connection, numbers, edge_set, scope, wanted), wanted, scope)
+    ends = {(key_id,) for edge in change.weakened for key_id in (edge[0], edge[3])}
+    connection.executemany(
+        "INSERT OR IGNORE INTO temp.stale SELECT node_id FROM keys WHERE id = ? AND node_id IS NOT NULL",
+        sorted(ends),
+    )
+    connection.executemany(
+        "DELETE FROM edges WHERE source_key = ? AND maker_id = ? AND type_id = ? AND target_key = ?", change.gone
+    )
+    connection.executemany(
+        "INSERT INTO edges VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET weight = excluded.weight,"
+        " confidence = excluded.confidence, evidence = excluded.evidence",
+        [(*edge, *wanted[edge]) for edge in (*change.altered, *change.new)],
+    )
     connection.executemany("INSERT OR IGNORE INTO temp.fresh VALUES (?, ?, ?, ?)", change.new)
     return bool(change)
 
 
+def _read_present(
+    connection: sqlite3.Connection,
+    numbers: Numbers,
+    edge_set: EdgeSet,
+    scope: set[int] | None,
+    wanted: Iterable[Identity],
+) -> dict[Identity, Strength]:
+    """Return the maker's edges that the set may replace: all of its tenant, or those that start in its scope."""
+    columns = "e.source_key, e.maker_id, e.type_id, e.target_key, e.weight, e.confidence, e.evidence"
+    maker_id = numbers.maker(edge_set.maker)
+    if scope is None:
+        rows = connection.execute(
+            f"SELECT {columns} FROM edges e CROSS JOIN keys k ON k.id = e.source_key"
+            " WHERE e.maker_id = ? AND k.tenant_id = ?",
+            (maker_id, numbers.tenant(edge_set.tenant)),
+        ).fetchall()
+    else:
+        # A set may draw edges from keys outside its scope: these are compared too, but none of them is removed.
+        key_ids = sorted(scope | {edge[0] for edge in wanted})
+        rows = connection.execute(
+            f"SELECT {columns} FROM json_each(?) j CROSS JOIN edges e ON e.source_key = j.value"
+            " AND e.maker_id = ?",
+            (str(key_ids), maker_id),
+        ).fetchall()
+    return {row[:4]: row[4:] for row in rows}
+
+
 class EdgeChanges(NamedTuple):
-    """What writing a set does: edges that go, that say something else, and that are new."""
+    """The effect of writing a set: the edges that go, those whose values change, and those that are new."""
 
     gone: list[Identity]
     altered: list[Identity]
@@ -89,7 +218,7 @@ class EdgeChanges(NamedTuple):
 def edge_changes(
     present: Mapping[Identity, Strength], wanted: Mapping[Identity, Strength], scope: set[int] | None
 ) -> EdgeChanges:
-    """How the present edges of a maker become the wanted ones; `scope` are the source keys that may lose edges."""
+    """Compare a maker's present edges with the wanted ones; `scope` are the source keys that may lose edges."""
     gone = [edge for edge in present if edge not in wanted and (scope is None or edge[0] in scope)]
     altered = [edge for edge in wanted if edge in present and present[edge] != wanted[edge]]
     new = [edge for edge in wanted if edge not in present]
@@ -98,7 +227,7 @@ def edge_changes(
 
 
 class EdgeNumbers(Protocol):
-    """The numbers that edges are written under, given where there is none yet."""
+    """The numbers that edges are written under; a name that has none yet is given one."""
 
     def maker(self, name: str) -> int: ...
 
@@ -109,77 +238,33 @@ class EdgeNumbers(Protocol):
     def known_keys(self, tenant: str, keys: Iterable[str]) -> set[int]: ...
 
 
-def wanted_edges(numbers: EdgeNumbers, given: EdgeSet) -> dict[Identity, Strength]:
-    """The edges of a set by their numbers, each once and at its strongest; refuses what no store can hold."""
-    maker_id = numbers.maker(given.maker)
+def wanted_edges(numbers: EdgeNumbers, edge_set: EdgeSet) -> dict[Identity, Strength]:
+    """Return the edges of a set by number, each once and at its strongest; refuse what no store can hold."""
+    maker_id = numbers.maker(edge_set.maker)
     wanted: dict[Identity, Strength] = {}
-    numbers.known_keys(given.tenant, [key for edge in given.edges for key in (edge.source, edge.target)])
-    for edge in given.edges:
-        if edge.tenant != given.tenant or not (abs(edge.weight) <= _HEAVIEST and math.isfinite(edge.confidence)):
-            raise _refused(edge, given)
-        target_tenant = given.tenant if edge.target_tenant is None else edge.target_tenant
-        source_key = numbers.key(given.tenant, edge.source)
+    # Looks up all keys at once, so that numbers.key() below finds them without a query each.
+    numbers.known_keys(edge_set.tenant, [key for edge in edge_set.edges for key in (edge.source, edge.target)])
+    for edge in edge_set.edges:
+        if edge.tenant != edge_set.tenant or not (
+            abs(edge.weight) <= _MAX_WEIGHT and math.isfinite(edge.confidence)
+        ):
+            raise _refusal(edge, edge_set)
+        target_tenant = edge_set.tenant if edge.target_tenant is None else edge.target_tenant
+        source_key = numbers.key(edge_set.tenant, edge.source)
         identity = (source_key, maker_id, numbers.edge_type(edge.type), numbers.key(target_tenant, edge.target))
         strength = (float(edge.weight), float(edge.confidence), edge.evidence)
         wanted[identity] = max(strength, wanted.get(identity, strength))
     return wanted
 
 
-def _refused(edge: Edge, given: EdgeSet) -> InvalidInput:
-    where = f"The edge {edge.source!r} -> {edge.target!r} ({edge.type}) by {given.maker!r}"
-    if edge.tenant != given.tenant:
+def _refusal(edge: Edge, edge_set: EdgeSet) -> InvalidInput:
+    where = f"The edge {edge.source!r} -> {edge.target!r} ({edge.type}) by {edge_set.maker!r}"
+    if edge.tenant != edge_set.tenant:
         return InvalidInput(
-            f"{where} says tenant {edge.tenant!r}, its set says {given.tenant!r}. "
+            f"{where} says tenant {edge.tenant!r}, its set says {edge_set.tenant!r}. "
             "An edge starts in the tenant of its set: give both the same one."
         )
     return InvalidInput(
         f"{where} has weight {edge.weight} and confidence {edge.confidence}. "
-        f"Allowed are finite numbers, and weights up to {_HEAVIEST:g}: leave the edge out or correct them."
-    )
-
-
-def _scope(numbers: Numbers, given: EdgeSet) -> set[int] | None:
-    return None if given.scope is None else numbers.known_keys(given.tenant, given.scope)
-
-
-def _present(
-    connection: sqlite3.Connection, numbers: Numbers, given: EdgeSet, wanted: Iterable[Identity]
-) -> dict[Identity, Strength]:
-    columns = "e.source_key, e.maker_id, e.type_id, e.target_key, e.weight, e.confidence, e.evidence"
-    maker_id = numbers.maker(given.maker)
-    if given.scope is None:
-        rows = connection.execute(
-            f"SELECT {columns} FROM edges e CROSS JOIN keys k ON k.id = e.source_key"
-            " WHERE e.maker_id = ? AND k.tenant_id = ?",
-            (maker_id, numbers.tenant(given.tenant)),
-        ).fetchall()
-    else:
-        key_ids = sorted(numbers.known_keys(given.tenant, given.scope) | {edge[0] for edge in wanted})
-        rows = connection.execute(
-            f"SELECT {columns} FROM json_each(?) j CROSS JOIN edges e ON e.source_key = j.value"
-            " AND e.maker_id = ?",
-            (str(key_ids), maker_id),
-        ).fetchall()
-    return {row[:4]: row[4:] for row in rows}
-
-
-def _note_ends(connection: sqlite3.Connection, edges: Sequence[Identity]) -> None:
-    ends = {(key_id,) for edge in edges for key_id in (edge[0], edge[3])}
-    connection.executemany(
-        "INSERT OR IGNORE INTO temp.stale SELECT node_id FROM keys WHERE id = ? AND node_id IS NOT NULL",
-        sorted(ends),
-    )
-
-
-def _delete(connection: sqlite3.Connection, edges: Sequence[Identity]) -> None:
-    connection.executemany(
-        "DELETE FROM edges WHERE source_key = ? AND maker_id = ? AND type_id = ? AND target_key = ?", edges
-    )
-
-
-def _insert(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, int, int, float, float, str]]) -> None:
-    connection.executemany(
-        "INSERT INTO edges VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET weight = excluded.weight,"
-        " confidence = excluded.confidence, evidence = excluded.evidence",
-        rows,
+        f"Allowed are finite numbers, and weights up to {_MAX_WEIGHT:g}: leave the edge out or correct them."
     )

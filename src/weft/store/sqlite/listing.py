@@ -1,4 +1,4 @@
-"""Edges one page at a time, what one maker drew from a node, and the last write that touched each tenant."""
+"""List edges, keys, tenant versions and changes of the store, a page at a time where there may be many."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -12,13 +12,21 @@ from weft.store.records import Row, edge_of, facets_of, to_moment, unpacked_fiel
 from weft.store.sqlite.filters import Visibility
 
 Place = tuple[int, int, int]
-"""Where a page of edges ended: source id, number of the type, target id."""
-
+"""The last edge of a page, from which the next page goes on: source id, number of the type, target id."""
 START: Final[Place] = (0, 0, 0)
+TAIL_COLUMNS: Final = (
+    "n.id, n.tenant_id, n.kind_id, n.source, n.tags, n.fields, n.sequence, n.known_from,"
+    " coalesce(n.modified, n.created)"
+)
+# Without statistics SQLite would rather look up the tenant and sort everything.
+_NODES_BY_CHANGE: Final = "nodes n INDEXED BY nodes_changed"
+_TOMBSTONES_BY_CHANGE: Final = "tombstones n INDEXED BY tombstones_changed"
+_MAX_SEQUENCE: Final = (1 << 63) - 1
+"""The largest sequence number that a column holds; as an upper bound it means all changes."""
 
 
 class ListedEdge(NamedTuple):
-    """An edge between two nodes, with all who drew it; the strongest of them gives its weight."""
+    """An edge between two nodes with all makers that drew it; the strongest of theirs gives its weight."""
 
     source_id: int
     target_id: int
@@ -34,15 +42,17 @@ def page_of_edges(
     limit: int,
     ends: tuple[int | None, int | None] = (None, None),
 ) -> list[ListedEdge]:
-    """The next edges by source id, type and target id; `ends` asks for one source or target."""
-    wanted = [f"{end}.id = {int(number)}" for end, number in zip("ab", ends, strict=True) if number is not None]
+    """Return the next edges by source id, type and target id; `ends` asks for one source or target."""
+    conditions = [
+        f"{end}.id = {int(number)}" for end, number in zip("ab", ends, strict=True) if number is not None
+    ]
     rows = connection.execute(
         "SELECT a.id, b.id, a.tenant_id, b.tenant_id, a.key, b.key, y.name, max(e.weight), e.confidence,"
         " e.evidence, group_concat(m.name, char(10)), e.type_id FROM nodes a CROSS JOIN edges e"
         " ON e.source_key = a.key_id CROSS JOIN keys k ON k.id = e.target_key"
         f" CROSS JOIN nodes b ON b.id = k.node_id AND {SHARED} JOIN edge_types y ON y.id = e.type_id"
         f" JOIN makers m ON m.id = e.maker_id WHERE {visible.of('a')} AND {visible.of('b')} AND a.id >= ?"
-        f" AND (a.id, e.type_id, b.id) > (?, ?, ?) {''.join(f' AND {each}' for each in wanted)}"
+        f" AND (a.id, e.type_id, b.id) > (?, ?, ?) {''.join(f' AND {condition}' for condition in conditions)}"
         " GROUP BY a.id, e.type_id, b.id ORDER BY a.id, e.type_id, b.id LIMIT ?",
         (after[0], *after, limit),
     ).fetchall()
@@ -50,14 +60,14 @@ def page_of_edges(
 
 
 def listed_edge(row: Row, tenants: Mapping[int, str]) -> ListedEdge:
-    """An edge from (the columns of `edge_of`, makers by line, number of the type)."""
-    *ends, makers, type_id = row
-    drawn = tuple(sorted(makers.split("\n")))
-    return ListedEdge(row[0], row[1], edge_of(tuple(ends), tenants), drawn, (row[0], type_id, row[1]))
+    """Return an edge from (the columns of `edge_of`, makers one a line, number of the type)."""
+    *columns, makers, type_id = row
+    edge = edge_of(tuple(columns), tenants)
+    return ListedEdge(row[0], row[1], edge, tuple(sorted(makers.split("\n"))), (row[0], type_id, row[1]))
 
 
 def drawn_edges(connection: sqlite3.Connection, tenant: str, key: str, maker: str) -> tuple[Edge, ...]:
-    """Every edge that a maker drew from one key, whether it leads to a node or not."""
+    """Return every edge that a maker drew from one key, whether it leads to a node or not."""
     rows = connection.execute(
         "SELECT b.key, y.name, e.weight, e.confidence, e.evidence, o.name FROM tenants t JOIN keys a"
         " ON a.tenant_id = t.id JOIN makers m ON m.name = ? JOIN edges e ON e.source_key = a.id"
@@ -72,7 +82,7 @@ def drawn_edges(connection: sqlite3.Connection, tenant: str, key: str, maker: st
 
 
 def tagged_keys(connection: sqlite3.Connection, tenant: str, tag: str) -> tuple[str, ...]:
-    """The keys of a tenant's nodes that carry a tag, in order."""
+    """Return the keys of a tenant's nodes that carry a tag, in order."""
     rows = connection.execute(
         "SELECT n.key FROM facet_names m JOIN tenants t ON t.name = ? JOIN facets f ON f.facet_id = m.id"
         " AND f.tenant_id = t.id JOIN nodes n ON n.id = f.node_id WHERE m.name = ? ORDER BY n.key",
@@ -82,21 +92,12 @@ def tagged_keys(connection: sqlite3.Connection, tenant: str, tag: str) -> tuple[
 
 
 def tenant_versions(connection: sqlite3.Connection, visible: Visibility) -> tuple[tuple[str, int], ...]:
-    """For each visible tenant that holds nodes the number of the last write that touched it, by name."""
+    """Return for each visible tenant that holds nodes, by name, the number of the last write that touched it."""
     rows = connection.execute(
         "SELECT s.tenant_id, coalesce(v.sequence, 0) FROM tenant_statistics s LEFT JOIN tenant_versions v"
         f" ON v.tenant_id = s.tenant_id WHERE s.nodes > 0 AND {visible.by_tenant('s.tenant_id')}"
     ).fetchall()
     return tuple(sorted((visible.tenants[tenant], sequence) for tenant, sequence in rows))
-
-
-TAIL_COLUMNS: Final = (
-    "n.id, n.tenant_id, n.kind_id, n.source, n.tags, n.fields, n.sequence, n.known_from,"
-    " coalesce(n.modified, n.created)"
-)
-# Without statistics SQLite would rather look up the tenant and sort everything.
-_BY_CHANGE: Final = "nodes n INDEXED BY nodes_changed"
-_LAST: Final = (1 << 63) - 1
 
 
 def read_tail(
@@ -108,50 +109,52 @@ def read_tail(
     limit: int,
     sequence: int,
 ) -> Tail:
-    """Changes after `since`, about `limit` nodes of them; reading on from the tail's sequence misses nothing.
+    """Return the changes after `since`, about `limit` nodes of them.
 
-    All that one write changed stays together, even beyond the limit: it was once in memory in one piece.
+    A reader that goes on from the tail's sequence number misses none. All that one write changed stays together,
+    even beyond the limit: it was once in memory in one piece.
     """
-    until = _until(connection, visible, since, limit)
+    # One more than fits shows whether there are more.
+    max_nodes = max(limit, 1)
+    next_changes = _read_changes(connection, visible, (since, _MAX_SEQUENCE, max_nodes + 1))[: max_nodes + 1]
+    until = until_whole([number for number, _ in next_changes], max_nodes)
     reached = sequence if until is None else until
     span = (since, reached)
     changed = f"n.changed > ? AND n.changed <= ? AND {visible.of('n')}"
-    nodes = connection.execute(f"SELECT {TAIL_COLUMNS} FROM {_BY_CHANGE} WHERE {changed}", span).fetchall()
+    nodes = connection.execute(f"SELECT {TAIL_COLUMNS} FROM {_NODES_BY_CHANGE} WHERE {changed}", span).fetchall()
     passages = connection.execute(
-        f"SELECT n.id, p.id, p.term_hashes, p.term_counts, v.vector FROM {_BY_CHANGE} CROSS JOIN passages p"
+        f"SELECT n.id, p.id, p.term_hashes, p.term_counts, v.vector FROM {_NODES_BY_CHANGE} CROSS JOIN passages p"
         f" ON p.node_id = n.id LEFT JOIN vectors v ON v.passage_id = p.id WHERE {changed}"
         " ORDER BY n.changed, n.id, p.ordinal",
         span,
     ).fetchall()
-    void = tuple(node_id for _, node_id in _changes(connection, visible, (*span, -1)))
+    void = tuple(node_id for _, node_id in _read_changes(connection, visible, (*span, -1)))
     return Tail(reached, void, tail_passages(nodes, passages, visible.tenants, kinds), until is None)
 
 
-def _until(connection: sqlite3.Connection, visible: Visibility, since: int, limit: int) -> int | None:
-    """The last sequence number that fits the limit whole, or None when everything fits."""
-    most = max(limit, 1)
-    numbers = [number for number, _ in _changes(connection, visible, (since, _LAST, most + 1))[: most + 1]]
-    return until_whole(numbers, most)
-
-
 def until_whole(numbers: Sequence[int], most: int) -> int | None:
-    """Of the next changes' sequence numbers in order, the last whose changes all fit; None when all do."""
+    """Return the last sequence number whose changes are all among the first `most`, or None when all changes are.
+
+    `numbers` are the sequence numbers of the next changes in order, one more than `most` if there are so many. A
+    write with more changes than that is returned whole.
+    """
     if len(numbers) <= most:
         return None
     whole = [number for number in numbers if number < numbers[-1]]
     return whole[-1] if whole else numbers[-1]
 
 
-def _changes(
+def _read_changes(
     connection: sqlite3.Connection, visible: Visibility, span: tuple[int, int, int]
 ) -> list[tuple[int, int]]:
-    """(sequence number, id) of nodes changed or removed in (since, until], in order, at most so many of each.
+    """Return (sequence number, id) of nodes changed or removed after `since` and up to `until`, in order.
 
-    Whether a node is known yet at the view's point is left out on purpose: what an index holds of a changed node
-    is void either way.
+    `span` is (since, until, limit); the limit holds for changes and removals apart, and -1 means all.
+    The view's point in the sequence does not count on purpose: what an index holds of a changed node is void
+    whether the reader knows the node yet or not.
     """
     found = []
-    for number, table in (("n.id", _BY_CHANGE), ("n.node_id", "tombstones n INDEXED BY tombstones_changed")):
+    for number, table in (("n.id", _NODES_BY_CHANGE), ("n.node_id", _TOMBSTONES_BY_CHANGE)):
         found += connection.execute(
             f"SELECT n.changed, {number} FROM {table} WHERE n.changed > ? AND n.changed <= ?"
             f" AND {visible.by_tenant('n.tenant_id')} ORDER BY n.changed LIMIT ?",
@@ -163,16 +166,17 @@ def _changes(
 def tail_passages(
     nodes: Sequence[Row], passages: Sequence[Row], tenants: Mapping[int, str], kinds: Mapping[int, str]
 ) -> tuple[TailPassage, ...]:
-    """Passages as an index needs them, from rows of TAIL_COLUMNS and of (node id, id, hashes, counts, vector)."""
-    known = {row[0]: _common(row, tenants, kinds) for row in nodes}
+    """Return passages for an index from rows of TAIL_COLUMNS and of (node id, id, hashes, counts, vector)."""
+    # What the passages of one node have in common is worked out once.
+    by_node = {row[0]: _passages_of_node(row, tenants, kinds) for row in nodes}
     return tuple(
-        known[node_id](id=passage_id, term_hashes=hashes, term_counts=counts, vector=vector or b"")
+        by_node[node_id](id=passage_id, term_hashes=hashes, term_counts=counts, vector=vector or b"")
         for node_id, passage_id, hashes, counts, vector in passages
     )
 
 
-def _common(row: Row, tenants: Mapping[int, str], kinds: Mapping[int, str]) -> partial[TailPassage]:
-    """What the passages of one node have in common."""
+def _passages_of_node(row: Row, tenants: Mapping[int, str], kinds: Mapping[int, str]) -> partial[TailPassage]:
+    """Return a maker of one node's passages that lacks only the values of the passage itself."""
     node_id, tenant_id, kind_id, source, tags, fields, sequence, known_from, time = row
     facets = facets_of(kinds[kind_id], source, unpacked_texts(tags), unpacked_fields(fields))
     return partial(

@@ -1,4 +1,4 @@
-"""Counts of what a view holds."""
+"""Look after the embedded store: count what a view holds, rebuild what is derived, and verify that all agrees."""
 
 import sqlite3
 from collections import Counter
@@ -8,7 +8,6 @@ from typing import Any, Final
 import numpy as np
 
 from weft.ports import StoreStatus
-from weft.store import adjacency
 from weft.store.adjacency import SHARED
 from weft.store.records import facets_of, unpacked_fields, unpacked_texts
 from weft.store.sqlite import links
@@ -16,22 +15,28 @@ from weft.store.sqlite.aliases import write_names
 from weft.store.sqlite.filters import Visibility
 from weft.store.sqlite.numbers import Numbers, names_by_number
 from weft.store.sqlite.schema import SCHEMA_VERSION
-from weft.store.sqlite.snapshot import embedder_of
-from weft.store.sqlite.write import sequence_of
-from weft.store.statistics import scanned_statistics
+from weft.store.sqlite.snapshot import read_embedder
+from weft.store.sqlite.term_statistics import scan_statistics
+from weft.store.sqlite.write import read_sequence
+
+_NODES_PER_BATCH: Final = 2000
+"""Nodes that are rebuilt or verified at once; bounds the memory that their edges take."""
+_MAX_REPORTED_ROWS: Final = 20
+"""Damaged rows that are reported one by one; a broken file could report millions."""
+_DERIVED_TABLES: Final = ("adjacency", "facets", "facet_names", "names", "term_statistics", "tenant_statistics")
 
 
 def read_status(connection: sqlite3.Connection, file: Path, visible: Visibility) -> StoreStatus:
-    """Counts and versions; only what the view sees is counted."""
-    embedder = embedder_of(connection)
+    """Return counts and versions; only what the view sees is counted."""
+    embedder = read_embedder(connection)
     by_tenant = _counts(
         connection, f"SELECT n.tenant_id, count(*) FROM nodes n WHERE {visible.of('n')} GROUP BY 1"
     )
-    by_edge_type = _by_edge_type(connection, visible)
+    by_edge_type = _counts_by_edge_type(connection, visible)
     return StoreStatus(
         location=str(file.parent),
         schema_version=SCHEMA_VERSION,
-        sequence=sequence_of(connection),
+        sequence=read_sequence(connection),
         nodes=sum(by_tenant.values()),
         passages=_count(connection, f"passages p WHERE {visible.of('p')}"),
         edges=sum(by_edge_type.values()),
@@ -39,24 +44,26 @@ def read_status(connection: sqlite3.Connection, file: Path, visible: Visibility)
         embedder=embedder[0] if embedder else None,
         bytes=sum(part.stat().st_size for part in sorted(file.parent.glob(f"{file.name}*"))),
         by_tenant={visible.tenants[number]: count for number, count in by_tenant.items()},
-        by_kind=_by_facet(connection, visible, "kind:"),
-        by_source=_by_facet(connection, visible, "source:"),
+        by_kind=_counts_by_facet(connection, visible, "kind:"),
+        by_source=_counts_by_facet(connection, visible, "source:"),
         by_edge_type=by_edge_type,
     )
 
 
-def _by_facet(connection: sqlite3.Connection, visible: Visibility, prefix: str) -> dict[str, int]:
-    known = "" if visible.as_of is None else "JOIN nodes n ON n.id = f.node_id"
+def _counts_by_facet(connection: sqlite3.Connection, visible: Visibility, prefix: str) -> dict[str, int]:
+    # Facets know their tenant; only a view that ends at a point in the sequence needs the nodes.
+    joined = "" if visible.as_of is None else "JOIN nodes n ON n.id = f.node_id"
     condition = visible.by_tenant("f.tenant_id") if visible.as_of is None else visible.of("n")
     return _counts(
         connection,
         f"SELECT substr(m.name, {len(prefix) + 1}), count(*) FROM facet_names m CROSS JOIN facets f"
-        f" ON f.facet_id = m.id {known} WHERE m.name >= ? AND m.name < ? AND {condition} GROUP BY 1 ORDER BY 1",
+        f" ON f.facet_id = m.id {joined} WHERE m.name >= ? AND m.name < ? AND {condition} GROUP BY 1 ORDER BY 1",
+        # ";" follows ":" in ASCII, so the two bounds hold all names that begin with the prefix.
         (prefix, prefix[:-1] + ";"),
     )
 
 
-def _by_edge_type(connection: sqlite3.Connection, visible: Visibility) -> dict[str, int]:
+def _counts_by_edge_type(connection: sqlite3.Connection, visible: Visibility) -> dict[str, int]:
     return _counts(
         connection,
         "SELECT y.name, count(*) FROM edges e JOIN keys ka ON ka.id = e.source_key JOIN keys kb"
@@ -74,13 +81,12 @@ def _counts(connection: sqlite3.Connection, query: str, values: tuple[str, ...] 
     return dict(connection.execute(query, values).fetchall())
 
 
-_BATCH: Final = 2000
-_DERIVED: Final = ("adjacency", "facets", "facet_names", "names", "term_statistics", "tenant_statistics")
+# --- rebuilding ------------------------------------------------------------------------------------------
 
 
 def rebuild_derived(connection: sqlite3.Connection) -> None:
     """Derive neighbour lists, names, facets and statistics anew inside the caller's transaction."""
-    for table in _DERIVED:
+    for table in _DERIVED_TABLES:
         connection.execute(f"DELETE FROM {table}")
     numbers = Numbers(connection)
     kinds, types = names_by_number(connection, "kinds"), names_by_number(connection, "edge_types")
@@ -93,16 +99,16 @@ def rebuild_derived(connection: sqlite3.Connection) -> None:
         _rebuild_facets(connection, numbers, kinds, ids)
         links.begin_links(connection)
         connection.executemany("INSERT INTO temp.stale VALUES (?)", [(node_id,) for node_id in ids])
-        adjacency.refresh(connection, types)
+        links.refresh_lists(connection, types)
 
 
 def _next_ids(connection: sqlite3.Connection, after: int) -> list[int]:
-    rows = connection.execute("SELECT id FROM nodes WHERE id > ? ORDER BY id LIMIT ?", (after, _BATCH))
+    rows = connection.execute("SELECT id FROM nodes WHERE id > ? ORDER BY id LIMIT ?", (after, _NODES_PER_BATCH))
     return [node_id for (node_id,) in rows]
 
 
 def _rebuild_statistics(connection: sqlite3.Connection, tenant_id: int) -> None:
-    scanned = scanned_statistics(connection, f"p.tenant_id = {tenant_id}")
+    scanned = scan_statistics(connection, f"p.tenant_id = {tenant_id}")
     connection.execute(
         "INSERT INTO tenant_statistics SELECT ?, count(*), ?, ? FROM nodes WHERE tenant_id = ?",
         (tenant_id, scanned.passages, scanned.total_length, tenant_id),
@@ -123,10 +129,15 @@ def _rebuild_facets(
         connection.executemany("INSERT INTO facets VALUES (?, ?, ?)", rows)
 
 
+# --- verifying -------------------------------------------------------------------------------------------
+
+
 def verify(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """What is inconsistent, in words; nothing when the store is sound."""
-    damage = [f"file: {row[0]}" for row in connection.execute("PRAGMA quick_check(20)") if row[0] != "ok"]
+    """Return what is inconsistent, in words; nothing when the store is sound."""
+    pages = connection.execute(f"PRAGMA quick_check({_MAX_REPORTED_ROWS})")
+    damage = [f"file: {row[0]}" for row in pages if row[0] != "ok"]
     if damage:
+        # The other checks would only stumble over the same pages.
         return tuple(damage)
     return (*_broken_references(connection), *_wrong_statistics(connection), *_wrong_lists(connection))
 
@@ -134,7 +145,7 @@ def verify(connection: sqlite3.Connection) -> tuple[str, ...]:
 def _broken_references(connection: sqlite3.Connection) -> list[str]:
     found = [
         f"references: row {row[1]} of {row[0]} has no {row[2]}"
-        for row in connection.execute("PRAGMA foreign_key_check").fetchmany(20)
+        for row in connection.execute("PRAGMA foreign_key_check").fetchmany(_MAX_REPORTED_ROWS)
     ]
     lost = "SELECT count(*) FROM nodes n LEFT JOIN keys k ON k.id = n.key_id WHERE k.node_id IS NOT n.id"
     count = connection.execute(lost).fetchone()[0]
@@ -144,7 +155,7 @@ def _broken_references(connection: sqlite3.Connection) -> list[str]:
 def _wrong_statistics(connection: sqlite3.Connection) -> list[str]:
     problems = []
     for tenant_id, name in sorted(names_by_number(connection, "tenants").items()):
-        scanned = scanned_statistics(connection, f"p.tenant_id = {tenant_id}")
+        scanned = scan_statistics(connection, f"p.tenant_id = {tenant_id}")
         stored = connection.execute(
             "SELECT term_hash, frequency FROM term_statistics WHERE tenant_id = ? ORDER BY term_hash", (tenant_id,)
         ).fetchall()
@@ -160,16 +171,16 @@ def _wrong_statistics(connection: sqlite3.Connection) -> list[str]:
 
 
 def _wrong_lists(connection: sqlite3.Connection) -> list[str]:
-    """Nodes whose stored degrees differ from their edges."""
+    """Report how many nodes have stored degrees that differ from their edges."""
     wrong, after = 0, 0
     while ids := _next_ids(connection, after):
         owners = "(SELECT id AS value FROM nodes WHERE id > ? AND id <= ?)"
-        arcs = adjacency.arcs_of(connection, owners, (after, ids[-1]))
+        arcs = links.read_arcs(connection, owners, (after, ids[-1]))
         stored = connection.execute(
             "SELECT node_id, tenant_id, degree FROM adjacency WHERE node_id > ? AND node_id <= ?", (after, ids[-1])
         ).fetchall()
         counted = Counter(zip(arcs["owner"].tolist(), arcs["tenant"].tolist(), strict=True))
         degrees = {(owner, tenant): degree for owner, tenant, degree in stored}
-        wrong += len({place[0] for place in {*counted, *degrees} if counted[place] != degrees.get(place, 0)})
+        wrong += len({pair[0] for pair in {*counted, *degrees} if counted[pair] != degrees.get(pair, 0)})
         after = ids[-1]
     return [f"neighbours: the lists of {wrong} nodes differ from their edges"] if wrong else []

@@ -1,4 +1,4 @@
-"""Writing nodes with their passages, vectors and facets."""
+"""Write nodes with their passages, vectors and facets."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -8,18 +8,18 @@ from weft.frozen import dataclass
 from weft.ports import Changes, PreparedNode
 from weft.store.records import WRITTEN_COLUMNS, Row, facets_of, node_values, packed_texts, position_of
 from weft.store.sqlite import links
-from weft.store.sqlite.numbers import MARKS, Numbers, padded
+from weft.store.sqlite.numbers import PLACEHOLDERS, Numbers, padded_groups
 from weft.store.statistics import StatisticsDelta
 
-_UPSERT: Final = (
+_UPSERT_NODE: Final = (
     f"INSERT INTO nodes ({', '.join(WRITTEN_COLUMNS)}) VALUES ({', '.join('?' * len(WRITTEN_COLUMNS))})"
     f" ON CONFLICT (id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in WRITTEN_COLUMNS[1:])}"
 )
-_PASSAGE: Final = f"INSERT INTO passages VALUES ({', '.join('?' * 13)})"
+_INSERT_PASSAGE: Final = f"INSERT INTO passages VALUES ({', '.join('?' * 13)})"
 
 
 class Stored(NamedTuple):
-    """What is known of a key: its number and, if there is a node, the node's number, hash, kind and unit."""
+    """The stored state of a key: its number and, if it has a node, the node's number, hash, kind and unit."""
 
     key_id: int
     node_id: int | None
@@ -30,7 +30,7 @@ class Stored(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A node to be written and the numbers it is written under."""
+    """A node to be written and the numbers that it is written under."""
 
     prepared: PreparedNode
     node_id: int
@@ -40,20 +40,20 @@ class Placed:
 
 
 def stored_keys(connection: sqlite3.Connection, tenant_id: int, keys: Sequence[str]) -> dict[str, Stored]:
-    """What is known of those of a tenant's keys that any node or edge has named."""
+    """Return the stored state of those of a tenant's keys that any node or edge has named."""
     found: dict[str, Stored] = {}
-    for some in padded(keys):
+    for group in padded_groups(keys):
         rows = connection.execute(
             "SELECT k.key, k.id, n.id, n.content_hash, n.kind_id, n.unit FROM keys k LEFT JOIN nodes n"
-            f" ON n.id = k.node_id WHERE k.tenant_id = ? AND k.key IN ({MARKS})",
-            (tenant_id, *some),
+            f" ON n.id = k.node_id WHERE k.tenant_id = ? AND k.key IN ({PLACEHOLDERS})",
+            (tenant_id, *group),
         )
         found.update((row[0], Stored(*row[1:])) for row in rows)
     return found
 
 
 class NodeWriter:
-    """Writes the nodes of one change set under one sequence number."""
+    """A writer of the nodes of one change set, under one sequence number."""
 
     def __init__(
         self, connection: sqlite3.Connection, numbers: Numbers, statistics: StatisticsDelta, sequence: int
@@ -64,53 +64,55 @@ class NodeWriter:
         self._last_node, self._last_passage = (self._last_id(table) for table in ("nodes", "passages"))
 
     def write(self, changes: Changes) -> tuple[bool, list[Placed]]:
-        """Remove and upsert, and return whether anything changed and which nodes were written.
+        """Remove and upsert nodes, and return whether anything changed and which nodes were written.
 
         A key that is both removed and upserted (it moved between units) is upserted and keeps its id.
         """
         wanted = {(prepared.node.tenant, prepared.node.key): prepared for prepared in changes.upserts}
         self._look_up([*wanted, *changes.removes])
-        removed = self._remove(place for place in dict.fromkeys(changes.removes) if place not in wanted)
+        removed = self._remove(pair for pair in dict.fromkeys(changes.removes) if pair not in wanted)
         written = self._upsert(wanted.values())
         return removed or bool(written), written
 
     def _last_id(self, table: str) -> int:
+        # AUTOINCREMENT remembers the largest id ever given: an id is never used again, so derived files may rely
+        # on it.
         row = self._connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
         return int(row[0]) if row else 0
 
-    def _look_up(self, places: Iterable[tuple[str, str]]) -> None:
+    def _look_up(self, pairs: Iterable[tuple[str, str]]) -> None:
         by_tenant: dict[str, list[str]] = {}
-        for tenant, key in places:
+        for tenant, key in pairs:
             by_tenant.setdefault(tenant, []).append(key)
         for tenant, keys in by_tenant.items():
             tenant_id = self._numbers.tenant(tenant)
             found = stored_keys(self._connection, tenant_id, keys)
-            self._known.update(((tenant_id, key), one) for key, one in found.items())
-
-    def _stored(self, tenant_id: int, key: str) -> Stored | None:
-        return self._known.get((tenant_id, key))
+            self._known.update(((tenant_id, key), stored) for key, stored in found.items())
 
     # --- removing ----------------------------------------------------------------------------------------
 
-    def _remove(self, places: Iterable[tuple[str, str]]) -> bool:
+    def _remove(self, pairs: Iterable[tuple[str, str]]) -> bool:
         gone: list[tuple[int, int, int]] = []
-        for tenant, key in places:
+        for tenant, key in pairs:
             tenant_id = self._numbers.tenant(tenant)
-            stored = self._stored(tenant_id, key)
+            stored = self._known.get((tenant_id, key))
             if stored and stored.node_id is not None:
                 gone.append((stored.node_id, tenant_id, stored.key_id))
                 self._statistics.count_node(tenant_id, -1)
         node_ids = [(node_id,) for node_id, _, _ in gone]
+        # Before the nodes go, because their neighbours are found through them.
         links.note_disturbed(self._connection, node_ids)
-        self._forget_passages(node_ids)
+        self._delete_passages(node_ids)
         self._connection.executemany("DELETE FROM nodes WHERE id = ?", node_ids)
-        self._connection.executemany("UPDATE keys SET node_id = NULL WHERE id = ?", [(key,) for _, _, key in gone])
+        self._connection.executemany(
+            "UPDATE keys SET node_id = NULL WHERE id = ?", [(key_id,) for _, _, key_id in gone]
+        )
         self._connection.executemany(
             f"INSERT INTO tombstones VALUES (?, ?, {self._sequence})", [(node, tenant) for node, tenant, _ in gone]
         )
         return bool(gone)
 
-    def _forget_passages(self, node_ids: Sequence[tuple[int]]) -> None:
+    def _delete_passages(self, node_ids: Sequence[tuple[int]]) -> None:
         for node_id in node_ids:
             for row in self._connection.execute(
                 "SELECT tenant_id, length, term_hashes FROM passages WHERE node_id = ?", node_id
@@ -122,36 +124,37 @@ class NodeWriter:
 
     def _upsert(self, wanted: Iterable[PreparedNode]) -> list[Placed]:
         placed: list[Placed] = []
-        known: list[tuple[int]] = []
+        replaced: list[tuple[int]] = []
         disturbed: list[tuple[int]] = []
         appeared: list[tuple[int]] = []
         for prepared in wanted:
             tenant_id = self._numbers.tenant(prepared.node.tenant)
-            stored = self._stored(tenant_id, prepared.node.key)
+            stored = self._known.get((tenant_id, prepared.node.key))
             if stored and stored.content_hash == prepared.content_hash:
-                self._keep(stored, prepared)
+                if stored.unit != prepared.unit:
+                    # The unit decides which indexing run removes the node. It is kept true, but is no change.
+                    self._connection.execute(
+                        "UPDATE nodes SET unit = ? WHERE id = ?", (prepared.unit, stored.node_id)
+                    )
                 continue
-            place = self._place(prepared, tenant_id, stored)
-            placed.append(place)
+            item = self._assign_numbers(prepared, tenant_id, stored)
+            placed.append(item)
             if stored and stored.node_id is None:
                 appeared.append((stored.key_id,))
             elif stored:
-                known.append((place.node_id,))
-            if stored and stored.kind_id not in (None, place.kind_id):
-                disturbed.append((place.node_id,))
-        self._forget_passages(known)
-        self._connection.executemany("DELETE FROM facets WHERE node_id = ?", known)
+                replaced.append((item.node_id,))
+            if stored and stored.kind_id not in (None, item.kind_id):
+                # Neighbour lists hold the kind of each neighbour.
+                disturbed.append((item.node_id,))
+        self._delete_passages(replaced)
+        self._connection.executemany("DELETE FROM facets WHERE node_id = ?", replaced)
         self._insert(placed)
         links.note_disturbed(self._connection, disturbed)
         links.note_appeared(self._connection, appeared)
         return placed
 
-    def _keep(self, stored: Stored, prepared: PreparedNode) -> None:
-        if stored.unit != prepared.unit:
-            # Which unit brought a node decides who removes it, so this is kept true without being a change.
-            self._connection.execute("UPDATE nodes SET unit = ? WHERE id = ?", (prepared.unit, stored.node_id))
-
-    def _place(self, prepared: PreparedNode, tenant_id: int, stored: Stored | None) -> Placed:
+    def _assign_numbers(self, prepared: PreparedNode, tenant_id: int, stored: Stored | None) -> Placed:
+        """Give a node the numbers that it is written under, new ones where it has none."""
         kind_id = self._numbers.kind(prepared.node.kind)
         if stored and stored.node_id is not None:
             return Placed(prepared, stored.node_id, tenant_id, kind_id, stored.key_id)
@@ -165,40 +168,40 @@ class NodeWriter:
         return Placed(prepared, self._last_node, tenant_id, kind_id, key_id)
 
     def _insert(self, placed: Sequence[Placed]) -> None:
-        self._connection.executemany(_UPSERT, [self._node_values(place) for place in placed])
+        self._connection.executemany(_UPSERT_NODE, [self._node_values(item) for item in placed])
         self._insert_passages(placed)
         self._connection.executemany("INSERT INTO facets VALUES (?, ?, ?)", self._facet_rows(placed))
         self._connection.executemany(
             "INSERT OR REPLACE INTO importance VALUES (?, ?)",
-            [(place.node_id, float(place.prepared.node.importance)) for place in placed],
+            [(item.node_id, float(item.prepared.node.importance)) for item in placed],
         )
 
-    def _node_values(self, place: Placed) -> Row:
-        numbers = (place.node_id, place.tenant_id, place.kind_id, place.key_id)
-        return (*numbers, self._sequence, *node_values(place.prepared))
+    def _node_values(self, item: Placed) -> Row:
+        numbers = (item.node_id, item.tenant_id, item.kind_id, item.key_id)
+        return (*numbers, self._sequence, *node_values(item.prepared))
 
     def _facet_rows(self, placed: Sequence[Placed]) -> Iterable[tuple[int, int, int]]:
-        for place in placed:
-            node = place.prepared.node
+        for item in placed:
+            node = item.prepared.node
             for facet in facets_of(node.kind, node.origin.source, node.tags, node.fields):
-                yield place.node_id, self._numbers.facet(facet), place.tenant_id
+                yield item.node_id, self._numbers.facet(facet), item.tenant_id
 
     def _insert_passages(self, placed: Sequence[Placed]) -> None:
         rows: list[Row] = []
         vectors: list[tuple[int, bytes]] = []
-        for place in placed:
-            position = position_of(place.prepared.node)
-            for prepared in place.prepared.passages:
+        for item in placed:
+            position = position_of(item.prepared.node)
+            for prepared in item.prepared.passages:
                 self._last_passage += 1
                 passage = prepared.passage
                 rows.append((
-                    *(self._last_passage, place.node_id, place.tenant_id, position, passage.ordinal),
+                    *(self._last_passage, item.node_id, item.tenant_id, position, passage.ordinal),
                     *(passage.start, passage.end, passage.first_line, passage.last_line),
                     *(packed_texts(passage.heading_path), prepared.length),
                     *(prepared.term_hashes, prepared.term_counts),
                 ))  # fmt: skip
-                self._statistics.add_passage(place.tenant_id, prepared.length, prepared.term_hashes)
+                self._statistics.add_passage(item.tenant_id, prepared.length, prepared.term_hashes)
                 if prepared.vector:
                     vectors.append((self._last_passage, prepared.vector))
-        self._connection.executemany(_PASSAGE, rows)
+        self._connection.executemany(_INSERT_PASSAGE, rows)
         self._connection.executemany("INSERT INTO vectors VALUES (?, ?)", vectors)

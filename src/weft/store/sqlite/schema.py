@@ -1,18 +1,19 @@
-"""The tables of the embedded store and the numbered steps that bring an older file up to date."""
+"""Define the tables of the embedded store and the numbered migrations that bring an older file up to date."""
 
 import sqlite3
 from typing import Final
 
 from weft.errors import StoreCorrupt, StoreTooNew
 
-APPLICATION_ID: Final = 0x57454654  # "WEFT": tells our files from any other SQLite database
+APPLICATION_ID: Final = 0x57454654
+"""The letters WEFT in ASCII; distinguishes Weft stores from other SQLite databases."""
 
 # Every (tenant, key) that a node has or an edge names is one row of `keys`; `node_id` is null while no such node
 # exists. Edges join keys, so a dangling edge needs no upkeep: it leads somewhere as soon as its end has a node.
 # The wide `text` stands last in `nodes`, so that reading the other columns does not walk its overflow pages.
 # Tables without rowid list their key first: SQLite 3.40's quick_check misreads them otherwise.
 # Importance is apart from `nodes`, because a linker rewrites it for all nodes at once.
-_FIRST: Final = """
+_FIRST_SCHEMA: Final = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO meta VALUES ('sequence', 0), ('identity', lower(hex(randomblob(16))));
 CREATE TABLE tenants (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -126,23 +127,24 @@ CREATE TABLE adjacency (
 ) WITHOUT ROWID;
 """
 
-_VERSIONS: Final = """
+_TENANT_VERSIONS: Final = """
 CREATE TABLE tenant_versions (tenant_id INTEGER PRIMARY KEY, sequence INTEGER NOT NULL);
 """
 
+# Migrations are only ever appended: their number is the schema version, and stores keep the name of each.
 MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
-    ("nodes, edges, passages and what is derived", _FIRST),
-    ("the last write that touched each tenant", _VERSIONS),
+    ("nodes, edges, passages and what is derived", _FIRST_SCHEMA),
+    ("the last write that touched each tenant", _TENANT_VERSIONS),
 )
 SCHEMA_VERSION: Final = len(MIGRATIONS)
 
 
-def version_of(connection: sqlite3.Connection, location: str) -> int:
-    """The schema version of an open file; refuses files of a newer Weft and files that are not a store."""
+def read_version(connection: sqlite3.Connection, location: str) -> int:
+    """Return the schema version of an open file; refuse files of a newer Weft and files that are not a store."""
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
-    ours = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
-    if tables and not ours:
+    is_weft = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+    if tables and not is_weft:
         raise StoreCorrupt(
             f"{location} is an SQLite database, but not a Weft store. "
             "Choose another folder with --store, or move that file away and run `weft index` again."
@@ -156,7 +158,7 @@ def version_of(connection: sqlite3.Connection, location: str) -> int:
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Apply the steps that the file lacks, each in a transaction of its own. The caller holds the write lock."""
+    """Apply the migrations that the file lacks, each in its own transaction. The caller holds the write lock."""
     for number, (name, script) in enumerate(MIGRATIONS, start=1):
         if number > version:
             _apply(connection, number, name, script)
@@ -168,6 +170,7 @@ def _apply(connection: sqlite3.Connection, number: int, name: str, script: str) 
         connection.execute(
             "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL)"
         )
+        # executescript() would commit the transaction before it runs.
         for statement in script.split(";\n"):
             connection.execute(statement)
         connection.execute("INSERT INTO migrations VALUES (?, ?)", (number, name))

@@ -1,4 +1,4 @@
-"""The embedded store: one SQLite file holds the truth, many processes read it while one writes."""
+"""The embedded store: one SQLite file in a folder, which many processes read while one writes."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -19,76 +19,80 @@ from weft.store.sqlite.connection import (
     WriteLock,
     connect_reader,
     connect_writer,
-    explained,
+    is_writable,
     read_only_message,
-    writable,
+    translate_errors,
 )
-from weft.store.sqlite.filters import visibility_of
+from weft.store.sqlite.filters import read_visibility
 from weft.store.sqlite.listing import ListedEdge, Place
 from weft.store.sqlite.maintenance import read_status
 from weft.store.sqlite.nodes import stored_keys
 from weft.store.sqlite.numbers import names_by_number
-from weft.store.sqlite.schema import SCHEMA_VERSION, migrate, version_of
-from weft.store.sqlite.snapshot import RememberedRows, SqliteSnapshot, embedder_of
-from weft.store.sqlite.write import apply_changes, declare_shared, next_sequence, sequence_of
+from weft.store.sqlite.row_cache import RowCaches
+from weft.store.sqlite.schema import SCHEMA_VERSION, migrate, read_version
+from weft.store.sqlite.snapshot import SqliteSnapshot, read_embedder
+from weft.store.sqlite.write import apply_changes, declare_shared, next_sequence, read_sequence
 from weft.store.statistics import RememberedScans
 
 FILE_NAME: Final = "weft.sqlite"
 _LAST_CHARACTER: Final = "\U0010ffff"
+"""The largest character: behind a prefix it bounds the names that begin so."""
 
 
 class SqliteStore(HandingOut):
-    """The truth in one folder; keep it open as long as you like and use it from any thread."""
+    """The store in one folder; it may stay open for as long as the process runs, and any thread may use it."""
 
     def __init__(self, path: Path, busy_seconds: float, read_only: bool) -> None:
         self.path, self.file, self.read_only = path, path / FILE_NAME, read_only
         self._busy_seconds = busy_seconds
         self._lock = WriteLock(path, busy_seconds)
         self._pool = ReaderPool(self.file, busy_seconds)
-        self._passing_through = ReaderPool(self.file, busy_seconds, mapped=False)
-        """For those who read everything once, and would leave the whole file mapped."""
+        # For readers of everything, who would leave the whole file mapped.
+        self._unmapped_pool = ReaderPool(self.file, busy_seconds, mapped=False)
         self._writer: sqlite3.Connection | None = None
         self._scans = RememberedScans()
-        self._rows_kept = RememberedRows()
+        self._row_caches = RowCaches()
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True, read_only: bool = False, busy_seconds: float = 60.0) -> Self:
-        """The store in the folder `path`, made or brought up to date if need be and allowed."""
+        """Open the store in the folder `path`; make it or bring it up to date where that is needed and allowed."""
         file = path / FILE_NAME
         if not file.exists():
             _make_folder(path, create and not read_only)
-        store = cls(path, busy_seconds, read_only or not writable(path, file))
-        with explained(file):
+        store = cls(path, busy_seconds, read_only or not is_writable(path, file))
+        with translate_errors(file):
             store._prepare()
         return store
 
     @property
     def location(self) -> str:
-        """Where the store is."""
+        """The folder of the store."""
         return str(self.path)
 
     def _prepare(self) -> None:
+        # Looking first without the lock lets readers open a store while somebody writes to it.
         if self._current_version() == SCHEMA_VERSION:
             return
         if self.read_only:
             raise StoreReadOnly(f"{self.file} has an older schema. {read_only_message(self.file)}")
         with self._lock.held():
             connection = self._writing_connection()
-            migrate(connection, version_of(connection, str(self.file)))
+            # Another process may have migrated the file while this one waited for the lock.
+            migrate(connection, read_version(connection, str(self.file)))
 
     def _current_version(self) -> int:
         if not self.file.exists():
             return 0
         connection = connect_reader(self.file, self._busy_seconds)
         try:
-            return version_of(connection, str(self.file))
+            return read_version(connection, str(self.file))
         finally:
             connection.close()
 
     def close(self) -> None:
-        """Let go of the file; snapshots that are still open end with their blocks."""
+        """Close the file; snapshots that are still open end with their blocks."""
         self._pool.close()
-        self._passing_through.close()
+        self._unmapped_pool.close()
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -115,12 +119,13 @@ class SqliteStore(HandingOut):
 
     def remember_embedder(self, name: str, dimensions: int) -> None:
         """Fix the embedder of this store; raises EmbedderMismatch when another one's vectors are stored."""
+        # Mostly it is remembered already, and then nobody has to wait for the right to write.
         with self._reading() as connection:
-            known = embedder_of(connection)
+            known = read_embedder(connection)
         if known == (name, dimensions):
             return
         with self._transaction() as connection:
-            known = embedder_of(connection)
+            known = read_embedder(connection)
             if known and connection.execute("SELECT 1 FROM vectors LIMIT 1").fetchone():
                 raise EmbedderMismatch(
                     f"The vectors in {self.path} were made by {known[0]} ({known[1]} dimensions), not by {name} "
@@ -146,7 +151,7 @@ class SqliteStore(HandingOut):
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with explained(self.file), self.writing():
+        with translate_errors(self.file), self.writing():
             connection = self._writing_connection()
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -171,49 +176,49 @@ class SqliteStore(HandingOut):
     # --- reading -----------------------------------------------------------------------------------------
 
     def snapshot(self, view: View) -> AbstractContextManager[SqliteSnapshot]:
-        """A consistent reading through a view, held for the block."""
-        return self._snapshot(view, self._pool)
+        """Open one consistent reading through a view, held for the block."""
+        return self._open_snapshot(view, self._pool)
 
     def everything(self) -> AbstractContextManager[SqliteSnapshot]:
-        """A snapshot of all tenants, for derived indexes and maintenance only, never for a reader."""
-        return self._snapshot(None, self._passing_through)
+        """Open a snapshot of all tenants, for derived indexes and maintenance only, never for a reader."""
+        return self._open_snapshot(None, self._unmapped_pool)
 
     @contextmanager
-    def _snapshot(self, view: View | None, pool: ReaderPool) -> Iterator[SqliteSnapshot]:
-        with explained(self.file), pool.reading() as connection:
-            visible = visibility_of(connection, view)
-            seen = View(tuple(sorted(visible.tenants.values()))) if view is None else view
-            yield SqliteSnapshot(connection, seen, visible, self._scans, self._rows_kept)
+    def _open_snapshot(self, view: View | None, pool: ReaderPool) -> Iterator[SqliteSnapshot]:
+        with translate_errors(self.file), pool.reading() as connection:
+            visible = read_visibility(connection, view)
+            named_view = View(tuple(sorted(visible.tenants.values()))) if view is None else view
+            yield SqliteSnapshot(connection, named_view, visible, self._scans, self._row_caches)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        with explained(self.file), self._pool.reading() as connection:
+        with translate_errors(self.file), self._pool.reading() as connection:
             yield connection
 
     def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
-        """All nodes of a tenant in id order, a page at a time, so that no transaction stays open in between."""
-        return nodes_in_pages(lambda: self._snapshot(View((tenant,)), self._passing_through), after_id)
+        """Yield all nodes of a tenant in id order, in pages, so that no transaction stays open in between."""
+        return nodes_in_pages(lambda: self._open_snapshot(View((tenant,)), self._unmapped_pool), after_id)
 
     def names(self, tenant: str) -> Iterator[NameRow]:
-        """What every node of a tenant is called, a page at a time."""
-        return names_in_pages(lambda: self._snapshot(View((tenant,)), self._passing_through))
+        """Yield the key, title, aliases and language of every node of a tenant, a page at a time."""
+        return names_in_pages(lambda: self._open_snapshot(View((tenant,)), self._unmapped_pool))
 
     def hashes(self, tenant: str, keys: Sequence[str]) -> dict[str, str]:
-        """Content hash by key for the nodes that exist."""
+        """Return the content hash by key for the nodes that exist."""
         with self._reading() as connection:
             row = connection.execute("SELECT id FROM tenants WHERE name = ?", (tenant,)).fetchone()
             stored = stored_keys(connection, int(row[0]), keys) if row else {}
-        return {key: one.content_hash for key, one in stored.items() if one.content_hash is not None}
+        return {key: state.content_hash for key, state in stored.items() if state.content_hash is not None}
 
     def units(self, tenant: str, source: str) -> dict[str, str]:
-        """Remembered stamp of each unit of a source."""
+        """Return the remembered stamp of each unit of a source."""
         return dict(self._rows(
             "SELECT u.unit, u.stamp FROM units u JOIN tenants t ON t.id = u.tenant_id"
             " WHERE t.name = ? AND u.source = ? ORDER BY u.unit", tenant, source,
         ))  # fmt: skip
 
     def unit_keys(self, source: str, unit: str) -> tuple[tuple[str, str], ...]:
-        """(tenant, key) of the nodes a unit brought."""
+        """Return (tenant, key) of the nodes that a unit brought."""
         rows = self._rows(
             "SELECT t.name, n.key FROM tenants t CROSS JOIN nodes n ON n.tenant_id = t.id"
             " WHERE n.source = ? AND n.unit = ? ORDER BY t.name, n.key", source, unit,
@@ -223,36 +228,39 @@ class SqliteStore(HandingOut):
     def edges_after(
         self, view: View, after: Place, limit: int, ends: tuple[int | None, int | None] = (None, None)
     ) -> list[ListedEdge]:
-        """The next edges of a view; `ends` asks for those of one source or target."""
+        """Return the next edges of a view; `ends` asks for those of one source or target."""
         with self._reading() as connection:
-            return listing.page_of_edges(connection, visibility_of(connection, view), after, limit, ends)
+            return listing.page_of_edges(connection, read_visibility(connection, view), after, limit, ends)
 
     def edges_drawn(self, tenant: str, key: str, maker: str) -> tuple[Edge, ...]:
-        """Every edge that a maker drew from one key."""
+        """Return every edge that a maker drew from one key."""
         with self._reading() as connection:
             return listing.drawn_edges(connection, tenant, key, maker)
 
     def tagged(self, tenant: str, tag: str) -> tuple[str, ...]:
-        """The keys of a tenant's nodes that carry a tag, in order."""
+        """Return the keys of a tenant's nodes that carry a tag, in order."""
         with self._reading() as connection:
             return listing.tagged_keys(connection, tenant, tag)
 
     def reached(self) -> int:
-        """The number of the last write that changed something."""
+        """Return the number of the last write that changed something."""
         with self._reading() as connection:
-            return sequence_of(connection)
+            return read_sequence(connection)
 
     def tenants(self) -> tuple[str, ...]:
-        """The names of all tenants, for those who may see all."""
+        """Return the names of all tenants, for callers that may see all."""
         return tuple(name for (name,) in self._rows("SELECT name FROM tenants ORDER BY name"))
 
     def versions(self, view: View) -> tuple[tuple[str, int], ...]:
-        """The last write that touched each tenant of the view that holds nodes; pages stay true until the next."""
+        """Return the last write that touched each tenant of the view that holds nodes.
+
+        What was read through the view stays true until one of these numbers changes.
+        """
         with self._reading() as connection:
-            return listing.tenant_versions(connection, visibility_of(connection, view))
+            return listing.tenant_versions(connection, read_visibility(connection, view))
 
     def drawn(self, beginning: str) -> tuple[tuple[str, str], ...]:
-        """(maker, tenant) of all edges whose maker's name begins so."""
+        """Return (maker, tenant) of all edges whose maker's name begins with `beginning`."""
         rows = self._rows(
             "SELECT DISTINCT m.name, t.name FROM makers m CROSS JOIN edges e ON e.maker_id = m.id"
             " CROSS JOIN keys k ON k.id = e.source_key CROSS JOIN tenants t ON t.id = k.tenant_id"
@@ -261,17 +269,17 @@ class SqliteStore(HandingOut):
         return tuple((maker, tenant) for maker, tenant in rows)
 
     def shared(self, tenant: str) -> tuple[str, ...]:
-        """The tenants that this tenant's links may point to, by name."""
-        return self._sharers("t.name = ?", "o.name", tenant)
+        """Return the tenants that this tenant's links may point to, by name."""
+        return self._read_sharing("t.name = ?", "o.name", tenant)
 
     def sharing(self, tenant: str) -> tuple[str, ...]:
-        """The tenants whose links may point to this one, by name."""
-        return self._sharers("o.name = ?", "t.name", tenant)
+        """Return the tenants whose links may point to this one, by name."""
+        return self._read_sharing("o.name = ?", "t.name", tenant)
 
-    def _sharers(self, where: str, wanted: str, tenant: str) -> tuple[str, ...]:
+    def _read_sharing(self, where: str, column: str, tenant: str) -> tuple[str, ...]:
         rows = self._rows(
-            f"SELECT {wanted} FROM shared s JOIN tenants t ON t.id = s.tenant_id"
-            f" JOIN tenants o ON o.id = s.shared_id WHERE {where} ORDER BY {wanted}", tenant,
+            f"SELECT {column} FROM shared s JOIN tenants t ON t.id = s.tenant_id"
+            f" JOIN tenants o ON o.id = s.shared_id WHERE {where} ORDER BY {column}", tenant,
         )  # fmt: skip
         return tuple(name for (name,) in rows)
 
@@ -280,15 +288,15 @@ class SqliteStore(HandingOut):
             return connection.execute(query, values).fetchall()
 
     def status(self, view: View | None = None) -> StoreStatus:
-        """Counts and versions; with a view, only what it sees is counted."""
+        """Return counts and versions; with a view, only what it sees is counted."""
         with self._reading() as connection:
-            return read_status(connection, self.file, visibility_of(connection, view))
+            return read_status(connection, self.file, read_visibility(connection, view))
 
-    # --- handing out -------------------------------------------------------------------------------------
+    # --- exporting and checking --------------------------------------------------------------------------
 
     @contextmanager
     def shelf(self) -> Iterator[Shelf]:
-        """The whole store as exporting reads it."""
+        """Open the whole store as exporting reads it, at one moment, for the block."""
 
         def rows(query: str) -> list[Any]:
             return snapshot.connection.execute(query).fetchall()
@@ -306,11 +314,11 @@ class SqliteStore(HandingOut):
             yield Shelf(snapshot, rows, snapshot.visible.tenants, kinds, "importance", vectors)
 
     def engine(self) -> dict[str, str | int]:
-        """What holds the store, with its version."""
+        """Return the name and version of the database engine."""
         return {"engine": "SQLite", "version": sqlite3.sqlite_version}
 
     def verify(self) -> tuple[str, ...]:
-        """What is inconsistent in the store, in words; nothing when it is sound."""
+        """Return what is inconsistent in the store, in words; nothing when it is sound."""
         with self._reading() as connection:
             return maintenance.verify(connection)
 

@@ -15,6 +15,6 @@ def test_a_question_asked_of_another_kind_is_not_worked_out_again(
     with Weft.open(tmp_path / ".weft") as weft:
         weft.put([Node(f"note:{kind}", kind, text="The broker is slow") for kind in ("note", "task")])
         found = weft.search("a slow broker", match="bm25", filter=Filter(kinds=("note",))).candidates
-        monkeypatch.setattr(LexicalGeneration, "_term", lambda *_: pytest.fail("the terms were known"))
+        monkeypatch.setattr(LexicalGeneration, "_term_query", lambda *_: pytest.fail("the terms were known"))
         other = weft.search("a slow broker", match="bm25", filter=Filter(kinds=("task",))).candidates
     assert [each.node.key for each in (*found, *other)] == ["note:note", "note:task"]

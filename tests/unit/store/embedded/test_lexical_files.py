@@ -6,7 +6,7 @@ import pytest
 from weft.model import Filter, View
 from weft.ports import TailPassage
 from weft.store.embedded import lexical
-from weft.store.embedded.lexical import LexicalWriter, open_generation, reported, words_of
+from weft.store.embedded.lexical import LexicalWriter, engine_damage, hashed_words, open_generation
 from weft.store.progress import Damaged, Progress
 from weft.store.scope import Scope, cut_at_tie
 
@@ -25,7 +25,7 @@ def written(folder):
 
 
 def test_words_are_hashes_in_hex_and_those_of_titles_count_twice():
-    assert words_of(tail_passage(1, 7, 0xABCDEF01)).split() == ["00000007"] * 3 + ["abcdef01"] * 3
+    assert hashed_words(tail_passage(1, 7, 0xABCDEF01)).split() == ["00000007"] * 3 + ["abcdef01"] * 3
 
 
 def test_a_folder_that_takes_no_lock_is_read_through_links(tmp_path, monkeypatch):
@@ -46,9 +46,9 @@ def test_a_missing_folder_counts_as_damaged(tmp_path):
 
 def test_a_panic_of_the_engine_counts_as_damage_and_an_interrupt_does_not():
     panic = type("PanicException", (BaseException,), {})
-    with pytest.raises(Damaged, match="oh"), reported():
+    with pytest.raises(Damaged, match="oh"), engine_damage():
         raise panic("oh")
-    with pytest.raises(KeyboardInterrupt), reported():
+    with pytest.raises(KeyboardInterrupt), engine_damage():
         raise KeyboardInterrupt
 
 

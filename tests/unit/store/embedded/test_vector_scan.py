@@ -7,13 +7,15 @@ from weft.model import Filter, View
 from weft.ports import TailPassage
 from weft.scoring.vectors import cosines, norms, quantise
 from weft.store.embedded import vectors
-from weft.store.embedded.vectors import VectorWriter, open_generation, started
+from weft.store.embedded.vector_writer import VectorWriter, start_columns
+from weft.store.embedded.vectors import open_generation
 from weft.store.progress import Progress
 from weft.store.scope import Scope
 
 WIDTH, ROWS = 70, 3000
 NOBODY = np.zeros(0, dtype=np.int64)
 EVERYTHING = Scope(View(("t",)), Filter(), NOBODY)
+TWO_STAGES = {"exact_rows": 100, "min_candidates": 300}
 
 
 def clustered(seed: int, rows: int = ROWS, width: int = WIDTH, centres: int = 20) -> np.ndarray:
@@ -31,7 +33,7 @@ def tail_passage(number: int, vector: bytes) -> TailPassage:
 
 
 def opened(folder, matrix: np.ndarray, order: list[int], together: int = 700):
-    writer = VectorWriter(folder, started(folder, "store", matrix.shape[1]))
+    writer = VectorWriter(folder, start_columns(folder, "store", matrix.shape[1]))
     stored = quantise(matrix)
     for start in range(0, len(order), together):
         part = order[start : start + together]
@@ -53,12 +55,6 @@ def many(tmp_path_factory):
     generation = opened(tmp_path_factory.mktemp("many"), matrix, list(range(rows)), together=20_000)
     whole = np.array(generation.columns["values"])
     return generation, whole, norms(whole)
-
-
-@pytest.fixture
-def two_stage(monkeypatch):
-    monkeypatch.setattr(vectors, "EXACT_ROWS", 100)
-    monkeypatch.setattr(vectors, "_PROMISING", 300)
 
 
 def test_the_scan_gives_the_exact_nearest(tmp_path):
@@ -92,28 +88,30 @@ def test_two_stages_find_nearly_all_of_the_nearest_with_the_same_scores(many, ki
     assert np.mean(found) >= 0.98
 
 
-def test_two_stages_do_not_depend_on_the_order_of_rows(tmp_path, two_stage):
+def test_two_stages_do_not_depend_on_the_order_of_rows(tmp_path):
     matrix = clustered(3)
     shuffled = np.random.default_rng(0).permutation(ROWS).tolist()
     forward = opened(tmp_path / "a", matrix, list(range(ROWS)))
     other = opened(tmp_path / "b", matrix, shuffled)
     for scope in (EVERYTHING, Scope(View(("t",)), Filter(kinds=("a",)), np.arange(0, 900, dtype=np.int64))):
         query = query_of(matrix[9])
-        one, two = (each.search(query, each.rows(scope), 20) for each in (forward, other))
+        one, two = (state.search(query, state.rows(scope), 20, **TWO_STAGES) for state in (forward, other))
         assert one[0].tolist() == two[0].tolist()
         assert one[1].tolist() == two[1].tolist()
 
 
-def test_two_stages_take_a_limit_beyond_all_rows(tmp_path, two_stage):
+def test_two_stages_take_a_limit_beyond_all_rows(tmp_path):
     matrix = clustered(4)
     generation = opened(tmp_path, matrix, list(range(ROWS)))
-    assert len(generation.search(query_of(matrix[0]), generation.rows(EVERYTHING), 10 * ROWS)[0]) == ROWS
+    rows = generation.rows(EVERYTHING)
+    ids, _ = generation.search(query_of(matrix[0]), rows, 10 * ROWS, **TWO_STAGES)
+    assert len(ids) == ROWS
 
 
 def test_rows_are_compacted_and_the_older_folder_goes(tmp_path):
     matrix = clustered(5)
     stored = quantise(matrix)
-    writer = VectorWriter(tmp_path, started(tmp_path, "store", WIDTH))
+    writer = VectorWriter(tmp_path, start_columns(tmp_path, "store", WIDTH))
     writer.add(range(ROWS), [tail_passage(number, stored[number]) for number in range(ROWS)])
     writer.commit(1)
     before = open_generation(tmp_path)

@@ -9,7 +9,7 @@ from weft.indexing.prepare import prepare
 from weft.model import Node, View
 from weft.ports import Changes
 from weft.store import SqliteStore
-from weft.store.sqlite.snapshot import Kept
+from weft.store.sqlite.row_cache import CachedRows
 from weft.tokens import counter_for
 
 COUNT, _ = counter_for("cl100k_base")
@@ -73,14 +73,14 @@ def test_rows_come_in_the_order_asked_with_absent_ones_left_out(store: SqliteSto
 
 
 def test_reading_through_everything_keeps_nothing() -> None:
-    kept = Kept[str]()
-    assert len(kept.recalled(range(5_000), lambda asked: {each: str(each) for each in asked})) == 5_000
-    assert not kept
+    cache = CachedRows[str]()
+    assert len(cache.get_rows(range(5_000), lambda asked: {each: str(each) for each in asked})) == 5_000
+    assert not cache
 
 
 def test_what_is_kept_stays_below_a_limit() -> None:
-    kept = Kept[str]()
+    cache = CachedRows[str]()
     for start in range(0, 20_000, 500):
         asked = range(start, start + 500)
-        assert kept.recalled(asked, lambda missing: {each: str(each) for each in missing})[start] == str(start)
-    assert len(kept) <= 4_000
+        assert cache.get_rows(asked, lambda missing: {each: str(each) for each in missing})[start] == str(start)
+    assert len(cache) <= 4_000
