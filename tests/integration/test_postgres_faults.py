@@ -163,7 +163,8 @@ def test_a_question_waits_some_seconds_for_a_server_that_is_away_and_the_next_on
 ) -> None:
     data, url = own_server
     with Weft.open(url, folder=tmp_path) as weft:
-        weft.store.pools.primary.wait_seconds = 0.2  # type: ignore[union-attr]
+        weft.store.pools.close()  # type: ignore[union-attr]
+        weft.store.pools = pool.ReaderPools(read_address(url), 0.2)  # type: ignore[union-attr]
         weft.put([note("one")])
         stop(data)
         begun, reading = [], weft.store.snapshot

@@ -38,7 +38,7 @@ class ReaderPool:
 
     def __init__(self, address: Address, server: str, wait_seconds: float) -> None:
         self.address, self.server = address, server
-        self.wait_seconds, self.spare_wait_seconds = wait_seconds, _SPARE_WAIT_SECONDS
+        self._wait_seconds, self.spare_wait_seconds = wait_seconds, _SPARE_WAIT_SECONDS
         self._pool: ConnectionPool[Connection] = ConnectionPool(
             server,
             min_size=0,
@@ -95,7 +95,7 @@ class ReaderPool:
 
     def _begin(self, first_statements: str) -> tuple[Connection, TupleRow]:
         """Begin a read transaction, and drop connections that the server has closed meanwhile until one works."""
-        deadline = time.monotonic() + self.wait_seconds
+        deadline = time.monotonic() + self._wait_seconds
         while True:
             connection = self._borrow(deadline)
             try:
