@@ -39,7 +39,7 @@ def write_own_aliases(connection: Connection, numbers: Numbers, nodes: Sequence[
 def write_alias_set(connection: Connection, numbers: Numbers, alias_set: AliasSet) -> set[int]:
     """Replace the maker's aliases in the set's scope and return the nodes whose aliases changed."""
     maker_id, tenant_id = numbers.maker(alias_set.maker), numbers.tenant(alias_set.tenant)
-    wanted = _wanted(connection, maker_id, tenant_id, alias_set)
+    wanted = _wanted_aliases(connection, maker_id, tenant_id, alias_set)
     present: dict[int, dict[str, float]] = {node_id: {} for node_id in wanted}
     for node_id, alias, confidence in fetch_rows(
         connection,
@@ -96,7 +96,7 @@ def _pack(aliases: list[tuple[str, str, float]] | None) -> str | None:
     return orjson.dumps(sorted(aliases)).decode() if aliases else None
 
 
-def _wanted(
+def _wanted_aliases(
     connection: Connection, maker_id: int, tenant_id: int, alias_set: AliasSet
 ) -> dict[int, dict[str, float]]:
     """Return the aliases that every node in scope shall have from this maker; keys without a node are skipped."""

@@ -205,7 +205,7 @@ def translate_errors(address: Address) -> Iterator[None]:
     try:
         yield
     except (psycopg.Error, PoolTimeout) as error:
-        raise _translate(error, address) from error
+        raise _translate_error(error, address) from error
     except UnicodeEncodeError as error:
         raise not_unicode(error) from error
     except OverflowError as error:
@@ -226,7 +226,7 @@ def _is_transient(error: BaseException) -> bool:
     return is_lost(error) or (isinstance(error, psycopg.Error) and error.sqlstate in _RETRYABLE_STATES)
 
 
-def _translate(error: Exception, address: Address) -> WeftError:
+def _translate_error(error: Exception, address: Address) -> WeftError:
     """Return our error for one of the server's, with the next step for the user."""
     where, message = address.shown, " ".join(str(error).split())
     state = getattr(error, "sqlstate", None) or ""

@@ -107,15 +107,15 @@ def _complete(
     return known
 
 
-def matching_ids(connection: Connection, visible: Visibility, wanted: Filter) -> "Ids":
+def matching_ids(connection: Connection, visible: Visibility, filter: Filter) -> "Ids":
     """Return the sorted ids of visible nodes that pass a filter.
 
     Such nodes have one of the kinds, one of the sources, all the tags and all the fields, and lie within the times
     and the sequence; a node without a time or a place in the sequence fails where a bound is given.
     """
     values: dict[str, Any] = dict(visible.values)
-    groups = list(_facet_conditions(connection, wanted, values))
-    conditions = list(_bounds(wanted, values))
+    groups = list(_facet_conditions(connection, filter, values))
+    conditions = list(_bounds(filter, values))
     if groups and not conditions and visible.as_of is None:
         # The facets alone decide: their index answers without reading nodes.
         query = (
@@ -130,9 +130,9 @@ def matching_ids(connection: Connection, visible: Visibility, wanted: Filter) ->
     return np.unique(np.array([node_id for (node_id,) in rows], np.int64))
 
 
-def _facet_conditions(connection: Connection, wanted: Filter, values: dict[str, Any]) -> Iterator[str]:
-    """Yield for each group of facets of which a node must have one the comparison with their numbers."""
-    for index, names in enumerate(facet_groups(wanted)):
+def _facet_conditions(connection: Connection, filter: Filter, values: dict[str, Any]) -> Iterator[str]:
+    """Yield the comparison with the numbers of each group of facets; a node must have one of every group."""
+    for index, names in enumerate(facet_groups(filter)):
         digests = [name_md5(name) for name in names]
         rows = fetch_rows(connection, "SELECT id FROM facet_names WHERE md5(name) = ANY(%s)", (digests,))
         values[f"group{index}"] = [number for (number,) in rows]
@@ -143,20 +143,20 @@ def _has_facet(node: str, group: str) -> str:
     return f" AND EXISTS (SELECT 1 FROM facets g WHERE g.node_id = {node} AND g.facet_id = {group})"
 
 
-def _bounds(wanted: Filter, values: dict[str, Any]) -> Iterator[str]:
+def _bounds(filter: Filter, values: dict[str, Any]) -> Iterator[str]:
     """Yield the conditions that facets cannot answer: times, the sequence, and values too long to be facets."""
     time = "coalesce(n.modified, n.created)"
     bounds = {
-        "since": (f"{time} >=", to_microseconds(wanted.since)),
-        "until": (f"{time} <=", to_microseconds(wanted.until)),
-        "sequence_from": ("n.sequence >=", wanted.sequence_from),
-        "sequence_to": ("n.sequence <=", wanted.sequence_to),
+        "since": (f"{time} >=", to_microseconds(filter.since)),
+        "until": (f"{time} <=", to_microseconds(filter.until)),
+        "sequence_from": ("n.sequence >=", filter.sequence_from),
+        "sequence_to": ("n.sequence <=", filter.sequence_to),
     }
     for name, (condition, value) in bounds.items():
         if value is not None:
             values[name] = value
             yield f"{condition} %({name})s"
-    for index, (field, text) in enumerate(wanted.where):
+    for index, (field, text) in enumerate(filter.where):
         if len(text) > LONGEST_FACET_VALUE:
             values |= {f"field{index}": field, f"text{index}": text}
             yield f"n.fields::json ->> %(field{index})s = %(text{index})s"

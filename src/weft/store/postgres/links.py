@@ -111,7 +111,7 @@ class TouchedLists:
             return
         stale = sorted(self.stale)
         rebuilt = read_arcs(self._connection, stale)
-        added = self._fresh_arcs()
+        added = self._read_fresh_arcs()
         owners = np.unique(added["owner"]).tolist()
         lists = fetch_rows(
             self._connection,
@@ -123,7 +123,7 @@ class TouchedLists:
         self._connection.execute("DELETE FROM adjacency WHERE node_id = ANY(%s)", (bigint_array(stale + owners),))
         copy_rows(self._connection, _LISTS, rows)
 
-    def _fresh_arcs(self) -> Arcs:
+    def _read_fresh_arcs(self) -> Arcs:
         if not self.fresh:
             return np.zeros(0, ARC)
         rows = fetch_rows(

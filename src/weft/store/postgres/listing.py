@@ -25,7 +25,7 @@ _INDEXED_PREFIX_LENGTH: Final = 300
 KindNames: TypeAlias = Callable[[Iterable[int]], Mapping[int, str]]
 
 
-def read_edge_page(
+def page_of_edges(
     snapshot: "PostgresSnapshot", after: Place, limit: int, ends: tuple[int | None, int | None] = (None, None)
 ) -> list[ListedEdge]:
     """Return the next edges by source id, type and target id; `ends` limits them to one source or target."""
@@ -51,7 +51,7 @@ def read_edge_page(
     return [listed_edge(row, visible.tenants) for row in rows]
 
 
-def read_edges_by_maker(connection: Connection, tenant: str, key: str, maker: str) -> tuple[Edge, ...]:
+def drawn_edges(connection: Connection, tenant: str, key: str, maker: str) -> tuple[Edge, ...]:
     """Return every edge that a maker drew from one key, whether it leads to a node or not."""
     rows = fetch_rows(
         connection,
@@ -68,7 +68,7 @@ def read_edges_by_maker(connection: Connection, tenant: str, key: str, maker: st
     )
 
 
-def read_keys_with_tag(snapshot: "PostgresSnapshot", tag: str) -> tuple[str, ...]:
+def tagged_keys(snapshot: "PostgresSnapshot", tag: str) -> tuple[str, ...]:
     """Return the keys of the nodes that carry a tag, in order."""
     rows = snapshot.rows(
         "SELECT n.key FROM facet_names m JOIN facets f ON f.facet_id = m.id JOIN nodes n ON n.id = f.node_id"
@@ -78,7 +78,7 @@ def read_keys_with_tag(snapshot: "PostgresSnapshot", tag: str) -> tuple[str, ...
     return tuple(key for (key,) in rows)
 
 
-def read_tenant_versions(snapshot: "PostgresSnapshot") -> tuple[tuple[str, int], ...]:
+def tenant_versions(snapshot: "PostgresSnapshot") -> tuple[tuple[str, int], ...]:
     """Return for each visible tenant with nodes, by name, the number of the last write that touched it."""
     rows = snapshot.rows(
         "SELECT s.tenant_id, coalesce(v.sequence, 0) FROM tenant_statistics s LEFT JOIN tenant_versions v"

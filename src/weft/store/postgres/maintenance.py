@@ -52,8 +52,8 @@ def read_status(snapshot: "PostgresSnapshot", address: Address) -> StoreStatus:
         embedder=embedder[0] if embedder else None,
         bytes=_read_bytes(snapshot, address.schema),
         by_tenant={visible.tenants[number]: count for number, count in by_tenant.items()},
-        by_kind=_by_facet(snapshot, "kind:"),
-        by_source=_by_facet(snapshot, "source:"),
+        by_kind=_counts_by_facet(snapshot, "kind:"),
+        by_source=_counts_by_facet(snapshot, "source:"),
         by_edge_type=by_edge_type,
     )
 
@@ -91,7 +91,7 @@ def _edge_ends(snapshot: "PostgresSnapshot") -> str:
     )
 
 
-def _by_facet(snapshot: "PostgresSnapshot", prefix: str) -> dict[str, int]:
+def _counts_by_facet(snapshot: "PostgresSnapshot", prefix: str) -> dict[str, int]:
     visible = snapshot.visible
     nodes = "" if visible.as_of is None else "JOIN nodes n ON n.id = f.node_id"
     condition = visible.by_tenant("f.tenant_id") if visible.as_of is None else visible.of("n")
@@ -191,16 +191,16 @@ def _rebuild_facets(connection: Connection, numbers: Numbers, kinds: dict[int, s
 def verify(snapshot: "PostgresSnapshot") -> tuple[str, ...]:
     """Return a sentence for each inconsistency; none when the store is sound."""
     connection = snapshot.connection
-    return (*_check_keys(connection), *_check_statistics(connection), *_check_neighbour_lists(connection))
+    return (*_lost_keys(connection), *_wrong_statistics(connection), *_wrong_lists(connection))
 
 
-def _check_keys(connection: Connection) -> list[str]:
+def _lost_keys(connection: Connection) -> list[str]:
     lost = "SELECT count(*) FROM nodes n LEFT JOIN keys k ON k.id = n.key_id WHERE k.node_id IS DISTINCT FROM n.id"
     count = fetch_rows(connection, lost)[0][0]
     return [f"keys: {count} nodes are not found by their key"] if count else []
 
 
-def _check_statistics(connection: Connection) -> list[str]:
+def _wrong_statistics(connection: Connection) -> list[str]:
     problems = []
     for tenant_id, name in sorted(names_by_number(connection, "tenants").items()):
         scanned = _scan_statistics(connection, tenant_id)
@@ -222,7 +222,7 @@ def _check_statistics(connection: Connection) -> list[str]:
     return problems
 
 
-def _check_neighbour_lists(connection: Connection) -> list[str]:
+def _wrong_lists(connection: Connection) -> list[str]:
     """Compare the stored degrees of all nodes with their edges."""
     wrong, after = 0, 0
     while ids := _next_ids(connection, after):

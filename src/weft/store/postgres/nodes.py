@@ -161,7 +161,7 @@ class NodeWriter:
                 if stored.unit != prepared.unit and stored.node_id is not None:
                     moved.append((stored.node_id, prepared.unit))
                 continue
-            written.append(self._assign_ids(prepared, tenant_id, stored))
+            written.append(self._assign_numbers(prepared, tenant_id, stored))
             if stored and stored.node_id is not None:
                 rewritten.append(stored.node_id)
                 # The neighbour lists of other nodes hold the kind of this one.
@@ -178,7 +178,7 @@ class NodeWriter:
         self._insert(written)
         return written
 
-    def _assign_ids(self, prepared: PreparedNode, tenant_id: int, stored: Stored | None) -> Placed:
+    def _assign_numbers(self, prepared: PreparedNode, tenant_id: int, stored: Stored | None) -> Placed:
         """Return the node with the numbers it is written under: those it has, or the next free ones."""
         kind_id = self._numbers.kind(prepared.node.kind)
         if stored and stored.node_id is not None:

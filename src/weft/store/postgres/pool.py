@@ -60,7 +60,7 @@ class ReaderPool:
         try:
             yield connection, row
         finally:
-            self._give_back(connection)
+            self._put_back(connection)
 
     @contextmanager
     def spare_reading(self, first_statements: str) -> Iterator[tuple[Connection, TupleRow] | None]:
@@ -73,7 +73,7 @@ class ReaderPool:
         try:
             yield connection, _begin_reading(connection, first_statements)
         finally:
-            self._give_back(connection)
+            self._put_back(connection)
 
     def sequence(self) -> int | None:
         """Return the number of the last write that this server has, or None while it is away."""
@@ -97,17 +97,17 @@ class ReaderPool:
         """Begin a read transaction, and drop connections that the server has closed meanwhile until one works."""
         deadline = time.monotonic() + self._wait_seconds
         while True:
-            connection = self._borrow(deadline)
+            connection = self._take(deadline)
             try:
                 return connection, _begin_reading(connection, first_statements)
             except psycopg.Error as error:
-                self._give_back(connection)
+                self._put_back(connection)
                 if not is_lost(error) or time.monotonic() > deadline:
                     raise
 
     def _read_sequence(self) -> int:
         try:
-            connection = self._borrow(time.monotonic() + _PROBE_SECONDS)
+            connection = self._take(time.monotonic() + _PROBE_SECONDS)
             try:
                 return _sequence(connection)
             finally:
@@ -119,7 +119,7 @@ class ReaderPool:
         with connect(self.address, self.server, _PROBE_SECONDS) as connection:
             return _sequence(connection)
 
-    def _borrow(self, deadline: float) -> Connection:
+    def _take(self, deadline: float) -> Connection:
         with self._guard:
             if self._closed:
                 raise StoreError(f"The store at {self.address.shown} is closed. Open it again.")
@@ -127,7 +127,7 @@ class ReaderPool:
                 self._pool.open()
         return self._pool.getconn(timeout=max(_SHORTEST_WAIT_SECONDS, deadline - time.monotonic()))
 
-    def _give_back(self, connection: Connection) -> None:
+    def _put_back(self, connection: Connection) -> None:
         with suppress(psycopg.Error):
             if not connection.closed:
                 # Nothing was written, and after a rollback psycopg would prepare every statement anew.

@@ -226,17 +226,17 @@ class PostgresStore(HandingOut):
     ) -> list[ListedEdge]:
         """Return the next edges of a view; `ends` limits them to one source or target."""
         with self.snapshot(view) as snapshot:
-            return listing.read_edge_page(snapshot, after, limit, ends)
+            return listing.page_of_edges(snapshot, after, limit, ends)
 
     def edges_drawn(self, tenant: str, key: str, maker: str) -> tuple[Edge, ...]:
         """Return every edge that a maker drew from one key."""
         with self._reading() as connection:
-            return listing.read_edges_by_maker(connection, tenant, key, maker)
+            return listing.drawn_edges(connection, tenant, key, maker)
 
     def tagged(self, tenant: str, tag: str) -> tuple[str, ...]:
         """Return the keys of a tenant's nodes that carry a tag, in order."""
         with self.snapshot(View((tenant,))) as snapshot:
-            return listing.read_keys_with_tag(snapshot, tag)
+            return listing.tagged_keys(snapshot, tag)
 
     def reached(self) -> int:
         """Return the number of the last write that changed something."""
@@ -249,7 +249,7 @@ class PostgresStore(HandingOut):
     def versions(self, view: View) -> tuple[tuple[str, int], ...]:
         """Return the last write that touched each tenant of the view with nodes; pages hold until the next."""
         with self.snapshot(view) as snapshot:
-            return listing.read_tenant_versions(snapshot)
+            return listing.tenant_versions(snapshot)
 
     def drawn(self, beginning: str) -> tuple[tuple[str, str], ...]:
         """Return (maker, tenant) of all edges whose maker's name begins with a prefix."""
