@@ -38,24 +38,24 @@ class MilvusAddress:
 def read_milvus_address(text: str) -> MilvusAddress:
     """Return the parts of an address; refuse parameters that are unknown or cannot go together."""
     parts = urlsplit(text)
-    given = dict(parse_qsl(parts.query))
-    for name in given:
+    parameters = dict(parse_qsl(parts.query))
+    for name in parameters:
         if name not in _PARAMETERS:
             raise UnknownName("parameter of a Milvus address", name, _PARAMETERS)
     server = f"http://{parts.netloc}" if parts.netloc else ""
-    if "import" in given and not (server or "rest" in given):
+    if "import" in parameters and not (server or "rest" in parameters):
         raise InvalidInput(
-            f"{given['import']!r} cannot be imported by {parts.path}: the embedded form takes in no files. Leave "
-            "import= out, or say with rest=URL who takes them in."
+            f"{parameters['import']!r} cannot be imported by {parts.path}: the embedded form takes in no files. "
+            "Leave import= out, or say with rest=URL who takes them in."
         )
     return MilvusAddress(
         shown=text.partition("?")[0],
         client=server or parts.path,
         database=parts.path.strip("/") if server else "",
-        token=given.get("token", ""),
-        level=consistency_level(given.get("consistency", STRONG)),
-        storage=Path(given["import"]) if "import" in given else None,
-        rest=given.get("rest", server),
+        token=parameters.get("token", ""),
+        level=consistency_level(parameters.get("consistency", STRONG)),
+        storage=Path(parameters["import"]) if "import" in parameters else None,
+        rest=parameters.get("rest", server),
     )
 
 

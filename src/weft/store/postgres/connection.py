@@ -276,7 +276,7 @@ def _invalid_value(message: str, address: Address) -> InvalidInput:
 def _connection_refusal(message: str, where: str) -> WeftError | None:
     """Return our error for a connection that the server turned away, or None for any other error.
 
-    libpq gives these errors no code, so that its message is all there is to tell them by.
+    libpq gives these errors no code, so only its message distinguishes them.
     """
     if "invalid URI query parameter" in message:
         return InvalidInput(

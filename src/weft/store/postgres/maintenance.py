@@ -134,6 +134,7 @@ def rebuild_derived(connection: Connection) -> None:
     kinds, types = names_by_number(connection, "kinds"), names_by_number(connection, "edge_types")
     for tenant_id in sorted(names_by_number(connection, "tenants")):
         _rebuild_statistics(connection, tenant_id)
+    # In batches, so that a store of any size is derived anew in bounded memory.
     after = 0
     while ids := _next_ids(connection, after):
         after = ids[-1]

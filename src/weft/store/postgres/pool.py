@@ -18,13 +18,13 @@ from weft.store.addresses import Address
 from weft.store.postgres.connection import Connection, configure, connect, is_lost
 
 _SPARE_WAIT_SECONDS: Final = 0.001
-"""A second connection only helps when it is idle; whoever waits longer could have searched on the first one."""
+"""A second connection only helps when it is idle: a longer wait is better spent searching on the first one."""
 _PROBE_SECONDS: Final = 2.0
 """The longest wait for a server's sequence number; another server can answer in its place."""
 _AWAY_SECONDS: Final = 5.0
 """A server that did not answer is not asked again for so long, so that few questions pay for the wait."""
 _SHORTEST_WAIT_SECONDS: Final = 0.1
-"""Even past its deadline a reader waits so long for a connection, enough to get one that is idle."""
+"""Even past its deadline a reader waits this long for a connection, enough to get one that is idle."""
 _REPLICA_AS_IT_IS: Final = ("bounded", "eventually")
 """The consistencies that may miss the latest writes, for which a replica need not have caught up."""
 
