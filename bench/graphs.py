@@ -19,8 +19,8 @@ import psycopg
 from bench.backends import Server, running
 from weft.embed import open_embedder
 from weft.scoring.vectors import quantise
-from weft.store.postgres.copy_rows import received
-from weft.store.postgres.search import MEMORY_TO_BUILD, graph_name
+from weft.store.postgres.encode import from_halfvecs
+from weft.store.postgres.search import RAISE_BUILD_MEMORY, graph_name
 
 SPACE, JUDGED, NEAREST = 1, 200, 10
 WIDTHS = (100, 200, 250, 300, 400)
@@ -32,7 +32,7 @@ def measure(link: psycopg.Connection[Any], server: Server, graph: str, questions
     name = graph_name(SPACE, dimensions)
     wide, candidates = graph.split("/")
     link.execute(f"DROP INDEX IF EXISTS {name}")
-    link.execute(MEMORY_TO_BUILD)
+    link.execute(RAISE_BUILD_MEMORY)
     begun = time.perf_counter(), server.seconds()
     link.execute(
         f"CREATE INDEX {name} ON vectors USING hnsw ((vector::halfvec({dimensions})) halfvec_cosine_ops)"
@@ -57,7 +57,7 @@ def _exact(link: psycopg.Connection[Any], questions: list[bytes]) -> list[set[in
     with link.transaction(), psycopg.ServerCursor(link, "every_vector") as cursor:
         cursor.execute("SELECT passage_id, halfvec_send(vector) FROM vectors", binary=True)
         while rows := cursor.fetchmany(20_000):
-            matrix = np.frombuffer(b"".join(received([row[1] for row in rows], asked.shape[1])), np.int8)
+            matrix = np.frombuffer(b"".join(from_halfvecs([row[1] for row in rows], asked.shape[1])), np.int8)
             vectors = matrix.reshape(len(rows), -1).astype(np.float32)
             scores = asked @ (vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)).T
             for place, each in enumerate(scores):

@@ -80,6 +80,7 @@ def test_a_replacement_of_more_nodes_than_are_written_down_hides_nothing(
     weft: Weft, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from weft.store.milvus import collection
+    from weft.store.milvus.catch_up import CatchUpLimits
 
     class Killed(BaseException): ...
 
@@ -89,7 +90,7 @@ def test_a_replacement_of_more_nodes_than_are_written_down_hides_nothing(
         replace(self, nodes, ())
         raise Killed
 
-    monkeypatch.setattr(collection, "_MOST_PENDING", 2)
+    weft.reader.index.limits = CatchUpLimits(pending_nodes=2)  # type: ignore[union-attr]
     monkeypatch.setattr(collection.Collection, "replace", half_done)
     with pytest.raises(Killed):
         weft.put([note(number, "another red fox") for number in range(8)])
@@ -150,7 +151,7 @@ def test_every_call_may_choose_its_consistency(weft: Weft, monkeypatch: pytest.M
 def test_an_empty_collection_is_filled_without_deleting_and_an_interrupted_filling_holds_nothing_twice(
     weft: Weft, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from weft.store.milvus import catch_up
+    from weft.store.milvus.catch_up import CatchUpLimits
     from weft.store.milvus.collection import Collection
 
     class Killed(BaseException): ...
@@ -167,7 +168,7 @@ def test_an_empty_collection_is_filled_without_deleting_and_an_interrupted_filli
 
     replace = Collection.replace
     weft.put([note(number) for number in range(8, 20)])
-    monkeypatch.setattr(catch_up, "_FIRST_PAGE", 5)
+    weft.reader.index.limits = CatchUpLimits(first_page_nodes=5)  # type: ignore[union-attr]
     monkeypatch.setattr(Collection, "replace", noted)
     weft.reader.index.rebuild(weft.store)  # type: ignore[union-attr]
     assert not deleted
@@ -205,7 +206,7 @@ def test_a_collection_of_an_older_schema_is_read_around_until_it_is_replaced(
     from weft.store.milvus import collection
 
     older = set(weft.reader.index._client().list_collections())  # type: ignore[union-attr]
-    monkeypatch.setattr(collection, "SCHEMA", collection.SCHEMA + 1)
+    monkeypatch.setattr(collection, "SCHEMA_VERSION", collection.SCHEMA_VERSION + 1)
     assert found(weft) == ALL
     weft.put([note(8)])
     newer = set(weft.reader.index._client().list_collections())  # type: ignore[union-attr]

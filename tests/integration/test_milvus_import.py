@@ -20,7 +20,8 @@ from weft.errors import InvalidInput, StoreError, StoreGone, StoreReadOnly, Unkn
 
 pytest.importorskip("milvus_lite")
 
-from weft.store.milvus import catch_up, collection
+from weft.store.milvus.address import connect, read_milvus_address
+from weft.store.milvus.catch_up import CatchUpLimits
 
 
 class StandIn(ThreadingHTTPServer):
@@ -39,9 +40,7 @@ class StandIn(ThreadingHTTPServer):
                 rows = json.loads((self.storage / name).read_text("utf-8"))["rows"]
                 for row in rows:
                     row["terms"] = {int(term): gain for term, gain in row["terms"].items()}
-                collection.connected(collection.read_place(f"milvus://{self.database}")).insert(
-                    given["collectionName"], rows
-                )
+                connect(read_milvus_address(f"milvus://{self.database}")).insert(given["collectionName"], rows)
             return {"code": 0, "data": {"jobId": "7"}}
         if self.failure:
             return {"code": 0, "data": {"state": "Failed", "reason": self.failure}}
@@ -66,9 +65,7 @@ class _Answers(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
-    monkeypatch.setattr(catch_up, "_PAUSE", 0.0)
-    monkeypatch.setattr(catch_up, "_ENTITIES_A_FILE", 7)
+def cluster(tmp_path: Path) -> Iterator[StandIn]:
     storage = tmp_path / "bucket"
     storage.mkdir()
     with StandIn(tmp_path / "milvus.db", storage) as server:
@@ -98,6 +95,11 @@ def address(cluster: StandIn) -> str:
     return f"milvus://{cluster.database}?import={storage}&rest={rest}&token=secret"
 
 
+def catch_up(weft: Weft) -> None:
+    weft.reader.index.limits = CatchUpLimits(entities_per_file=7, import_poll_seconds=0.0)  # type: ignore[union-attr]
+    weft.reader.index.catch_up(weft.store)
+
+
 def keys(weft: Weft) -> set[str]:
     weft.reader.index._exact_below = 0  # type: ignore[union-attr]
     return {each.node.key for each in weft.search("red fox", limit=50).candidates}
@@ -110,7 +112,7 @@ def test_an_empty_collection_is_filled_from_files_and_caught_up_afterwards(
     filled: str, cluster: StandIn, tmp_path: Path
 ) -> None:
     with Weft.open(filled, folder=tmp_path / "home", index=address(cluster)) as weft:
-        weft.reader.index.catch_up(weft.store)
+        catch_up(weft)
         (path, given, secret), *rest = cluster.asked
         assert path == "/v2/vectordb/jobs/import/create"
         assert (secret, given["dbName"]) == ("Bearer secret", "default")
@@ -132,7 +134,7 @@ def test_what_an_import_brings_is_what_inserts_bring(filled: str, cluster: Stand
     found = []
     for index in (address(cluster), f"milvus://{tmp_path / 'inserted.db'}"):
         with Weft.open(filled, folder=tmp_path / "home", index=index) as weft:
-            weft.reader.index.catch_up(weft.store)
+            catch_up(weft)
             client = weft.reader.index._client()  # type: ignore[union-attr]
             (name,) = (name for name in client.list_collections() if not name.endswith("_state"))
             rows = client.query(name, filter="id > 0", output_fields=["*"], limit=100)
@@ -147,10 +149,10 @@ def test_an_import_that_fails_is_told_answered_around_and_begun_anew(
     cluster.failure = "the disk of a data node is full"
     with Weft.open(filled, folder=tmp_path / "home", index=address(cluster)) as weft:
         with pytest.raises(StoreError, match=r"disk of a data node.*Leave import= out"):
-            weft.reader.index.catch_up(weft.store)
+            catch_up(weft)
         assert keys(weft) == ALL
         cluster.failure = ""
-        weft.reader.index.catch_up(weft.store)
+        catch_up(weft)
         assert keys(weft) == ALL
         assert weft.index_status()["passages"] == 20, "what the first one left is gone"
 
@@ -164,7 +166,7 @@ def test_what_cannot_be_imported_from_is_told(filled: str, cluster: StandIn, tmp
     ):
         index = f"milvus://{tmp_path / 'other.db'}?import={quote(str(storage))}&rest={quote(rest)}"
         with Weft.open(filled, folder=tmp_path / "home", index=index) as weft, pytest.raises(error):
-            weft.reader.index.catch_up(weft.store)
+            catch_up(weft)
     with pytest.raises(InvalidInput, match="the embedded form takes in no files"):
         Weft.open(filled, folder=tmp_path / "home", index=f"milvus://{tmp_path}/a.db?import=/bucket")
     with pytest.raises(UnknownName, match="consistancy"):

@@ -12,7 +12,7 @@ from postgres_server import drop_schema
 from weft import Node, Weft
 from weft.errors import InvalidInput
 from weft.model import View
-from weft.store.postgres import PostgresStore, pool
+from weft.store.postgres import PostgresStore
 
 Open = Callable[..., Weft]
 
@@ -25,6 +25,8 @@ def opened(postgres_url: str, tmp_path: Path) -> Iterator[Open]:
     def opening(parameters: str = "") -> Weft:
         weft = Weft.open(f"{postgres_url}&schema=beside{parameters}", folder=tmp_path)
         weft.reader.index._exact_below = 10  # type: ignore[union-attr]
+        # A pool that is asked for its first second connection has time to make it.
+        weft.store.pools.primary.spare_wait_seconds = 5.0  # type: ignore[union-attr]
         weft.put([Node(f"s:{n}", "note", title=f"note {n}", text=f"red fox {n}") for n in range(30)])
         wefts.append(weft)
         return weft
@@ -47,8 +49,6 @@ def walks(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         return execute(self, query, *given, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(psycopg.Cursor, "execute", noted)
-    # A pool that is asked for its first second connection has time to make it.
-    monkeypatch.setattr(pool, "_AT_ONCE", 5.0)
     return seen
 
 
@@ -64,7 +64,7 @@ def test_the_graph_is_walked_beside_the_search_for_words(opened: Open, walks: li
 def test_a_store_that_moved_on_meanwhile_is_searched_through_the_first_connection(
     opened: Open, walks: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    weft, beside = opened(), PostgresStore.beside
+    weft, beside = opened(), PostgresStore.second_snapshot
 
     @contextmanager
     def after_a_write(store: PostgresStore, snapshot: object) -> Iterator[object]:
@@ -72,7 +72,7 @@ def test_a_store_that_moved_on_meanwhile_is_searched_through_the_first_connectio
         with beside(store, snapshot) as twin:  # type: ignore[arg-type]
             yield twin
 
-    monkeypatch.setattr(PostgresStore, "beside", after_a_write)
+    monkeypatch.setattr(PostgresStore, "second_snapshot", after_a_write)
     assert "s:late" not in keys(weft)
     assert set(walks) == {False}
 
@@ -112,7 +112,7 @@ def test_the_graph_is_walked_for_more_candidates_where_there_are_more_passages_o
 ) -> None:
     store = opened(parameters).store
     with store.writing():
-        store.execute_alone(f"UPDATE state SET last_passage = {passages}")  # type: ignore[attr-defined]
+        store.execute_outside_transaction(f"UPDATE state SET last_passage = {passages}")  # type: ignore[attr-defined]
     for reading in (store.everything(), store.snapshot(View())):
         with reading as snapshot:
             assert snapshot.rows("SHOW hnsw.ef_search") == [(candidates,)]  # type: ignore[attr-defined]

@@ -31,11 +31,9 @@ from weft.interfaces.cli.jobs import add_job, run_job
 from weft.model import View
 from weft.ports import Changes
 from weft.store.addresses import read_address
-from weft.store.postgres import PostgresStore, schema
-from weft.store.postgres import pool as lending
-from weft.store.postgres import schema as opening
-from weft.store.postgres import store as stores_on_servers
-from weft.store.postgres.connection import connect
+from weft.store.postgres import PostgresStore, pool
+from weft.store.postgres.connection import connect, translate_errors
+from weft.store.postgres.schema import MIGRATIONS, install_extensions, prepare_schema
 
 NAMES = (f"faults{number}" for number in count())
 Open = Callable[..., Weft]
@@ -163,9 +161,10 @@ def test_a_server_that_restarts_is_waited_for_by_writers_and_found_again_by_read
 def test_a_question_waits_some_seconds_for_a_server_that_is_away_and_the_next_one_finds_it_again(
     own_server: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stores_on_servers, "_PATIENCE", 0.2)
     data, url = own_server
     with Weft.open(url, folder=tmp_path) as weft:
+        weft.store.pools.close()  # type: ignore[union-attr]
+        weft.store.pools = pool.ReaderPools(read_address(url), 0.2)  # type: ignore[union-attr]
         weft.put([note("one")])
         stop(data)
         begun, reading = [], weft.store.snapshot
@@ -281,7 +280,7 @@ def test_a_server_without_pgvector_or_with_an_old_one_is_told_what_to_run(
     place: str, offered: list[tuple[str, str]], told: str
 ) -> None:
     with pytest.raises(StoreError, match=told):
-        opening._install(Answering(*offered), read_address(place))  # type: ignore[arg-type]
+        install_extensions(Answering(*offered), read_address(place))  # type: ignore[arg-type]
 
 
 def test_bm25_that_the_server_does_not_have_is_named_with_its_statement(postgres_url: str, tmp_path: Path) -> None:
@@ -297,12 +296,9 @@ def test_bm25_that_the_server_does_not_have_is_named_with_its_statement(postgres
         assert weft.index_status()["words"] == "tsvector"
 
 
-def test_an_old_server_is_refused_by_its_version(
-    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(opening, "_OLDEST_SERVER", 99)
+def test_an_old_server_is_refused_by_its_version(place: str) -> None:
     with pytest.raises(StoreError, match=r"is PostgreSQL 18; Weft needs 99 or newer"):
-        Weft.open(place, folder=tmp_path)
+        prepare_schema(read_address(place), create=True, read_only=False, oldest_server=99)
 
 
 def test_a_full_disk_leaves_the_state_before(opened: Open, place: str) -> None:
@@ -345,36 +341,25 @@ def test_many_that_open_a_new_store_at_once_make_it_once(place: str) -> None:
         store.close()
 
 
-def test_several_servers_that_bring_an_old_store_up_to_date_at_once_do_it_once(
-    place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (schema, opening):
-        monkeypatch.setattr(module, "MIGRATIONS", schema.MIGRATIONS[:1])
-        monkeypatch.setattr(module, "SCHEMA_VERSION", 1)
-    PostgresStore.open(read_address(place)).close()
-    monkeypatch.undo()
+def test_several_servers_that_bring_an_old_store_up_to_date_at_once_do_it_once(place: str) -> None:
+    prepare_schema(read_address(place), create=True, read_only=False, migrations=MIGRATIONS[:1])
     with ThreadPoolExecutor(4) as pool:
         stores = list(pool.map(lambda _: PostgresStore.open(read_address(place)), range(4)))
     applied = stores[0]._rows("SELECT number FROM migrations ORDER BY number")
-    assert [number for (number,) in applied] == [*range(1, schema.SCHEMA_VERSION + 1)]
+    assert [number for (number,) in applied] == [*range(1, len(MIGRATIONS) + 1)]
     for store in stores:
         store.close()
 
 
-def test_a_migration_that_breaks_off_leaves_the_steps_before_it_and_goes_on_next_time(
-    place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    broken = (*schema.MIGRATIONS, ("a step", "CREATE TABLE half (id int); SELECT 1/0"))
-    for module in (schema, opening):
-        monkeypatch.setattr(module, "MIGRATIONS", broken)
-        monkeypatch.setattr(module, "SCHEMA_VERSION", len(broken))
-    with pytest.raises((StoreError, InvalidInput)):
-        PostgresStore.open(read_address(place))
-    whole = (*schema.MIGRATIONS[:-1], ("a step", "CREATE TABLE half (id int)"))
-    monkeypatch.setattr(opening, "MIGRATIONS", whole)
-    store = PostgresStore.open(read_address(place))
-    assert store._rows("SELECT count(*) FROM half") == [(0,)]
-    store.close()
+def test_a_migration_that_breaks_off_leaves_the_steps_before_it_and_goes_on_next_time(place: str) -> None:
+    address = read_address(place)
+    broken = (*MIGRATIONS, ("a step", "CREATE TABLE half (id int); SELECT 1/0"))
+    with pytest.raises((StoreError, InvalidInput)), translate_errors(address):
+        prepare_schema(address, create=True, read_only=False, migrations=broken)
+    whole = (*MIGRATIONS, ("a step", "CREATE TABLE half (id int)"))
+    prepare_schema(address, create=True, read_only=False, migrations=whole)
+    with connect(address) as connection:
+        assert connection.execute("SELECT count(*) FROM half").fetchall() == [(0,)]
 
 
 def test_a_store_of_a_newer_weft_is_left_alone(opened: Open, place: str) -> None:
@@ -427,11 +412,11 @@ def test_a_replica_is_read_while_it_has_every_write_and_the_primary_otherwise(op
         link.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres'")
         link.execute("CREATE DATABASE replica TEMPLATE postgres")
     weft = opened(f"{place}&replica={quote(copied, safe='')}")
-    assert weft.store.readers.best() is weft.store.readers._replica  # type: ignore[union-attr]
+    assert weft.store.pools.choose() is weft.store.pools.replica  # type: ignore[union-attr]
     assert weft.search("fox").candidates
     weft.put([note("two")])
-    assert weft.store.readers.best() is weft.store.readers._primary  # type: ignore[union-attr]
-    assert weft.store.readers.lag() == 1  # type: ignore[union-attr]
+    assert weft.store.pools.choose() is weft.store.pools.primary  # type: ignore[union-attr]
+    assert weft.store.pools.lag() == 1  # type: ignore[union-attr]
     assert len(weft.search("fox").candidates) == 2
     assert len(weft.search("fox", consistency="session").candidates) == 2
     assert len(weft.search("fox", consistency="eventually").candidates) == 1, "the replica as it is"
@@ -448,13 +433,13 @@ def test_while_the_primary_is_away_the_replica_answers_and_the_other_way_round(
         tried.append(given)
         return connect(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(lending, "connect", trying)
+    monkeypatch.setattr(pool, "connect", trying)
     for primary, replica in ((nowhere, address.server), (address.server, nowhere)):
-        readers = lending.Readers(replace(address, server=primary, replica=replica), 60.0)
+        pools = pool.ReaderPools(replace(address, server=primary, replica=replica), 60.0)
         tried.clear()
         for _ in range(3):
-            with readers.best().reading("SELECT sequence FROM state") as (_, (sequence,)):
+            with pools.choose().reading("SELECT sequence FROM state") as (_, (sequence,)):
                 assert sequence > 0
-        assert readers.lag() is None
+        assert pools.lag() is None
         assert len(tried) == 1, "a server that is away is let be for a while"
-        readers.close()
+        pools.close()

@@ -234,8 +234,8 @@ def test_what_a_worker_was_killed_over_the_next_one_completes(url: str, tmp_path
         assert (left.state, left.done, weft.status().embedder) == ("running", 20, None)
         with psycopg.connect(read_address(url).server, autocommit=True) as link:
             # The server lets go of what the dead worker held as soon as it notices.
-            link.execute("SELECT pg_advisory_lock(%s, %s)", (jobs._LOCKS, number))
-            link.execute("SELECT pg_advisory_unlock(%s, %s)", (jobs._LOCKS, number))
+            link.execute("SELECT pg_advisory_lock(%s, %s)", (jobs.ADVISORY_LOCK_CLASS, number))
+            link.execute("SELECT pg_advisory_unlock(%s, %s)", (jobs.ADVISORY_LOCK_CLASS, number))
         assert run_job(weft) is not None
         (done,) = open_queue(weft).listed()
         assert (done.state, done.attempts, done.done) == ("done", 2, 10), "twenty had their vectors already"

@@ -13,7 +13,7 @@ from weft.indexing.prepare import prepare
 from weft.model import Filter, View
 from weft.ports import Changes
 from weft.scoring.bm25 import term_hash
-from weft.store.postgres.search import MEMORY_TO_BUILD
+from weft.store.postgres.search import RAISE_BUILD_MEMORY
 
 Sent = Callable[[Callable[[], object]], list[str]]
 
@@ -104,10 +104,10 @@ def test_statistics_of_words_are_read_once_until_the_next_write(weft: Weft, sent
 def test_statements_are_prepared_once_in_the_life_of_a_connection(weft: Weft) -> None:
     for number in range(3):
         weft.context(f"red fox {number}")
-    with weft.store.readers.best().reading("SELECT 1") as (link, _):  # type: ignore[union-attr]
+    with weft.store.pools.choose().reading("SELECT 1") as (link, _):  # type: ignore[union-attr]
         before = link.execute("SELECT name FROM pg_prepared_statements", prepare=False).fetchall()
     weft.context("red fox 7")
-    with weft.store.readers.best().reading("SELECT 1") as (link, _):  # type: ignore[union-attr]
+    with weft.store.pools.choose().reading("SELECT 1") as (link, _):  # type: ignore[union-attr]
         after = link.execute("SELECT name FROM pg_prepared_statements", prepare=False).fetchall()
     assert before
     assert after == before
@@ -130,5 +130,5 @@ def test_a_graph_is_built_in_half_a_gigabyte_or_in_what_the_server_gives(
 ) -> None:
     with psycopg.connect(postgres_url, autocommit=True) as link:
         link.execute(f"SET maintenance_work_mem = '{given}'")
-        link.execute(MEMORY_TO_BUILD)
+        link.execute(RAISE_BUILD_MEMORY)
         assert link.execute("SHOW maintenance_work_mem").fetchall() == [(used,)]

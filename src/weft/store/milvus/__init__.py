@@ -1,4 +1,4 @@
-"""Search in Milvus over a truth that is kept elsewhere: one machine with a file, or a cluster."""
+"""A search index in Milvus over a store that is kept elsewhere: in a file on one machine, or in a cluster."""
 
 from weft.store.milvus.index import MilvusIndex
 

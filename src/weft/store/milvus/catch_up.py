@@ -1,7 +1,7 @@
-"""Filling a collection from files: written into the storage of Milvus, which takes them in by itself.
+"""Catching up: bringing a collection to the state of a snapshot, by inserts or by importing files.
 
-Inserts pass every entity through the server's log; files go straight into segments, which is how a cluster is
-filled with tens of millions of passages.
+Inserts pass every entity through the server's log. An empty collection may instead be filled from files in the
+storage of Milvus, which go straight into segments: so a cluster is filled with tens of millions of passages.
 """
 
 import shutil
@@ -15,141 +15,166 @@ from urllib.request import Request, urlopen
 import orjson
 
 from weft.errors import StoreError, StoreReadOnly
+from weft.frozen import dataclass
 from weft.ports import Snapshot, Tail
-from weft.store.milvus.collection import Collection, Place, State, gone
-from weft.store.milvus.entities import entity_of
+from weft.store.milvus.address import MilvusAddress, unreachable
+from weft.store.milvus.collection import MAX_PENDING_NODES, Collection, CollectionState
+from weft.store.milvus.entities import to_entity
 from weft.store.progress import Progress
 
-_ENTITIES_A_FILE: Final = 50_000
-_FILES_A_JOB: Final = 1000
+_FILES_PER_REQUEST: Final = 1000
 """Milvus takes 1024 in one request."""
-_PATIENCE: Final = 60.0
-_PAUSE: Final = 2.0
-_DONE, _FAILED = "Completed", "Failed"
+_REQUEST_SECONDS: Final = 60.0
+"""The longest wait for an answer about imports; the imports themselves go on in the background."""
+_COMPLETED, _FAILED = "Completed", "Failed"
 
 
-def import_entities(place: Place, collection: str, entities: Iterable[Mapping[str, Any]]) -> int:
-    """Let Milvus take in all the entities, wait until it has, and return how many there were."""
-    storage = place.storage or Path()
-    folder = storage / "weft" / collection
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        files, count = _written(folder, entities)
-    except OSError as error:
-        raise StoreReadOnly(
-            f"{storage} takes no files for Milvus ({error}). Give import= the folder in which this machine "
-            "sees the bucket of Milvus, or leave it out to fill the collection by inserts."
-        ) from error
-    for start in range(0, len(files), _FILES_A_JOB):
-        named = [[str(file.relative_to(storage))] for file in files[start : start + _FILES_A_JOB]]
-        _finish(place, _asked(place, "create", collectionName=collection, files=named)["jobId"])
-    shutil.rmtree(folder, ignore_errors=True)
-    return count
+@dataclass(frozen=True, slots=True)
+class CatchUpLimits:
+    """The sizes and pauses of catching up; tests make them small."""
+
+    pending_nodes: int = MAX_PENDING_NODES
+    first_page_nodes: int = 5000
+    """Nodes of a page that fills an empty collection: nothing is masked meanwhile, so pages may be large."""
+    page_nodes: int = 1000
+    """Nodes of a page that replaces others: readers take them from the store until the page is written."""
+    entities_per_file: int = 50_000
+    """So many entities are in memory at once; a file is then some hundred megabytes large."""
+    import_poll_seconds: float = 2.0
+    """The pause between two looks at an import, which takes minutes."""
 
 
-def _written(folder: Path, entities: Iterable[Mapping[str, Any]]) -> tuple[list[Path], int]:
-    files, count = list[Path](), 0
-    for rows in _portions(entities):
-        files.append(folder / f"{len(files):06}.json")
-        files[-1].write_bytes(orjson.dumps({"rows": rows}, option=orjson.OPT_NON_STR_KEYS))
-        count += len(rows)
-    return files, count
-
-
-def _portions(entities: Iterable[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:
-    rows: list[Mapping[str, Any]] = []
-    for entity in entities:
-        rows.append(entity)
-        if len(rows) == _ENTITIES_A_FILE:
-            yield rows
-            rows = []
-    if rows:
-        yield rows
-
-
-def _finish(place: Place, job: str) -> None:
-    """Wait until Milvus has done a job."""
-    while (told := _asked(place, "describe", jobId=job)).get("state") != _DONE:
-        if told.get("state") == _FAILED:
-            raise StoreError(
-                f"Milvus at {place.shown} could not import the passages ({told.get('reason', 'no reason told')}). "
-                "Leave import= out of the address to fill the collection by inserts."
-            )
-        time.sleep(_PAUSE)
-
-
-def _asked(place: Place, what: str, **values: Any) -> dict[str, Any]:
-    """What Milvus answers to a request about imports."""
-    body = orjson.dumps({**values, "dbName": place.database or "default"})
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {place.token}"}
-    request = Request(f"{place.rest.rstrip('/')}/v2/vectordb/jobs/import/{what}", body, headers)
-    try:
-        with urlopen(request, timeout=_PATIENCE) as answer:
-            told = orjson.loads(answer.read())
-    except (URLError, OSError, ValueError) as error:
-        raise gone(place, error) from error
-    if told.get("code") != 0:
-        raise StoreError(
-            f"Milvus at {place.shown} refused to import the passages ({told.get('message', told)}). Leave import= "
-            "out of the address to fill the collection by inserts."
-        )
-    return dict(told["data"])
-
-
-_PAGE_OF_CHANGES: Final = 1000
-_FIRST_PAGE: Final = 5000
-
-
-def bring_up(collection: Collection, snapshot: Snapshot, place: Place) -> None:
-    """Let the collection, made if need be, hold what the snapshot of everything holds."""
-    collection.make()
-    state, start = collection.state(), State(Progress(snapshot.identity))
-    if not _goes_on(state, snapshot, place):
+def bring_up_to_date(
+    collection: Collection, snapshot: Snapshot, address: MilvusAddress, limits: CatchUpLimits
+) -> None:
+    """Make the collection, created where needed, hold the passages of a snapshot of all tenants."""
+    collection.create()
+    state, start = collection.state(), CollectionState(Progress(snapshot.identity))
+    if not _can_continue(state, snapshot, address):
         collection.drop()
-        collection.make()
+        collection.create()
         state = start
-    # One snapshot tells of every node once: into an empty collection there is nothing to replace.
+    # One snapshot lists every node once: in an empty collection there is nothing to replace.
     is_empty = state == start and not collection.count()
-    if is_empty and place.storage is not None and snapshot.sequence:
-        _import(collection, snapshot, place)
+    if is_empty and address.storage is not None and snapshot.sequence:
+        _import_all(collection, snapshot, address, limits)
     else:
-        _advance(collection, state, snapshot, is_empty)
+        _write_changes(collection, state, snapshot, limits, is_empty)
 
 
-def _goes_on(state: State, snapshot: Snapshot, place: Place) -> bool:
-    """Whether what the collection holds can be brought up to date; an import that was cut off cannot."""
+def _can_continue(state: CollectionState, snapshot: Snapshot, address: MilvusAddress) -> bool:
+    """Tell whether the collection can be brought up to date; one left by an interrupted import cannot."""
     progress = state.progress
-    is_cut_off = place.storage is not None and state.pending is None and progress.sequence == 0
+    is_cut_off = address.storage is not None and state.pending is None and progress.sequence == 0
     return progress.identity == snapshot.identity and progress.sequence <= snapshot.sequence and not is_cut_off
 
 
-def _import(collection: Collection, snapshot: Snapshot, place: Place) -> None:
-    """Fill the collection from files; readers look through the store until all of it is there."""
-    collection.save(State(Progress(snapshot.identity), None))
-    found = (each for page in pages(snapshot, 0, _FIRST_PAGE) for each in page.passages)
-    import_entities(place, collection.name, (entity_of(each, collection.dimensions) for each in found))
-    collection.refresh()
-    collection.save(State(Progress(snapshot.identity, snapshot.sequence)))
+def _write_changes(
+    collection: Collection, state: CollectionState, snapshot: Snapshot, limits: CatchUpLimits, is_empty: bool
+) -> None:
+    """Write page after page of the changes.
 
-
-def _advance(collection: Collection, state: State, snapshot: Snapshot, is_empty: bool) -> None:
-    """Write page after page of what changed, each written down first as being replaced."""
+    The nodes of a page are saved as pending before they are replaced, so that readers take them from the store.
+    """
     progress = state.progress
-    for page in pages(snapshot, progress.sequence, _FIRST_PAGE if is_empty else _PAGE_OF_CHANGES):
+    page_nodes = limits.first_page_nodes if is_empty else limits.page_nodes
+    for page in tail_pages(snapshot, progress.sequence, page_nodes):
         nodes = sorted({*page.changed_nodes, *(state.pending or ())})
-        collection.save(State(progress, tuple(nodes)))
+        collection.save(CollectionState(progress, tuple(nodes)))
         if is_empty:
             collection.add(page.passages)
         else:
             collection.replace(nodes, page.passages)
         reached = snapshot.sequence if page.complete else page.sequence
         progress = progress.advanced(reached, page.changed_nodes)
-        collection.save(State(progress))
+        collection.save(CollectionState(progress))
 
 
-def pages(snapshot: Snapshot, since: int, limit: int) -> Iterator[Tail]:
-    """What changed after a sequence number, page after page, to the end."""
+def tail_pages(snapshot: Snapshot, since: int, limit: int) -> Iterator[Tail]:
+    """Yield the changes after a sequence number page by page, to the end."""
     page = Tail(since, (), (), since >= snapshot.sequence)
     while not page.complete:
         page = snapshot.tail(page.sequence, limit)
         yield page
+
+
+# --- importing files -------------------------------------------------------------------------------------
+
+
+def _import_all(collection: Collection, snapshot: Snapshot, address: MilvusAddress, limits: CatchUpLimits) -> None:
+    """Fill the collection from files; until all of it is there, readers search the store."""
+    collection.save(CollectionState(Progress(snapshot.identity), None))
+    passages = (passage for page in tail_pages(snapshot, 0, limits.first_page_nodes) for passage in page.passages)
+    entities = (to_entity(passage, collection.dimensions) for passage in passages)
+    _import_entities(address, collection.name, entities, limits)
+    collection.refresh()
+    collection.save(CollectionState(Progress(snapshot.identity, snapshot.sequence)))
+
+
+def _import_entities(
+    address: MilvusAddress, collection: str, entities: Iterable[Mapping[str, Any]], limits: CatchUpLimits
+) -> None:
+    """Write the entities to files, have Milvus import them, and wait until it has."""
+    storage = address.storage or Path()
+    folder = storage / "weft" / collection
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        files = _write_files(folder, entities, limits.entities_per_file)
+    except OSError as error:
+        raise StoreReadOnly(
+            f"{storage} takes no files for Milvus ({error}). Give import= the folder in which this machine "
+            "sees the bucket of Milvus, or leave it out to fill the collection by inserts."
+        ) from error
+    for start in range(0, len(files), _FILES_PER_REQUEST):
+        names = [[str(file.relative_to(storage))] for file in files[start : start + _FILES_PER_REQUEST]]
+        job = _request(address, "create", collectionName=collection, files=names)["jobId"]
+        _wait_for_import(address, job, limits.import_poll_seconds)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write_files(folder: Path, entities: Iterable[Mapping[str, Any]], entities_per_file: int) -> list[Path]:
+    files: list[Path] = []
+    for rows in _batches(entities, entities_per_file):
+        files.append(folder / f"{len(files):06}.json")
+        files[-1].write_bytes(orjson.dumps({"rows": rows}, option=orjson.OPT_NON_STR_KEYS))
+    return files
+
+
+def _batches(entities: Iterable[Mapping[str, Any]], size: int) -> Iterator[Sequence[Mapping[str, Any]]]:
+    rows: list[Mapping[str, Any]] = []
+    for entity in entities:
+        rows.append(entity)
+        if len(rows) == size:
+            yield rows
+            rows = []
+    if rows:
+        yield rows
+
+
+def _wait_for_import(address: MilvusAddress, job: str, poll_seconds: float) -> None:
+    while (status := _request(address, "describe", jobId=job)).get("state") != _COMPLETED:
+        if status.get("state") == _FAILED:
+            raise StoreError(
+                f"Milvus at {address.shown} could not import the passages "
+                f"({status.get('reason', 'no reason given')}). "
+                "Leave import= out of the address to fill the collection by inserts."
+            )
+        time.sleep(poll_seconds)
+
+
+def _request(address: MilvusAddress, action: str, **values: Any) -> dict[str, Any]:
+    """Send a request about imports over HTTP and return the data of the answer."""
+    body = orjson.dumps({**values, "dbName": address.database or "default"})
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {address.token}"}
+    request = Request(f"{address.rest.rstrip('/')}/v2/vectordb/jobs/import/{action}", body, headers)
+    try:
+        with urlopen(request, timeout=_REQUEST_SECONDS) as response:
+            answer = orjson.loads(response.read())
+    except (URLError, OSError, ValueError) as error:
+        raise unreachable(address, error) from error
+    if answer.get("code") != 0:
+        raise StoreError(
+            f"Milvus at {address.shown} refused to import the passages ({answer.get('message', answer)}). Leave "
+            "import= out of the address to fill the collection by inserts."
+        )
+    return dict(answer["data"])

@@ -1,106 +1,48 @@
-"""Where Milvus is: a server or a file, how fresh its answers must be, and where it imports files from."""
+"""The collection of Milvus that holds one store's passages, and the state of its catching up.
 
-import logging
+Two collections belong together: one with the passages, and one with a single entity that says how far the first
+has come. Milvus has no transactions: that entity is written before and after every change.
+"""
+
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlsplit
 
 import orjson
 from pymilvus import AnnSearchRequest, DataType, MilvusClient, RRFRanker
 from pymilvus.exceptions import MilvusException
 
-from weft.errors import InvalidInput, StoreGone, UnknownName
 from weft.frozen import dataclass
-from weft.model import CONSISTENCIES, STRONG
 from weft.ports import TailPassage
-from weft.store.milvus.entities import entity_of, fields_of
+from weft.store.milvus.entities import entity_fields, to_entity
 from weft.store.progress import Progress, packed, unpacked
 
-_PARAMETERS: Final = ("token", "consistency", "import", "rest")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What `milvus://host:port/database?token=...` or `milvus:///path/file.db` says."""
-
-    shown: str
-    """The address as people may see it: without the token."""
-    client: str
-    database: str = ""
-    token: str = ""
-    level: str = ""
-    """How fresh answers must be unless a call says otherwise."""
-    storage: Path | None = None
-    """The folder in which this machine sees the bucket of Milvus; None to fill collections by inserts."""
-    rest: str = ""
-    """Where Milvus takes requests over HTTP."""
-
-
-def read_place(address: str) -> Place:
-    """The place that an address names."""
-    parts = urlsplit(address)
-    given = dict(parse_qsl(parts.query))
-    for name in given:
-        if name not in _PARAMETERS:
-            raise UnknownName("parameter of a Milvus address", name, _PARAMETERS)
-    server = f"http://{parts.netloc}" if parts.netloc else ""
-    if "import" in given and not (server or "rest" in given):
-        raise InvalidInput(
-            f"{given['import']!r} cannot be imported by {parts.path}: the embedded form takes in no files. Leave "
-            "import= out, or say with rest=URL who takes them in."
-        )
-    return Place(
-        shown=address.partition("?")[0],
-        client=server or parts.path,
-        database=parts.path.strip("/") if server else "",
-        token=given.get("token", ""),
-        level=level_of(given.get("consistency", STRONG)),
-        storage=Path(given["import"]) if "import" in given else None,
-        rest=given.get("rest", server),
-    )
-
-
-def level_of(consistency: str) -> str:
-    """What Milvus calls a level of consistency."""
-    level = consistency.lower()
-    if level not in CONSISTENCIES:
-        raise UnknownName("consistency", level, CONSISTENCIES)
-    return level.capitalize()
-
-
-def connected(place: Place) -> MilvusClient:
-    """A client of the Milvus at a place."""
-    # Whatever fails is told by us; the client would print its own trace beside it.
-    logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
-    try:
-        return MilvusClient(place.client, token=place.token, db_name=place.database)
-    except (MilvusException, OSError) as error:
-        raise gone(place, error) from error
-
-
-def gone(place: Place, error: Exception) -> StoreGone:
-    """What is told when Milvus does not answer."""
-    return StoreGone(
-        f"Milvus at {place.shown} does not answer ({' '.join(str(error).split())[:300]}). Check that it runs, or "
-        "leave --index out to search in the database itself."
-    )
-
-
-SCHEMA: Final = 1
-_FEWEST_DIMENSIONS: Final = 2
-_LONGEST_STATE: Final = 65_535
-_DELETED_AT_ONCE: Final = 2000
-_WRITTEN_AT_ONCE: Final = 1000
-_MOST_PENDING: Final = 5000
-MOST: Final = 16_384
+SCHEMA_VERSION: Final = 1
+"""Part of a collection's name: raise it when entities change, and the collection is filled anew."""
+_MIN_DIMENSIONS: Final = 2
+"""Milvus takes no narrower vectors; a store without an embedder gets a field of zeros."""
+_MAX_STATE_LENGTH: Final = 65_535
+"""The most characters that Milvus holds in one field of text."""
+_NODES_PER_DELETE: Final = 2000
+_ENTITIES_PER_WRITE: Final = 1000
+"""Both keep a request to a few megabytes, far below what servers take."""
+MAX_PENDING_NODES: Final = 5000
+"""Nodes being replaced that are written down by id; beyond, readers take everything from the store meanwhile. So
+many ids still fit into the field of the state."""
+MAX_RESULTS: Final = 16_384
 """The most entities that one request may return."""
 
+_STATE_FIELDS: Final[Mapping[str, tuple[Any, dict[str, Any]]]] = {
+    # Milvus refuses a collection without a vector.
+    "place": (DataType.FLOAT_VECTOR, {"dim": 2}),
+    "progress": (DataType.VARCHAR, {"max_length": _MAX_STATE_LENGTH}),
+    "pending": (DataType.VARCHAR, {"max_length": _MAX_STATE_LENGTH}),
+}
+
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """How far a collection has come, and which nodes are being replaced in it right now.
+class CollectionState:
+    """How far a collection has come, and the nodes that are being replaced in it right now.
 
     `pending` is None while more of them are replaced than can be written down.
     """
@@ -110,8 +52,8 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is looked for in a field of the entities that meet a condition, and how many of the best are wanted."""
+class FieldQuery:
+    """A vector to look for in one field of the entities that meet a condition; the best `limit` are wanted."""
 
     field: str
     data: Any
@@ -122,35 +64,46 @@ class Question:
 class Collection:
     """One store's passages; its name holds the store's identity, our schema's version and the vectors' width."""
 
-    def __init__(self, client: MilvusClient, level: str, identity: str, dimensions: int) -> None:
+    def __init__(
+        self,
+        client: MilvusClient,
+        level: str,
+        identity: str,
+        dimensions: int,
+        max_pending: int = MAX_PENDING_NODES,
+    ) -> None:
         self._client, self.level = client, level
-        self.dimensions = max(dimensions, _FEWEST_DIMENSIONS)
-        self.name = f"weft_{identity}_{SCHEMA}_{self.dimensions}"
+        self.dimensions = max(dimensions, _MIN_DIMENSIONS)
+        self.name = f"weft_{identity}_{SCHEMA_VERSION}_{self.dimensions}"
         self._state_name = f"{self.name}_state"
-        self._identity = identity
+        self._identity, self._max_pending = identity, max_pending
 
     def exists(self) -> bool:
-        """Whether anything was ever caught up."""
+        """Tell whether the collections were created."""
         return bool(self._client.has_collection(self._state_name))
 
     def load(self) -> bool:
-        """Let the collections be searched, where there are any: a server that starts anew has let go of them."""
-        held = self.exists()
-        for name in (self.name, self._state_name) if held else ():
-            self._client.load_collection(name)
-        return held
+        """Have the server load the collections for searching, and return whether there are any.
 
-    def make(self) -> None:
-        """Make the collections, and let go of those of other versions of this store."""
+        A server that was restarted has unloaded them.
+        """
+        exists = self.exists()
+        for name in (self.name, self._state_name) if exists else ():
+            self._client.load_collection(name)
+        return exists
+
+    def create(self) -> None:
+        """Create the collections unless they exist, and drop those of other versions of this store."""
         if self.exists():
             return
         for name in self._client.list_collections():
             if name.startswith(f"weft_{self._identity}_"):
                 self._client.drop_collection(name)
-        self._make(self.name, fields_of(self.dimensions))
-        self._make(self._state_name, {"place": (DataType.FLOAT_VECTOR, {"dim": 2}), **_STATE_FIELDS})
+        # The state comes last: it is what `exists` looks for.
+        self._create(self.name, entity_fields(self.dimensions))
+        self._create(self._state_name, _STATE_FIELDS)
 
-    def _make(self, name: str, fields: Mapping[str, tuple[Any, dict[str, Any]]]) -> None:
+    def _create(self, name: str, fields: Mapping[str, tuple[Any, dict[str, Any]]]) -> None:
         schema = self._client.create_schema(auto_id=False, enable_dynamic_field=False)
         indexes = self._client.prepare_index_params()
         schema.add_field("id", DataType.INT64, is_primary=True)
@@ -163,83 +116,82 @@ class Collection:
         self._client.create_collection(name, schema=schema, index_params=indexes, consistency_level=self.level)
 
     def drop(self) -> None:
-        """Take both collections away."""
+        """Drop both collections where they exist."""
         for name in (self.name, self._state_name):
             with suppress(MilvusException):
                 self._client.drop_collection(name)
 
-    # --- how far it has come -----------------------------------------------------------------------------
+    # --- state -------------------------------------------------------------------------------------------
 
-    def state(self) -> State:
-        """How far the collection has come; at the start when there is none or it cannot be read."""
+    def state(self) -> CollectionState:
+        """Return how far the collection has come; the start when there is none or its state cannot be read."""
         if not self.exists():
-            return State(Progress(self._identity))
+            return CollectionState(Progress(self._identity))
         rows = self._client.query(
             self._state_name, filter="id == 1", output_fields=["progress", "pending"], consistency_level=self.level
         )
         progress = unpacked(rows[0]["progress"].encode()) if rows else None
         if progress is None:
-            return State(Progress(self._identity))
+            return CollectionState(Progress(self._identity))
         pending = orjson.loads(rows[0]["pending"])
-        return State(progress, None if pending is None else tuple(pending))
+        return CollectionState(progress, None if pending is None else tuple(pending))
 
-    def save(self, state: State) -> None:
-        """Remember how far it has come; a long list of recent changes is cut, older readers then read more."""
+    def save(self, state: CollectionState) -> None:
+        """Store how far the collection has come.
+
+        A list of recent changes that does not fit loses its oldest ones; readers of older snapshots then read more
+        from the store.
+        """
         progress, pending = state.progress, state.pending
-        while len(packed(progress)) > _LONGEST_STATE and progress.recent:
+        while len(packed(progress)) > _MAX_STATE_LENGTH and progress.recent:
             progress = Progress(progress.identity, progress.sequence, progress.recent[1:], progress.names)
         row = {"id": 1, "place": [1.0, 0.0], "progress": packed(progress).decode()}
-        listed = None if pending is None or len(pending) > _MOST_PENDING else list(pending)
+        listed = None if pending is None or len(pending) > self._max_pending else list(pending)
         self._client.upsert(self._state_name, [{**row, "pending": orjson.dumps(listed).decode()}])
 
     # --- entities ----------------------------------------------------------------------------------------
 
     def replace(self, nodes: Sequence[int], passages: Sequence[TailPassage]) -> None:
-        """Let these be all the passages of the nodes."""
-        for start in range(0, len(nodes), _DELETED_AT_ONCE):
-            listed = ", ".join(map(str, nodes[start : start + _DELETED_AT_ONCE]))
+        """Delete the entities of the nodes and write these passages in their place."""
+        for start in range(0, len(nodes), _NODES_PER_DELETE):
+            listed = ", ".join(map(str, nodes[start : start + _NODES_PER_DELETE]))
             self._client.delete(self.name, filter=f"node in [{listed}]")
         for rows in self._entities(passages):
             self._client.upsert(self.name, rows)
 
     def add(self, passages: Sequence[TailPassage]) -> None:
-        """Add the passages of nodes of which the collection holds nothing."""
+        """Add the passages of nodes that the collection has no entities of."""
         for rows in self._entities(passages):
             self._client.insert(self.name, rows)
 
     def _entities(self, passages: Sequence[TailPassage]) -> Iterator[list[dict[str, Any]]]:
-        for start in range(0, len(passages), _WRITTEN_AT_ONCE):
-            yield [entity_of(passage, self.dimensions) for passage in passages[start : start + _WRITTEN_AT_ONCE]]
+        for start in range(0, len(passages), _ENTITIES_PER_WRITE):
+            batch = passages[start : start + _ENTITIES_PER_WRITE]
+            yield [to_entity(passage, self.dimensions) for passage in batch]
 
-    def search(self, questions: Sequence[Question]) -> list[int]:
-        """Ids of the best passages for a question, or for any of several, which travel in one request."""
+    def search(self, queries: Sequence[FieldQuery]) -> list[int]:
+        """Return the ids of the best passages for any of the queries, which travel in one request."""
         options: dict[str, Any] = {"output_fields": ["id"], "consistency_level": self.level}
-        if len(questions) == 1:
-            (one,) = questions
-            options |= {"data": [one.data], "anns_field": one.field, "filter": one.condition}
-            found = self._client.search(self.name, limit=one.limit, **options)
+        if len(queries) == 1:
+            (query,) = queries
+            options |= {"data": [query.data], "anns_field": query.field, "filter": query.condition}
+            found = self._client.search(self.name, limit=query.limit, **options)
         else:
-            asked = [
-                AnnSearchRequest([each.data], each.field, {}, each.limit, expr=each.condition)
-                for each in questions
+            requests = [
+                AnnSearchRequest([query.data], query.field, {}, query.limit, expr=query.condition)
+                for query in queries
             ]
-            # Which ranker does not matter: there is room for all that was found, and we order it.
-            limit = sum(each.limit for each in questions)
-            found = self._client.hybrid_search(self.name, asked, RRFRanker(), limit, **options)
+            # Any ranker will do: the limit leaves room for all results, and their order is ours.
+            limit = sum(query.limit for query in queries)
+            found = self._client.hybrid_search(self.name, requests, RRFRanker(), limit, **options)
         return [int(hit["id"]) for hit in found[0]]
 
     def refresh(self) -> None:
-        """Let what was imported be searched: a collection that is loaded knows nothing of it."""
+        """Load the collection anew: one that was loaded before an import does not find the imported entities."""
         self._client.release_collection(self.name)
         self._client.load_collection(self.name)
 
     def count(self, condition: str = "") -> int:
-        """How many passages meet a condition."""
+        """Return the number of passages that meet a condition."""
         found = self._client.query(self.name, filter=condition, output_fields=["count(*)"])
         return int(found[0]["count(*)"])
-
-
-_STATE_FIELDS: Final = {
-    "progress": (DataType.VARCHAR, {"max_length": _LONGEST_STATE}),
-    "pending": (DataType.VARCHAR, {"max_length": _LONGEST_STATE}),
-}

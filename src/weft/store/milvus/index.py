@@ -1,7 +1,8 @@
-"""Search derived from a store and kept in Milvus, caught up by sequence.
+"""A search index in Milvus that is derived from a store and follows it by sequence number.
 
-Milvus holds one state, not several: while a catch-up replaces nodes, their numbers are written down first, and
-readers take those nodes from their own snapshot. So a reader never misses what it may see, whatever the state.
+Milvus holds one state, while readers have snapshots of several. A catch-up writes down the ids of the nodes it is
+about to replace, and readers take those nodes, and all that changed since, from their own snapshot. So a reader
+never misses what it may see, whatever the state of the collection.
 """
 
 import threading
@@ -17,10 +18,11 @@ from weft.errors import StoreGone
 from weft.frozen import dataclass
 from weft.model import STRONG, Filter
 from weft.ports import Proposals, Snapshot, Store
-from weft.store.milvus.catch_up import bring_up, pages
-from weft.store.milvus.collection import Collection, State, connected, gone, level_of, read_place
-from weft.store.milvus.entities import condition_of
-from weft.store.milvus.search import Found, Search, by_meaning, by_words, matching
+from weft.store.milvus.address import connect, consistency_level, read_milvus_address, unreachable
+from weft.store.milvus.catch_up import CatchUpLimits, bring_up_to_date, tail_pages
+from weft.store.milvus.collection import Collection, CollectionState
+from weft.store.milvus.entities import filter_expression
+from weft.store.milvus.search import Found, Search, search_collection, vector_search, word_search
 from weft.store.overlay import EXACT_BELOW, PAGE, Overlay, SmallViews, earlier_state, nothing
 from weft.store.records import LONGEST_FACET_VALUE
 
@@ -28,33 +30,44 @@ if TYPE_CHECKING:
     from weft.ports.arrays import Vectors
 
 
-_WRITING: Final = level_of(STRONG)
-"""Whoever writes must know what was written last, whatever readers are content with."""
-_TRIES: Final = 4
-_NONE: Final[Found] = (np.zeros(0, np.int64), np.zeros(0))
+_WRITER_LEVEL: Final = consistency_level(STRONG)
+"""A writer must know what was written last, whatever consistency readers choose."""
+_MAX_TRIES: Final = 4
+"""Searches that a catch-up overtook are repeated so often before the store is searched instead."""
+_NO_RESULTS: Final[Found] = (np.zeros(0, np.int64), np.zeros(0))
 _AWAY: Final = "Milvus does not answer: candidates come from the rest alone. "
+_SCANNED: Final = (
+    "The search index in Milvus is missing or far behind: the rest was scanned in the store. Results are complete "
+    "but slower; `weft doctor --repair` brings it up to date."
+)
 
 
 class MilvusIndex:
-    """A ports.Index over a collection of Milvus; `address` names a server, or a file for the embedded form."""
+    """A ports.Index over a collection of Milvus.
 
-    def __init__(self, address: str, exact_below: int = EXACT_BELOW) -> None:
-        self._place = read_place(address)
-        self._exact_below, self._small = exact_below, SmallViews()
+    `address` names a server, or a file for the embedded form. Views of up to `exact_below` passages are searched
+    in the store.
+    """
+
+    def __init__(self, address: str, exact_below: int = EXACT_BELOW, limits: CatchUpLimits | None = None) -> None:
+        self._address = read_milvus_address(address)
+        self._exact_below, self._small_views = exact_below, SmallViews()
+        self.limits = limits or CatchUpLimits()
         self._guard = threading.Lock()
-        self._connected: MilvusClient | None = None
-        self._known: set[str] = set()
+        self._connection: MilvusClient | None = None
+        self._loaded: set[str] = set()
+        """Names of the collections that the server was asked to load."""
 
     # --- reading ---
 
     def lexical(self, snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int) -> Proposals:
-        """Passages that hold any of the terms, most promising first; ties at the cut are included."""
-        (found,) = self._proposed(snapshot, filter, [by_words(snapshot, term_hashes, filter, limit)])
+        """Return passages that hold any of the terms, most promising first; ties at the cut are included."""
+        (found,) = self._propose(snapshot, filter, [word_search(snapshot, term_hashes, filter, limit)])
         return found
 
     def semantic(self, snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Proposals:
-        """The passages nearest to the vector with their exact cosines; ties at the cut are included."""
-        (found,) = self._proposed(snapshot, filter, [by_meaning(snapshot, vector, filter, limit)])
+        """Return the passages nearest to the vector with their exact cosines; ties at the cut are included."""
+        (found,) = self._propose(snapshot, filter, [vector_search(snapshot, vector, filter, limit)])
         return found
 
     def both(
@@ -65,104 +78,117 @@ class MilvusIndex:
         filter: Filter,
         limits: tuple[int, int],
     ) -> tuple[Proposals, Proposals]:
-        """Both searches in one request, which Milvus answers from one state."""
-        words = by_words(snapshot, term_hashes, filter, limits[0])
-        near = by_meaning(snapshot, vector, filter, limits[1])
-        found = self._proposed(snapshot, filter, [words, near])
+        """Do both searches in one request, which Milvus answers from one state."""
+        words = word_search(snapshot, term_hashes, filter, limits[0])
+        nearest = vector_search(snapshot, vector, filter, limits[1])
+        found = self._propose(snapshot, filter, [words, nearest])
         return found[0], found[1]
 
-    def _proposed(
-        self, snapshot: Snapshot, filter: Filter, wanted: Sequence[Search | Proposals]
+    def _propose(
+        self, snapshot: Snapshot, filter: Filter, requested: Sequence[Search | Proposals]
     ) -> list[Proposals]:
-        """What is known already, and what collection and snapshot propose for the rest; that is left out, with a
-        note, while Milvus is away.
+        """Do the searches and return their proposals in order, among proposals that are known already.
+
+        While Milvus is away the searches propose nothing, with a note.
         """
-        searches = [each for each in wanted if isinstance(each, Search)]
-        small = self._small.of(snapshot, self._exact_below, _everything) if searches else None
+        searches = [search for search in requested if isinstance(search, Search)]
+        small = self._small_views.of(snapshot, self._exact_below, _read_view) if searches else None
         if small is not None:
-            return [Proposals(*each.joined(_NONE, small)) if isinstance(each, Search) else each for each in wanted]
+            return [
+                Proposals(*search.combine(_NO_RESULTS, small)) if isinstance(search, Search) else search
+                for search in requested
+            ]
         try:
-            with self._explained():
-                found = iter(self._searched(snapshot, filter, searches) if searches else ())
+            with self._translate_errors():
+                found = iter(self._search(snapshot, filter, searches) if searches else ())
         except StoreGone as error:
             found = iter([nothing(_AWAY + str(error)) for _ in searches])
-        return [next(found) if isinstance(each, Search) else each for each in wanted]
+        return [next(found) if isinstance(search, Search) else search for search in requested]
 
-    def _searched(self, snapshot: Snapshot, filter: Filter, searches: Sequence[Search]) -> list[Proposals]:
-        collection, judged = self._collection(snapshot, self._level_for(snapshot)), _judged(snapshot, filter)
-        for _ in range(_TRIES):
+    def _search(self, snapshot: Snapshot, filter: Filter, searches: Sequence[Search]) -> list[Proposals]:
+        """Search the collection, with what the snapshot says instead where the two differ."""
+        consistency = snapshot.view.consistency
+        level = consistency_level(consistency) if consistency else self._address.level
+        collection, nodes = self._collection(snapshot, level), _nodes_with_long_values(snapshot, filter)
+        for _ in range(_MAX_TRIES):
             state = collection.state()
-            pinned = _pinned(snapshot, collection, state)
-            if pinned is None:
+            difference = _read_difference(snapshot, collection, state)
+            if difference is None:
                 break
-            condition = condition_of(snapshot.view, filter, pinned.overlay.masked.tolist(), judged)
-            found = matching(collection, searches, condition) if pinned.searchable else [_NONE] * len(searches)
+            overlay = difference.overlay
+            condition = filter_expression(snapshot.view, filter, overlay.masked.tolist(), nodes)
+            found = [_NO_RESULTS] * len(searches)
+            if difference.is_searchable:
+                found = search_collection(collection, searches, condition)
             # Nodes that were replaced between the two looks may be in neither of their states.
             if collection.state() == state:
                 pairs = zip(searches, found, strict=True)
-                return [Proposals(*each.joined(ours, pinned.overlay), pinned.notes) for each, ours in pairs]
-        scanned = _everything(snapshot)
-        return [Proposals(*each.joined(_NONE, scanned), (_SCANNED,)) for each in searches]
-
-    def _level_for(self, snapshot: Snapshot) -> str:
-        return level_of(snapshot.view.consistency) if snapshot.view.consistency else self._place.level
+                return [Proposals(*search.combine(ours, overlay), difference.notes) for search, ours in pairs]
+        scanned = _read_view(snapshot)
+        return [Proposals(*search.combine(_NO_RESULTS, scanned), (_SCANNED,)) for search in searches]
 
     def _collection(self, snapshot: Snapshot, level: str) -> Collection:
         dimensions = (snapshot.embedder() or ("", 0))[1]
-        return self._loaded(Collection(self._client(), level, snapshot.identity, dimensions))
+        return self._load(
+            Collection(self._client(), level, snapshot.identity, dimensions, self.limits.pending_nodes)
+        )
 
-    def _loaded(self, collection: Collection) -> Collection:
-        """The collection, of which the server has been told once that it is searched."""
-        if collection.name not in self._known and collection.load():
-            self._known.add(collection.name)
+    def _load(self, collection: Collection) -> Collection:
+        """Have the server load the collection once, and return it."""
+        if collection.name not in self._loaded and collection.load():
+            self._loaded.add(collection.name)
         return collection
 
     def _client(self) -> MilvusClient:
-        """The connection, made when it is first needed: who only opens a store need not wait for Milvus."""
+        # Connected at the first use: a caller that only opens a store need not wait for Milvus.
         with self._guard:
-            if self._connected is None:
-                self._connected = connected(self._place)
-            return self._connected
+            if self._connection is None:
+                self._connection = connect(self._address)
+            return self._connection
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except MilvusException as error:
-            raise gone(self._place, error) from error
+            raise unreachable(self._address, error) from error
 
     # --- writing ---
 
     def catch_up(self, store: Store) -> int:
         """Bring the collection up to the store's sequence and return it."""
-        with store.writing(), self._explained(), store.everything() as snapshot:
-            bring_up(self._collection(snapshot, _WRITING), snapshot, self._place)
+        with store.writing(), self._translate_errors(), store.everything() as snapshot:
+            collection = self._collection(snapshot, _WRITER_LEVEL)
+            bring_up_to_date(collection, snapshot, self._address, self.limits)
             return snapshot.sequence
 
     def rebuild(self, store: Store) -> int:
         """Derive everything anew and return the sequence reached."""
-        with self._explained(), store.everything() as snapshot:
-            self._collection(snapshot, _WRITING).drop()
+        with self._translate_errors(), store.everything() as snapshot:
+            self._collection(snapshot, _WRITER_LEVEL).drop()
         return self.catch_up(store)
 
     # --- the rest ---
 
     def status(self) -> Mapping[str, str | int]:
-        """The collections that there are, how far they have come and what they hold."""
-        with self._explained():
+        """Return how far the collections of all stores in this Milvus have come, and how much they hold."""
+        with self._translate_errors():
             client = self._client()
             names = [name for name in client.list_collections() if name.startswith("weft_")]
-            held = [
-                self._loaded(Collection(client, self._place.level, *_parts(name)))
+            collections = [
+                self._load(Collection(client, self._address.level, *_identity_and_dimensions(name)))
                 for name in names
                 if not name.endswith("_state")
             ]
-            reached = max((each.state().progress.sequence for each in held), default=0)
-            passages, vectors = (sum(each.count(what) for each in held) for what in ("", "embedded == true"))
+            reached = max((collection.state().progress.sequence for collection in collections), default=0)
+            passages, vectors = (
+                sum(collection.count(condition) for collection in collections)
+                for condition in ("", "embedded == true")
+            )
         return {
             "engine": "milvus",
-            "address": self._place.shown,
-            "consistency": self._place.level,
+            "address": self._address.shown,
+            "consistency": self._address.level,
             "lexical_sequence": reached,
             "vector_sequence": reached,
             "passages": passages,
@@ -171,53 +197,51 @@ class MilvusIndex:
         }
 
     def close(self) -> None:
-        """Let go of the connection."""
-        self._small.clear()
-        if self._connected is not None:
-            self._connected.close()
-            self._connected = None
-
-
-_SCANNED: Final = (
-    "The search index in Milvus is missing or far behind: the rest was scanned in the store. Results are complete "
-    "but slower; `weft doctor --repair` brings it up to date."
-)
+        """Close the connection and drop what was cached."""
+        self._small_views.clear()
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Pinned:
-    """What the snapshot says instead of the collection, and whether the collection is there to be asked."""
+class _Difference:
+    """The passages that differ between snapshot and collection, and whether there is a collection to search."""
 
     overlay: Overlay
-    searchable: bool
+    is_searchable: bool
     notes: tuple[str, ...] = ()
 
 
-def _pinned(snapshot: Snapshot, collection: Collection, state: State) -> _Pinned | None:
-    """How a collection in this state is asked on behalf of the snapshot; None when it must not be asked at all."""
+def _read_difference(snapshot: Snapshot, collection: Collection, state: CollectionState) -> _Difference | None:
+    """Return how the snapshot differs from a collection in this state; None when that cannot be told."""
     since = state.progress.sequence
     changed = state.progress.changed_since(snapshot.sequence)
     if state.pending is None or changed is None:
         return None
     if since > snapshot.sequence:
-        return _Pinned(earlier_state(snapshot, sorted({*changed, *state.pending})), searchable=True)
+        # The collection is ahead: what changed after the snapshot is taken from the snapshot.
+        overlay = earlier_state(snapshot, sorted({*changed, *state.pending}))
+        return _Difference(overlay, is_searchable=True)
     nodes = set(state.pending)
-    for page in pages(snapshot, since, PAGE):
+    for page in tail_pages(snapshot, since, PAGE):
         nodes.update(page.changed_nodes)
     notes = (_SCANNED,) if len(nodes) > PAGE else ()
-    return _Pinned(earlier_state(snapshot, sorted(nodes)), collection.exists(), notes)
+    return _Difference(earlier_state(snapshot, sorted(nodes)), collection.exists(), notes)
 
 
-def _judged(snapshot: Snapshot, filter: Filter) -> list[int] | None:
-    """Nodes that hold the field values that are too long to be facets, or None when none is asked for."""
+def _nodes_with_long_values(snapshot: Snapshot, filter: Filter) -> list[int] | None:
+    """Return the nodes with the field values that are too long to be facets, or None when none is asked for."""
     long = tuple(pair for pair in filter.where if len(pair[1]) > LONGEST_FACET_VALUE)
     return snapshot.matching(Filter(where=long)).tolist() if long else None
 
 
-def _everything(snapshot: Snapshot) -> Overlay:
+def _read_view(snapshot: Snapshot) -> Overlay:
+    """Return all passages that the view holds."""
     return earlier_state(snapshot, snapshot.matching(Filter()).tolist())
 
 
-def _parts(name: str) -> tuple[str, int]:
+def _identity_and_dimensions(name: str) -> tuple[str, int]:
+    """Return the store's identity and the vectors' width from the name of a collection."""
     identity, _, dimensions = name.removeprefix("weft_").split("_")
     return identity, int(dimensions)

@@ -1,4 +1,7 @@
-"""How a question is put to the collection: by words, by meaning, or by both in one request."""
+"""Searches of the collection by words, by meaning, or by both in one request.
+
+Milvus proposes, and every proposal is scored again by our own arithmetic from the snapshot.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -9,8 +12,8 @@ from weft.frozen import dataclass
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot
 from weft.scoring.vectors import cosines, norms, quantise, stacked
-from weft.store.milvus.collection import MOST, Collection, Question
-from weft.store.milvus.entities import asked
+from weft.store.milvus.collection import MAX_RESULTS, Collection, FieldQuery
+from weft.store.milvus.entities import query_terms
 from weft.store.overlay import Known, Overlay, asked_vector, nothing, overlay_of, term_weights
 from weft.store.scope import EQUAL, cut_at_tie
 
@@ -21,93 +24,103 @@ if TYPE_CHECKING:
 Found: TypeAlias = "tuple[Ids, Scores]"
 
 _MARGIN: Final = 64
+"""Passages asked for beyond the limit: the scores of Milvus are approximate, and so is its cut."""
+_GROWTH: Final = 4
+"""The factor by which more passages are asked for while the cut falls among equals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One search in both places: what the collection is asked, what the overlay finds, and how ids are scored."""
+    """One search of both the collection and the overlay.
+
+    `field`, `data` and `condition` are sent to the collection, `search_overlay` finds passages in the overlay, and
+    `score` gives the passages that the collection proposed our own score.
+    """
 
     field: str
     data: Any
     limit: int
-    own: Callable[[Overlay], Found]
-    scored: Callable[[list[int]], Found]
+    search_overlay: Callable[[Overlay], Found]
+    score: Callable[[list[int]], Found]
     condition: str = ""
 
-    def joined(self, proposed: Found, overlay: Overlay) -> Found:
-        """The best of what the collection proposes and the overlay holds, with ties at the cut."""
-        ids, scores = zip(proposed, self.own(overlay), strict=True)
+    def combine(self, proposed: Found, overlay: Overlay) -> Found:
+        """Return the best of what the collection proposed and the overlay holds, with ties at the cut."""
+        ids, scores = zip(proposed, self.search_overlay(overlay), strict=True)
         return cut_at_tie(np.concatenate(ids), np.concatenate(scores), self.limit)
 
 
-def by_words(snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int) -> Search | Proposals:
-    """The search for the terms; nothing where none of them tells anything."""
+def word_search(snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int) -> Search | Proposals:
+    """Return the search for the terms, or no proposals where the view holds none of them."""
     weights, mean_length = term_weights(snapshot, term_hashes)
     if not weights or limit <= 0:
         return nothing()
-    passing = _passing(snapshot, filter)
+    nodes = _matching_nodes(snapshot, filter)
 
-    def own(overlay: Overlay) -> Found:
-        return overlay.lexical(weights, mean_length, passing, limit)
+    def search_overlay(overlay: Overlay) -> Found:
+        return overlay.lexical(weights, mean_length, nodes, limit)
 
-    def scored(ids: list[int]) -> Found:
+    def score(ids: list[int]) -> Found:
         rows = snapshot.passages(ids)
         known = [Known(row.id, row.node_id, row.term_hashes, row.term_counts, b"") for row in rows]
         return overlay_of((), known).lexical(weights, mean_length, None, len(rows))
 
-    return Search("terms", asked(weights), limit, own, scored)
+    return Search("terms", query_terms(weights), limit, search_overlay, score)
 
 
-def by_meaning(snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Search | Proposals:
-    """The search for what is near the vector; nothing where there are no vectors like it."""
+def vector_search(snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Search | Proposals:
+    """Return the search for the neighbours of the vector, or no proposals where the store has no such vectors."""
     query = asked_vector(snapshot, vector, limit)
     if isinstance(query, Proposals):
         return query
-    passing = _passing(snapshot, filter)
+    nodes = _matching_nodes(snapshot, filter)
 
-    def own(overlay: Overlay) -> Found:
-        return overlay.semantic(query, passing, limit)
+    def search_overlay(overlay: Overlay) -> Found:
+        return overlay.semantic(query, nodes, limit)
 
-    def scored(ids: list[int]) -> Found:
-        kept = [row.id for row in snapshot.passages(ids)]
-        rows = zip(kept, quantise(snapshot.vectors(kept)), strict=True)
-        pairs = [(number, row) for number, row in rows if row]
+    def score(ids: list[int]) -> Found:
+        visible = [row.id for row in snapshot.passages(ids)]
+        rows = zip(visible, quantise(snapshot.vectors(visible)), strict=True)
+        pairs = [(passage_id, row) for passage_id, row in rows if row]
         matrix = stacked([row for _, row in pairs], len(query))
-        return np.array([number for number, _ in pairs], np.int64), cosines(matrix, norms(matrix), query)
+        return np.array([passage_id for passage_id, _ in pairs], np.int64), cosines(matrix, norms(matrix), query)
 
-    return Search("vector", query.astype(np.float32).tolist(), limit, own, scored, " and embedded == true")
+    # A passage without a vector has zeros in the collection, which are near to everything.
+    condition = " and embedded == true"
+    return Search("vector", query.astype(np.float32).tolist(), limit, search_overlay, score, condition)
 
 
-def _passing(snapshot: Snapshot, filter: Filter) -> "Ids | None":
+def _matching_nodes(snapshot: Snapshot, filter: Filter) -> "Ids | None":
     return None if filter.empty else snapshot.matching(filter)
 
 
-def matching(collection: Collection, searches: Sequence[Search], condition: str) -> list[Found]:
-    """What the collection proposes for each search, by our own score, all of it found in one request.
+def search_collection(collection: Collection, searches: Sequence[Search], condition: str) -> list[Found]:
+    """Return the collection's proposals for each search by our own score, all found in one request.
 
-    More is asked for while a cut falls among equals.
+    More are asked for while a cut falls among equals.
     """
-    most, factor = MOST // len(searches), 1
+    most, factor = MAX_RESULTS // len(searches), 1
     while True:
-        wanted = [min(factor * (each.limit + _MARGIN), most) for each in searches]
-        pairs = zip(searches, wanted, strict=True)
+        limits = [min(factor * (search.limit + _MARGIN), most) for search in searches]
         ids = collection.search(
-            [Question(each.field, each.data, condition + each.condition, limit) for each, limit in pairs]
+            [
+                FieldQuery(search.field, search.data, condition + search.condition, limit)
+                for search, limit in zip(searches, limits, strict=True)
+            ]
         )
-        found = [each.scored(ids) for each in searches]
-        settled = [
-            limit == most or _is_settled(scores, each.limit, limit)
-            for each, limit, (_, scores) in zip(searches, wanted, found, strict=True)
-        ]
-        if all(settled):
+        found = [search.score(ids) for search in searches]
+        if all(
+            limit == most or _is_settled(scores, search.limit, limit)
+            for search, limit, (_, scores) in zip(searches, limits, found, strict=True)
+        ):
             return found
-        factor *= 4
+        factor *= _GROWTH
 
 
 def _is_settled(scores: "Scores", limit: int, wanted: int) -> bool:
-    """Whether the best `limit` are known: there is no more, or what comes after them is worse.
+    """Tell whether the best `limit` are known: there are no more, or those after them are worse.
 
-    What other searches of the request found may be among the scores; it can only make the best ones better.
+    Results of the other searches of the request may be among the scores; they can only make the best ones better.
     """
     ranked = np.sort(scores)[::-1]
     return len(ranked) < wanted or bool(ranked[wanted - 1] < ranked[limit - 1] * (1 - EQUAL))

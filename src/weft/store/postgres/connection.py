@@ -1,13 +1,15 @@
-"""What the server's errors mean, in words and with what to do next."""
+"""Connections to a PostgreSQL server: how they are opened, who may write through them, and how their errors read.
+
+The bottom of this package: every other module of it reads and writes through a connection from here.
+"""
 
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import psycopg
-from psycopg import Connection
 from psycopg.rows import TupleRow
 from psycopg_pool import PoolTimeout
 
@@ -22,46 +24,213 @@ from weft.errors import (
     WeftError,
 )
 from weft.store.addresses import OWN_PARAMETERS, Address
-from weft.store.postgres.encode import digest, know_arrays, know_texts
+from weft.store.postgres.encode import digest, register_array_adapter, register_text_adapters
 from weft.store.records import not_unicode
 
-_GONE: Final = ("08", "57P")
-_AGAIN: Final = ("40001", "40P01")
-_DAMAGED: Final = ("XX001", "XX002")
+Connection: TypeAlias = psycopg.Connection[TupleRow]
+T = TypeVar("T")
+
+ALL_TENANTS: Final = "*"
+"""The value of the setting `weft.tenants` with which row-level security shows every tenant."""
+_SETTINGS: Final = "SET jit = off; SET hnsw.max_scan_tuples = 200000; SET client_min_messages = warning"
+"""Compiling costs more than our short queries take. The graph is walked through at most so many passages: with
+pgvector's default of 20,000 a filter that few passages meet would leave a search without results."""
+_SHORTEST_CONNECT_SECONDS: Final = 2
+"""libpq takes whole seconds, and no fewer than two."""
+
+_ADVISORY_LOCK_CLASS: Final = 0x57454654
+"""The letters WEFT: keeps our advisory locks apart from those of other programs in the same database."""
+_FIRST_RETRY_SECONDS: Final = 0.05
+"""The pause before the first retry of a write; it doubles each time. A serialization failure is over at once."""
+_LONGEST_RETRY_SECONDS: Final = 1.0
+"""A server that restarts is noticed within this time after it is back."""
+
+# Codes of errors: https://www.postgresql.org/docs/current/errcodes-appendix.html
+_LOST_CONNECTION_CLASSES: Final = ("08", "57P")
+"""Connection exceptions, and shutdown or crash of the server."""
+_RETRYABLE_STATES: Final = ("40001", "40P01")
+"""Serialization failure and deadlock: the server undid the work, which may succeed when it is done again."""
+_DAMAGED_STATES: Final = ("XX001", "XX002")
+_NOT_OUR_TABLES_STATES: Final = ("42P01", "42703", "3F000")
+"""Undefined table, column or schema."""
+_BAD_VALUE_CLASSES: Final = ("22", "23", "54")
+"""Data exceptions, violated constraints, and values beyond the server's limits."""
+
+
+def connect(address: Address, server: str = "", seconds: float = 10.0) -> Connection:
+    """Open a connection outside the pools that commits every statement on its own."""
+    connection = psycopg.connect(
+        server or address.server,
+        autocommit=True,
+        prepare_threshold=0,
+        connect_timeout=max(_SHORTEST_CONNECT_SECONDS, int(seconds)),
+    )
+    configure(connection, address)
+    return connection
+
+
+def configure(connection: Connection, address: Address) -> None:
+    """Set up a new connection: our schema first in its path, our types, and our settings."""
+    register_text_adapters(connection)
+    register_array_adapter(connection)
+    # Every statement is prepared at its first use: questions send the same few over and over.
+    connection.prepare_threshold = 0
+    rows = connection.execute(
+        "SELECT DISTINCT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
+        " WHERE e.extname IN ('vector', 'pg_textsearch')",
+        prepare=False,
+    ).fetchall()
+    path = ", ".join(f'"{name}"' for name in dict.fromkeys([address.schema, *(row[0] for row in rows), "public"]))
+    connection.execute(f"SET search_path = {path}; {_SETTINGS}", prepare=False)
+
+
+def fetch_rows(connection: Connection, query: str, values: Any = None, *, reuse_plan: bool = True) -> list[Any]:
+    """Return all rows of a query, fetched in the binary form.
+
+    `reuse_plan` prepares the statement; turn it off where the best plan depends on the values.
+    """
+    return connection.cursor(binary=True).execute(query, values, prepare=reuse_plan).fetchall()
+
+
+class WriteLock:
+    """A lock on writing with one holder among all threads, processes and machines that use a store.
+
+    It is an advisory lock of the server, held by a connection of its own that every write of the holder uses. When
+    that connection breaks, the lock is gone with it; the work is then done again from the start on a new one, as
+    writing the same changes twice changes nothing.
+    """
+
+    def __init__(self, address: Address, busy_seconds: float) -> None:
+        self._address, self._busy_seconds = address, busy_seconds
+        self._thread = threading.RLock()
+        self._depth = 0
+        self._connection: Connection | None = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock for the block; the same thread may take it again."""
+        if not self._thread.acquire(timeout=self._busy_seconds):
+            raise StoreBusy(self._busy_message())
+        try:
+            if not self._depth:
+                self._retry(self._lock)
+            self._depth += 1
+            yield
+        finally:
+            # The depth is still 0 when the lock could not be taken.
+            self._depth = max(self._depth - 1, 0)
+            if not self._depth:
+                self._unlock()
+            self._thread.release()
+
+    def transact(self, work: Callable[[Connection], T]) -> T:
+        """Do the work inside one transaction under the lock, and return its result."""
+
+        def attempt() -> T:
+            connection = self._locked_connection()
+            with connection.transaction():
+                # Row-level security would hide the other tenants' rows from the writer as well.
+                connection.execute(f"SELECT set_config('weft.tenants', '{ALL_TENANTS}', true)")
+                return work(connection)
+
+        with self.held():
+            return self._retry(attempt)
+
+    def execute_outside_transaction(self, statement: str) -> None:
+        """Execute a statement that the server refuses inside a transaction, under the lock."""
+        with self.held():
+            self._retry(lambda: self._locked_connection().execute(statement, prepare=False))
+
+    def close(self) -> None:
+        """Close the connection, and with it release the lock."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _retry(self, work: Callable[[], T]) -> T:
+        """Do the work and return its result; repeat it for a while when the server is away or undid it."""
+        deadline, pause = time.monotonic() + self._busy_seconds, _FIRST_RETRY_SECONDS
+        while True:
+            try:
+                return work()
+            except psycopg.Error as error:
+                if is_lost(error):
+                    self.close()
+                if not _is_transient(error) or time.monotonic() + pause > deadline or _is_refusal(error):
+                    raise
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_RETRY_SECONDS)
+
+    def _locked_connection(self) -> Connection:
+        """Return the connection that holds the lock, and take the lock again if the connection was lost."""
+        if self._connection is None or self._connection.closed:
+            self._lock()
+        if self._connection is None:
+            raise StoreError(f"The connection to {self._address.shown} was closed while writing. Try again.")
+        return self._connection
+
+    def _lock(self) -> None:
+        if self._connection is None or self._connection.closed:
+            self._connection = connect(self._address)
+        try:
+            self._connection.execute(f"SET lock_timeout = {int(1000 * self._busy_seconds)}", prepare=False)
+            self._connection.execute("SELECT pg_advisory_lock(%s, %s)", advisory_lock(self._address))
+        except psycopg.errors.LockNotAvailable as error:
+            raise StoreBusy(self._busy_message()) from error
+
+    def _unlock(self) -> None:
+        if self._connection is not None and not self._connection.closed:
+            with suppress(psycopg.Error):
+                self._connection.execute("SELECT pg_advisory_unlock(%s, %s)", advisory_lock(self._address))
+
+    def _busy_message(self) -> str:
+        return (
+            f"Another writer has kept the store at {self._address.shown} for more than {self._busy_seconds:g} "
+            "seconds. Wait for it to finish and try again, or allow a longer wait with busy_seconds."
+        )
+
+
+def advisory_lock(address: Address) -> tuple[int, int]:
+    """Return the two numbers that name the advisory lock of a store."""
+    # The server takes two signed 32-bit numbers: schemas of one database get different locks.
+    return _ADVISORY_LOCK_CLASS, digest(address.schema) & 0x7FFFFFFF
+
+
+# --- errors ----------------------------------------------------------------------------------------------
 
 
 @contextmanager
-def explained(address: Address) -> Iterator[None]:
-    """Turn the server's errors inside the block into ours."""
+def translate_errors(address: Address) -> Iterator[None]:
+    """Raise our errors in place of those that the server or psycopg raises inside the block."""
     try:
         yield
     except (psycopg.Error, PoolTimeout) as error:
-        raise explain(error, address) from error
+        raise _translate_error(error, address) from error
     except UnicodeEncodeError as error:
         raise not_unicode(error) from error
     except OverflowError as error:
-        raise _value(str(error), address) from error
+        raise _invalid_value(str(error), address) from error
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether the connection is gone, so that the same work may succeed on another one."""
+    """Tell whether the connection is gone, so that the same work may succeed on another one."""
     if isinstance(error, PoolTimeout):
         return True
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return False
-    return error.sqlstate is None or error.sqlstate.startswith(_GONE)
+    return error.sqlstate is None or error.sqlstate.startswith(_LOST_CONNECTION_CLASSES)
 
 
-def is_passing(error: BaseException) -> bool:
-    """Whether the same work may succeed when it is done once more."""
-    return is_lost(error) or (isinstance(error, psycopg.Error) and error.sqlstate in _AGAIN)
+def _is_transient(error: BaseException) -> bool:
+    """Tell whether the same work may succeed when it is done again."""
+    return is_lost(error) or (isinstance(error, psycopg.Error) and error.sqlstate in _RETRYABLE_STATES)
 
 
-def explain(error: Exception, address: Address) -> WeftError:
-    """Our error for one of the server's."""
+def _translate_error(error: Exception, address: Address) -> WeftError:
+    """Return our error for one of the server's, with the next step for the user."""
     where, message = address.shown, " ".join(str(error).split())
     state = getattr(error, "sqlstate", None) or ""
-    if refusal := _refused(message, where):
+    if refusal := _connection_refusal(message, where):
         return refusal
     if is_lost(error):
         kind = StoreAway if isinstance(error, PoolTimeout) else StoreGone
@@ -69,26 +238,26 @@ def explain(error: Exception, address: Address) -> WeftError:
             f"The database at {where} cannot be reached ({message}). Check that the server runs and can be "
             "connected to; questions and writes go on by themselves once it is back."
         )
-    if state[:2] in ("22", "23", "54"):
-        return _value(message, address)
-    return _trouble(state, message, address)
+    if state[:2] in _BAD_VALUE_CLASSES:
+        return _invalid_value(message, address)
+    return _error_of_state(state, message, address)
 
 
-def _trouble(state: str, message: str, address: Address) -> StoreError:
+def _error_of_state(state: str, message: str, address: Address) -> StoreError:
     where = address.shown
-    # A quota or a limit on the size of files comes as an internal error.
+    # A disk quota or a limit on the size of files has no code of its own: the server reports an internal error.
     if state == "53100" or "could not extend file" in message:
         return StoreError(
             f"The disk of the server at {where} is full; nothing was written. Make room and try again."
         )
-    if state in ("55P03", *_AGAIN):
+    if state in ("55P03", *_RETRYABLE_STATES):
         return StoreBusy(f"{where} is kept busy by another writer ({message}). Try again when it has finished.")
     if state in ("25006", "42501"):
         return StoreReadOnly(
             f"{where} takes no writes from this user ({message}). Connect to the primary with a user that owns "
             "the store, or index into another store with --store."
         )
-    if state in ("42P01", "42703", "3F000") or state in _DAMAGED:
+    if state in (*_NOT_OUR_TABLES_STATES, *_DAMAGED_STATES):
         return StoreCorrupt(
             f"The schema {address.schema!r} at {where} cannot be read as a Weft store ({message}). Restore it "
             "from a copy, or choose another with ?schema=NAME."
@@ -96,7 +265,7 @@ def _trouble(state: str, message: str, address: Address) -> StoreError:
     return StoreError(f"The database at {where} cannot be used ({message}). `weft doctor` looks closer.")
 
 
-def _value(message: str, address: Address) -> InvalidInput:
+def _invalid_value(message: str, address: Address) -> InvalidInput:
     return InvalidInput(
         f"A value does not fit the store at {address.shown} ({message}); nothing was written. Allowed are whole "
         "numbers of at most 64 bits with sign, numbers that are not NaN, and each passage of a node once: correct "
@@ -104,8 +273,11 @@ def _value(message: str, address: Address) -> InvalidInput:
     )
 
 
-def _refused(message: str, where: str) -> WeftError | None:
-    """The answer to a connection that the server turns away; such errors come without a code."""
+def _connection_refusal(message: str, where: str) -> WeftError | None:
+    """Return our error for a connection that the server turned away, or None for any other error.
+
+    libpq gives these errors no code, so only its message distinguishes them.
+    """
     if "invalid URI query parameter" in message:
         return InvalidInput(
             f"{where}: {message}. Beside what PostgreSQL takes, a URL may say {', '.join(OWN_PARAMETERS)}."
@@ -124,145 +296,7 @@ def _refused(message: str, where: str) -> WeftError | None:
     return None
 
 
-Link = Connection[TupleRow]
-T = TypeVar("T")
-
-EVERYTHING: Final = "*"
-_LOCKS: Final = 0x57454654  # "WEFT": the class of our advisory locks
-_PATIENCE: Final = 0.05
-_SETTINGS: Final = "SET jit = off; SET hnsw.max_scan_tuples = 200000; SET client_min_messages = warning"
-
-
-def connect(address: Address, server: str = "", seconds: float = 10.0) -> Link:
-    """A connection of our own that commits every statement unless told otherwise."""
-    link = psycopg.connect(
-        server or address.server, autocommit=True, prepare_threshold=0, connect_timeout=max(2, int(seconds))
-    )
-    configure(link, address)
-    return link
-
-
-def configure(link: Link, address: Address) -> None:
-    """Make a new connection speak of our schema and our texts."""
-    know_texts(link)
-    know_arrays(link)
-    link.prepare_threshold = 0
-    rows = link.execute(
-        "SELECT DISTINCT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
-        " WHERE e.extname IN ('vector', 'pg_textsearch')",
-        prepare=False,
-    ).fetchall()
-    path = ", ".join(f'"{name}"' for name in dict.fromkeys([address.schema, *(row[0] for row in rows), "public"]))
-    link.execute(f"SET search_path = {path}; {_SETTINGS}", prepare=False)
-
-
-class Writing:
-    """The right to write: one holder among all threads, processes and machines that use a store.
-
-    It is a session lock of the server on a connection of its own, which every write of the holder uses. When that
-    connection breaks the lock is gone with it; the work is then done again from the start on a new one, which is
-    safe because writing the same changes twice changes nothing.
-    """
-
-    def __init__(self, address: Address, busy_seconds: float) -> None:
-        self._address, self._busy_seconds = address, busy_seconds
-        self._thread = threading.RLock()
-        self._depth = 0
-        self._link: Link | None = None
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the right to write for the block; the same thread may take it again."""
-        if not self._thread.acquire(timeout=self._busy_seconds):
-            raise StoreBusy(self._busy())
-        try:
-            if not self._depth:
-                self._again(self._lock)
-            self._depth += 1
-            yield
-        finally:
-            self._depth = max(self._depth - 1, 0)
-            if not self._depth:
-                self._unlock()
-            self._thread.release()
-
-    def transact(self, work: Callable[[Link], T]) -> T:
-        """What the work returns, done inside one transaction by the holder of the right to write."""
-
-        def attempt() -> T:
-            link = self._locked()
-            with link.transaction():
-                link.execute(f"SELECT set_config('weft.tenants', '{EVERYTHING}', true)")
-                return work(link)
-
-        with self.held():
-            return self._again(attempt)
-
-    def direct(self, statement: str) -> None:
-        """Execute a statement that must stand outside a transaction, under the right to write."""
-        with self.held():
-            self._again(lambda: self._locked().execute(statement, prepare=False))
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        if self._link is not None:
-            self._link.close()
-            self._link = None
-
-    def _again(self, work: Callable[[], T]) -> T:
-        """What the work returns, tried anew while the server is away or undid it, as long as writers wait."""
-        deadline, pause = time.monotonic() + self._busy_seconds, _PATIENCE
-        while True:
-            try:
-                return work()
-            except psycopg.Error as error:
-                if is_lost(error):
-                    self.close()
-                if not is_passing(error) or time.monotonic() + pause > deadline or _is_refusal(error):
-                    raise
-            time.sleep(pause)
-            pause = min(2 * pause, 1.0)
-
-    def _locked(self) -> Link:
-        """The connection that holds the lock, taken again after a loss."""
-        if self._link is None or self._link.closed:
-            self._lock()
-        if self._link is None:
-            raise StoreError(f"The connection to {self._address.shown} was closed while writing. Try again.")
-        return self._link
-
-    def _lock(self) -> None:
-        if self._link is None or self._link.closed:
-            self._link = connect(self._address)
-        try:
-            self._link.execute(f"SET lock_timeout = {int(1000 * self._busy_seconds)}", prepare=False)
-            self._link.execute("SELECT pg_advisory_lock(%s, %s)", lock_of(self._address))
-        except psycopg.errors.LockNotAvailable as error:
-            raise StoreBusy(self._busy()) from error
-
-    def _unlock(self) -> None:
-        if self._link is not None and not self._link.closed:
-            with suppress(psycopg.Error):
-                self._link.execute("SELECT pg_advisory_unlock(%s, %s)", lock_of(self._address))
-
-    def _busy(self) -> str:
-        return (
-            f"Another writer has kept the store at {self._address.shown} for more than {self._busy_seconds:g} "
-            "seconds. Wait for it to finish and try again, or allow a longer wait with busy_seconds."
-        )
-
-
-def lock_of(address: Address) -> tuple[int, int]:
-    """The two numbers of the advisory lock of a store."""
-    return _LOCKS, digest(address.schema) & 0x7FFFFFFF
-
-
 def _is_refusal(error: psycopg.Error) -> bool:
-    """Whether the server answered that it will not have us, which waiting does not change."""
+    """Tell whether the server turned the connection away for good, which waiting does not change."""
     message = str(error)
     return "authentication failed" in message or "does not exist" in message or "no password" in message
-
-
-def rows_of(link: Link, query: str, values: Any = None, *, planned_once: bool = True) -> list[Any]:
-    """All rows of a query, fetched in the binary form; `planned_once` unless the best plan hangs on the values."""
-    return link.cursor(binary=True).execute(query, values, prepare=planned_once).fetchall()

@@ -1,8 +1,8 @@
-"""Search inside the server: words by BM25 or tsvector, vectors by an HNSW graph, ordered by our own arithmetic.
+"""The search index over a PostgreSQL store: exact for little material, by the server's engines for much.
 
-The server keeps its indexes in the transaction of each write, so there is nothing to catch up with but making
-them once the store is large enough. A view or a filter that leaves few passages is read whole and searched
-exactly, which gives the same answers as every other engine; it is remembered until a tenant of the view changes.
+The server keeps its indexes up to date in the transaction of each write; catching up only means creating them once
+the store is large enough. A view or a filter that leaves few passages is read whole and searched exactly, which
+gives the same answers as every other engine; what was read is kept until a tenant of the view changes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from weft.ports import Proposals, Snapshot, Store
 from weft.store.overlay import EXACT_BELOW, Known, Overlay, asked_vector, nothing, overlay_of, term_weights
 from weft.store.postgres import search
 from weft.store.postgres.connection import is_lost
-from weft.store.postgres.copy_rows import received
+from weft.store.postgres.encode import from_halfvecs
 from weft.store.postgres.snapshot import PostgresSnapshot
 from weft.store.postgres.store import PostgresStore
 from weft.store.scope import cut_at_tie
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from weft.ports.arrays import Ids, Vectors
 
 
-_REMEMBERED: Final = 32
+_CACHED_SCOPES: Final = 32
+"""The number of views and filters whose passages are kept, at most `exact_below` of them each."""
 
 
 class PostgresIndex:
@@ -35,35 +36,35 @@ class PostgresIndex:
 
     def __init__(self, store: PostgresStore, exact_below: int = EXACT_BELOW) -> None:
         self._store, self._exact_below = store, exact_below
-        self._recent = Recent[tuple[object, ...], "tuple[Overlay | None, Ids | None]"](_REMEMBERED)
+        self._scopes = Recent[tuple[object, ...], "tuple[Overlay | None, Ids | None]"](_CACHED_SCOPES)
         self._has_bm25 = False
-        # Who reads through one connection needs a second one for this.
-        most = store.address.connections // 2
-        self._threads = ThreadPoolExecutor(most, thread_name_prefix="weft-near") if most else None
+        # Each thread uses a second connection beside that of its reader, so half as many threads find one.
+        threads = store.address.connections // 2
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="weft-near") if threads else None
 
     # --- reading ---
 
     def lexical(self, snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int) -> Proposals:
-        """Passages that hold any of the terms, most promising first; ties at the cut are included."""
+        """Return passages that hold any of the terms, most promising first; ties at the cut are included."""
         weights, mean_length = term_weights(snapshot, term_hashes)
         if not weights or limit <= 0:
             return nothing()
-        ours = _ours(snapshot)
-        few, nodes = self._few(ours, filter)
-        if few is not None:
-            return Proposals(*few.lexical(weights, mean_length, None, limit))
-        return Proposals(*search.by_words(ours, self._engine(ours), weights, nodes, limit))
+        reading = _require_postgres(snapshot)
+        exact, nodes = self._scope(reading, filter)
+        if exact is not None:
+            return Proposals(*exact.lexical(weights, mean_length, None, limit))
+        return Proposals(*search.search_words(reading, self._word_search(reading), weights, nodes, limit))
 
     def semantic(self, snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Proposals:
-        """The passages nearest to the vector with their exact cosines; ties at the cut are included."""
+        """Return the passages nearest to the vector with their exact cosines; ties at the cut are included."""
         query = asked_vector(snapshot, vector, limit)
         if isinstance(query, Proposals):
             return query
-        ours = _ours(snapshot)
-        few, nodes = self._few(ours, filter)
-        if few is not None:
-            return Proposals(*cut_at_tie(*few.semantic(query, None, limit), limit))
-        return Proposals(*search.by_vector(ours, query, nodes, limit))
+        reading = _require_postgres(snapshot)
+        exact, nodes = self._scope(reading, filter)
+        if exact is not None:
+            return Proposals(*cut_at_tie(*exact.semantic(query, None, limit), limit))
+        return Proposals(*search.search_vectors(reading, query, nodes, limit))
 
     def both(
         self,
@@ -73,79 +74,78 @@ class PostgresIndex:
         filter: Filter,
         limits: tuple[int, int],
     ) -> tuple[Proposals, Proposals]:
-        """Both searches; the graph is walked through a second connection while the first one looks up words."""
-        ours = _ours(snapshot)
-        near: Future[Proposals | None] | None = None
-        if self._threads is not None and self._few(ours, filter)[0] is None:
-            near = self._threads.submit(self._semantic_beside, ours, vector, filter, limits[1])
-        words = self.lexical(ours, term_hashes, filter, limits[0])
-        found = None if near is None or near.cancel() else near.result()
-        return words, self.semantic(ours, vector, filter, limits[1]) if found is None else found
+        """Do both searches, that of the graph on a second connection while the first one searches words."""
+        reading = _require_postgres(snapshot)
+        nearest: Future[Proposals | None] | None = None
+        if self._threads is not None and self._scope(reading, filter)[0] is None:
+            nearest = self._threads.submit(self._semantic_on_second, reading, vector, filter, limits[1])
+        words = self.lexical(reading, term_hashes, filter, limits[0])
+        # A search that no thread has begun by now is done sooner here.
+        found = None if nearest is None or nearest.cancel() else nearest.result()
+        return words, self.semantic(reading, vector, filter, limits[1]) if found is None else found
 
-    def _semantic_beside(
+    def _semantic_on_second(
         self, snapshot: PostgresSnapshot, vector: "Vectors", filter: Filter, limit: int
     ) -> Proposals | None:
-        """What `semantic` returns, or None where there is no second connection to ask."""
+        """Return the proposals of `semantic`, or None where no second connection can be had."""
         try:
-            with self._store.beside(snapshot) as twin:
+            with self._store.second_snapshot(snapshot) as twin:
                 return None if twin is None else self.semantic(twin, vector, filter, limit)
         except psycopg.Error as error:
             if not is_lost(error):
                 raise
             return None
 
-    def _engine(self, snapshot: PostgresSnapshot) -> str:
-        """How words are searched now: by BM25 once its index is there, else by tsvector, indexed or not."""
-        if self._store.words == "bm25" and not self._has_bm25:
-            self._has_bm25 = search.BM25_INDEX in search.present(snapshot)
-        return self._store.words if self._has_bm25 else "tsvector"
+    def _word_search(self, snapshot: PostgresSnapshot) -> str:
+        """Return the engine for words: BM25 once its index is there, else tsvector, indexed or not."""
+        if self._store.word_search == "bm25" and not self._has_bm25:
+            self._has_bm25 = search.BM25_INDEX in search.read_indexes(snapshot)
+        return self._store.word_search if self._has_bm25 else "tsvector"
 
-    def _few(self, snapshot: PostgresSnapshot, filter: Filter) -> "tuple[Overlay | None, Ids | None]":
-        """All that may be found, where that is little; else the nodes that pass the filter, or None for all."""
+    def _scope(self, snapshot: PostgresSnapshot, filter: Filter) -> "tuple[Overlay | None, Ids | None]":
+        """Return all passages that may be found, where they are few; else the nodes that pass the filter.
+
+        Of the pair the other one is None; both are None where nothing is filtered and there are many passages.
+        """
         if filter.empty and snapshot.statistics(()).passages > self._exact_below:
             return None, None
         key = (snapshot.identity, snapshot.version, snapshot.space, snapshot.view, filter)
-        return self._recent.get_or_make(key, lambda: self._looked_up(snapshot, filter))
+        return self._scopes.get_or_make(key, lambda: self._read_scope(snapshot, filter))
 
-    def _looked_up(self, snapshot: PostgresSnapshot, filter: Filter) -> "tuple[Overlay | None, Ids | None]":
+    def _read_scope(self, snapshot: PostgresSnapshot, filter: Filter) -> "tuple[Overlay | None, Ids | None]":
         nodes = None if filter.empty else snapshot.matching(filter)
-        few = nodes is None or len(nodes) <= self._exact_below
-        overlay = _read(snapshot, nodes, self._exact_below) if few else None
+        is_small = nodes is None or len(nodes) <= self._exact_below
+        overlay = _read_overlay(snapshot, nodes, self._exact_below) if is_small else None
         return overlay, nodes if overlay is None else None
 
     # --- writing ---
 
     def catch_up(self, store: Store) -> int:
-        """Make the server's search indexes once there is enough to search, and return the store's sequence."""
+        """Create the server's search indexes once there is enough to search, and return the store's sequence."""
         with store.everything() as snapshot:
-            ours = _ours(snapshot)
-            missing = search.missing(ours, self._store.words, self._exact_below)
-        if missing and not self._store.read_only:
-            self._make(missing)
-        return ours.sequence
-
-    def _make(self, statements: Sequence[str]) -> None:
-        with self._store.writing():
-            self._store.execute_alone(search.MEMORY_TO_BUILD)
-            for statement in statements:
-                self._store.execute_alone(statement)
-            self._store.execute_alone("RESET maintenance_work_mem")
+            reading = _require_postgres(snapshot)
+            statements = search.missing_index_statements(reading, self._store.word_search, self._exact_below)
+        if statements and not self._store.read_only:
+            with self._store.writing():
+                for statement in (search.RAISE_BUILD_MEMORY, *statements, "RESET maintenance_work_mem"):
+                    self._store.execute_outside_transaction(statement)
+        return reading.sequence
 
     def rebuild(self, store: Store) -> int:
-        """Make the server's search indexes anew and return the sequence reached."""
+        """Build the server's search indexes anew and return the sequence reached."""
         with store.everything() as snapshot:
-            made = search.present(_ours(snapshot))
+            names = search.read_indexes(_require_postgres(snapshot))
         with self._store.writing():
-            for name in made:
-                self._store.execute_alone(f"REINDEX INDEX {name}")
+            for name in names:
+                self._store.execute_outside_transaction(f"REINDEX INDEX {name}")
         return self.catch_up(store)
 
     # --- the rest ---
 
     def status(self) -> Mapping[str, str | int]:
-        """Which indexes there are, entries held and bytes in the server."""
+        """Return the names and bytes of the indexes in the server, and the entries that they hold."""
         with self._store.everything() as snapshot:
-            made = search.present(snapshot)
+            indexes = search.read_indexes(snapshot)
             vectors = snapshot.rows("SELECT count(*) FROM vectors WHERE space = %(space)s", space=snapshot.space)
             passages = snapshot.rows("SELECT count(*) FROM words")
         return {
@@ -155,40 +155,40 @@ class PostgresIndex:
             "passages": passages[0][0],
             "vectors": vectors[0][0],
             "dimensions": snapshot.state.dimensions or 0,
-            "words": self._store.words,
-            "indexes": ", ".join(made) or "none yet: small stores are searched one passage at a time",
-            "bytes": sum(made.values()),
+            "words": self._store.word_search,
+            "indexes": ", ".join(indexes) or "none yet: small stores are searched one passage at a time",
+            "bytes": sum(indexes.values()),
         }
 
     def close(self) -> None:
-        """Forget what was remembered; the connections are the store's."""
+        """Stop the threads and drop what was cached; the connections are closed by the store."""
         if self._threads is not None:
             self._threads.shutdown()
-        self._recent.clear()
+        self._scopes.clear()
 
 
-def _read(snapshot: PostgresSnapshot, nodes: "Ids | None", most: int) -> Overlay | None:
-    """The passages of the nodes, or of the whole view, unless they are more than `most`."""
-    width = snapshot.state.dimensions or 0
+def _read_overlay(snapshot: PostgresSnapshot, nodes: "Ids | None", most: int) -> Overlay | None:
+    """Return the passages of the nodes, or of the whole view, unless they are more than `most`."""
+    dimensions = snapshot.state.dimensions or 0
     rows = snapshot.rows(
         "SELECT p.id, p.node_id, p.term_hashes, p.term_counts, halfvec_send(v.vector) FROM passages p"
         " LEFT JOIN vectors v ON v.space = %(space)s AND v.passage_id = p.id AND v.dimensions = %(width)s"
-        f" WHERE {'TRUE' if nodes is None else 'p.node_id = ANY(%(nodes)s)'} AND {snapshot.seen.of('p')}"
+        f" WHERE {'TRUE' if nodes is None else 'p.node_id = ANY(%(nodes)s)'} AND {snapshot.visible.of('p')}"
         " LIMIT %(limit)s",
-        planned_once=False,
+        reuse_plan=False,
         nodes=nodes,
         space=snapshot.space,
-        width=width,
+        width=dimensions,
         limit=most + 1,
     )
     if len(rows) > most:
         return None
-    vectors = received([row[-1] for row in rows], width)
+    vectors = from_halfvecs([row[-1] for row in rows], dimensions)
     pairs = zip(rows, vectors, strict=True)
     return overlay_of((), [Known(row[0], row[1], row[2], row[3], vector) for row, vector in pairs])
 
 
-def _ours(snapshot: Snapshot) -> PostgresSnapshot:
+def _require_postgres(snapshot: Snapshot) -> PostgresSnapshot:
     if not isinstance(snapshot, PostgresSnapshot):
         kind = type(cast("Any", snapshot)).__name__
         raise StoreError(f"The PostgreSQL index searches PostgreSQL stores, not {kind}. Choose another --index.")

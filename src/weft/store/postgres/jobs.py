@@ -1,8 +1,8 @@
-"""Work that waits in the store itself: taken by one worker at a time, tried again when it fails, seen by all.
+"""A queue of jobs in the store itself: each is run by one worker at a time and tried again when it fails.
 
-Whoever runs a job holds a lock of the server on it. A job that is marked as running while nobody holds its lock
-was left by a worker that died, and is taken up where it stopped. All times are the server's, so that the clocks of
-workers may differ.
+A worker holds an advisory lock of the server on the job it runs. A job that is marked as running while its lock is
+free was left by a worker that died, and is taken up where it stopped. All times are the server's, so that the
+clocks of workers may differ.
 """
 
 from collections.abc import Iterator
@@ -12,12 +12,18 @@ from typing import Final
 
 from weft.errors import InvalidInput
 from weft.frozen import dataclass
-from weft.store.postgres.connection import EVERYTHING, Link, connect, explained, rows_of
+from weft.store.postgres.connection import ALL_TENANTS, Connection, connect, fetch_rows, translate_errors
 from weft.store.postgres.store import PostgresStore
 
-MOST_ATTEMPTS: Final = 5
-_LOCKS: Final = 0x4A4F4253  # "JOBS": the class of the locks on jobs
-_DIED: Final = f"Every worker that took it up died or was stopped, {MOST_ATTEMPTS} times."
+_MAX_ATTEMPTS: Final = 5
+"""With the pauses between them the attempts outlast an outage of five minutes."""
+_MAX_PAUSE_SECONDS: Final = 600
+"""The longest pause between two attempts; the pause is four to the power of the attempts so far."""
+_MAX_ERROR_LENGTH: Final = 2000
+"""Characters of an error that are stored and listed; servers append whole statements to theirs."""
+ADVISORY_LOCK_CLASS: Final = 0x4A4F4253
+"""The letters JOBS: keeps the locks on jobs apart from the write lock."""
+_DIED: Final = f"Every worker that took it up died or was stopped, {_MAX_ATTEMPTS} times."
 _COLUMNS: Final = (
     "id, kind, tenant, detail, state, attempts, error, done, total, place, created, due, started, finished"
 )
@@ -25,7 +31,10 @@ _COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One piece of work: `waiting`, `running`, `done`, or `failed` for good; `place` is how far it has come."""
+    """A job; its state is `waiting`, `running`, `done`, or `failed` for good.
+
+    `place` is the last id that its work has reached.
+    """
 
     id: int
     kind: str
@@ -50,29 +59,29 @@ class Jobs:
         self._store = store
 
     def add(self, kind: str, tenant: str, detail: str = "") -> Job:
-        """Put work into the queue; the same work that is waiting already is not put there twice."""
+        """Add a job to the queue, or return the same one that is waiting already."""
 
-        def added(link: Link) -> Job:
-            same = (kind, tenant, detail)
+        def add(connection: Connection) -> Job:
+            values = (kind, tenant, detail)
             waiting = f"SELECT {_COLUMNS} FROM jobs WHERE kind = %s AND tenant = %s AND detail = %s"
-            rows = rows_of(link, f"{waiting} AND state = 'waiting'", same)
+            rows = fetch_rows(connection, f"{waiting} AND state = 'waiting'", values)
             if not rows:
                 insert = "INSERT INTO jobs (kind, tenant, detail) VALUES (%s, %s, %s)"
-                rows = rows_of(link, f"{insert} RETURNING {_COLUMNS}", same)
+                rows = fetch_rows(connection, f"{insert} RETURNING {_COLUMNS}", values)
             return Job(*rows[0])
 
-        return self._store.transact(added)
+        return self._store.transact(add)
 
     def listed(self) -> tuple[Job, ...]:
-        """All jobs, the latest first."""
+        """Return all jobs, the latest first."""
         with self._store.everything() as snapshot:
             return tuple(Job(*row) for row in snapshot.rows(f"SELECT {_COLUMNS} FROM jobs ORDER BY id DESC"))
 
     def retry(self, number: int) -> Job:
-        """Let a failed job be tried again now."""
+        """Let a failed job be tried again now, and return it."""
         rows = self._store.transact(
-            lambda link: rows_of(
-                link,
+            lambda connection: fetch_rows(
+                connection,
                 "UPDATE jobs SET state = 'waiting', attempts = 0, due = now() WHERE id = %s AND state = 'failed'"
                 f" RETURNING {_COLUMNS}",
                 (number,),
@@ -84,62 +93,65 @@ class Jobs:
 
     @contextmanager
     def taken(self) -> Iterator["Taken | None"]:
-        """The next job that is due and nobody else runs, held for the block; None when there is none."""
+        """Yield the next job that is due and free, locked for the block, or None when there is none."""
         address = self._store.address
-        with explained(address), connect(address) as link:
-            link.execute(f"SELECT set_config('weft.tenants', '{EVERYTHING}', false)")
-            job = _take(link)
-            yield None if job is None else Taken(link, job)
+        with translate_errors(address), connect(address) as connection:
+            connection.execute(f"SELECT set_config('weft.tenants', '{ALL_TENANTS}', false)")
+            job = _take_next(connection)
+            yield None if job is None else Taken(connection, job)
 
 
 class Taken:
-    """A job in the hands of this worker."""
+    """A job that this worker runs and holds the lock of."""
 
-    def __init__(self, link: Link, job: Job) -> None:
-        self._link, self.job = link, job
+    def __init__(self, connection: Connection, job: Job) -> None:
+        self._connection, self.job = connection, job
 
     def tell(self, done: int, total: int | None, place: int | None = None) -> None:
-        """Write down how far the work has come."""
-        self._link.execute(
+        """Record how far the work has come."""
+        self._connection.execute(
             "UPDATE jobs SET done = %s, total = %s, place = coalesce(%s, place) WHERE id = %s",
             (done, total, place, self.job.id),
         )
 
     def finish(self) -> Job:
-        """The work is done."""
-        return self._written("state = 'done', finished = now(), error = ''")
+        """Mark the job as done and return it."""
+        return self._update("state = 'done', finished = now(), error = ''")
 
     def fail(self, error: Exception) -> Job:
-        """The work did not succeed: it waits, longer each time, or is given up after some attempts."""
-        return self._written(
+        """Record the error and return the job: it waits, longer each time, or has failed for good."""
+        return self._update(
             "error = %s, state = CASE WHEN attempts >= %s THEN 'failed' ELSE 'waiting' END,"
-            " due = now() + interval '1 second' * least(600, power(4, attempts))",
-            str(error)[:2000],
-            MOST_ATTEMPTS,
+            f" due = now() + interval '1 second' * least({_MAX_PAUSE_SECONDS}, power(4, attempts))",
+            str(error)[:_MAX_ERROR_LENGTH],
+            _MAX_ATTEMPTS,
         )
 
-    def _written(self, change: str, *values: object) -> Job:
-        """The job after a change to it."""
+    def _update(self, change: str, *values: object) -> Job:
         update = f"UPDATE jobs SET {change} WHERE id = %s RETURNING {_COLUMNS}"
-        return Job(*rows_of(self._link, update, (*values, self.job.id))[0])
+        return Job(*fetch_rows(self._connection, update, (*values, self.job.id))[0])
 
 
-def _take(link: Link) -> Job | None:
-    rows = rows_of(
-        link, "SELECT id FROM jobs WHERE state IN ('waiting', 'running') AND due <= now() ORDER BY due, id"
+def _take_next(connection: Connection) -> Job | None:
+    """Lock and return the next job that is due; a job that used up its attempts is marked as failed on the way."""
+    rows = fetch_rows(
+        connection, "SELECT id FROM jobs WHERE state IN ('waiting', 'running') AND due <= now() ORDER BY due, id"
     )
     for (number,) in rows:
-        if not rows_of(link, "SELECT pg_try_advisory_lock(%s, %s)", (_LOCKS, number))[0][0]:
+        if not fetch_rows(connection, "SELECT pg_try_advisory_lock(%s, %s)", (ADVISORY_LOCK_CLASS, number))[0][0]:
             continue
-        taken = rows_of(
-            link,
+        # Another worker may have run the job between the two statements: its state is checked again.
+        updated = fetch_rows(
+            connection,
             "UPDATE jobs SET state = 'running', attempts = attempts + 1, started = now() WHERE id = %s"
             f" AND state IN ('waiting', 'running') AND due <= now() RETURNING {_COLUMNS}",
             (number,),
         )
-        if taken and Job(*taken[0]).attempts <= MOST_ATTEMPTS:
-            return Job(*taken[0])
-        if taken:
-            link.execute("UPDATE jobs SET state = 'failed', error = %s WHERE id = %s", (_DIED, number))
-        link.execute("SELECT pg_advisory_unlock(%s, %s)", (_LOCKS, number))
+        if updated:
+            job = Job(*updated[0])
+            if job.attempts <= _MAX_ATTEMPTS:
+                return job
+            # Attempts that end with an error are counted by `fail`; the workers of this job died without one.
+            connection.execute("UPDATE jobs SET state = 'failed', error = %s WHERE id = %s", (_DIED, number))
+        connection.execute("SELECT pg_advisory_unlock(%s, %s)", (ADVISORY_LOCK_CLASS, number))
     return None

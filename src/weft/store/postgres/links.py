@@ -1,4 +1,7 @@
-"""Writing edges and keeping the neighbour lists that they touch."""
+"""Writing edges, and keeping the neighbour lists that a write touches up to date.
+
+A neighbour list holds the strongest neighbours of a node in one packed row: walks read it instead of edges.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -8,9 +11,9 @@ import numpy as np
 from weft.model import EdgeSet
 from weft.store import adjacency
 from weft.store.adjacency import ARC, Arcs
-from weft.store.postgres.connection import Link, rows_of
-from weft.store.postgres.copy_rows import Columns, copy_rows
-from weft.store.postgres.encode import bigints
+from weft.store.postgres.connection import Connection, fetch_rows
+from weft.store.postgres.copy_rows import CopyTarget, copy_rows
+from weft.store.postgres.encode import bigint_array
 from weft.store.postgres.numbers import Numbers
 from weft.store.sqlite.links import Identity, Strength, edge_changes, wanted_edges
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from weft.ports.arrays import Ids
 
 
-_EDGES: Final = Columns(
+_EDGES: Final = CopyTarget(
     "edges",
     source_key="int8",
     maker_id="int4",
@@ -29,72 +32,70 @@ _EDGES: Final = Columns(
     confidence="float8",
     evidence="text",
 )
-_LISTS: Final = Columns(
+_LISTS: Final = CopyTarget(
     "adjacency", node_id="int8", tenant_id="int4", owner_tenant_id="int4", degree="int8", packed="bytea"
 )
-_IDENTITIES: Final = (
+_EDGE_IDENTITIES: Final = (
     "unnest(%(source)s::bigint[], %(maker)s::integer[], %(type)s::integer[], %(target)s::bigint[])"
     " o(source_key, maker_id, type_id, target_key)"
 )
-_SAME: Final = (
+_SAME_EDGE: Final = (
     "e.source_key = o.source_key AND e.maker_id = o.maker_id AND e.type_id = o.type_id"
     " AND e.target_key = o.target_key"
 )
 
 
-def plain_joins(query: str) -> str:
-    """A query of the embedded store, whose planner needs the order of joins told, for one that finds it."""
-    return query.replace("CROSS JOIN", "JOIN")
+# CROSS JOIN dictates the order of joins to SQLite, which has no statistics; the server finds a better one itself.
+LINKS_OUT: Final = adjacency.LINKS_OUT.replace("CROSS JOIN", "JOIN")
+LINKS_IN: Final = adjacency.LINKS_IN.replace("CROSS JOIN", "JOIN")
+_LINKS_FRESH: Final = adjacency.LINKS_FRESH.replace("CROSS JOIN", "JOIN")
 
 
-LINKS_OUT: Final = plain_joins(adjacency.LINKS_OUT)
-LINKS_IN: Final = plain_joins(adjacency.LINKS_IN)
-LINKS_FRESH: Final = plain_joins(adjacency.LINKS_FRESH)
+class TouchedLists:
+    """The neighbour lists that a write touches: nodes whose list is derived anew, and edges to merge in."""
 
-
-class Touched:
-    """Which neighbour lists a write touches: nodes to derive anew, and edges to merge in."""
-
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self.stale: set[int] = set()
         self.fresh: set[Identity] = set()
 
-    def disturb(self, node_ids: Sequence[int]) -> None:
-        """The lists of these nodes and of all their neighbours must be derived anew."""
+    def note_disturbed(self, node_ids: Sequence[int]) -> None:
+        """Note that the lists of these nodes and of all their neighbours must be derived anew."""
         for near, far in (("source", "target"), ("target", "source")):
-            rows = rows_of(
-                self._link,
+            rows = fetch_rows(
+                self._connection,
                 f"SELECT k.node_id FROM nodes n JOIN edges e ON e.{near}_key = n.key_id"
                 f" JOIN keys k ON k.id = e.{far}_key WHERE n.id = ANY(%s) AND k.node_id IS NOT NULL",
-                (bigints(node_ids),),
+                (bigint_array(node_ids),),
             )
             self.stale.update(node_id for (node_id,) in rows)
         self.stale.update(node_ids)
 
-    def appear(self, key_ids: "Ids") -> None:
-        """Edges that named these keys before there was a node lead somewhere now."""
-        rows = rows_of(
-            self._link,
+    def note_appeared(self, key_ids: "Ids") -> None:
+        """Note that these keys got a node, so that edges which named them before must be merged in."""
+        rows = fetch_rows(
+            self._connection,
             "SELECT source_key, maker_id, type_id, target_key FROM edges WHERE source_key = ANY(%(keys)s)"
             " UNION SELECT source_key, maker_id, type_id, target_key FROM edges WHERE target_key = ANY(%(keys)s)",
             {"keys": key_ids},
         )
         self.fresh.update(rows)
 
-    def weaken(self, edges: Iterable[Identity]) -> None:
-        """Both ends of edges that are gone or changed must be derived anew."""
+    def note_weakened(self, edges: Iterable[Identity]) -> None:
+        """Note that the lists at both ends of edges that are gone or changed must be derived anew."""
         ends = sorted({key_id for edge in edges for key_id in (edge[0], edge[3])})
         if ends:
-            rows = rows_of(
-                self._link, "SELECT node_id FROM keys WHERE id = ANY(%s) AND node_id IS NOT NULL", (bigints(ends),)
+            rows = fetch_rows(
+                self._connection,
+                "SELECT node_id FROM keys WHERE id = ANY(%s) AND node_id IS NOT NULL",
+                (bigint_array(ends),),
             )
             self.stale.update(node_id for (node_id,) in rows)
 
-    def cross(self, tenant_id: int) -> None:
-        """The lists at both ends of every edge that leads from this tenant into another must be derived anew."""
-        rows = rows_of(
-            self._link,
+    def note_crossing(self, tenant_id: int) -> None:
+        """Note that the lists at both ends of edges from this tenant into another must be derived anew."""
+        rows = fetch_rows(
+            self._connection,
             "SELECT a.node_id, b.node_id FROM edges e JOIN keys a ON a.id = e.source_key"
             " JOIN keys b ON b.id = e.target_key WHERE e.tenant_id = %s AND b.tenant_id <> e.tenant_id",
             (tenant_id,),
@@ -102,88 +103,97 @@ class Touched:
         self.stale.update(node_id for row in rows for node_id in row if node_id is not None)
 
     def refresh(self, types: Mapping[int, str]) -> None:
-        """Bring the lists up to date; an added edge never needs a hub's other edges, only its list and degree."""
+        """Bring the lists up to date.
+
+        An added edge is merged into the list that is there: a hub's other edges are never read for it.
+        """
         if not self.stale and not self.fresh:
             return
         stale = sorted(self.stale)
-        rebuilt = arcs_of(self._link, stale)
-        added = self._fresh_arcs()
+        rebuilt = read_arcs(self._connection, stale)
+        added = self._read_fresh_arcs()
         owners = np.unique(added["owner"]).tolist()
-        kept, hidden = adjacency.listed_arcs(_lists(self._link, owners))
+        lists = fetch_rows(
+            self._connection,
+            "SELECT node_id, owner_tenant_id, tenant_id, degree, packed FROM adjacency WHERE node_id = ANY(%s)",
+            (bigint_array(owners),),
+        )
+        kept, hidden = adjacency.listed_arcs(lists)
         rows = adjacency.packed_lists(np.concatenate([rebuilt, added, kept]), hidden, adjacency.type_ranks(types))
-        self._link.execute("DELETE FROM adjacency WHERE node_id = ANY(%s)", (bigints(stale + owners),))
-        copy_rows(self._link, _LISTS, rows)
+        self._connection.execute("DELETE FROM adjacency WHERE node_id = ANY(%s)", (bigint_array(stale + owners),))
+        copy_rows(self._connection, _LISTS, rows)
 
-    def _fresh_arcs(self) -> Arcs:
+    def _read_fresh_arcs(self) -> Arcs:
         if not self.fresh:
             return np.zeros(0, ARC)
-        rows = rows_of(
-            self._link,
-            f"SELECT {adjacency.OUTWARD} FROM {_IDENTITIES} {LINKS_FRESH}"
-            f" UNION ALL SELECT {adjacency.INWARD} FROM {_IDENTITIES} {LINKS_FRESH} WHERE a.id <> b.id",
-            _columns(sorted(self.fresh)),
+        rows = fetch_rows(
+            self._connection,
+            f"SELECT {adjacency.OUTWARD} FROM {_EDGE_IDENTITIES} {_LINKS_FRESH}"
+            f" UNION ALL SELECT {adjacency.INWARD} FROM {_EDGE_IDENTITIES} {_LINKS_FRESH} WHERE a.id <> b.id",
+            _identity_columns(sorted(self.fresh)),
         )
+        # A stale list is derived from all edges, the fresh ones among them.
         return np.array([row for row in rows if row[0] not in self.stale], dtype=ARC)
 
 
-def arcs_of(
-    link: Link, owners: Sequence[int], visible: str = "TRUE", values: Mapping[str, Any] | None = None
+def read_arcs(
+    connection: Connection, owners: Sequence[int], visible: str = "TRUE", values: Mapping[str, Any] | None = None
 ) -> Arcs:
-    """Every edge end at the owners, a self-edge once; `visible` is a condition on the nodes a and b."""
-    asked = {**(values or {}), "owners": bigints(owners)}
+    """Return every edge end at the owners, a self-edge once; `visible` is a condition on the nodes a and b."""
+    if not owners:
+        return np.zeros(0, ARC)
     table = "unnest(%(owners)s::bigint[]) o(value)"
     outward = f"SELECT {adjacency.OUTWARD} FROM {table} {LINKS_OUT} WHERE {visible}"
     inward = f"SELECT {adjacency.INWARD} FROM {table} {LINKS_IN} WHERE a.id <> b.id AND {visible}"
-    rows = rows_of(link, f"{outward} UNION ALL {inward}", asked) if owners else []
+    rows = fetch_rows(
+        connection, f"{outward} UNION ALL {inward}", {**(values or {}), "owners": bigint_array(owners)}
+    )
     return np.array(rows, dtype=ARC)
 
 
-def write_edge_set(link: Link, numbers: Numbers, touched: Touched, given: EdgeSet) -> bool:
+def write_edge_set(connection: Connection, numbers: Numbers, touched: TouchedLists, edge_set: EdgeSet) -> bool:
     """Replace the maker's edges in the set's scope and return whether anything changed."""
-    ends = [(given.tenant, edge.source) for edge in given.edges]
-    ends += [(edge.target_tenant or given.tenant, edge.target) for edge in given.edges]
-    numbers.give_keys(ends)
-    wanted = wanted_edges(numbers, given)
-    scope = None if given.scope is None else numbers.known_keys(given.tenant, given.scope)
-    change = edge_changes(_present(link, numbers, given, wanted, scope), wanted, scope)
-    touched.weaken(change.weakened)
+    ends = [(edge_set.tenant, edge.source) for edge in edge_set.edges]
+    ends += [(edge.target_tenant or edge_set.tenant, edge.target) for edge in edge_set.edges]
+    # All at once: looking up the ends of one edge after the other would take a round trip each.
+    numbers.assign_keys(ends)
+    wanted = wanted_edges(numbers, edge_set)
+    scope = None if edge_set.scope is None else numbers.known_keys(edge_set.tenant, edge_set.scope)
+    change = edge_changes(_read_present(connection, numbers, edge_set, wanted, scope), wanted, scope)
+    touched.note_weakened(change.weakened)
     if change.gone or change.altered:
-        link.execute(
-            f"DELETE FROM edges e USING {_IDENTITIES} WHERE {_SAME}", _columns(change.gone + change.altered)
+        connection.execute(
+            f"DELETE FROM edges e USING {_EDGE_IDENTITIES} WHERE {_SAME_EDGE}",
+            _identity_columns(change.gone + change.altered),
         )
-    tenant_id = numbers.tenant(given.tenant)
-    copy_rows(link, _EDGES, [(*edge, tenant_id, *wanted[edge]) for edge in (*change.altered, *change.new)])
+    tenant_id = numbers.tenant(edge_set.tenant)
+    copy_rows(connection, _EDGES, [(*edge, tenant_id, *wanted[edge]) for edge in (*change.altered, *change.new)])
     touched.fresh.update(change.new)
     return bool(change)
 
 
-def _present(
-    link: Link, numbers: Numbers, given: EdgeSet, wanted: Iterable[Identity], scope: set[int] | None
+def _read_present(
+    connection: Connection, numbers: Numbers, edge_set: EdgeSet, wanted: Iterable[Identity], scope: set[int] | None
 ) -> dict[Identity, Strength]:
+    """Return the maker's stored edges that the set may replace or repeat."""
     columns = "source_key, maker_id, type_id, target_key, weight, confidence, evidence"
-    maker_id = numbers.maker(given.maker)
+    maker_id = numbers.maker(edge_set.maker)
     if scope is None:
-        rows = rows_of(
-            link,
+        rows = fetch_rows(
+            connection,
             f"SELECT {columns} FROM edges WHERE maker_id = %s AND tenant_id = %s",
-            (maker_id, numbers.tenant(given.tenant)),
+            (maker_id, numbers.tenant(edge_set.tenant)),
         )
     else:
-        key_ids = bigints(sorted(scope | {edge[0] for edge in wanted}))
-        rows = rows_of(
-            link, f"SELECT {columns} FROM edges WHERE maker_id = %s AND source_key = ANY(%s)", (maker_id, key_ids)
+        key_ids = bigint_array(sorted(scope | {edge[0] for edge in wanted}))
+        rows = fetch_rows(
+            connection,
+            f"SELECT {columns} FROM edges WHERE maker_id = %s AND source_key = ANY(%s)",
+            (maker_id, key_ids),
         )
     return {row[:4]: row[4:] for row in rows}
 
 
-def _columns(edges: Sequence[Identity]) -> dict[str, "Ids"]:
+def _identity_columns(edges: Sequence[Identity]) -> dict[str, "Ids"]:
     columns = np.array(edges, np.int64).reshape(-1, 4).T
     return dict(zip(("source", "maker", "type", "target"), columns, strict=True))
-
-
-def _lists(link: Link, owners: Sequence[int]) -> list[Any]:
-    return rows_of(
-        link,
-        "SELECT node_id, owner_tenant_id, tenant_id, degree, packed FROM adjacency WHERE node_id = ANY(%s)",
-        (bigints(owners),),
-    )

@@ -1,4 +1,7 @@
-"""Connections lent to readers: replaced when they break, and those of a replica while it has every write."""
+"""Pools of connections for readers: one for the primary, one for a replica, and the choice between the two.
+
+Snapshots borrow from here. A connection that broke is replaced without the borrower's noticing.
+"""
 
 import threading
 import time
@@ -12,160 +15,172 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from weft.errors import StoreError
 from weft.store.addresses import Address
-from weft.store.postgres.connection import Link, configure, connect, is_lost
+from weft.store.postgres.connection import Connection, configure, connect, is_lost
 
-_PATIENCE: Final = 2.0
-_AT_ONCE: Final = 0.001
-_AS_IT_IS: Final = ("bounded", "eventually")
-_LET_BE: Final = 5.0
-"""Seconds that a server is waited for where another one can answer, and that it is then not asked again."""
+_SPARE_WAIT_SECONDS: Final = 0.001
+"""A second connection only helps when it is idle: a longer wait is better spent searching on the first one."""
+_PROBE_SECONDS: Final = 2.0
+"""The longest wait for a server's sequence number; another server can answer in its place."""
+_AWAY_SECONDS: Final = 5.0
+"""A server that did not answer is not asked again for so long, so that few questions pay for the wait."""
+_SHORTEST_WAIT_SECONDS: Final = 0.1
+"""Even past its deadline a reader waits this long for a connection, enough to get one that is idle."""
+_REPLICA_AS_IT_IS: Final = ("bounded", "eventually")
+"""The consistencies that may miss the latest writes, for which a replica need not have caught up."""
 
 
-class Lending:
-    """A pool of reading connections to one server; a broken one is replaced without the borrower's noticing."""
+class ReaderPool:
+    """A pool of reading connections to one server.
 
-    def __init__(self, address: Address, server: str, seconds: float) -> None:
-        self.address, self.server, self._seconds = address, server, seconds
-        self._pool: ConnectionPool[Link] = ConnectionPool(
+    `wait_seconds` limits the wait for a server that is away or for a connection that is in use, and
+    `spare_wait_seconds` the wait for a second connection.
+    """
+
+    def __init__(self, address: Address, server: str, wait_seconds: float) -> None:
+        self.address, self.server = address, server
+        self._wait_seconds, self.spare_wait_seconds = wait_seconds, _SPARE_WAIT_SECONDS
+        self._pool: ConnectionPool[Connection] = ConnectionPool(
             server,
             min_size=0,
             max_size=address.connections,
             kwargs={"autocommit": True},
-            configure=lambda link: configure(link, address),
+            configure=lambda connection: configure(connection, address),
             open=False,
-            timeout=seconds,
-            reconnect_timeout=seconds,
+            timeout=wait_seconds,
+            reconnect_timeout=wait_seconds,
         )
         self._guard = threading.Lock()
         self._closed = False
         self._away_until = 0.0
 
     @contextmanager
-    def reading(self, opening: str) -> Iterator[tuple[Link, TupleRow]]:
-        """A connection inside one read transaction, and the row that the statements that open it end with."""
-        link, row = self._begun(opening)
+    def reading(self, first_statements: str) -> Iterator[tuple[Connection, TupleRow]]:
+        """Lend a connection inside one read transaction, with the row that the first statements end with."""
+        connection, row = self._begin(first_statements)
         try:
-            yield link, row
+            yield connection, row
         finally:
-            self._give_back(link)
+            self._put_back(connection)
 
     @contextmanager
-    def spare(self, opening: str) -> Iterator[tuple[Link, TupleRow] | None]:
-        """The same on one more connection, or None where none is idle; the pool then grows for the next time."""
+    def spare_reading(self, first_statements: str) -> Iterator[tuple[Connection, TupleRow] | None]:
+        """Lend a second connection in the same way, or None where none is idle; the pool then opens one more."""
         try:
-            link = self._pool.getconn(timeout=_AT_ONCE)
+            connection = self._pool.getconn(timeout=self.spare_wait_seconds)
         except PoolTimeout:
             yield None
             return
         try:
-            yield link, _opened(link, opening)
+            yield connection, _begin_reading(connection, first_statements)
         finally:
-            self._give_back(link)
+            self._put_back(connection)
 
     def sequence(self) -> int | None:
-        """The last write that this server has, or None while it is away; it is then let be for a while."""
+        """Return the number of the last write that this server has, or None while it is away."""
         if time.monotonic() < self._away_until:
             return None
         try:
-            return self._asked_sequence()
+            return self._read_sequence()
         except psycopg.Error as error:
             if not is_lost(error):
                 raise
-        self._away_until = time.monotonic() + _LET_BE
+        self._away_until = time.monotonic() + _AWAY_SECONDS
         return None
 
-    def _asked_sequence(self) -> int:
-        try:
-            link = self._borrow(time.monotonic() + _PATIENCE)
-            try:
-                return _sequence_of(link)
-            finally:
-                self._pool.putconn(link)
-        except psycopg.Error as error:
-            if not is_lost(error):
-                raise
-        # Either all connections of the pool are in use, or the server is away: a new connection tells.
-        with connect(self.address, self.server, _PATIENCE) as link:
-            return _sequence_of(link)
-
     def close(self) -> None:
-        """Close what is idle now and the rest when it comes back."""
+        """Close the connections that are idle now, and the others when they come back."""
         with self._guard:
             self._closed = True
         self._pool.close()
 
-    def _begun(self, opening: str) -> tuple[Link, TupleRow]:
-        """A fresh transaction; connections that the server has dropped meanwhile are let go one after another."""
-        deadline = time.monotonic() + self._seconds
+    def _begin(self, first_statements: str) -> tuple[Connection, TupleRow]:
+        """Begin a read transaction, and drop connections that the server has closed meanwhile until one works."""
+        deadline = time.monotonic() + self._wait_seconds
         while True:
-            link = self._borrow(deadline)
+            connection = self._take(deadline)
             try:
-                return link, _opened(link, opening)
+                return connection, _begin_reading(connection, first_statements)
             except psycopg.Error as error:
-                self._give_back(link)
+                self._put_back(connection)
                 if not is_lost(error) or time.monotonic() > deadline:
                     raise
 
-    def _borrow(self, deadline: float) -> Link:
+    def _read_sequence(self) -> int:
+        try:
+            connection = self._take(time.monotonic() + _PROBE_SECONDS)
+            try:
+                return _sequence(connection)
+            finally:
+                self._pool.putconn(connection)
+        except psycopg.Error as error:
+            if not is_lost(error):
+                raise
+        # Either all connections of the pool are in use or the server is away: only a new connection can tell.
+        with connect(self.address, self.server, _PROBE_SECONDS) as connection:
+            return _sequence(connection)
+
+    def _take(self, deadline: float) -> Connection:
         with self._guard:
             if self._closed:
                 raise StoreError(f"The store at {self.address.shown} is closed. Open it again.")
             if self._pool.closed:
                 self._pool.open()
-        return self._pool.getconn(timeout=max(0.1, deadline - time.monotonic()))
+        return self._pool.getconn(timeout=max(_SHORTEST_WAIT_SECONDS, deadline - time.monotonic()))
 
-    def _give_back(self, link: Link) -> None:
+    def _put_back(self, connection: Connection) -> None:
         with suppress(psycopg.Error):
-            if not link.closed:
+            if not connection.closed:
                 # Nothing was written, and after a rollback psycopg would prepare every statement anew.
-                link.execute("COMMIT", prepare=False)
-        self._pool.putconn(link)
+                connection.execute("COMMIT", prepare=False)
+        self._pool.putconn(connection)
 
 
-class Readers:
-    """The servers that a store is read from: the primary, and a replica if there is one."""
+class ReaderPools:
+    """The pools of the servers that a store is read from: the primary, and a replica if there is one."""
 
-    def __init__(self, address: Address, seconds: float) -> None:
-        self._primary = Lending(address, address.server, seconds)
-        self._replica = Lending(address, address.replica, seconds) if address.replica else None
+    def __init__(self, address: Address, wait_seconds: float) -> None:
+        self.primary = ReaderPool(address, address.server, wait_seconds)
+        self.replica = ReaderPool(address, address.replica, wait_seconds) if address.replica else None
 
-    def best(self, consistency: str = "") -> Lending:
-        """The replica while it has caught up with the primary or the primary is away, else the primary.
+    def choose(self, consistency: str = "") -> ReaderPool:
+        """Return the pool of the replica while it has caught up or the primary is away, else that of the primary.
 
-        Who is content with less than every acknowledged write gets the replica as it is.
+        With a consistency that may miss the latest writes the replica is read even when it is behind.
         """
-        if self._replica is None:
-            return self._primary
-        copied = self._replica.sequence()
+        if self.replica is None:
+            return self.primary
+        copied = self.replica.sequence()
         if copied is None:
-            return self._primary
-        if consistency in _AS_IT_IS:
-            return self._replica
-        written = self._primary.sequence()
-        return self._replica if written is None or copied >= written else self._primary
+            return self.primary
+        if consistency in _REPLICA_AS_IT_IS:
+            return self.replica
+        written = self.primary.sequence()
+        return self.replica if written is None or copied >= written else self.primary
 
     def lag(self) -> int | None:
-        """How many writes the replica is behind, or None when there is none or one of the two does not answer."""
-        if self._replica is None:
+        """Return how many writes the replica is behind; None without a replica or while a server is away."""
+        if self.replica is None:
             return None
-        copied, written = self._replica.sequence(), self._primary.sequence()
+        copied, written = self.replica.sequence(), self.primary.sequence()
         return None if copied is None or written is None else written - copied
 
     def close(self) -> None:
-        """Close all connections that are idle now and the rest when they come back."""
-        for lending in (self._primary, self._replica):
-            if lending is not None:
-                lending.close()
+        """Close the connections that are idle now, and the others when they come back."""
+        for pool in (self.primary, self.replica):
+            if pool is not None:
+                pool.close()
 
 
-def _opened(link: Link, opening: str) -> TupleRow:
-    """Begin a read transaction; the row that the statements which open it end with."""
-    cursor = link.execute(f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {opening}", prepare=False)
+def _begin_reading(connection: Connection, first_statements: str) -> TupleRow:
+    """Begin a read transaction and return the row that the statements end with, all in one round trip."""
+    cursor = connection.execute(
+        f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {first_statements}", prepare=False
+    )
     while cursor.nextset():
         pass
     return cursor.fetchone() or ()
 
 
-def _sequence_of(link: Link) -> int:
-    row = link.execute("SELECT sequence FROM state").fetchone()
+def _sequence(connection: Connection) -> int:
+    row = connection.execute("SELECT sequence FROM state").fetchone()
     return int(row[0]) if row else 0

@@ -1,15 +1,23 @@
-"""The tables of a PostgreSQL store and the numbered steps that bring an older one up to date."""
+"""The tables of a PostgreSQL store, and the numbered migrations that create it or bring it up to date.
 
-from typing import Final
+Runs once when a store is opened, before anything is read.
+"""
+
+from typing import Final, TypeAlias
+
+import psycopg
 
 from weft.errors import StoreError, StoreReadOnly, StoreTooNew
 from weft.store.addresses import Address
-from weft.store.postgres.connection import Link, configure, connect, lock_of
+from weft.store.postgres.connection import Connection, advisory_lock, configure, connect
+
+Migrations: TypeAlias = tuple[tuple[str, str], ...]
 
 # As in the embedded store, every (tenant, key) that a node has or an edge names is one row of `keys`, and edges
-# join keys. Texts of any length are indexed by a digest beside which they are compared. References between tables
-# are kept by the one writer and not by the server, which would check them again for every row of a bulk load.
-_FIRST: Final = """
+# join keys: an edge may name a key before there is a node. Texts of any length are indexed by a digest; queries
+# compare the text beside it. There are no foreign keys: the server would check each row of a bulk load again, and
+# the one writer keeps the references sound.
+_FIRST_TABLES: Final = """
 CREATE TABLE state (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     identity text NOT NULL DEFAULT replace(gen_random_uuid()::text, '-', ''),
@@ -122,24 +130,28 @@ CREATE TABLE adjacency (
 );
 """
 
-# The second fence: whatever a query forgets to ask, the server shows only the tenants that the transaction was
-# opened for. `words` holds hashes alone, and a policy would keep its text index from being used.
-_FENCED: Final = (
+# Queries ask for the tenants of their view; row-level security is the second fence, should a query forget to. The
+# setting `weft.tenants` is '*' for all tenants or an array of their numbers, and anything else shows none. `words`
+# has no policy: it holds hashes alone, and a policy would keep its text index from being used.
+_TENANT_TABLES: Final = (
     *("nodes", "keys", "marks", "aliases", "passages", "vectors", "edges", "names", "facets"),
     *("term_statistics", "tenant_statistics", "adjacency", "tombstones"),
 )
-_SEEN: Final = (
+_IS_VISIBLE: Final = (
     "(SELECT current_setting('weft.tenants', true)) = '*' OR {column} = ANY"
     " ((SELECT CASE WHEN current_setting('weft.tenants', true) LIKE '{{%'"
     " THEN current_setting('weft.tenants', true) ELSE '{{}}' END)::integer[])"
 )
-_FENCE: Final = "".join(
+_ROW_SECURITY: Final = "".join(
     f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;\nALTER TABLE {table} FORCE ROW LEVEL SECURITY;\n"
-    f"CREATE POLICY tenants_apart ON {table} USING ({_SEEN.format(column='tenant_id')});\n"
-    for table in _FENCED
-) + (f"CREATE POLICY owners_apart ON adjacency AS RESTRICTIVE USING ({_SEEN.format(column='owner_tenant_id')});\n")
+    f"CREATE POLICY tenants_apart ON {table} USING ({_IS_VISIBLE.format(column='tenant_id')});\n"
+    for table in _TENANT_TABLES
+) + (
+    "CREATE POLICY owners_apart ON adjacency AS RESTRICTIVE USING"
+    f" ({_IS_VISIBLE.format(column='owner_tenant_id')});\n"
+)
 
-_JOBS: Final = """
+_JOBS_TABLE: Final = """
 CREATE TABLE jobs (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     kind text NOT NULL, tenant text NOT NULL, detail text NOT NULL DEFAULT '',
@@ -151,63 +163,68 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_due ON jobs (due, id) WHERE state IN ('waiting', 'running');
 """
 
-MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
-    ("nodes, edges, passages and what is derived", _FIRST),
-    ("row-level security by tenant", _FENCE),
-    ("a queue of jobs", _JOBS),
+MIGRATIONS: Final[Migrations] = (
+    ("nodes, edges, passages and what is derived", _FIRST_TABLES),
+    ("row-level security by tenant", _ROW_SECURITY),
+    ("a queue of jobs", _JOBS_TABLE),
 )
+"""(name, script) of every step, in order; a step that was released is never changed, only followed by another."""
 SCHEMA_VERSION: Final = len(MIGRATIONS)
 
-_OLDEST_SERVER: Final = 14
-_OLDEST_VECTOR: Final = (0, 8)
+OLDEST_SERVER: Final = 14
+"""The major version of the oldest server that has what the tables, queries and pgvector 0.8 need."""
+_OLDEST_PGVECTOR: Final = (0, 8)
+"""The first version whose graph is walked on when a filter hides what was found (`hnsw.iterative_scan`)."""
 
 
-def prepare(address: Address, *, create: bool, read_only: bool) -> str:
-    """See to it that the store is there and current, and return how its words are searched."""
-    with connect(address) as link:
-        check_server(link, address)
-        version = version_of(link, address)
-        if version < SCHEMA_VERSION:
+def prepare_schema(
+    address: Address,
+    *,
+    create: bool,
+    read_only: bool,
+    migrations: Migrations = MIGRATIONS,
+    oldest_server: int = OLDEST_SERVER,
+) -> str:
+    """Create the store or bring it up to date, as far as allowed, and return the engine for its word searches."""
+    with connect(address) as connection:
+        major = connection.info.server_version // 10000
+        if major < oldest_server:
+            raise StoreError(
+                f"The server at {address.shown} is PostgreSQL {major}; Weft needs {oldest_server} or newer. "
+                "Upgrade it, or use another server."
+            )
+        version = _read_version(connection, address, len(migrations))
+        if version < len(migrations):
             if not version and not create:
                 raise StoreError(
                     f"There is no Weft store at {address.shown}. Make one with `weft index PATH --store URL`."
                 )
             if read_only:
                 raise StoreReadOnly(f"{address.shown} has an older schema, and was opened read-only.")
-            _migrate(link, address)
-        return words_of(link, address)
+            _migrate(connection, address, migrations)
+        return _choose_word_search(connection, address)
 
 
-def check_server(link: Link, address: Address) -> None:
-    """Refuse a server that cannot hold a store."""
-    major = link.info.server_version // 10000
-    if major < _OLDEST_SERVER:
-        raise StoreError(
-            f"The server at {address.shown} is PostgreSQL {major}; Weft needs {_OLDEST_SERVER} or newer. "
-            "Upgrade it, or use another server."
-        )
-
-
-def version_of(link: Link, address: Address) -> int:
-    """How many steps the schema has seen; 0 when there is no store yet."""
-    there = link.execute("SELECT to_regclass(%s)", (f"{address.schema}.migrations",)).fetchone()
-    if there is None or there[0] is None:
+def _read_version(connection: Connection, address: Address, newest: int) -> int:
+    """Return how many migrations the schema has been through; 0 when there is no store yet."""
+    migrations = connection.execute("SELECT to_regclass(%s)", (f"{address.schema}.migrations",)).fetchone()
+    if migrations is None or migrations[0] is None:
         return 0
-    row = link.execute(f'SELECT max(number) FROM "{address.schema}".migrations').fetchone()
+    row = connection.execute(f'SELECT max(number) FROM "{address.schema}".migrations').fetchone()
     version = int(row[0] or 0) if row else 0
-    if version > SCHEMA_VERSION:
+    if version > newest:
         raise StoreTooNew(
             f"The store at {address.shown} has schema version {version}; this Weft reads up to version "
-            f"{SCHEMA_VERSION}. Update Weft (pip install --upgrade weft), or choose another with ?schema=NAME."
+            f"{newest}. Update Weft (pip install --upgrade weft), or choose another with ?schema=NAME."
         )
     return version
 
 
-def words_of(link: Link, address: Address) -> str:
-    """How words are searched here: as the address says, else by BM25 where the extension is installed."""
+def _choose_word_search(connection: Connection, address: Address) -> str:
+    """Return `bm25` or `tsvector`: as the address says, else BM25 where its extension is installed."""
     if address.words == "tsvector":
         return address.words
-    row = link.execute("SELECT 1 FROM pg_extension WHERE extname = 'pg_textsearch'").fetchone()
+    row = connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'pg_textsearch'").fetchone()
     if address.words == "bm25" and not row:
         raise StoreError(
             f"{address.shown} has no pg_textsearch, which words=bm25 asks for. Let an administrator run this in "
@@ -216,50 +233,47 @@ def words_of(link: Link, address: Address) -> str:
     return "bm25" if row else "tsvector"
 
 
-def _migrate(link: Link, address: Address) -> None:
-    """Apply the missing steps, each in a transaction; of several servers that start at once one does so."""
-    link.execute("SELECT pg_advisory_lock(%s, %s)", lock_of(address))
+def _migrate(connection: Connection, address: Address, migrations: Migrations) -> None:
+    """Apply the missing migrations, each whole or not at all."""
+    # Of several processes that start at once the first migrates; the others wait and find nothing left to do.
+    connection.execute("SELECT pg_advisory_lock(%s, %s)", advisory_lock(address))
     try:
-        _install(link, address)
-        _make_schema(link, address)
-        configure(link, address)
-        version = version_of(link, address)
-        for number, (name, script) in enumerate(MIGRATIONS, start=1):
-            if number > version:
-                apply_step(link, number, name, script)
+        install_extensions(connection, address)
+        _create_schema(connection, address)
+        configure(connection, address)
+        version = _read_version(connection, address, len(migrations))
+        for number, (name, script) in enumerate(migrations, start=1):
+            if number <= version:
+                continue
+            with connection.transaction():
+                connection.execute(
+                    "CREATE TABLE IF NOT EXISTS migrations (number integer PRIMARY KEY, name text NOT NULL)"
+                )
+                connection.execute(script, prepare=False)
+                connection.execute("INSERT INTO migrations VALUES (%s, %s)", (number, name))
     finally:
-        link.execute("SELECT pg_advisory_unlock(%s, %s)", lock_of(address))
+        connection.execute("SELECT pg_advisory_unlock(%s, %s)", advisory_lock(address))
 
 
-def _make_schema(link: Link, address: Address) -> None:
-    """Make the schema unless it is there: who may not make any may still own one that others made."""
-    import psycopg
-
-    there = link.execute("SELECT to_regnamespace(%s)", (address.schema,)).fetchone()
-    if there is not None and there[0] is not None:
+def _create_schema(connection: Connection, address: Address) -> None:
+    # Looked up first: a user without the right to create schemas may own one that an administrator created.
+    schema = connection.execute("SELECT to_regnamespace(%s)", (address.schema,)).fetchone()
+    if schema is not None and schema[0] is not None:
         return
     try:
-        link.execute(f'CREATE SCHEMA IF NOT EXISTS "{address.schema}"', prepare=False)
+        connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{address.schema}"', prepare=False)
     except psycopg.errors.InsufficientPrivilege as error:
-        statement = f"CREATE SCHEMA {address.schema} AUTHORIZATION {link.info.user};"
+        statement = f"CREATE SCHEMA {address.schema} AUTHORIZATION {connection.info.user};"
         raise StoreReadOnly(
             f"{address.shown} has no schema {address.schema!r}, and this user may not make it. "
             f"Let an administrator run this in the database: {statement}"
         ) from error
 
 
-def apply_step(link: Link, number: int, name: str, script: str) -> None:
-    """One step, whole or not at all."""
-    with link.transaction():
-        link.execute("CREATE TABLE IF NOT EXISTS migrations (number integer PRIMARY KEY, name text NOT NULL)")
-        link.execute(script, prepare=False)
-        link.execute("INSERT INTO migrations VALUES (%s, %s)", (number, name))
-
-
-def _install(link: Link, address: Address) -> None:
-    """Install the extensions that are there; only pgvector is needed."""
+def install_extensions(connection: Connection, address: Address) -> None:
+    """Install the extensions that the server offers; only pgvector is required."""
     available: dict[str, str] = dict(
-        link.execute(
+        connection.execute(
             "SELECT name, coalesce(installed_version, default_version) FROM pg_available_extensions"
             " WHERE name IN ('vector', 'pg_textsearch')"
         ).fetchall()
@@ -269,22 +283,20 @@ def _install(link: Link, address: Address) -> None:
             f"The server at {address.shown} has no pgvector. Install its package on the server, then run this "
             "in the database: CREATE EXTENSION vector;"
         )
-    if tuple(int(part) for part in available["vector"].split(".")[:2]) < _OLDEST_VECTOR:
+    if tuple(int(part) for part in available["vector"].split(".")[:2]) < _OLDEST_PGVECTOR:
         raise StoreError(
             f"The server at {address.shown} has pgvector {available['vector']}; Weft needs 0.8 or newer. Install "
             "it, then run this in the database: ALTER EXTENSION vector UPDATE;"
         )
     for name in sorted(available, reverse=True):
-        _create(link, address, name)
+        _create_extension(connection, address, name)
 
 
-def _create(link: Link, address: Address, name: str) -> None:
-    import psycopg
-
-    if link.execute("SELECT 1 FROM pg_extension WHERE extname = %s", (name,)).fetchone():
+def _create_extension(connection: Connection, address: Address, name: str) -> None:
+    if connection.execute("SELECT 1 FROM pg_extension WHERE extname = %s", (name,)).fetchone():
         return
     try:
-        link.execute(f"CREATE EXTENSION IF NOT EXISTS {name} WITH SCHEMA public", prepare=False)
+        connection.execute(f"CREATE EXTENSION IF NOT EXISTS {name} WITH SCHEMA public", prepare=False)
     except psycopg.Error as error:
         if name == "vector":
             raise StoreError(

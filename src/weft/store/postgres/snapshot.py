@@ -1,4 +1,7 @@
-"""One state of a store, and what is remembered of the states that were read last."""
+"""One consistent reading of a PostgreSQL store through a view, and the caches that readings share.
+
+Everything that retrieval asks of the store goes through here.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
@@ -14,23 +17,28 @@ from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, Tail, TermStatis
 from weft.scoring.vectors import unit_rows
 from weft.store import adjacency
 from weft.store.adjacency import ENTRY
-from weft.store.postgres.connection import Link, rows_of
-from weft.store.postgres.copy_rows import received
-from weft.store.postgres.encode import bigints
-from weft.store.postgres.filters import Names, Seen, find_names, matching_ids
-from weft.store.postgres.links import LINKS_IN, LINKS_OUT, arcs_of
+from weft.store.postgres.connection import Connection, fetch_rows
+from weft.store.postgres.encode import bigint_array, from_halfvecs
+from weft.store.postgres.filters import NameCache, Visibility, find_names, matching_ids
+from weft.store.postgres.links import LINKS_IN, LINKS_OUT, read_arcs
 from weft.store.postgres.listing import read_tail
 from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, edge_of, node_rows, passage_rows
 from weft.store.statistics import COUNTED_AT_ONCE, RememberedScans, counted_statistics
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Ids, Vectors
-    from weft.store.postgres.pool import Lending
+    from weft.store.postgres.pool import ReaderPool
+
+
+_TOTALS: Final = -1
+"""Stands in for a term in the row of totals; hashes of terms are never negative."""
+_MAX_CACHED_TERMS: Final = 100_000
+"""Frequencies kept for one state of a view, some 10 MB; more than questions use between two writes."""
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """What a store says of itself at one moment."""
+class StateRow:
+    """The row of the table `state` at the moment of a snapshot, with what the transaction adds to it."""
 
     identity: str
     sequence: int
@@ -40,11 +48,11 @@ class State:
     version: int
     """The last write that touched a tenant of the view."""
     candidates: int
-    """How many of the nearest the graph is walked for."""
+    """The number of nearest passages for which the graph is walked."""
 
 
-class Counted:
-    """Term statistics of one state of a view, as far as they were asked for; for any thread."""
+class TermCounts:
+    """The term statistics of one state of a view that were read so far; may be used from any thread."""
 
     def __init__(self) -> None:
         self.totals: tuple[int, int] | None = None
@@ -52,206 +60,211 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
-    """What a store remembers between snapshots."""
+class SnapshotCaches:
+    """The caches that a store keeps between snapshots."""
 
-    names: Names
+    names: NameCache
     scans: RememberedScans
-    counted: Recent[tuple[View, int], Counted]
-
-
-_TOTALS: Final = -1
-_MOST_TERMS: Final = 100_000
+    terms: Recent[tuple[View, int], TermCounts]
 
 
 class PostgresSnapshot:
     """A read transaction seen through a view; every method returns only what the view may see.
 
-    Passages and statistics that were read once are kept: an index reads them to order what it proposes, and its
+    Passages and statistics that were read once are kept: an index reads them to order its proposals, and its
     caller asks for the same ones right after.
     """
 
     def __init__(
-        self, link: Link, view: View, seen: Seen, state: State, remembered: Remembered, lender: "Lending"
+        self,
+        connection: Connection,
+        view: View,
+        visible: Visibility,
+        state: StateRow,
+        caches: SnapshotCaches,
+        pool: "ReaderPool",
     ) -> None:
-        self.link, self.view, self.seen, self.state, self.lender = link, view, seen, state, lender
+        self.connection, self.view, self.visible, self.state, self.pool = connection, view, visible, state, pool
         self.sequence, self.version, self.space = state.sequence, state.version, state.space
-        self._remembered = remembered
-        kept = (view, state.version)
-        self._counted = Counted() if seen.whole else remembered.counted.get_or_make(kept, Counted)
+        self._caches = caches
+        # A snapshot of all tenants is read once, by maintenance: its counts would push those of readers out.
+        self._terms = (
+            TermCounts() if visible.sees_all else caches.terms.get_or_make((view, state.version), TermCounts)
+        )
         self._passages: dict[int, PassageRow] = {}
         self._vectors: dict[int, bytes] = {}
 
-    def through(self, link: Link) -> Self:
-        """The same moment, read through another connection; what either has read both know."""
+    def on_connection(self, connection: Connection) -> Self:
+        """Return the same moment read through another connection; the two share what they have read."""
         twin = copy(self)
-        twin.link = link
+        twin.connection = connection
         return twin
 
     @property
     def identity(self) -> str:
-        """What tells this store from every other; derived files carry it."""
+        """The random name that tells this store from every other; derived files carry it."""
         return self.state.identity
 
-    def rows(self, query: str, *, planned_once: bool = True, **values: Any) -> list[Any]:
-        """The rows of a query that may use the conditions of the view."""
-        return rows_of(self.link, query, {**self.seen.values, **values}, planned_once=planned_once)
+    def rows(self, query: str, *, reuse_plan: bool = True, **values: Any) -> list[Any]:
+        """Return the rows of a query, which may name the values of the view's conditions."""
+        return fetch_rows(self.connection, query, {**self.visible.values, **values}, reuse_plan=reuse_plan)
 
     # --- nodes -------------------------------------------------------------------------------------------
 
     def nodes(self, ids: Sequence[int]) -> dict[int, NodeRow]:
-        """Nodes by id, in the order asked; ids outside the view are absent."""
+        """Return nodes by id, in the order of the ids; ids outside the view are absent."""
         if not len(ids):
             return {}
         rows = self.rows(
             f"SELECT {NODE_COLUMNS}, i.aliases FROM unnest(%(ids)s::bigint[]) WITH ORDINALITY o(id, place)"
-            f" JOIN nodes n ON n.id = o.id JOIN marks i ON i.node_id = n.id WHERE {self.seen.of('n')}"
+            f" JOIN nodes n ON n.id = o.id JOIN marks i ON i.node_id = n.id WHERE {self.visible.of('n')}"
             " ORDER BY o.place",
-            ids=bigints(_unique(ids)),
+            ids=bigint_array(_unique(ids)),
         )
-        return self._nodes(rows)
+        return self._to_nodes(rows)
 
-    def _nodes(self, rows: Sequence[Row]) -> dict[int, NodeRow]:
-        aliases = {row[0]: _aliases(row[-1]) for row in rows if row[-1]}
-        kinds = self._remembered.names.kinds(self.link, {row[2] for row in rows})
-        return node_rows((row[:-1] for row in rows), self.seen.tenants, kinds, aliases)
+    def _to_nodes(self, rows: Sequence[Row]) -> dict[int, NodeRow]:
+        aliases = {row[0]: _unpack_aliases(row[-1]) for row in rows if row[-1]}
+        kinds = self._caches.names.kinds(self.connection, {row[2] for row in rows})
+        return node_rows((row[:-1] for row in rows), self.visible.tenants, kinds, aliases)
 
     def page_of_nodes(self, after_id: int, limit: int) -> list[NodeRow]:
-        """The next nodes of the view by id."""
+        """Return the next nodes of the view by id."""
         rows = self.rows(
             f"SELECT {NODE_COLUMNS}, i.aliases FROM nodes n JOIN marks i ON i.node_id = n.id"
-            f" WHERE {self.seen.of('n')} AND n.id > %(after)s ORDER BY n.id LIMIT %(limit)s",
+            f" WHERE {self.visible.of('n')} AND n.id > %(after)s ORDER BY n.id LIMIT %(limit)s",
             after=after_id,
             limit=limit,
         )
-        return list(self._nodes(rows).values())
+        return list(self._to_nodes(rows).values())
 
     def page_of_names(self, after_id: int, limit: int) -> list[tuple[int, NameRow]]:
-        """The next nodes of the view by id, each with what it is called."""
+        """Return the ids and names of the next nodes of the view by id."""
         rows = self.rows(
             "SELECT n.id, n.tenant_id, n.key, n.title, i.aliases, n.language FROM nodes n"
             " JOIN marks i ON i.node_id = n.id"
-            f" WHERE {self.seen.of('n')} AND n.id > %(after)s ORDER BY n.id LIMIT %(limit)s",
+            f" WHERE {self.visible.of('n')} AND n.id > %(after)s ORDER BY n.id LIMIT %(limit)s",
             after=after_id,
             limit=limit,
         )
-        tenants = self.seen.tenants
+        tenants = self.visible.tenants
         return [
-            (number, NameRow(tenants[tenant], key, title, _aliases(aliases), language))
-            for number, tenant, key, title, aliases, language in rows
+            (node_id, NameRow(tenants[tenant], key, title, _unpack_aliases(aliases), language))
+            for node_id, tenant, key, title, aliases, language in rows
         ]
 
     def find(self, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """Ids for each name: the node with that key; else all with that bare key, title or alias; else that id."""
-        return find_names(self.link, self.seen, names) if names else {}
+        """Return ids for each name: by its key; else by bare key, title or alias; else by the id itself."""
+        return find_names(self.connection, self.visible, names) if names else {}
 
     def matching(self, filter: Filter) -> "Ids":
-        """Sorted ids of nodes that pass the filter."""
-        return matching_ids(self.link, self.seen, filter)
+        """Return the sorted ids of nodes that pass the filter."""
+        return matching_ids(self.connection, self.visible, filter)
 
     # --- passages ----------------------------------------------------------------------------------------
 
     def passages(self, ids: Sequence[int]) -> list[PassageRow]:
-        """Passages by id, in the order asked; those that are gone or outside the view are left out."""
-        asked = [int(each) for each in ids]
-        missing = [each for each in dict.fromkeys(asked) if each not in self._passages]
+        """Return passages in the order of the ids; those that are gone or outside the view are left out."""
+        ids = [int(number) for number in ids]
+        missing = [number for number in dict.fromkeys(ids) if number not in self._passages]
         if missing:
-            self.read_passages("passages p", "p.id = ANY(%(ids)s)", ids=bigints(missing))
-        return [self._passages[each] for each in asked if each in self._passages]
+            self.read_passages("passages p", "p.id = ANY(%(ids)s)", ids=bigint_array(missing))
+        return [self._passages[number] for number in ids if number in self._passages]
 
     def passages_of(self, node_ids: Sequence[int]) -> list[PassageRow]:
-        """All passages of the nodes, by node as asked and by ordinal."""
-        place = {number: order for order, number in enumerate(_unique(node_ids))}
-        if not place:
+        """Return all passages of the nodes, in the order of the ids and by ordinal."""
+        order = {node_id: index for index, node_id in enumerate(_unique(node_ids))}
+        if not order:
             return []
-        found = self.read_passages("passages p", "p.node_id = ANY(%(ids)s)", ids=bigints(place))
-        return sorted(found, key=lambda row: (place[row.node_id], row.passage.ordinal))
+        found = self.read_passages("passages p", "p.node_id = ANY(%(ids)s)", ids=bigint_array(order))
+        return sorted(found, key=lambda row: (order[row.node_id], row.passage.ordinal))
 
     def read_passages(
-        self, source: str, condition: str = "TRUE", *, planned_once: bool = True, **values: Any
+        self, source: str, condition: str = "TRUE", *, reuse_plan: bool = True, **values: Any
     ) -> list[PassageRow]:
-        """Visible passages `p` of a source, by a condition, in any order.
+        """Return the visible passages `p` of a FROM clause that meet a condition, in any order.
 
-        Their vectors come along, and both are kept: whoever ranks passages asks for them next.
+        Their vectors are read with them and both are kept: ranking asks for them next.
         """
-        width = self.state.dimensions or 0
+        dimensions = self.state.dimensions or 0
         rows = self.rows(
             f"SELECT {PASSAGE_COLUMNS}, halfvec_send(v.vector) FROM {source} LEFT JOIN vectors v"
             " ON v.space = %(space)s AND v.passage_id = p.id AND v.dimensions = %(width)s"
-            f" WHERE {condition} AND {self.seen.of('p')}",
-            planned_once=planned_once,
+            f" WHERE {condition} AND {self.visible.of('p')}",
+            reuse_plan=reuse_plan,
             space=self.space,
-            width=width,
+            width=dimensions,
             **values,
         )
         found = passage_rows(row[:-1] for row in rows)
-        for row, vector in zip(found, received([each[-1] for each in rows], width), strict=True):
+        for row, vector in zip(found, from_halfvecs([row[-1] for row in rows], dimensions), strict=True):
             self._passages[row.id], self._vectors[row.id] = row, vector
         return found
 
     def words(self) -> list[tuple[int, int, bytes, bytes]]:
-        """(passage id, node id, term hashes, term counts) of every passage of the view, in any order."""
+        """Return (passage id, node id, term hashes, term counts) of every passage of the view, in any order."""
         columns = "p.id, p.node_id, p.term_hashes, p.term_counts"
-        return self.rows(f"SELECT {columns} FROM passages p WHERE {self.seen.of('p')}")
+        return self.rows(f"SELECT {columns} FROM passages p WHERE {self.visible.of('p')}")
 
     def vectors(self, passage_ids: Sequence[int]) -> "Vectors":
-        """Unit vectors by passage, zero rows where there is none."""
+        """Return unit vectors by passage, zero rows where there is none."""
         dimensions = self.state.dimensions or 0
         result = np.zeros((len(passage_ids), dimensions), np.float32)
         stored = self.stored_vectors(passage_ids)
         if stored:
-            places = [place for place, each in enumerate(passage_ids) if int(each) in stored]
-            result[places] = unit_rows([stored[int(passage_ids[place])] for place in places], dimensions)
+            rows = [row for row, number in enumerate(passage_ids) if int(number) in stored]
+            result[rows] = unit_rows([stored[int(passage_ids[row])] for row in rows], dimensions)
         return result
 
     def stored_vectors(self, passage_ids: Sequence[int]) -> dict[int, bytes]:
-        """The int8 vectors of those passages that have one of the right width."""
+        """Return the int8 vectors of those passages that have one of the store's dimensions."""
         if not self.state.dimensions:
             return {}
-        asked = _unique(passage_ids)
-        self.passages([each for each in asked if each not in self._vectors])
-        return {each: self._vectors[each] for each in asked if self._vectors.get(each)}
+        ids = _unique(passage_ids)
+        self.passages([number for number in ids if number not in self._vectors])
+        return {number: self._vectors[number] for number in ids if self._vectors.get(number)}
 
     def statistics(self, term_hashes: Sequence[int]) -> TermStatistics:
-        """Term statistics of exactly this view."""
-        asked = {int(each) for each in term_hashes}
-        if self.seen.as_of is not None:
-            return self._remembered.scans.get(self.view, self.sequence, self._scan).of(sorted(asked))
-        known = {term: self._counted.frequency.get(term) for term in asked}
+        """Return the term statistics of exactly this view."""
+        terms = {int(term) for term in term_hashes}
+        if self.visible.as_of is not None:
+            # The stored statistics are those of the latest state, so an earlier one is counted from its passages.
+            return self._caches.scans.get(self.view, self.sequence, self._scan).of(sorted(terms))
+        known = {term: self._terms.frequency.get(term) for term in terms}
         missing = sorted(term for term, count in known.items() if count is None)
-        if missing or self._counted.totals is None:
-            known |= self._learn(missing)
-        passages, length = self._counted.totals or (0, 0)
+        if missing or self._terms.totals is None:
+            known |= self._read_statistics(missing)
+        passages, length = self._terms.totals or (0, 0)
         frequency = {term: count for term, count in known.items() if count}
         return TermStatistics(passages, length / passages if passages else 0.0, frequency)
 
-    def _learn(self, term_hashes: Sequence[int]) -> dict[int, int]:
-        """How many passages hold each of the terms, remembered together with how many there are."""
+    def _read_statistics(self, term_hashes: Sequence[int]) -> dict[int, int]:
+        """Return how many passages hold each of the terms, and keep it together with the totals."""
         rows = self.rows(
             "SELECT t.term_hash, sum(t.frequency)::bigint, 0::bigint FROM term_statistics t"
-            f" WHERE t.term_hash = ANY(%(terms)s) AND {self.seen.by_tenant('t.tenant_id')} GROUP BY t.term_hash"
+            f" WHERE t.term_hash = ANY(%(terms)s) AND {self.visible.by_tenant('t.tenant_id')} GROUP BY t.term_hash"
             f" UNION ALL SELECT {_TOTALS}, coalesce(sum(s.passages), 0)::bigint,"
             f" coalesce(sum(s.total_length), 0)::bigint FROM tenant_statistics s"
-            f" WHERE {self.seen.by_tenant('s.tenant_id')}",
-            terms=bigints(term_hashes),
+            f" WHERE {self.visible.by_tenant('s.tenant_id')}",
+            terms=bigint_array(term_hashes),
         )
         found = {term: (count, length) for term, count, length in rows}
-        self._counted.totals = found.pop(_TOTALS)
+        self._terms.totals = found.pop(_TOTALS)
         fresh = {term: found.get(term, (0, 0))[0] for term in term_hashes}
-        if len(self._counted.frequency) + len(fresh) > _MOST_TERMS:
-            self._counted.frequency.clear()
-        self._counted.frequency.update(fresh)
+        if len(self._terms.frequency) + len(fresh) > _MAX_CACHED_TERMS:
+            self._terms.frequency.clear()
+        self._terms.frequency.update(fresh)
         return fresh
 
     def _scan(self) -> Any:
-        with self.link.cursor(binary=True) as cursor:
+        with self.connection.cursor(binary=True) as cursor:
             cursor.execute(
-                f"SELECT p.length, p.term_hashes FROM passages p WHERE {self.seen.of('p')}", self.seen.values
+                f"SELECT p.length, p.term_hashes FROM passages p WHERE {self.visible.of('p')}", self.visible.values
             )
             return counted_statistics(iter(lambda: cursor.fetchmany(COUNTED_AT_ONCE), []))
 
     def embedder(self) -> tuple[str, int] | None:
-        """Name and dimensions of the embedder whose vectors are stored."""
+        """Return name and dimensions of the embedder whose vectors are stored."""
         if self.state.embedder is None or self.state.dimensions is None:
             return None
         return self.state.embedder, self.state.dimensions
@@ -259,29 +272,31 @@ class PostgresSnapshot:
     # --- links -------------------------------------------------------------------------------------------
 
     def adjacency(self, ids: Sequence[int], fan_out: int) -> Adjacency:
-        """The strongest `fan_out` neighbours of each node, ties by edge type name, tag and direction."""
-        asked = _unique(ids)
-        if self.seen.as_of is None and fan_out <= adjacency.KEPT:
+        """Return the strongest `fan_out` neighbours of each node, ties by edge type name, tag and direction."""
+        owners = _unique(ids)
+        if self.visible.as_of is None and fan_out <= adjacency.KEPT:
             rows = self.rows(
                 f"SELECT l.node_id, l.degree, substr(l.packed, 1, %(bytes)s) FROM adjacency l"
-                f" WHERE l.node_id = ANY(%(ids)s) AND {self.seen.by_tenant('l.tenant_id')}"
-                f" AND {self.seen.by_tenant('l.owner_tenant_id')} ORDER BY l.node_id, l.tenant_id",
-                ids=bigints(asked),
+                f" WHERE l.node_id = ANY(%(ids)s) AND {self.visible.by_tenant('l.tenant_id')}"
+                f" AND {self.visible.by_tenant('l.owner_tenant_id')} ORDER BY l.node_id, l.tenant_id",
+                ids=bigint_array(owners),
                 bytes=fan_out * ENTRY.itemsize,
             )
             packed = np.frombuffer(b"".join(row[2] for row in rows), ENTRY)
-            return adjacency.listed_adjacency(rows, asked, fan_out, *self._names(packed))
-        visible = f"{self.seen.of('a')} AND {self.seen.of('b')}"
-        arcs = arcs_of(self.link, asked, visible, self.seen.values)
-        return adjacency.counted_adjacency(arcs, asked, fan_out, *self._names(arcs))
+            return adjacency.listed_adjacency(rows, owners, fan_out, *self._arc_names(packed))
+        # The lists hold so many neighbours and say nothing of earlier points: else the edges themselves are read.
+        visible = f"{self.visible.of('a')} AND {self.visible.of('b')}"
+        arcs = read_arcs(self.connection, owners, visible, self.visible.values)
+        return adjacency.counted_adjacency(arcs, owners, fan_out, *self._arc_names(arcs))
 
-    def _names(self, arcs: Any) -> tuple[Mapping[int, str], Mapping[int, str]]:
-        names = self._remembered.names
+    def _arc_names(self, arcs: Any) -> tuple[Mapping[int, str], Mapping[int, str]]:
+        """Return the names of edge types and of kinds, at least of those that occur in the arcs."""
+        names = self._caches.names
         types, kinds = (np.flatnonzero(np.bincount(arcs[column])).tolist() for column in ("type", "kind"))
-        return names.edge_types(self.link, types), names.kinds(self.link, kinds)
+        return names.edge_types(self.connection, types), names.kinds(self.connection, kinds)
 
     def edges(self, ids: Sequence[int], limit: int = 1000) -> list[tuple[int, int, Edge]]:
-        """Full edges touching the nodes: (source id, target id, edge), strongest first."""
+        """Return the full edges at the nodes as (source id, target id, edge), strongest first."""
         if not len(ids):
             return []
         columns = (
@@ -290,7 +305,7 @@ class PostgresSnapshot:
         )
         both = " UNION ".join(
             f"SELECT {columns} FROM unnest(%(ids)s::bigint[]) o(value) {ends}"
-            f" WHERE {self.seen.of('a')} AND {self.seen.of('b')}"
+            f" WHERE {self.visible.of('a')} AND {self.visible.of('b')}"
             for ends in (LINKS_OUT, LINKS_IN)
         )
         rows = self.rows(
@@ -299,19 +314,19 @@ class PostgresSnapshot:
             " JOIN makers m ON m.id = l.maker_id JOIN tenants s ON s.id = l.source_tenant"
             " JOIN tenants t ON t.id = l.target_tenant"
             " ORDER BY l.weight DESC, y.name, l.source_key, l.target_key, s.name, t.name, m.name LIMIT %(limit)s",
-            ids=bigints(_unique(ids)),
+            ids=bigint_array(_unique(ids)),
             limit=limit,
         )
-        return [(row[0], row[1], edge_of(row, self.seen.tenants)) for row in rows]
+        return [(row[0], row[1], edge_of(row, self.visible.tenants)) for row in rows]
 
     def tail(self, since: int, limit: int) -> Tail:
-        """What changed after a sequence number, up to the sequence number that the tail names."""
-        return read_tail(self, since, limit, lambda numbers: self._remembered.names.kinds(self.link, numbers))
+        """Return the changes after a sequence number, up to the sequence number that the tail names."""
+        return read_tail(self, since, limit, lambda numbers: self._caches.names.kinds(self.connection, numbers))
 
 
 def _unique(ids: Iterable[int]) -> list[int]:
-    return [int(each) for each in dict.fromkeys(ids)]
+    return [int(number) for number in dict.fromkeys(ids)]
 
 
-def _aliases(packed: str | None) -> tuple[Alias, ...]:
-    return tuple(Alias(*each) for each in orjson.loads(packed)) if packed else ()
+def _unpack_aliases(packed: str | None) -> tuple[Alias, ...]:
+    return tuple(Alias(*values) for values in orjson.loads(packed)) if packed else ()

@@ -1,4 +1,7 @@
-"""One write: nodes, aliases, edges, units and importance, with all that is derived, in one transaction."""
+"""One write: nodes, aliases, edges, units and importance, with all that is derived, in one transaction.
+
+Called by `PostgresStore.write` under the write lock; the modules for nodes, aliases and links do the parts.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -7,55 +10,53 @@ import numpy as np
 
 from weft.ports import Changes
 from weft.store.postgres import aliases
-from weft.store.postgres.connection import Link, rows_of
-from weft.store.postgres.links import Touched, write_edge_set
+from weft.store.postgres.connection import Connection, fetch_rows
+from weft.store.postgres.links import TouchedLists, write_edge_set
 from weft.store.postgres.nodes import NodeWriter
-from weft.store.postgres.numbers import Numbers, key_columns
+from weft.store.postgres.numbers import Numbers, key_columns, names_by_number
 from weft.store.sqlite.write import touched_tenants
 from weft.store.statistics import Counts, StatisticsDelta, net_terms
 
 _SAME_IMPORTANCE: Final = 1e-9
+"""A difference below this is rounding: writing it would make pages and caches stale for nothing."""
 
 
-def apply_changes(link: Link, changes: Changes) -> int:
+def apply_changes(connection: Connection, changes: Changes) -> int:
     """Apply the changes inside the caller's transaction and return the sequence number after them."""
-    sequence, last_key = _state(link)
-    numbers, statistics, touched = Numbers(link, last_key), StatisticsDelta(), Touched(link)
-    writer = NodeWriter(link, numbers, statistics, touched, sequence + 1)
+    sequence, last_key = _lock_state(connection)
+    numbers, statistics, touched = Numbers(connection, last_key), StatisticsDelta(), TouchedLists(connection)
+    writer = NodeWriter(connection, numbers, statistics, touched, sequence + 1)
     nodes_changed, written = writer.write(changes)
-    aliases.write_own_aliases(link, numbers, [(place.node_id, place.prepared.node) for place in written])
+    aliases.write_own_aliases(connection, numbers, [(placed.node_id, placed.prepared.node) for placed in written])
     renamed: set[int] = set()
     for alias_set in changes.aliases:
-        renamed |= aliases.write_alias_set(link, numbers, alias_set)
-    aliases.write_names(link, renamed.union(place.node_id for place in written))
-    numbers.learn("makers", (each.maker for each in changes.edges))
-    edges_changed = [write_edge_set(link, numbers, touched, edge_set) for edge_set in changes.edges]
-    importance_changed = _write_importance(link, numbers, changes.importance)
-    _write_units(link, numbers, changes.units)
-    numbered = "UPDATE state SET last_node = %s, last_passage = %s, last_key = %s"
-    link.execute(numbered, (writer.last_node, writer.last_passage, numbers.last_key))
+        renamed |= aliases.write_alias_set(connection, numbers, alias_set)
+    aliases.write_names(connection, renamed.union(placed.node_id for placed in written))
+    numbers.assign_numbers("makers", (edge_set.maker for edge_set in changes.edges))
+    edges_changed = [write_edge_set(connection, numbers, touched, edge_set) for edge_set in changes.edges]
+    importance_changed = _write_importance(connection, numbers, changes.importance)
+    _write_units(connection, numbers, changes.units)
+    connection.execute(
+        "UPDATE state SET last_node = %s, last_passage = %s, last_key = %s",
+        (writer.last_node, writer.last_passage, numbers.last_key),
+    )
     if not (nodes_changed or renamed or any(edges_changed) or importance_changed):
         return sequence
-    apply_statistics(link, statistics)
-    touched.refresh(names_by_number(link, "edge_types"))
-    return next_sequence(link, map(numbers.tenant, touched_tenants(changes)))
+    _apply_statistics(connection, statistics)
+    touched.refresh(names_by_number(connection, "edge_types"))
+    return next_sequence(connection, map(numbers.tenant, touched_tenants(changes)))
 
 
-def _state(link: Link) -> tuple[int, int]:
-    """The sequence and the last number of a key; the row is locked, so that writers cannot overlap."""
-    (row,) = rows_of(link, "SELECT sequence, last_key FROM state FOR UPDATE")
+def _lock_state(connection: Connection) -> tuple[int, int]:
+    """Return the sequence and the last number of a key, and lock their row so that writers cannot overlap."""
+    (row,) = fetch_rows(connection, "SELECT sequence, last_key FROM state FOR UPDATE")
     return row[0], row[1]
 
 
-def names_by_number(link: Link, table: str) -> dict[int, str]:
-    """All names of a table by their number."""
-    return dict(rows_of(link, f"SELECT id, name FROM {table}"))
-
-
-def next_sequence(link: Link, tenants: Iterable[int]) -> int:
-    """Take the next sequence number for what this transaction changed, and note whose knowledge that is."""
-    (row,) = rows_of(link, "UPDATE state SET sequence = sequence + 1 RETURNING sequence")
-    link.execute(
+def next_sequence(connection: Connection, tenants: Iterable[int]) -> int:
+    """Take and return the next sequence number, and record it as the version of the tenants that were touched."""
+    (row,) = fetch_rows(connection, "UPDATE state SET sequence = sequence + 1 RETURNING sequence")
+    connection.execute(
         "INSERT INTO tenant_versions SELECT unnest(%s::integer[]), %s"
         " ON CONFLICT (tenant_id) DO UPDATE SET sequence = excluded.sequence",
         (list(tenants), row[0]),
@@ -63,13 +64,13 @@ def next_sequence(link: Link, tenants: Iterable[int]) -> int:
     return int(row[0])
 
 
-def apply_statistics(link: Link, statistics: StatisticsDelta) -> None:
-    """Write what a change adds to and takes from the statistics, at once for all tenants, however many."""
+def _apply_statistics(connection: Connection, statistics: StatisticsDelta) -> None:
+    """Add the changes to the stored statistics, in the same few statements for any number of tenants."""
     deltas = statistics.by_tenant()
     if not deltas:
         return
     totals = np.array([(tenant, delta.nodes, delta.passages, delta.length) for tenant, delta in deltas], np.int64)
-    link.execute(
+    connection.execute(
         "INSERT INTO tenant_statistics AS t SELECT * FROM unnest(%s::integer[], %s::bigint[], %s::bigint[],"
         " %s::bigint[]) ON CONFLICT (tenant_id) DO UPDATE SET nodes = t.nodes + excluded.nodes,"
         " passages = t.passages + excluded.passages, total_length = t.total_length + excluded.total_length",
@@ -78,69 +79,76 @@ def apply_statistics(link: Link, statistics: StatisticsDelta) -> None:
     terms = [net_terms(delta) for _, delta in deltas]
     owners = np.repeat(totals[:, 0], [len(hashes) for hashes, _ in terms])
     hashes, change = (np.concatenate(column).astype(np.int64) for column in zip(*terms, strict=True))
-    _apply_terms(link, owners, hashes, change)
+    _apply_terms(connection, owners, hashes, change)
 
 
-def _apply_terms(link: Link, owners: Counts, hashes: Counts, change: Counts) -> None:
-    link.execute(
+def _apply_terms(connection: Connection, owners: Counts, hashes: Counts, change: Counts) -> None:
+    connection.execute(
         "INSERT INTO term_statistics AS t SELECT * FROM unnest(%s::integer[], %s::bigint[], %s::bigint[])"
         " ON CONFLICT (tenant_id, term_hash) DO UPDATE SET frequency = t.frequency + excluded.frequency",
         (owners, hashes, change),
     )
     fewer = change < 0
     if fewer.any():
-        link.execute(
+        # Only a term that lost passages can have reached zero.
+        connection.execute(
             "DELETE FROM term_statistics t USING unnest(%s::integer[], %s::bigint[]) o(tenant_id, term_hash)"
             " WHERE t.tenant_id = o.tenant_id AND t.term_hash = o.term_hash AND t.frequency = 0",
             (owners[fewer], hashes[fewer]),
         )
 
 
-def declare_shared(link: Link, tenant: str, shared: Iterable[str]) -> None:
-    """Replace the tenants that a tenant's edges may lead to; edges between the two come and go accordingly."""
-    _, last_key = _state(link)
-    numbers, touched = Numbers(link, last_key), Touched(link)
+def declare_shared(connection: Connection, tenant: str, shared: Iterable[str]) -> None:
+    """Replace the tenants that a tenant's edges may lead to, and refresh the neighbour lists across tenants."""
+    _, last_key = _lock_state(connection)
+    numbers, touched = Numbers(connection, last_key), TouchedLists(connection)
     tenant_id = numbers.tenant(tenant)
     wanted = {numbers.tenant(name) for name in shared} - {tenant_id}
-    rows = rows_of(link, "SELECT shared_id FROM shared WHERE tenant_id = %s", (tenant_id,))
+    rows = fetch_rows(connection, "SELECT shared_id FROM shared WHERE tenant_id = %s", (tenant_id,))
     if wanted == {shared_id for (shared_id,) in rows}:
         return
-    touched.cross(tenant_id)
-    link.execute("DELETE FROM shared WHERE tenant_id = %s", (tenant_id,))
-    link.execute("INSERT INTO shared SELECT %s, unnest(%s::integer[])", (tenant_id, sorted(wanted)))
-    touched.refresh(names_by_number(link, "edge_types"))
-    next_sequence(link, [tenant_id])
+    touched.note_crossing(tenant_id)
+    connection.execute("DELETE FROM shared WHERE tenant_id = %s", (tenant_id,))
+    connection.execute("INSERT INTO shared SELECT %s, unnest(%s::integer[])", (tenant_id, sorted(wanted)))
+    touched.refresh(names_by_number(connection, "edge_types"))
+    next_sequence(connection, [tenant_id])
 
 
-def _write_importance(link: Link, numbers: Numbers, importance: Mapping[tuple[str, str], float]) -> bool:
-    """Set importance without touching the nodes: searches do not depend on it, so nothing is indexed again."""
+def _write_importance(
+    connection: Connection, numbers: Numbers, importance: Mapping[tuple[str, str], float]
+) -> bool:
+    """Set importance and return whether any changed.
+
+    The nodes stay untouched: searches do not depend on importance, so nothing is indexed again.
+    """
     if not importance:
         return False
-    numbers.learn("tenants", (tenant for tenant, _ in importance))
-    places = key_columns([(numbers.tenant(tenant), key) for tenant, key in importance])
-    changed = link.execute(
+    numbers.assign_numbers("tenants", (tenant for tenant, _ in importance))
+    keys = key_columns([(numbers.tenant(tenant), key) for tenant, key in importance])
+    changed = connection.execute(
         "UPDATE marks m SET value = o.value FROM unnest(%s::integer[], %s::bigint[], %s::text[],"
         " %s::double precision[]) o(tenant_id, digest, key, value) JOIN keys k"
         " ON k.digest = o.digest AND k.tenant_id = o.tenant_id AND k.key = o.key WHERE m.node_id = k.node_id"
         f" AND abs(m.value - o.value) > {_SAME_IMPORTANCE}",
-        (*places, list(map(float, importance.values()))),
+        (*keys, list(map(float, importance.values()))),
     )
     return changed.rowcount > 0
 
 
-def _write_units(link: Link, numbers: Numbers, units: Sequence[tuple[str, str, str, str]]) -> None:
+def _write_units(connection: Connection, numbers: Numbers, units: Sequence[tuple[str, str, str, str]]) -> None:
     if not units:
         return
-    numbers.learn("tenants", (tenant for tenant, *_ in units))
-    last = {(numbers.tenant(tenant), source, unit): stamp for tenant, source, unit, stamp in units}
-    columns: list[list[Any]] = [list(column) for column in zip(*last, strict=True)]
-    link.execute(
+    numbers.assign_numbers("tenants", (tenant for tenant, *_ in units))
+    # A unit that is named twice gets its last stamp, as if the two had been written one after the other.
+    stamps = {(numbers.tenant(tenant), source, unit): stamp for tenant, source, unit, stamp in units}
+    columns: list[list[Any]] = [list(column) for column in zip(*stamps, strict=True)]
+    connection.execute(
         "DELETE FROM units u USING unnest(%s::integer[], %s::text[], %s::text[]) o(tenant_id, source, unit)"
         " WHERE u.tenant_id = o.tenant_id AND md5(u.source) = md5(o.source) AND md5(u.unit) = md5(o.unit)",
         columns,
     )
-    link.execute(
+    connection.execute(
         "INSERT INTO units SELECT o.* FROM unnest(%s::integer[], %s::text[], %s::text[], %s::text[])"
         " o(tenant_id, source, unit, stamp) WHERE o.stamp <> ''",
-        [*columns, list(last.values())],
+        [*columns, list(stamps.values())],
     )
