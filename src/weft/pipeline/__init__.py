@@ -1,1 +1,1 @@
-"""From a question to a page, one module for each stage."""
+"""Turn a question into a page, one module for each stage; `assemble.py` runs them in order."""

@@ -1,24 +1,46 @@
-"""The whole program in one function: a question becomes a page within its budget, with its books."""
+"""Assemble a context: the whole program, from a request to a page within its budget.
+
+plan                      plan.py, topics.py
+query, retrieve           query.py, retrieve.py, relevance.py, by_name.py, gather.py
+walk, bridge              walk.py, bridge.py
+score, dedupe, sections   score.py, dedupe.py, sections.py, slots.py, subjects.py, related.py
+fit, compose              fit.py, slot_filler.py, compose.py, printer.py, excerpt.py
+ledger                    ledger.py
+"""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from weft.history import context_id
 from weft.model import Context, Request
-from weft.pipeline.compose import Composed, compose
-from weft.pipeline.excerpt import Asked
-from weft.pipeline.gather import Gathered, gather
-from weft.pipeline.ledger import citations, ledger
-from weft.pipeline.plan import Plan, adapted, make_plan
+from weft.pipeline.compose import compose
+from weft.pipeline.excerpt import QuestionTerms
+from weft.pipeline.gather import (
+    Gathered,
+    ask_probes,
+    brought_candidates,
+    brought_for_parts,
+    group_by_lens,
+    merge_candidates,
+    relate_to_question,
+    unite_topics,
+)
+from weft.pipeline.ledger import list_citations, make_ledger
+from weft.pipeline.plan import Plan, adapted, make_plan, passes_filter
 from weft.pipeline.printer import Printer
+from weft.pipeline.query import narrow, understand
 from weft.pipeline.reading import Desk, Observe
-from weft.pipeline.sections import Layout, lay_out
-from weft.pipeline.slots import asides_of
+from weft.pipeline.relevance import Scale
+from weft.pipeline.retrieve import find_starts, measure_nodes
+from weft.pipeline.sections import Layout, Ranking, admit, drop_repeats, fill_section, split_received
+from weft.pipeline.slots import PlacedSlot, pointers_slot_name
+from weft.pipeline.walk import expand
 from weft.ports import TokenCounter
 from weft.profiles.types import Profile
 from weft.render import ItemStyle, open_format
+from weft.scoring.candidates import node_ref
 from weft.tokens import DEFAULT_ENCODING
 
 if TYPE_CHECKING:
@@ -28,56 +50,154 @@ if TYPE_CHECKING:
 def assemble(
     request: Request,
     profile: Profile,
-    desk: Desk,
+    reading: Desk,
     count: TokenCounter,
     now: datetime,
     observe: Observe | None = None,
 ) -> Context:
-    """The context for a request: the same bytes for the same store, request, profile and clock."""
-    seen = observe or _unobserved
-    profile, read = adapted(request, profile, desk.snapshot)
+    """Return the context for a request: the same bytes for the same store, request, profile and clock."""
+    finished = observe or _ignore_stage
+    # Plan: settle everything that the request leaves to its profile.
+    profile, preset_notes = adapted(request, profile, reading.snapshot)
     plan = make_plan(request, profile)
-    gathered = gather(plan, desk, seen)
-    printer = _printer(plan, gathered, count)
-    layout = lay_out(plan, gathered, desk, now, printer.opening)
-    seen("score")
-    page = compose(plan, layout, printer)
-    seen("budget")
-    context = _context(plan, gathered, layout, page, count)
-    seen("account")
-    return replace(context, notes=(*read, *context.notes)) if read else context
+    # Query, retrieve, walk, bridge: find all candidates, topic by topic.
+    by_topic = [_gather(topic_plan, reading, finished) for topic_plan in plan.by_topic()]
+    gathered = unite_topics(plan, by_topic, reading)
+    # Score, dedupe, sections: put the candidates in order, into the slots of the page.
+    printer = _make_printer(plan, gathered, count)
+    layout = _lay_out(plan, gathered, reading, now, printer)
+    finished("score")
+    # Fit, compose: choose the level of detail of each, print them, and count the page.
+    composed = compose(plan, layout, printer)
+    finished("budget")
+    # Ledger: account for every candidate and every printed line.
+    context = Context(
+        text=composed.text,
+        format=plan.format,
+        profile=plan.profile.name,
+        page=composed.page,
+        tokens=composed.tokens,
+        max_tokens=plan.budget,
+        token_model=count.name,
+        sources=list_citations(composed.items()),
+        ledger=make_ledger(composed.outcomes, layout),
+        manifest=composed.manifest,
+        notes=(
+            *preset_notes,
+            *dict.fromkeys([*_missing_embedder_note(gathered), *gathered.notes, *composed.notes]),
+        ),
+        stats={
+            "nodes_searched": gathered.searched,
+            "nodes_expanded": gathered.reached,
+            "max_depth_reached": gathered.deepest,
+            "candidates": len(gathered.candidates),
+            "printed": len(composed.items()),
+        },
+        hash=composed.hash,
+        id=context_id(composed.hash, plan.request),
+    )
+    finished("account")
+    return context
 
 
-def _unobserved(stage: str) -> None:
-    """Nobody watches the stages."""
+def _ignore_stage(stage: str) -> None:
+    """Do nothing when a stage is finished."""
 
 
-def _printer(plan: Plan, gathered: Gathered, count: TokenCounter) -> Printer:
-    return Printer(
-        format=open_format(plan.format),
-        count=count,
-        styles=_styles(plan),
-        asked=Asked.of(gathered.query.text, gathered.query.weights()),
-        stored=_stored(count),
+def _gather(plan: Plan, reading: Desk, finished: Observe) -> Gathered:
+    """Find the candidates of one topic: query, retrieve, walk, bridge."""
+    request, snapshot, fusion = plan.request, reading.snapshot, plan.profile.fusion
+
+    starts, missing = find_starts(request.start, snapshot, plan.profile.probes[0].name)
+    # A start without a question is asked about by its title.
+    question = request.question or " ".join(start.node.title for start in starts)
+    query = narrow(understand(question, snapshot, reading.embed, request.history), request.filter, snapshot)
+
+    found = ask_probes(plan, query, reading)
+    finished("retrieve")
+    searched = [candidate for result in found for candidate in result.candidates]
+    entered = merge_candidates([*starts, *brought_candidates(plan, snapshot), *searched], plan)
+
+    measure = partial(measure_nodes, query=query, fusion=fusion, snapshot=snapshot)
+    walks = [expand(group, lens, snapshot, measure) for lens, group in group_by_lens(entered, plan)]
+    finished("expand")
+
+    reached = [candidate for walk in walks for candidate in walk.candidates]
+    scale = next((result.scale for result in found if result.scale != Scale()), Scale())
+    candidates = relate_to_question(reached, query, scale, plan, reading)
+    finished("relate")
+
+    if not request.filter.empty:
+        # Searches have applied the filter already.
+        candidates = tuple(
+            candidate
+            for candidate in candidates
+            if not candidate.distance or passes_filter(candidate.node, request.filter)
+        )
+    notes = [
+        *(f"No node is named {name!r}." for name in missing),
+        *(note for result in found for note in result.notes),
+        *(note for walk in walks for note in walk.notes),
+    ]
+    return Gathered(
+        candidates=candidates,
+        query=query,
+        searched=sum(result.searched for result in found) + len(starts),
+        reached=sum(walk.reached for walk in walks),
+        deepest=max((walk.deepest for walk in walks), default=0),
+        notes=(*query.notes, *dict.fromkeys(notes)),
+        scale=scale,
+        brought=brought_for_parts(plan),
     )
 
 
-def _stored(count: TokenCounter) -> "EncodingCounter | None":
-    """The counter, where it is the one that counted what is stored."""
+def _lay_out(plan: Plan, gathered: Gathered, reading: Desk, now: datetime, printer: Printer) -> Layout:
+    """Put the candidates in order, into the slots of the page: sections, score, dedupe."""
+    absent = frozenset() if gathered.query.vector is not None else frozenset({"semantic"})
+    ranking = Ranking(plan, gathered, reading, now, absent)
+
+    fresh, received = split_received(plan, gathered.candidates)
+    admitted, refused = admit(plan, fresh)
+    ranked = {section.name: ranking.rank_section(section, admitted[section.name]) for section in plan.sections()}
+    unique, repeats = drop_repeats(plan, ranked)
+
+    slots: list[PlacedSlot] = []
+    for section in plan.sections():
+        filled, beyond, received_parts = fill_section(section, unique[section.name], ranking, printer.heading_cost)
+        slots += filled
+        refused += beyond
+        received += received_parts
+    received_nodes = {node_ref(refusal.candidate) for refusal in received}
+    return Layout(tuple(slots), tuple(refused + repeats + received), len(received_nodes))
+
+
+def _make_printer(plan: Plan, gathered: Gathered, count: TokenCounter) -> Printer:
+    return Printer(
+        format=open_format(plan.format),
+        count=count,
+        styles=_item_styles(plan),
+        question=QuestionTerms.read(gathered.query.text, gathered.query.rarities()),
+        stored=_stored_counter(count),
+    )
+
+
+def _stored_counter(count: TokenCounter) -> "EncodingCounter | None":
+    """Return the counter if it is the one that counted the stored texts."""
     if count.name != DEFAULT_ENCODING:
         return None
-    # Whoever counts otherwise starts sooner without it.
+    # Questions that count otherwise start sooner without it.
     from weft.tokens.encodings import EncodingCounter
 
     return count if isinstance(count, EncodingCounter) else None
 
 
-def _styles(plan: Plan) -> Mapping[str, ItemStyle]:
+def _item_styles(plan: Plan) -> Mapping[str, ItemStyle]:
+    """Return how items are printed, by section, by its related pointers, and by section and part."""
     styles: dict[str, ItemStyle] = {}
     for section in plan.sections():
-        fields = plan.lens_named(section.lens).fields
+        fields = plan.lens_for(section.lens).fields
         style = ItemStyle(section.blocks, plan.include_fields, fields, 3, asides=section.asides)
-        styles[section.name] = styles[asides_of(section)] = style
+        styles[section.name] = styles[pointers_slot_name(section)] = style
         for part in section.parts:
             styles[f"{section.name}/{part.name}"] = ItemStyle(
                 part.blocks, plan.include_fields, fields, 4, not part.via
@@ -85,36 +205,8 @@ def _styles(plan: Plan) -> Mapping[str, ItemStyle]:
     return styles
 
 
-def _context(plan: Plan, gathered: Gathered, layout: Layout, page: Composed, count: TokenCounter) -> Context:
-    return Context(
-        text=page.text,
-        format=plan.format,
-        profile=plan.profile.name,
-        page=page.page,
-        tokens=page.tokens,
-        max_tokens=plan.budget,
-        token_model=count.name,
-        sources=citations(page.outcomes),
-        ledger=ledger(page.outcomes, layout),
-        manifest=page.manifest,
-        notes=tuple(dict.fromkeys([*_absences(gathered), *gathered.notes, *page.notes])),
-        stats=_stats(gathered, page),
-        hash=page.hash,
-        id=context_id(page.hash, plan.request),
-    )
-
-
-def _absences(gathered: Gathered) -> tuple[str, ...]:
-    if gathered.query.vector is None and gathered.query.text.strip() and not gathered.query.notes:
+def _missing_embedder_note(gathered: Gathered) -> tuple[str, ...]:
+    query = gathered.query
+    if query.vector is None and query.text.strip() and not query.notes:
         return ("No embedder is in use: candidates come from words and links alone.",)
     return ()
-
-
-def _stats(gathered: Gathered, page: Composed) -> Mapping[str, float]:
-    return {
-        "nodes_searched": gathered.searched,
-        "nodes_expanded": gathered.reached,
-        "max_depth_reached": gathered.deepest,
-        "candidates": len(gathered.candidates),
-        "printed": sum(outcome.item is not None for outcome in page.outcomes),
-    }

@@ -1,4 +1,4 @@
-"""A layout becomes a page that costs no more than its budget, counted as a whole once it is printed."""
+"""Compose the page: fit the slots, render the items, and count the whole until it is within the budget."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -9,26 +9,33 @@ from typing import Final
 from weft.frozen import dataclass
 from weft.model import Detail, Item, ManifestEntry, Page, PlacedGroup, PlacedSection
 from weft.pipeline.fit import fit
-from weft.pipeline.ledger import citations
+from weft.pipeline.ledger import list_citations
 from weft.pipeline.plan import Plan
 from weft.pipeline.printer import Printer
 from weft.pipeline.sections import Layout
-from weft.pipeline.slots import Outcome, Spot, node_slot
+from weft.pipeline.slots import Outcome, PlacedSlot, Reason
 from weft.profiles import fill
 from weft.profiles.types import Frame, Order
 from weft.render import render
+from weft.scoring.candidates import node_ref
 
-_TITLE_LIMIT: Final = 200
-_ATTEMPTS: Final = 6
-_SLACK: Final = 0.04
+_MAX_TITLE_CHARS: Final = 200
+"""Characters of a question in the title: of a pasted log the beginning is enough."""
+_MAX_FITTINGS: Final = 6
+"""How often a page is fitted; most need one or two, and each costs printing what has changed."""
+_MAX_UNSPENT_SHARE: Final = 0.04
 """A page emptier than this is fitted once more, with the room that cautious counting had kept back."""
-_WIDEST: Final = {"items": 999, "sections": 99, "sources": 999, "counted": 999}
+_MIN_UNSPENT_TOKENS: Final = 8
+"""The same in tokens, for small pages: no item costs less."""
+_WIDEST_COUNTS: Final = {"items": 999, "sections": 99, "sources": 999, "counted": 999}
+"""The numbers for which room is kept in the footer before they are known."""
 _FAR_PAST: Final = datetime.min.replace(tzinfo=UTC)
+"""The time of items without one: they are printed first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
-    """A printed page: its text and manifest, what became of each candidate, and what must be told."""
+class ComposedPage:
+    """A printed page: its text and manifest, the outcome of each candidate, and notes for the caller."""
 
     page: Page
     text: str
@@ -38,139 +45,105 @@ class Composed:
     notes: tuple[str, ...]
     hash: str
 
+    def items(self) -> list[Item]:
+        """Return the printed items in the order of the slots."""
+        return _printed_items(self.outcomes)
 
-def compose(plan: Plan, layout: Layout, printer: Printer) -> Composed:
-    """The fullest page within the budget; a plainer frame, then none at all, where the budget is very small."""
-    warning = (*_warning(plan), *_received(plan, layout))
+
+def compose(plan: Plan, layout: Layout, printer: Printer) -> ComposedPage:
+    """Return the fullest page within the budget; where it is very small, with a plainer frame, then with none."""
+    warnings = (*_small_budget_warning(plan), *_received_note(plan, layout))
     full = plan.profile.frame
     for frame in (full, Frame(title=full.title, empty=full.empty), Frame(title="", notes=False, empty=full.empty)):
-        composed = _within(plan, layout, printer, frame, warning)
+        composed = _compose_within_budget(plan, layout, printer, frame, warnings)
         if composed is not None:
-            return composed if frame.title else _untitled(plan, composed)
-    return _nothing(plan, layout, warning)
+            if frame.title:
+                return composed
+            note = f"A budget of {plan.budget} tokens takes no title: only what fits is listed. Raise max_tokens."
+            return replace(composed, notes=(*composed.notes, note))
+    return _empty_page(plan, layout, warnings)
 
 
-def _untitled(plan: Plan, composed: Composed) -> Composed:
-    note = f"A budget of {plan.budget} tokens takes no title: only what fits is listed. Raise max_tokens."
-    return replace(composed, notes=(*composed.notes, note))
-
-
-def _warning(plan: Plan) -> tuple[str, ...]:
+def _small_budget_warning(plan: Plan) -> tuple[str, ...]:
     below = plan.profile.summary_only_below
     if plan.budget is None or plan.budget >= below:
         return ()
     return (f"A budget of {plan.budget} tokens is under {below}: only names and types are printed.",)
 
 
-def _received(plan: Plan, layout: Layout) -> tuple[str, ...]:
-    """What a page of a session says about what it leaves out."""
+def _received_note(plan: Plan, layout: Layout) -> tuple[str, ...]:
+    """Return what a page of a session says about the nodes it leaves out."""
     if plan.request.received is None or not layout.received:
         return ()
     left = "1 node was" if layout.received == 1 else f"{layout.received} nodes were"
     return (f"{left} {plan.request.received.reason}, and left out here.",)
 
 
-def _within(
-    plan: Plan, layout: Layout, printer: Printer, frame: Frame, warning: tuple[str, ...]
-) -> Composed | None:
-    """A page with this frame, or None when the budget does not even take its smallest form."""
+def _compose_within_budget(
+    plan: Plan, layout: Layout, printer: Printer, frame: Frame, warnings: tuple[str, ...]
+) -> ComposedPage | None:
+    """Return a page with this frame, or None when the budget does not even take its smallest form."""
     if plan.budget is None:
-        return _printed(plan, layout, printer, frame, warning, None)
-    reserve = _frame_cost(plan, layout, printer, frame, warning)
-    best: Composed | None = None
-    for _ in range(_ATTEMPTS):
-        composed = _printed(plan, layout, printer, frame, warning, max(plan.budget - reserve, 0))
+        return _compose_once(plan, layout, printer, frame, warnings, None)
+    reserve = _frame_cost(plan, layout, printer, frame, warnings)
+    best: ComposedPage | None = None
+    for _ in range(_MAX_FITTINGS):
+        composed = _compose_once(plan, layout, printer, frame, warnings, max(plan.budget - reserve, 0))
         over = composed.tokens - plan.budget
+        # Parts cost more together than the sum of their counts: keep back what was missing.
         if over > 0:
             reserve += over
             continue
         if best is not None and composed.tokens <= best.tokens:
             break
         best = composed
-        if -over <= max(_SLACK * plan.budget, 8) or not _wanting(composed.outcomes):
+        is_full = -over <= max(_MAX_UNSPENT_SHARE * plan.budget, _MIN_UNSPENT_TOKENS)
+        if is_full or not any(outcome.reason.wants_room for outcome in composed.outcomes):
             break
+        # `over` is negative here: half of what was left is given to the items.
         reserve += over // 2
-    wants = any(spot.leaf.candidates for spot in layout.spots)
-    shows = best is not None and any(outcome.item for outcome in best.outcomes)
-    return best if best is not None and (shows or not wants) else None
+    if best is None or (layout.candidates() and not best.items()):
+        return None
+    return best
 
 
-def _wanting(outcomes: Sequence[Outcome]) -> bool:
-    """Whether anything would take more room."""
-    return any(
-        outcome.reason.startswith(("no room", "reduced"))
-        for outcome in outcomes
-        if outcome.item is None or outcome.item.detail is not Detail.WHOLE
-    )
-
-
-def _frame_cost(plan: Plan, layout: Layout, printer: Printer, frame: Frame, warning: tuple[str, ...]) -> int:
-    """What stands around the items, with the widest numbers the footer could show."""
-    shown = printer.format
-    cost = printer.lines(shown.head(_title(plan, layout, frame))) + printer.lines(shown.end())
-    cost += printer.lines(shown.notes(_printed_notes(frame, layout, warning)))
+def _frame_cost(plan: Plan, layout: Layout, printer: Printer, frame: Frame, warnings: tuple[str, ...]) -> int:
+    """Return the cost of what stands around the items, with the widest numbers the footer could show."""
+    format = printer.format
+    cost = printer.lines_cost(format.head(_title(plan, layout, frame))) + printer.lines_cost(format.end())
+    cost += printer.lines_cost(format.notes(_page_notes(frame, layout, warnings)))
     if frame.footer:
-        cost += printer.lines(shown.footer(_footer(plan, frame, _WIDEST)))
+        cost += printer.lines_cost(format.footer(_footer(plan, frame, _WIDEST_COUNTS)))
     if frame.sources:
-        foremost = [
-            Outcome("", each, Item(each, Detail.WHOLE), "")
-            for spot in layout.spots
-            for each in spot.leaf.candidates
-        ]
-        cost += printer.lines(shown.sources(citations(foremost)[: frame.sources]))
+        citations = list_citations(Item(candidate, Detail.WHOLE) for candidate in layout.candidates())
+        cost += printer.lines_cost(format.sources(citations[: frame.sources]))
     return cost
 
 
-def _title(plan: Plan, layout: Layout, frame: Frame) -> str:
-    asked = str(plan.values.get("question") or _started(layout) or ", ".join(plan.request.start))
-    # A pasted log may be asked about; as a heading its beginning is enough, and leaves the budget to the answer.
-    short = asked if len(asked) <= _TITLE_LIMIT else f"{asked[:_TITLE_LIMIT].rstrip()}…"
-    return fill(frame.title, {**plan.values, "question": short})
-
-
-def _started(layout: Layout) -> str:
-    """The titles of the nodes that the page starts from."""
-    started = [each for spot in layout.spots for each in spot.leaf.candidates if "start" in each.parts]
-    return ", ".join(dict.fromkeys(each.node.title for each in started if each.node.title))
-
-
-def _footer(plan: Plan, frame: Frame, counts: Mapping[str, int]) -> str:
-    return fill(frame.footer, {**plan.values, **counts})
-
-
-def _counted(frame: Frame, items: Iterable[Item]) -> int:
-    """How many different things the items tell of, by the fields that the frame counts, else by their nodes."""
-    names = frame.counted.split("|")
-    nodes = [item.candidate.node for item in items]
-    told = [next((node.fields[name] for name in names if node.fields.get(name)), None) for node in nodes]
-    return len({str(value or f"{node.tenant} {node.key}") for value, node in zip(told, nodes, strict=True)})
-
-
-def _printed_notes(frame: Frame, layout: Layout, warning: tuple[str, ...]) -> tuple[str, ...]:
-    if not any(spot.leaf.candidates for spot in layout.spots):
-        return warning if layout.received else (*warning, frame.empty)
-    return warning if frame.notes else ()
-
-
-def _printed(
-    plan: Plan, layout: Layout, printer: Printer, frame: Frame, warning: tuple[str, ...], room: int | None
-) -> Composed:
+def _compose_once(
+    plan: Plan, layout: Layout, printer: Printer, frame: Frame, warnings: tuple[str, ...], room: int | None
+) -> ComposedPage:
+    """Fit the items into the room, render the page, and count it as a whole."""
     outcomes = fit(
-        [spot.leaf for spot in layout.spots],
+        [placed.slot for placed in layout.slots],
         room,
         select=plan.profile.select,
-        cost=printer.cost,
+        cost=printer.item_cost,
         shorten=printer.shorten,
-        repeat=plan.profile.dedupe.scope == "section",
+        repeats=plan.profile.dedupe.scope == "section",
     )
-    page = _page(plan, layout, frame, outcomes, warning)
-    text, manifest = render(page, printer.format, printer.styles, frame, printer.item)
-    tokens = printer.page(text, _shown(page))
-    return _composed(page, text, manifest, outcomes, tokens, _received(plan, layout))
+    page = _make_page(plan, layout, frame, outcomes, warnings)
+    text, manifest = render(page, printer.format, printer.styles, frame, printer.print_item)
+    tokens = printer.page_cost(text, _items_in_order(page))
+    return ComposedPage(page, text, manifest, outcomes, tokens, _received_note(plan, layout), _hash(text))
 
 
-def _shown(page: Page) -> Iterator[Item]:
-    """The items of a page in printed order."""
+def _hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _items_in_order(page: Page) -> Iterator[Item]:
+    """Yield the items of a page in printed order."""
     for section in page.sections:
         yield from section.items
         for group in section.groups:
@@ -178,100 +151,134 @@ def _shown(page: Page) -> Iterator[Item]:
                 yield from part.items
 
 
-def _composed(
-    page: Page,
-    text: str,
-    manifest: tuple[ManifestEntry, ...],
-    outcomes: tuple[Outcome, ...],
-    tokens: int,
-    notes: tuple[str, ...],
-) -> Composed:
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    return Composed(page, text, manifest, outcomes, tokens, notes, digest)
-
-
-def _nothing(plan: Plan, layout: Layout, warning: tuple[str, ...]) -> Composed:
+def _empty_page(plan: Plan, layout: Layout, warnings: tuple[str, ...]) -> ComposedPage:
+    """Return the page of a budget in which not even one name fits: no text, and a note that says so."""
     note = (
         f"The budget of {plan.budget} tokens is too small for a page: one name alone costs more. Raise max_tokens."
     )
+    reason = Reason.PAGE_TOO_SMALL
     outcomes = tuple(
-        Outcome(spot.leaf.name, each, None, "no room: the budget is below the smallest page")
-        for spot in layout.spots
-        for each in spot.leaf.candidates
+        Outcome(placed.slot.name, candidate, None, reason, reason.value)
+        for placed in layout.slots
+        for candidate in placed.slot.candidates
     )
-    return _composed(Page(), "", (), outcomes, 0, (*warning, note))
+    return ComposedPage(Page(), "", (), outcomes, 0, (*warnings, note), _hash(""))
 
 
-def _page(plan: Plan, layout: Layout, frame: Frame, outcomes: Sequence[Outcome], warning: tuple[str, ...]) -> Page:
-    items: dict[str, list[Item]] = {}
+def _make_page(
+    plan: Plan, layout: Layout, frame: Frame, outcomes: Sequence[Outcome], warnings: tuple[str, ...]
+) -> Page:
+    by_slot: dict[str, list[Item]] = {}
     for outcome in outcomes:
         if outcome.item is not None:
-            items.setdefault(outcome.leaf, []).append(outcome.item)
-    sections = _sections(layout, items)
-    shown = [item for placed in items.values() for item in placed]
-    cited = citations(outcomes)
+            by_slot.setdefault(outcome.slot, []).append(outcome.item)
+    sections = _make_sections(layout, by_slot)
+    items = [item for slot_items in by_slot.values() for item in slot_items]
+    citations = list_citations(_printed_items(outcomes))
     counts = {
-        "items": len(shown),
+        "items": len(items),
         "sections": len(sections),
-        "sources": len(cited),
-        "counted": _counted(frame, shown),
+        "sources": len(citations),
+        "counted": _count_things(frame, items),
     }
     return Page(
         title=_title(plan, layout, frame),
         sections=sections,
-        notes=_printed_notes(frame, layout, warning),
-        footer=_footer(plan, frame, counts) if frame.footer and shown else "",
-        sources=cited[: frame.sources],
+        notes=_page_notes(frame, layout, warnings),
+        footer=_footer(plan, frame, counts) if frame.footer and items else "",
+        sources=citations[: frame.sources],
     )
 
 
-def _sections(layout: Layout, items: dict[str, list[Item]]) -> tuple[PlacedSection, ...]:
+def _printed_items(outcomes: Iterable[Outcome]) -> list[Item]:
+    return [outcome.item for outcome in outcomes if outcome.item is not None]
+
+
+def _title(plan: Plan, layout: Layout, frame: Frame) -> str:
+    """Return the title with the question in it, or else with the nodes that the page starts from."""
+    question = str(plan.values.get("question") or _start_titles(layout) or ", ".join(plan.request.start))
+    if len(question) > _MAX_TITLE_CHARS:
+        question = f"{question[:_MAX_TITLE_CHARS].rstrip()}…"
+    return fill(frame.title, {**plan.values, "question": question})
+
+
+def _start_titles(layout: Layout) -> str:
+    titles = [candidate.node.title for candidate in layout.candidates() if "start" in candidate.parts]
+    return ", ".join(dict.fromkeys(title for title in titles if title))
+
+
+def _page_notes(frame: Frame, layout: Layout, warnings: tuple[str, ...]) -> tuple[str, ...]:
+    if not any(placed.slot.candidates for placed in layout.slots):
+        # A session that has everything already is told so by a warning: the store is not empty.
+        return warnings if layout.received else (*warnings, frame.empty)
+    return warnings if frame.notes else ()
+
+
+def _footer(plan: Plan, frame: Frame, counts: Mapping[str, int]) -> str:
+    return fill(frame.footer, {**plan.values, **counts})
+
+
+def _count_things(frame: Frame, items: Iterable[Item]) -> int:
+    """Count the different things that the items are about, by the fields that the frame names, else by node."""
+    names = frame.counted.split("|")
+    things = set()
+    for item in items:
+        node = item.candidate.node
+        value = next((node.fields[name] for name in names if node.fields.get(name)), None)
+        things.add(str(value or f"{node.tenant} {node.key}"))
+    return len(things)
+
+
+def _make_sections(layout: Layout, by_slot: Mapping[str, list[Item]]) -> tuple[PlacedSection, ...]:
     sections: dict[str, PlacedSection] = {}
-    for spot in layout.spots:
-        placed = _ordered(_joined(items.get(spot.leaf.name, []), spot), spot.order)
-        if not placed:
+    for placed in layout.slots:
+        items = by_slot.get(placed.slot.name, [])
+        # Passages of one text are joined, but for subjects, whose parts keep each passage apart.
+        ordered = _in_order(items if placed.subject is not None else _join_passages(items), placed.order)
+        if not ordered:
             continue
-        name = spot.section.name
-        section = sections.get(name, PlacedSection(name, spot.heading))
-        if spot.subject is None:
-            sections[name] = replace(section, items=(*section.items, *placed))
+        name = placed.section.name
+        section = sections.get(name, PlacedSection(name, placed.heading))
+        if placed.subject is None:
+            sections[name] = replace(section, items=(*section.items, *ordered))
         else:
-            sections[name] = replace(section, groups=_with_part(section.groups, spot, placed))
+            sections[name] = replace(section, groups=_add_part(section.groups, placed, ordered))
     return tuple(sections.values())
 
 
-def _joined(items: Sequence[Item], spot: Spot) -> list[Item]:
-    """The items of a section, passages of one text together where the best of them stands."""
-    if spot.subject is not None:
-        return list(items)
+def _join_passages(items: Sequence[Item]) -> list[Item]:
+    """Return the items with passages of one text as one item, where the best of them stands."""
     joined: dict[tuple[str, str, int | None], Item] = {}
-    for place, item in enumerate(items):
-        slot = (*node_slot(item.candidate), None if item.candidate.window else place)
-        joined[slot] = _both(joined[slot], item) if slot in joined else item
+    for index, item in enumerate(items):
+        # Only passages are joined: any other item gets a key of its own.
+        key = (*node_ref(item.candidate), None if item.candidate.window else index)
+        joined[key] = _join_two(joined[key], item) if key in joined else item
     return list(joined.values())
 
 
-def _both(one: Item, other: Item) -> Item:
-    """Two passages of one text as one item."""
-    spans = tuple(sorted((*one.spans, *other.spans)))
-    windows = [window for window in (one.candidate.window, other.candidate.window) if window]
-    whole = (min(start for start, _ in windows), max(end for _, end in windows))
-    return Item(replace(one.candidate, window=whole), one.detail, spans, one.tokens + other.tokens)
+def _join_two(first: Item, second: Item) -> Item:
+    spans = tuple(sorted((*first.spans, *second.spans)))
+    windows = [window for window in (first.candidate.window, second.candidate.window) if window]
+    window = (min(start for start, _ in windows), max(end for _, end in windows))
+    return Item(replace(first.candidate, window=window), first.detail, spans, first.tokens + second.tokens)
 
 
-def _with_part(groups: tuple[PlacedGroup, ...], spot: Spot, items: tuple[Item, ...]) -> tuple[PlacedGroup, ...]:
-    if spot.subject is None or spot.part is None:
+def _add_part(
+    groups: tuple[PlacedGroup, ...], placed: PlacedSlot, items: tuple[Item, ...]
+) -> tuple[PlacedGroup, ...]:
+    """Add a part to the group of its subject, which is the last one or a new one."""
+    if placed.subject is None or placed.part is None:
         return groups
-    part = PlacedSection(spot.part.name, spot.part.label, items)
-    if groups and node_slot(groups[-1].subject) == node_slot(spot.subject):
+    part = PlacedSection(placed.part.name, placed.part.label, items)
+    if groups and node_ref(groups[-1].subject) == node_ref(placed.subject):
         return (*groups[:-1], replace(groups[-1], parts=(*groups[-1].parts, part)))
-    return (*groups, PlacedGroup(spot.subject, (part,)))
+    return (*groups, PlacedGroup(placed.subject, (part,)))
 
 
-def _ordered(items: Sequence[Item], order: Order) -> tuple[Item, ...]:
-    """Items as printed; pointers always come last, so that they read as a list of what else there is."""
+def _in_order(items: Sequence[Item], order: Order) -> tuple[Item, ...]:
+    """Return the items as printed; pointers come last, so that they read as a list of what else there is."""
     if order == "time":
-        items = sorted(items, key=_moment)
+        items = sorted(items, key=_time)
     elif order == "sequence":
         items = sorted(
             items, key=lambda item: (item.candidate.node.sequence is None, item.candidate.node.sequence or 0)
@@ -281,6 +288,6 @@ def _ordered(items: Sequence[Item], order: Order) -> tuple[Item, ...]:
     return tuple(sorted(items, key=lambda item: item.detail is Detail.POINTER))
 
 
-def _moment(item: Item) -> datetime:
+def _time(item: Item) -> datetime:
     node = item.candidate.node
     return node.created or node.modified or _FAR_PAST

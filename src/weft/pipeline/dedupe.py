@@ -1,4 +1,4 @@
-"""The same thing twice costs tokens and says nothing new: keep the better-scored one, name it for the other."""
+"""Find candidates that repeat another one: the better-scored one stays, and the ledger names it for the other."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -15,7 +15,7 @@ from weft.text.differences import tell_apart
 class Entry:
     """A candidate in the section it would go to; entries come best first.
 
-    A subject is somebody or something that a section tells of, rather than a text that says something.
+    A subject is a person or thing that a section is about, rather than a text that says something.
     """
 
     section: str
@@ -24,76 +24,85 @@ class Entry:
 
 
 def dedupe(entries: Sequence[Entry], rule: Dedupe) -> Mapping[int, str]:
-    """For each place in `entries` that repeats an earlier one: what it repeats, in words."""
+    """Return, by index, which entries repeat an earlier one, and in words what each repeats."""
     if rule.scope == "none":
         return {}
     if rule.scope == "page":
-        return _repeats(list(enumerate(entries)), rule)
+        return _find_repeats(list(enumerate(entries)), rule)
     repeated: dict[int, str] = {}
     for section in dict.fromkeys(entry.section for entry in entries):
-        members = [(place, entry) for place, entry in enumerate(entries) if entry.section == section]
-        repeated |= _repeats(members, rule)
+        members = [(index, entry) for index, entry in enumerate(entries) if entry.section == section]
+        repeated |= _find_repeats(members, rule)
     return repeated
 
 
-def _repeats(members: Sequence[tuple[int, Entry]], rule: Dedupe) -> dict[int, str]:
-    repeated = _same_fields(members, rule.same, across=True) | _same_fields(members, rule.once, across=False)
-    rest = [(place, entry) for place, entry in members if place not in repeated]
+def _find_repeats(members: Sequence[tuple[int, Entry]], rule: Dedupe) -> dict[int, str]:
+    repeated = _equal_fields(members, rule.same, across=True) | _equal_fields(members, rule.once, across=False)
+    rest = [(index, entry) for index, entry in members if index not in repeated]
+    # Sketches propose the pairs, so that only a few texts are compared word by word.
     for earlier, later in likely_pairs([_sketch(entry.candidate) for _, entry in rest]):
-        (first, before), (second, after) = rest[earlier], rest[later]
-        if first in repeated or second in repeated or _is_another(before, after):
+        (first_index, first), (second_index, second) = rest[earlier], rest[later]
+        if first_index in repeated or second_index in repeated or _is_other_subject(first, second):
             continue
-        said, again = _said(before.candidate.node), _said(after.candidate.node)
-        alike = similarity(said, again)
-        if alike >= rule.similarity and not tell_apart(said, again):
-            repeated[second] = f"repeats {before.candidate.node.key} ({alike:.0%} alike)"
+        first_text, second_text = _content(first.candidate.node), _content(second.candidate.node)
+        alike = similarity(first_text, second_text)
+        if alike >= rule.similarity and not tell_apart(first_text, second_text):
+            repeated[second_index] = f"repeats {first.candidate.node.key} ({alike:.0%} alike)"
     return repeated
 
 
 def _sketch(candidate: Candidate) -> bytes:
-    return candidate.sketch or sketch([term_hash(term) for term in analyze(_said(candidate.node))])
+    return candidate.sketch or sketch([term_hash(term) for term in analyze(_content(candidate.node))])
 
 
-def _is_another(before: Entry, after: Entry) -> bool:
-    """Whether a subject is another, though a text or the note of somebody else says just what its own says."""
-    names = [normalise_name(each.candidate.node.title) for each in (before, after)]
-    return after.subject and not (before.subject and names[0] == names[1])
+def _is_other_subject(first: Entry, second: Entry) -> bool:
+    """Return whether the second entry is a subject of its own, though the first one's text says just the same."""
+    names = [normalise_name(entry.candidate.node.title) for entry in (first, second)]
+    return second.subject and not (first.subject and names[0] == names[1])
 
 
-def _said(node: Node) -> str:
-    """What a node says: its text, or all the rest, for records that say everything in their fields."""
-    return node.text or "\n".join([node.title, node.summary, *_inside(node.fields)])
+def _content(node: Node) -> str:
+    """Return a node's text, or all the rest for records that say everything in their fields."""
+    return node.text or "\n".join([node.title, node.summary, *_leaf_values(node.fields)])
 
 
-def _inside(value: Json) -> Iterable[str]:
+def _leaf_values(value: Json) -> Iterable[str]:
     if isinstance(value, Mapping):
         for name in sorted(value):
-            yield from _inside(value[name])
+            yield from _leaf_values(value[name])
     elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _inside(each)
+        for inner in value:
+            yield from _leaf_values(inner)
     elif value is not None:
         yield str(value)
 
 
-def _same_fields(members: Sequence[tuple[int, Entry]], same: Sequence[str], *, across: bool) -> dict[int, str]:
-    """Places whose identifying field value was already told, in another section or anywhere."""
-    told: dict[tuple[str, str], tuple[str, str]] = {}
+def _equal_fields(members: Sequence[tuple[int, Entry]], rules: Sequence[str], *, across: bool) -> dict[int, str]:
+    """Return the entries with an identifying field value that an earlier entry has.
+
+    With `across`, the earlier one must be in another section.
+    """
+    known: dict[tuple[str, str], tuple[str, str]] = {}
     repeated: dict[int, str] = {}
-    for place, entry in members if same else ():
+    for index, entry in members if rules else ():
         if not entry.candidate.node.fields:
             continue
-        values = [(rule, value) for rule in same for value in _values(entry.candidate.node, rule)]
-        known = [told[each] for each in values if each in told and not (across and told[each][0] == entry.section)]
-        if known:
-            repeated[place] = f"tells the same as {known[0][1]} in {known[0][0]}"
+        values = [(rule, value) for rule in rules for value in _field_values(entry.candidate.node, rule)]
+        earlier = [
+            known[value]
+            for value in values
+            if value in known and not (across and known[value][0] == entry.section)
+        ]
+        if earlier:
+            section, key = earlier[0]
+            repeated[index] = f"tells the same as {key} in {section}"
             continue
-        for each in values:
-            told.setdefault(each, (entry.section, entry.candidate.node.key))
+        for value in values:
+            known.setdefault(value, (entry.section, entry.candidate.node.key))
     return repeated
 
 
-def _values(node: Node, rule: str) -> Iterable[str]:
+def _field_values(node: Node, rule: str) -> Iterable[str]:
     for name in rule.split("|"):
         yield from _scalars(node.fields.get(name))
 
@@ -102,5 +111,5 @@ def _scalars(value: Json) -> Iterable[str]:
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         yield str(value)
     elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _scalars(each)
+        for inner in value:
+            yield from _scalars(inner)

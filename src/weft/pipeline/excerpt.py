@@ -1,4 +1,9 @@
-"""The part of a text that speaks to what was asked, in whole sentences or lines, within a number of tokens."""
+"""Choose the part of a text that speaks to the question, in whole sentences or lines, within a number of tokens.
+
+A text is first measured (`measure_text`, `measure_passage`), once for a page, and then excerpts of several lengths
+are chosen from it: `choose_excerpt` takes sentences from anywhere in a text with gaps between them,
+`choose_quotation` one unbroken run of sentences from a passage.
+"""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -12,116 +17,100 @@ from weft.text import analyze, fold, is_blank, sentences, split_passages
 
 Span = tuple[int, int]
 
-_CLAUSE: Final = re.compile(r"(?:[,;:]|--|—)\s+|--|—")
-_REMEMBERED: Final = 8192
-_READ: Final = 12_000
-_MARGIN: Final = 1_500
-_LINE: Final = 500
-"""How far from a passage is read, and how much farther for the end of a line."""
-_FOCUSED: Final = 4
-"""How many passages of a long text are looked at."""
+_CLAUSE_END: Final = re.compile(r"(?:[,;:]|--|—)\s+|--|—")
+_MAX_READ_CHARS: Final = 12_000
+"""A text of more characters is read only around its best passages: measuring costs time by its length."""
+_MARGIN_CHARS: Final = 1_500
+"""How far around a passage a long text is read."""
+_LINE_CHARS: Final = 500
+"""How much farther the end of a line is sought, so that no line is cut."""
+_MAX_FOCUS_PASSAGES: Final = 4
+"""Passages of a long text that are looked at where no search chose any."""
 _GAP_TOKENS: Final = 4
-"""What the mark for left-out text costs, at most."""
-_ALONE_TOKENS: Final = 10
+"""The most that the mark for left-out text costs."""
+_MIN_ALONE_TOKENS: Final = 10
 """A shorter sentence says too little to stand between two gaps."""
+_NEIGHBOUR_SHARE: Final = 0.5
+"""What a sentence gets of the gain of its better neighbour: an answer often stands beside the words asked for."""
+_TERM_PREFIX_CHARS: Final = 4
+"""A word and its term have so many letters in common, whatever the ending of the word."""
+_MAX_CACHED_SENTENCES: Final = 8192
+_MAX_CACHED_PASSAGES: Final = 4096
+"""Sentences and passages whose analysis is kept between questions, which return to the same ones."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """A text in sentences, as far as it is read: what each costs, tells of what was asked, and is worth."""
+class QuestionTerms:
+    """The terms of a question by weight, and how the words for them begin."""
+
+    weights: Mapping[int, float]
+    prefixes: tuple[str, ...]
+
+    @classmethod
+    def read(cls, question: str, weights: Mapping[int, float]) -> "QuestionTerms":
+        """Read the terms of a question, whose weights are known."""
+        return cls(weights, tuple(sorted({term[:_TERM_PREFIX_CHARS] for term in analyze(question)})))
+
+    def gain(self, sentence: str, folded: str) -> float:
+        """Return how much of the question a sentence holds; most show at a glance that it is nothing."""
+        for prefix in self.prefixes:
+            if prefix in folded:
+                return _gain(_sentence_terms(sentence), self.weights)
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredText:
+    """A text in sentences, as far as it is read: the cost of each, its gain for the question, and its worth.
+
+    The worth is the gain with a share for its neighbours and its passage. `head` is always shown.
+    """
 
     text: str
     units: Sequence[Span]
     costs: Sequence[int]
-    told: Sequence[float]
+    gains: Sequence[float]
     worth: Sequence[float]
     head: Span
     focus: Sequence[Span] = ()
 
 
-def measure(
+def measure_text(
     text: str, focus: Sequence[Span], weights: Mapping[int, float], count: TokenCounter, head: Span = (0, 0)
-) -> Measured:
-    """The text read for excerpts of any length; what stands in `head`, as a declaration does, is always shown."""
-    focus = focus or (focus_of(text, weights) if len(text) > _READ else ())
-    units = [unit for region in _regions(text, focus, head) for unit in _sentences(text, region)]
+) -> MeasuredText:
+    """Measure a text for excerpts of any length; the part in `head`, such as a declaration, is always shown."""
+    focus = focus or (_find_focus(text, weights) if len(text) > _MAX_READ_CHARS else ())
+    units = [
+        (low + start, low + end)
+        for low, high in _regions_to_read(text, focus, head)
+        for start, end in sentences(text[low:high])
+    ]
     costs = count.count_many([text[start:end] for start, end in units])
-    told = [gain(terms_of(text[start:end]), weights) for start, end in units]
-    return Measured(text, units, costs, told, worth_of(told, ranks_of(units, focus)), head, focus)
+    gains = [_gain(_sentence_terms(text[start:end]), weights) for start, end in units]
+    return MeasuredText(text, units, costs, gains, _worth(gains, _focus_ranks(units, focus)), head, focus)
 
 
-def excerpt(read: Measured, max_tokens: int, count: TokenCounter) -> tuple[Span, ...]:
-    """Spans of the text in order, costing at most `max_tokens` with their gap marks; empty when none fits.
-
-    An excerpt in which the head would take more than half is none.
-    """
-    if not read.units or max_tokens <= _GAP_TOKENS:
-        return ()
-    kept = _kept(read, max_tokens // 2)
-    if kept is None:
-        return ()
-    chosen = _choose(read.costs, read.worth, max_tokens - _GAP_TOKENS, kept)
-    # Sentences that only fit because they are short do not stand for the one that speaks to the question.
-    if not chosen - kept or max(read.told[at] for at in chosen) < max(read.told) / 2:
-        return _begun(read, kept, max_tokens, count)
-    return _joined(read.text, [read.units[place] for place in sorted(chosen)])
-
-
-def _begun(read: Measured, kept: Collection[int], max_tokens: int, count: TokenCounter) -> tuple[Span, ...]:
-    """What is kept, and as much of the worthiest other sentence as there is room for."""
-    spare = max_tokens - 2 * _GAP_TOKENS - sum(read.costs[at] + 1 for at in kept)
-    others = [at for at in range(len(read.units)) if at not in kept]
-    best = max(others, key=lambda at: (read.worth[at], -at), default=None)
-    opening = beginning(read.text, read.units[best], spare, count, read.focus) if best is not None else ()
-    return tuple(sorted([*_joined(read.text, [read.units[at] for at in sorted(kept)]), *opening]))
-
-
-def focus_of(text: str, weights: Mapping[int, float]) -> tuple[Span, ...]:
-    """The passages that speak most to what was asked, best first, of a text that no search looked at."""
+def _find_focus(text: str, weights: Mapping[int, float]) -> tuple[Span, ...]:
+    """Return the passages that hold most of the question, best first, of a text that no search looked at."""
     if not weights:
         return ()
-    divided = [(term_hashes(analyze(text[each.start : each.end])), each) for each in split_passages(text)]
-    gains = [(gain(frozenset(terms), weights), each) for terms, each in divided]
-    best = sorted((each for each in gains if each[0] > 0), key=lambda each: (-each[0], each[1].start))
-    return tuple((each.start, each.end) for _, each in best[:_FOCUSED])
+    passages = split_passages(text)
+    gains = [
+        _gain(frozenset(term_hashes(analyze(text[passage.start : passage.end]))), weights) for passage in passages
+    ]
+    ranked = sorted(
+        (-gain, passage.start, passage.end) for gain, passage in zip(gains, passages, strict=True) if gain > 0
+    )
+    return tuple((start, end) for _, start, end in ranked[:_MAX_FOCUS_PASSAGES])
 
 
-def declaration(text: str, signature: str) -> Span:
-    """Where the declaration of a symbol stands at the beginning of its text: the signature, or else one line."""
-    start = len(text) - len(text.lstrip())
-    wanted = "".join(signature.split())
-    place = start
-    for character in wanted:
-        while place < len(text) and text[place].isspace():
-            place += 1
-        if place >= len(text) or text[place] != character:
-            place = start
-            break
-        place += 1
-    end = text.find("\n", place)
-    return start, end if end >= 0 else len(text)
-
-
-def indented(text: str, start: int) -> int:
-    """Where the line begins, if only blanks stand before this place: indentation means something in code."""
-    line = text.rfind("\n", 0, start) + 1
-    return line if is_blank(text, line, start) else start
-
-
-def _kept(read: Measured, room: int) -> set[int] | None:
-    """The places of the units in the head, or None when they would take more than the room."""
-    first, last = read.head
-    inside = {place for place, (start, end) in enumerate(read.units) if start < last and end > first}
-    return inside if sum(read.costs[place] + 1 for place in inside) <= room else None
-
-
-def _regions(text: str, focus: Sequence[Span], head: Span) -> list[Span]:
-    """What is read of the text: all of a short one, the head and the surroundings of the matches in a long one."""
-    if len(text) <= _READ:
+def _regions_to_read(text: str, focus: Sequence[Span], head: Span) -> list[Span]:
+    """Return all of a short text; of a long one its head and the surroundings of the passages in focus."""
+    if len(text) <= _MAX_READ_CHARS:
         return [(0, len(text))]
     regions: list[Span] = [head] if head[1] > head[0] else []
-    for start, end in sorted(focus or [(0, _READ - _MARGIN)]):
-        low, high = max(head[1], _before(text, start)), _behind(text, end)
+    for start, end in sorted(focus or [(0, _MAX_READ_CHARS - _MARGIN_CHARS)]):
+        low, high = max(head[1], _region_start(text, start)), _region_end(text, end)
         if regions and low <= regions[-1][1]:
             regions[-1] = (regions[-1][0], max(high, regions[-1][1]))
         else:
@@ -129,86 +118,108 @@ def _regions(text: str, focus: Sequence[Span], head: Span) -> list[Span]:
     return regions
 
 
-def _before(text: str, place: int) -> int:
-    """Some way before a place where a line begins, or else a word."""
-    near = max(place - _MARGIN, 0)
-    line = text.rfind("\n", max(near - _LINE, 0), near) + 1
-    return line or (text.find(" ", near, place) + 1 if near else 0) or near
+def _region_start(text: str, position: int) -> int:
+    """Return where a line begins some way before a position, or else a word."""
+    near = max(position - _MARGIN_CHARS, 0)
+    line = text.rfind("\n", max(near - _LINE_CHARS, 0), near) + 1
+    return line or (text.find(" ", near, position) + 1 if near else 0) or near
 
 
-def _behind(text: str, place: int) -> int:
-    """Some way behind a place where a line ends, or else a word."""
-    far = min(place + _MARGIN, len(text))
-    line = text.find("\n", far, far + _LINE)
-    word = text.rfind(" ", place, far) if far < len(text) else -1
-    return next((end for end in (line, word) if end > place), far)
+def _region_end(text: str, position: int) -> int:
+    """Return where a line ends some way behind a position, or else a word."""
+    far = min(position + _MARGIN_CHARS, len(text))
+    line = text.find("\n", far, far + _LINE_CHARS)
+    word = text.rfind(" ", position, far) if far < len(text) else -1
+    return next((end for end in (line, word) if end > position), far)
 
 
-def _sentences(text: str, region: Span) -> list[Span]:
-    low, high = region
-    return [(low + start, low + end) for start, end in sentences(text[low:high])]
-
-
-def ranks_of(units: Sequence[Span], focus: Sequence[Span]) -> list[int | None]:
-    """For each sentence the first of the spans in focus that it touches."""
+def _focus_ranks(units: Sequence[Span], focus: Sequence[Span]) -> list[int | None]:
+    """Return for each sentence the rank of the first span in focus that it touches."""
     ranks: list[int | None] = [None] * len(units)
+    # From the last span to the first, so that the best one is written over the others.
     for rank in range(len(focus) - 1, -1, -1):
         low, high = focus[rank]
-        for place, (start, end) in enumerate(units):
+        for index, (start, end) in enumerate(units):
             if start < high and end > low:
-                ranks[place] = rank
+                ranks[index] = rank
     return ranks
 
 
-def worth_of(own: Sequence[float], ranks: Sequence[int | None]) -> list[float]:
-    """How much each sentence tells of what was asked, with a share of its neighbours' and of its passage's."""
-    top = max(own, default=0.0) or 1.0
-    around = [0.0, *own, 0.0]
+def _worth(gains: Sequence[float], ranks: Sequence[int | None]) -> list[float]:
+    """Return the gain of each sentence, with a share of its neighbours' and a bonus for its passage's rank."""
+    top = max(gains, default=0.0) or 1.0
+    around = [0.0, *gains, 0.0]
     return [
-        told + 0.5 * max(around[place], around[place + 2]) + (top / (2 + rank) if rank is not None else 0.0)
-        for place, (told, rank) in enumerate(zip(own, ranks, strict=True))
+        gain
+        + _NEIGHBOUR_SHARE * max(around[index], around[index + 2])
+        + (top / (2 + rank) if rank is not None else 0.0)
+        for index, (gain, rank) in enumerate(zip(gains, ranks, strict=True))
     ]
 
 
-def gain(terms: frozenset[int], weights: Mapping[int, float]) -> float:
-    """How much a text with these terms tells of what was asked: the weights of those it has."""
+def _gain(terms: frozenset[int], weights: Mapping[int, float]) -> float:
+    """Return how much of the question a text with these terms holds: the weights of the terms in both."""
     return sum(weight for term, weight in weights.items() if term in terms)
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def terms_of(sentence: str) -> frozenset[int]:
-    """The hashed terms of a sentence; questions return to the same ones."""
+@lru_cache(maxsize=_MAX_CACHED_SENTENCES)
+def _sentence_terms(sentence: str) -> frozenset[int]:
     return frozenset(term_hashes(analyze(sentence)))
 
 
-def _choose(costs: Sequence[int], worth: Sequence[float], room: int, kept: set[int]) -> set[int]:
-    """Take sentences by worth beside those that are kept, while they fit, then what stands beside them.
+def choose_excerpt(read: MeasuredText, max_tokens: int, count: TokenCounter) -> tuple[Span, ...]:
+    """Return spans of the text in order, costing at most `max_tokens` with their gap marks; none when none fits.
+
+    Nothing is returned where the head would take more than half.
+    """
+    if not read.units or max_tokens <= _GAP_TOKENS:
+        return ()
+    head = _head_units(read, max_tokens // 2)
+    if head is None:
+        return ()
+    chosen = _choose_units(read.costs, read.worth, max_tokens - _GAP_TOKENS, head)
+    # Sentences that only fit because they are short do not stand for the one that speaks to the question.
+    if not chosen - head or max(read.gains[index] for index in chosen) < max(read.gains) / 2:
+        return _cut_best_unit(read, head, max_tokens, count)
+    return _join_units(read.text, [read.units[index] for index in sorted(chosen)])
+
+
+def _head_units(read: MeasuredText, max_tokens: int) -> set[int] | None:
+    """Return the indices of the sentences in the head, or None when they cost more than this."""
+    first, last = read.head
+    inside = {index for index, (start, end) in enumerate(read.units) if start < last and end > first}
+    return inside if sum(read.costs[index] + 1 for index in inside) <= max_tokens else None
+
+
+def _choose_units(costs: Sequence[int], worth: Sequence[float], max_tokens: int, head: set[int]) -> set[int]:
+    """Take sentences by worth beside the head, while they fit, then what stands beside them.
 
     What stands alone also pays for its gap mark, and a sentence too short for that brings its neighbours.
     """
-    chosen = set(kept)
-    room -= sum(costs[place] + 1 for place in kept) + (_GAP_TOKENS if kept else 0)
-    ranked = sorted(range(len(costs)), key=lambda at: (-worth[at], at))
+    chosen = set(head)
+    room = max_tokens - sum(costs[index] + 1 for index in head) - (_GAP_TOKENS if head else 0)
+    ranked = sorted(range(len(costs)), key=lambda index: (-worth[index], index))
     grown = True
     while grown:
         grown = False
-        for place in ranked:
-            if place in chosen:
+        for index in ranked:
+            if index in chosen:
                 continue
-            beside = (place - 1 in chosen) + (place + 1 in chosen)
-            piece = range(place, place + 1) if beside else _piece(costs, worth, place)
-            price = sum(costs[at] + 1 for at in piece) + _GAP_TOKENS * (1 - beside)
-            if price <= room and (beside or chosen.isdisjoint(piece)):
+            # A sentence between two chosen ones closes a gap, and saves its mark.
+            adjacent = (index - 1 in chosen) + (index + 1 in chosen)
+            piece = range(index, index + 1) if adjacent else _extend_short(costs, worth, index)
+            price = sum(costs[unit] + 1 for unit in piece) + _GAP_TOKENS * (1 - adjacent)
+            if price <= room and (adjacent or chosen.isdisjoint(piece)):
                 chosen.update(piece)
                 room -= price
                 grown = True
     return chosen
 
 
-def _piece(costs: Sequence[int], worth: Sequence[float], place: int) -> range:
-    """A sentence with as many neighbours, the worthier first, as make it long enough to stand between two gaps."""
-    low, high = place, place + 1
-    while sum(costs[low:high]) < _ALONE_TOKENS and (low > 0 or high < len(costs)):
+def _extend_short(costs: Sequence[int], worth: Sequence[float], index: int) -> range:
+    """Return a sentence with as many neighbours, the worthier first, as make it long enough to stand alone."""
+    low, high = index, index + 1
+    while sum(costs[low:high]) < _MIN_ALONE_TOKENS and (low > 0 or high < len(costs)):
         if high == len(costs) or (low > 0 and worth[low - 1] > worth[high]):
             low -= 1
         else:
@@ -216,36 +227,47 @@ def _piece(costs: Sequence[int], worth: Sequence[float], place: int) -> range:
     return range(low, high)
 
 
-def beginning(
-    text: str, unit: Span, room: int, count: TokenCounter, focus: Sequence[Span] = ()
+def _cut_best_unit(
+    read: MeasuredText, head: Collection[int], max_tokens: int, count: TokenCounter
 ) -> tuple[Span, ...]:
-    """The start of one sentence too long to be shown whole, cut between words.
+    """Return the head, and as much of the worthiest other sentence as there is room for."""
+    spare = max_tokens - 2 * _GAP_TOKENS - sum(read.costs[index] + 1 for index in head)
+    others = [index for index in range(len(read.units)) if index not in head]
+    best = max(others, key=lambda index: (read.worth[index], -index), default=None)
+    opening = _cut_unit(read.text, read.units[best], spare, count, read.focus) if best is not None else ()
+    return tuple(sorted([*_join_units(read.text, [read.units[index] for index in sorted(head)]), *opening]))
 
-    Where that ends before what is meant in the sentence, it starts with a later clause, so that this is shown, and
-    what is said of it.
+
+def _cut_unit(
+    text: str, unit: Span, max_tokens: int, count: TokenCounter, focus: Sequence[Span] = ()
+) -> tuple[Span, ...]:
+    """Return the start of one sentence too long to be shown whole, cut between words.
+
+    Where that ends before the span in focus, it starts with a later clause, so that this is shown, and what is
+    said of it.
     """
-    if room <= 0:
+    if max_tokens <= 0:
         return ()
-    shown = _cut(text, unit, room, count)
-    meant = next((span for span in focus if unit[0] < span[0] and span[1] <= unit[1]), None)
-    if meant is not None and meant[1] > shown[1]:
-        clauses = [match.end() for match in _CLAUSE.finditer(text, unit[0], meant[0])]
-        near = (start for start in clauses if count.count(text[start : meant[1]]) <= room // 2)
+    shown = _cut_between_words(text, unit, max_tokens, count)
+    target = next((span for span in focus if unit[0] < span[0] and span[1] <= unit[1]), None)
+    if target is not None and target[1] > shown[1]:
+        clauses = [match.end() for match in _CLAUSE_END.finditer(text, unit[0], target[0])]
+        near = (start for start in clauses if count.count(text[start : target[1]]) <= max_tokens // 2)
         later = next(near, clauses[-1] if clauses else unit[0])
-        shown = _cut(text, (later, unit[1]), room, count)
+        shown = _cut_between_words(text, (later, unit[1]), max_tokens, count)
     return (shown,) if shown[0] < shown[1] else ()
 
 
-def _cut(text: str, unit: Span, room: int, count: TokenCounter) -> Span:
-    """As many words of the unit as there is room for."""
-    shown = count.cut(text[unit[0] : unit[1]], room)
+def _cut_between_words(text: str, unit: Span, max_tokens: int, count: TokenCounter) -> Span:
+    """Return as many words of the unit as there is room for."""
+    shown = count.cut(text[unit[0] : unit[1]], max_tokens)
     if len(shown) < unit[1] - unit[0] and " " in shown:
         shown = shown[: shown.rindex(" ")]
     return unit[0], unit[0] + len(shown.rstrip())
 
 
-def _joined(text: str, units: Sequence[Span]) -> tuple[Span, ...]:
-    """Neighbouring sentences as one span."""
+def _join_units(text: str, units: Sequence[Span]) -> tuple[Span, ...]:
+    """Return neighbouring sentences as one span."""
     spans: list[Span] = []
     for start, end in units:
         if spans and is_blank(text, spans[-1][1], start):
@@ -255,83 +277,85 @@ def _joined(text: str, units: Sequence[Span]) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-_REMEMBERED_QUOTES: Final = 4096
-_OPENING: Final = 4
-"""So many letters a word has in common with its term, whatever its ending."""
+def find_declaration(text: str, signature: str) -> Span:
+    """Return the span of a symbol's declaration at the beginning of its text: the signature, or else one line."""
+    start = len(text) - len(text.lstrip())
+    position = start
+    # The signature is stored on one line; in the text it may be spread over several.
+    for character in "".join(signature.split()):
+        while position < len(text) and text[position].isspace():
+            position += 1
+        if position >= len(text) or text[position] != character:
+            position = start
+            break
+        position += 1
+    end = text.find("\n", position)
+    return start, end if end >= 0 else len(text)
+
+
+def include_indent(text: str, start: int) -> int:
+    """Return where the line begins, if only blanks stand before the start: indentation means something in code."""
+    line = text.rfind("\n", 0, start) + 1
+    return line if is_blank(text, line, start) else start
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a question asks for: its terms by weight, and how the words for them begin."""
-
-    weights: Mapping[int, float]
-    openings: tuple[str, ...]
-
-    @classmethod
-    def of(cls, question: str, weights: Mapping[int, float]) -> "Asked":
-        """The terms of a question."""
-        return cls(weights, tuple(sorted({term[:_OPENING] for term in analyze(question)})))
-
-    def gain(self, sentence: str, folded: str) -> float:
-        """How much a sentence tells of it; most show at a glance that it is nothing."""
-        for opening in self.openings:
-            if opening in folded:
-                return gain(terms_of(sentence), self.weights)
-        return 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Quotable:
-    """A passage in sentences: what each costs and is worth, and which one is meant."""
+class MeasuredPassage:
+    """A passage in sentences: the cost and worth of each, and the index of the one to quote first."""
 
     units: Sequence[Span]
     costs: Sequence[int]
     worth: Sequence[float]
-    meant: int
+    target: int
     focus: Sequence[Span] = ()
 
     @property
     def tokens(self) -> int:
-        """What all of it costs, at most."""
+        """The most that all of it costs."""
         return sum(self.costs) + len(self.costs)
 
 
-def quotable(text: str, window: Span, focus: Sequence[Span], asked: Asked, count: TokenCounter) -> Quotable:
-    """The window in sentences; of those in focus, the one that tells most is meant."""
+def measure_passage(
+    text: str, window: Span, focus: Sequence[Span], question: QuestionTerms, count: TokenCounter
+) -> MeasuredPassage:
+    """Measure the window of a text for quotations; of the sentences in focus the worthiest is quoted first."""
     low, high = window
-    read = _read(text[low:high], count)
+    read = _read_passage(text[low:high], count)
     units = [(low + start, low + end) for start, end in read.units]
-    told = [asked.gain(text[start:end], folded) for (start, end), folded in zip(units, read.folded, strict=True)]
-    ranks = ranks_of(units, focus)
-    worth = worth_of(told, ranks)
-    meant = max(range(len(units)), key=lambda at: (ranks[at] is not None, worth[at], -at), default=-1)
-    return Quotable(units, read.costs, worth, meant, focus)
+    gains = [
+        question.gain(text[start:end], folded) for (start, end), folded in zip(units, read.folded, strict=True)
+    ]
+    ranks = _focus_ranks(units, focus)
+    worth = _worth(gains, ranks)
+    target = max(range(len(units)), key=lambda at: (ranks[at] is not None, worth[at], -at), default=-1)
+    return MeasuredPassage(units, read.costs, worth, target, focus)
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """The sentences of a passage, what each costs, and each as questions are looked for in it."""
+class _ReadPassage:
+    """The sentences of a passage, the cost of each, and each folded for looking up words."""
 
     units: Sequence[Span]
     costs: Sequence[int]
     folded: Sequence[str]
 
 
-@lru_cache(maxsize=_REMEMBERED_QUOTES)
-def _read(passage: str, count: TokenCounter) -> _Read:
-    """A passage in sentences; those that questions return to are read once."""
+@lru_cache(maxsize=_MAX_CACHED_PASSAGES)
+def _read_passage(passage: str, count: TokenCounter) -> _ReadPassage:
     units = sentences(passage)
     texts = [passage[start:end] for start, end in units]
-    return _Read(units, count.count_many(texts), [fold(text) for text in texts])
+    return _ReadPassage(units, count.count_many(texts), [fold(text) for text in texts])
 
 
-def quotation(text: str, passage: Quotable, max_tokens: int, count: TokenCounter) -> tuple[Span, ...]:
-    """The longest run of sentences around the one that is meant, costing at most `max_tokens`."""
-    if passage.meant < 0:
+def choose_quotation(
+    text: str, passage: MeasuredPassage, max_tokens: int, count: TokenCounter
+) -> tuple[Span, ...]:
+    """Return the longest run of sentences around the target, costing at most `max_tokens`."""
+    if passage.target < 0:
         return ()
-    costs, worth, low = passage.costs, passage.worth, passage.meant
+    costs, worth, low = passage.costs, passage.worth, passage.target
     if costs[low] > max_tokens:
-        return beginning(text, passage.units[low], max_tokens, count, passage.focus)
+        return _cut_unit(text, passage.units[low], max_tokens, count, passage.focus)
     high, room = low + 1, max_tokens - costs[low]
     while True:
         # A sentence costs one token more beside another.

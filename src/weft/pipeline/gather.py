@@ -1,20 +1,21 @@
-"""All candidates of a request: every probe asked, every start found, walked from and related to the question."""
+"""Gather candidates for a plan: ask its probes, take what the caller brought, merge, and relate to the question.
 
-from collections.abc import Mapping, Sequence
+`assemble.py` calls these steps in order, once for each topic of a request.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from functools import partial
 
 from weft.frozen import dataclass
 from weft.model import Candidate, Filter, Node
-from weft.pipeline.bridge import bridge, follow, leads
+from weft.pipeline.bridge import find_bridge_names, follow_names, score_bridges
 from weft.pipeline.by_name import call_by_name
-from weft.pipeline.plan import Plan, passes, probe_filter
-from weft.pipeline.query import Query, narrow, understand
-from weft.pipeline.reading import Desk, Observe
+from weft.pipeline.plan import Plan, passes_filter, probe_filter
+from weft.pipeline.query import Query, understand
+from weft.pipeline.reading import Desk
 from weft.pipeline.relevance import Scale
-from weft.pipeline.retrieve import Found, begin, relate, relevance_of, search
-from weft.pipeline.topics import label_of, united
-from weft.pipeline.walk import expand
+from weft.pipeline.retrieve import Found, add_relevance, search
+from weft.pipeline.topics import topic_label, unite_candidates
 from weft.ports import NodeRow, Snapshot
 from weft.profiles import fill
 from weft.profiles.types import Lens, Probe
@@ -23,7 +24,7 @@ from weft.scoring.candidates import told
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """Candidates with the query they are measured against, and what happened on the way."""
+    """The candidates of a request, the query they are measured against, and figures and notes about the search."""
 
     candidates: tuple[Candidate, ...]
     query: Query
@@ -33,80 +34,156 @@ class Gathered:
     notes: tuple[str, ...]
     scale: Scale = field(default_factory=Scale)
     brought: Mapping[tuple[str, str], tuple[Candidate, ...]] = field(default_factory=dict)
-    """What the caller brought for the parts of subjects, by the key of the subject and the name of the part."""
+    """The candidates that the caller brought for parts of subjects, by subject's key and part's name."""
 
 
-def gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
-    """Everything that may go on the page."""
-    if not plan.request.topics:
-        return _gather(plan, desk, observe)
-    plans = plan.by_topic()
-    parts = [_gather(each, desk, observe) for each in plans]
-    empty = [
-        f"Nothing matches {label_of(topic)!r}."
-        for topic, part in zip(plan.request.topics, parts, strict=True)
-        if not part.candidates
-    ]
-    return Gathered(
-        candidates=united([part.candidates for part in parts]),
-        query=understand(" ".join(part.query.text for part in parts), desk.snapshot, desk.embed),
-        searched=sum(part.searched for part in parts),
-        reached=sum(part.reached for part in parts),
-        deepest=max(part.deepest for part in parts),
-        notes=tuple(dict.fromkeys([*empty, *(note for part in parts for note in part.notes)])),
+def ask_probes(plan: Plan, query: Query, reading: Desk) -> list[Found]:
+    """Return what each probe of the plan finds; nothing where the request brings or names all it wants."""
+    probes = plan.probes()
+    # A start node alone is walked from, not searched for, unless the profile's probes ask on their own.
+    has_question = (
+        bool(plan.request.question)
+        or not plan.request.start
+        or any("{question}" not in probe.question for probe in probes)
+    )
+    if plan.request.candidates is not None or not has_question:
+        return []
+    found = []
+    # What several probes find belongs to the one that is asked only at times: its section was made for that.
+    for probe in sorted(probes, key=lambda probe: probe.when is None):
+        text = fill(probe.question, plan.values)
+        probe_query = query if text == query.text else understand(text, reading.snapshot, reading.embed)
+        filter = probe_filter(plan, probe)
+        if filter is not None:
+            found.append(_ask_probe(probe_query, probe, filter, plan, reading))
+    return found
+
+
+def _ask_probe(query: Query, probe: Probe, filter: Filter, plan: Plan, reading: Desk) -> Found:
+    if probe.match == "names":
+        named = call_by_name(query.text, reading.snapshot, probe.name, lambda node: passes_filter(node, filter))
+        return Found(named[: probe.limit])
+    if probe.match == "rank":
+        # Only questions that ask for a map pay for loading this.
+        from weft.pipeline.repository_map import find_most_referenced
+
+        return find_most_referenced(probe, filter, reading.snapshot)
+    return search(query, probe, filter, plan.profile.fusion, reading.snapshot, reading.index)
+
+
+def brought_candidates(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
+    """Return the caller's candidates that pass the filter; their score stands for what our searches measure."""
+    part_names = _part_names(plan)
+    brought = [candidate for candidate in _filtered_candidates(plan) if not _is_for_part(candidate, part_names)]
+    stored = snapshot.nodes(sorted({candidate.node.id for candidate in brought if candidate.node.id}))
+    first_probe = plan.profile.probes[0].name
+    return tuple(
+        told(
+            _with_trusted_count(candidate, stored),
+            {
+                "relevance": candidate.score,
+                "lexical": candidate.score,
+                "semantic": candidate.score,
+                **candidate.parts,
+            },
+            node=_with_own_id(candidate.node, stored),
+            probe=candidate.probe or first_probe,
+            root=candidate.node.key,
+        )
+        for candidate in brought
     )
 
 
-def _gather(plan: Plan, desk: Desk, observe: Observe) -> Gathered:
-    started, missing = begin(plan.request.start, desk.snapshot, plan.profile.probes[0].name)
-    question = _asked(plan, started)
-    asked = understand(question, desk.snapshot, desk.embed, plan.request.history)
-    query = narrow(asked, plan.request.filter, desk.snapshot)
-    found = _probe_all(plan, query, desk) if plan.request.candidates is None and _searches(plan) else []
-    observe("retrieve")
-    entered = _merge(
-        [*started, *_foreign(plan, desk.snapshot), *(each for one in found for each in one.candidates)], plan
-    )
-    weigh = partial(relevance_of, query=query, fusion=plan.profile.fusion, snapshot=desk.snapshot)
-    walked = [expand(part, lens, desk.snapshot, weigh) for lens, part in _by_lens(entered, plan)]
-    reached = [each for one in walked for each in one.candidates]
-    observe("expand")
-    scale = next((one.scale for one in found if one.scale != Scale()), Scale())
-    related = _related(reached, query, scale, plan, desk)
-    observe("relate")
-    filter = plan.request.filter
-    if not filter.empty:
-        related = tuple(each for each in related if not each.distance or passes(each.node, filter))
-    return Gathered(
-        candidates=related,
-        query=query,
-        searched=sum(one.searched for one in found) + len(started),
-        reached=sum(one.reached for one in walked),
-        deepest=max((one.deepest for one in walked), default=0),
-        notes=(*query.notes, *_notes(missing, [*found], [note for one in walked for note in one.notes])),
-        scale=scale,
-        brought=_brought_for_parts(plan),
-    )
+def brought_for_parts(plan: Plan) -> dict[tuple[str, str], tuple[Candidate, ...]]:
+    """Return the caller's candidates for parts of subjects, by the subject's key and the part's name."""
+    part_names = _part_names(plan)
+    parts: dict[tuple[str, str], tuple[Candidate, ...]] = {}
+    for candidate in _filtered_candidates(plan) if part_names else ():
+        if _is_for_part(candidate, part_names):
+            key = (candidate.root, candidate.probe)
+            parts[key] = (*parts.get(key, ()), _with_trusted_count(candidate, {}))
+    return parts
 
 
-def _related(
-    reached: Sequence[Candidate], query: Query, scale: Scale, plan: Plan, desk: Desk
+def _filtered_candidates(plan: Plan) -> list[Candidate]:
+    candidates = plan.request.candidates or ()
+    return [candidate for candidate in candidates if passes_filter(candidate.node, plan.request.filter)]
+
+
+def _part_names(plan: Plan) -> frozenset[str]:
+    return frozenset(part.name for section in plan.sections() for part in section.parts)
+
+
+def _is_for_part(candidate: Candidate, part_names: frozenset[str]) -> bool:
+    """Return whether a candidate was brought for a part: it is reached from a subject, by the part's name."""
+    return candidate.distance > 0 and candidate.probe in part_names
+
+
+def _with_trusted_count(candidate: Candidate, stored: Mapping[int, NodeRow]) -> Candidate:
+    """Drop the candidate's token count, unless it is the one that is stored for this text."""
+    row = stored.get(candidate.node.id)
+    if row is not None and row.node.text == candidate.node.text and row.text_tokens == candidate.text_tokens:
+        return candidate
+    return replace(candidate, text_tokens=None)
+
+
+def _with_own_id(node: Node, stored: Mapping[int, NodeRow]) -> Node:
+    """Drop an id that came from outside, unless it is this store's id for the node, and not another store's."""
+    row = stored.get(node.id)
+    is_ours = row is not None and (row.node.tenant, row.node.key) == (node.tenant, node.key)
+    return node if is_ours or not node.id else replace(node, id=0)
+
+
+def merge_candidates(candidates: Iterable[Candidate], plan: Plan) -> tuple[Candidate, ...]:
+    """Return one candidate for each node; where sections stand alone, one for each node and probe."""
+    by_probe = plan.profile.dedupe.scope == "section"
+    merged: dict[tuple[str, str, str], Candidate] = {}
+    for candidate in candidates:
+        key = (candidate.node.tenant, candidate.node.key, candidate.probe if by_probe else "")
+        known = merged.get(key)
+        if known is None:
+            merged[key] = candidate
+            continue
+        parts = {**candidate.parts, **known.parts}
+        for name in candidate.parts.keys() & known.parts.keys():
+            parts[name] = max(candidate.parts[name], known.parts[name])
+        merged[key] = replace(
+            known,
+            parts=parts,
+            spans=known.spans or candidate.spans,
+            words=known.words or candidate.words,
+            match_source=known.match_source or candidate.match_source,
+        )
+    return tuple(merged.values())
+
+
+def group_by_lens(candidates: Sequence[Candidate], plan: Plan) -> list[tuple[Lens, list[Candidate]]]:
+    """Return the candidates by the lens with which their section walks."""
+    lens_by_probe = {
+        probe: section.lens for section in plan.sections() if section.lens for probe in section.probes
+    }
+    groups: dict[str | None, list[Candidate]] = {}
+    for candidate in candidates:
+        groups.setdefault(lens_by_probe.get(candidate.probe), []).append(candidate)
+    return [(plan.lens_for(name), group) for name, group in groups.items()]
+
+
+def relate_to_question(
+    reached: Sequence[Candidate], query: Query, scale: Scale, plan: Plan, reading: Desk
 ) -> tuple[Candidate, ...]:
-    """What was reached and what names in it lead to, all of it measured against the question."""
+    """Return the reached candidates and the texts that names in them lead to, measured against the question."""
+    fusion, snapshot = plan.profile.fusion, reading.snapshot
     if not _weighs_bridges(plan):
-        return relate(reached, query, scale, plan.profile.fusion, desk.snapshot)
-    mass = query.mass()
-    found = leads(reached, mass, desk.snapshot)
-    further = (
-        follow(found, reached, mass, plan.request.filter, (desk.snapshot, desk.index)) if _roams(plan) else ()
-    )
-    related = relate([*reached, *further], query, scale, plan.profile.fusion, desk.snapshot)
-    return bridge(related, found, mass, desk.snapshot)
-
-
-def _roams(plan: Plan) -> bool:
-    """Whether more than what was found, or brought, is wanted."""
-    return plan.request.candidates is None and plan.lens.walk != "none" and plan.lens.depth > 0
+        return add_relevance(reached, query, scale, fusion, snapshot)
+    weights = query.term_weights()
+    names = find_bridge_names(reached, weights, snapshot)
+    # A caller who brings candidates, or asks for no walk, wants nothing beyond them.
+    may_add = plan.request.candidates is None and plan.lens.walk != "none" and plan.lens.depth > 0
+    further: tuple[Candidate, ...] = ()
+    if may_add:
+        further = follow_names(names, reached, weights, plan.request.filter, snapshot, reading.index)
+    related = add_relevance([*reached, *further], query, scale, fusion, snapshot)
+    return score_bridges(related, names, weights, snapshot)
 
 
 def _weighs_bridges(plan: Plan) -> bool:
@@ -114,131 +191,22 @@ def _weighs_bridges(plan: Plan) -> bool:
     return any("bridge" in rule.weights or "bridge" in rule.boosts for rule in rules)
 
 
-def _asked(plan: Plan, started: Sequence[Candidate]) -> str:
-    """The question; a start without one is asked about by its title."""
-    return plan.request.question or " ".join(each.node.title for each in started)
-
-
-def _searches(plan: Plan) -> bool:
-    """A start node alone is walked from, not searched for, unless the profile's probes ask on their own."""
-    asks = any("{question}" not in probe.question for probe in plan.probes())
-    return asks or bool(plan.request.question) or not plan.request.start
-
-
-def _probe_all(plan: Plan, query: Query, desk: Desk) -> list[Found]:
-    found = []
-    # What several probes find belongs to the one that is asked only at times: its section was made for that.
-    for probe in sorted(plan.probes(), key=lambda probe: probe.when is None):
-        asked = _query_of(probe, plan, query, desk)
-        filter = probe_filter(plan, probe)
-        if filter is not None:
-            found.append(_found(asked, probe, filter, plan, desk))
-    return found
-
-
-def _found(asked: Query, probe: Probe, filter: Filter, plan: Plan, desk: Desk) -> Found:
-    if probe.match == "names":
-        called = call_by_name(asked.text, desk.snapshot, probe.name, lambda node: passes(node, filter))
-        return Found(called[: probe.limit])
-    if probe.match == "rank":
-        # Only those who ask for a map pay for loading what draws it.
-        from weft.pipeline.repository_map import foremost
-
-        return foremost(probe, filter, desk.snapshot)
-    return search(asked, probe, filter, plan.profile.fusion, desk.snapshot, desk.index)
-
-
-def _query_of(probe: Probe, plan: Plan, query: Query, desk: Desk) -> Query:
-    text = fill(probe.question, plan.values)
-    return query if text == query.text else understand(text, desk.snapshot, desk.embed)
-
-
-def _foreign(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
-    """Candidates the caller brought and the filter lets pass; their score stands for what our searches measure."""
-    parts = _part_names(plan)
-    brought = [each for each in _brought(plan) if not _is_part(each, parts)]
-    stored = snapshot.nodes(sorted({each.node.id for each in brought if each.node.id}))
-    first = plan.profile.probes[0].name
-    return tuple(
-        told(
-            _counted(each, stored),
-            {"relevance": each.score, "lexical": each.score, "semantic": each.score, **each.parts},
-            node=each.node if not each.node.id or _is_ours(each.node, stored) else replace(each.node, id=0),
-            probe=each.probe or first,
-            root=each.node.key,
-        )
-        for each in brought
+def unite_topics(plan: Plan, by_topic: Sequence[Gathered], reading: Desk) -> Gathered:
+    """Return what was gathered for all topics of a request as one, with a note for each topic without matches."""
+    if not plan.request.topics:
+        return by_topic[0]
+    unmatched = [
+        f"Nothing matches {topic_label(topic)!r}."
+        for topic, gathered in zip(plan.request.topics, by_topic, strict=True)
+        if not gathered.candidates
+    ]
+    notes = [note for gathered in by_topic for note in gathered.notes]
+    question = " ".join(gathered.query.text for gathered in by_topic)
+    return Gathered(
+        candidates=unite_candidates([gathered.candidates for gathered in by_topic]),
+        query=understand(question, reading.snapshot, reading.embed),
+        searched=sum(gathered.searched for gathered in by_topic),
+        reached=sum(gathered.reached for gathered in by_topic),
+        deepest=max(gathered.deepest for gathered in by_topic),
+        notes=tuple(dict.fromkeys([*unmatched, *notes])),
     )
-
-
-def _counted(candidate: Candidate, stored: Mapping[int, NodeRow]) -> Candidate:
-    """The candidate without a count of its text, unless it is the one that is stored for this text."""
-    row = stored.get(candidate.node.id)
-    if row is not None and row.node.text == candidate.node.text and row.text_tokens == candidate.text_tokens:
-        return candidate
-    return replace(candidate, text_tokens=None)
-
-
-def _brought(plan: Plan) -> list[Candidate]:
-    return [each for each in plan.request.candidates or () if passes(each.node, plan.request.filter)]
-
-
-def _part_names(plan: Plan) -> frozenset[str]:
-    return frozenset(part.name for section in plan.sections() for part in section.parts)
-
-
-def _is_part(candidate: Candidate, names: frozenset[str]) -> bool:
-    """Whether a candidate was brought for a part of a subject: it is reached from there, by the part's name."""
-    return candidate.distance > 0 and candidate.probe in names
-
-
-def _brought_for_parts(plan: Plan) -> dict[tuple[str, str], tuple[Candidate, ...]]:
-    parts: dict[tuple[str, str], tuple[Candidate, ...]] = {}
-    names = _part_names(plan)
-    for each in _brought(plan) if names else ():
-        if _is_part(each, names):
-            parts[each.root, each.probe] = (*parts.get((each.root, each.probe), ()), _counted(each, {}))
-    return parts
-
-
-def _is_ours(node: Node, stored: Mapping[int, NodeRow]) -> bool:
-    """Whether an id that came from outside is this store's id for the node, and not another store's."""
-    row = stored.get(node.id)
-    return row is not None and (row.node.tenant, row.node.key) == (node.tenant, node.key)
-
-
-def _merge(candidates: Sequence[Candidate], plan: Plan) -> tuple[Candidate, ...]:
-    """One candidate a node; where sections stand alone, one a node and probe."""
-    apart = plan.profile.dedupe.scope == "section"
-    merged: dict[tuple[str, str, str], Candidate] = {}
-    for each in candidates:
-        slot = (each.node.tenant, each.node.key, each.probe if apart else "")
-        known = merged.get(slot)
-        if known is None:
-            merged[slot] = each
-        else:
-            parts = {**each.parts, **known.parts}
-            for name in each.parts.keys() & known.parts.keys():
-                parts[name] = max(each.parts[name], known.parts[name])
-            merged[slot] = replace(
-                known,
-                parts=parts,
-                spans=known.spans or each.spans,
-                words=known.words or each.words,
-                match_source=known.match_source or each.match_source,
-            )
-    return tuple(merged.values())
-
-
-def _by_lens(candidates: Sequence[Candidate], plan: Plan) -> list[tuple[Lens, list[Candidate]]]:
-    """The candidates by the lens their section walks with."""
-    own = {probe: section.lens for section in plan.sections() if section.lens for probe in section.probes}
-    parts: dict[str | None, list[Candidate]] = {}
-    for each in candidates:
-        parts.setdefault(own.get(each.probe), []).append(each)
-    return [(plan.lens_named(name), part) for name, part in parts.items()]
-
-
-def _notes(missing: Sequence[str], found: Sequence[Found], walk: Sequence[str]) -> tuple[str, ...]:
-    absent = [f"No node is named {name!r}." for name in missing]
-    return tuple(dict.fromkeys([*absent, *(note for one in found for note in one.notes), *walk]))

@@ -1,57 +1,71 @@
-"""The books of a page: a ledger entry for every candidate considered, a citation for every one printed."""
+"""Account for a page: a ledger entry for every candidate considered, a citation for every one printed."""
 
 from collections.abc import Collection, Iterable, Sequence
 
-from weft.model import Candidate, Citation, Detail, LedgerEntry
-from weft.pipeline.sections import Layout, Refused
+from weft.model import Candidate, Citation, Detail, Item, LedgerEntry
+from weft.pipeline.sections import Layout
 from weft.pipeline.slots import Outcome
+from weft.scoring.candidates import NodeRef, node_ref
 
 
-def ledger(outcomes: Sequence[Outcome], layout: Layout) -> tuple[LedgerEntry, ...]:
-    """What became of every candidate: printed ones in the page's order, then the others, best first."""
+def make_ledger(outcomes: Sequence[Outcome], layout: Layout) -> tuple[LedgerEntry, ...]:
+    """Return an entry for every candidate: printed ones in the page's order, then the others, best first."""
     printed = [
-        _entry(each.candidate, each.leaf, each.item.detail, each.item.tokens, each.reason)
-        for each in outcomes
-        if each.item is not None
+        _make_entry(outcome.candidate, outcome.slot, outcome.item.detail, outcome.item.tokens, outcome.explanation)
+        for outcome in outcomes
+        if outcome.item is not None
     ]
     dropped = [
-        _entry(each.candidate, each.leaf, Detail.DROPPED, 0, each.reason) for each in outcomes if each.item is None
+        _make_entry(outcome.candidate, outcome.slot, Detail.DROPPED, 0, outcome.explanation)
+        for outcome in outcomes
+        if outcome.item is None
     ]
-    refused = [_refusal(each) for each in layout.refused]
-    told = {(entry.tenant, entry.key) for entry in printed}
-    # A node dropped in one place but printed in another is told once, as printed.
-    heads, unheard = _subjects(layout, {each.leaf for each in outcomes if each.item is not None})
-    others = [*heads, *dropped, *refused, *unheard]
-    rest = [entry for entry in others if (entry.tenant, entry.key) not in told]
+    refused = [
+        _make_entry(refusal.candidate, refusal.section, Detail.DROPPED, 0, refusal.reason)
+        for refusal in layout.refusals
+    ]
+    printed_slots = {outcome.slot for outcome in outcomes if outcome.item is not None}
+    headings, unprinted = _subject_entries(layout, printed_slots)
+    # A node dropped in one place but printed in another is listed once, as printed.
+    printed_nodes = {(entry.tenant, entry.key) for entry in printed}
+    rest = [
+        entry
+        for entry in [*headings, *dropped, *refused, *unprinted]
+        if (entry.tenant, entry.key) not in printed_nodes
+    ]
     rest.sort(key=lambda entry: (-entry.score, entry.tenant, entry.key))
     return (*printed, *_first_of_each(rest))
 
 
 def _first_of_each(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
-    seen: dict[tuple[str, str, str], LedgerEntry] = {}
+    """Return the first entry of each node in each section."""
+    first: dict[tuple[str, str, str], LedgerEntry] = {}
     for entry in entries:
-        seen.setdefault((entry.tenant, entry.key, entry.section.partition("/")[0]), entry)
-    return list(seen.values())
+        first.setdefault((entry.tenant, entry.key, entry.section.partition("/")[0]), entry)
+    return list(first.values())
 
 
-def _subjects(layout: Layout, printed: Collection[str]) -> tuple[list[LedgerEntry], list[LedgerEntry]]:
-    """Subjects that a heading names, and those that may have no part with anything printed."""
-    heads, unheard = [], []
-    for spot in layout.spots:
-        if spot.subject is not None and spot.leaf.name in printed:
+def _subject_entries(
+    layout: Layout, printed_slots: Collection[str]
+) -> tuple[list[LedgerEntry], list[LedgerEntry]]:
+    """Return entries for subjects that a heading names, and for those that have an empty part.
+
+    A subject may get both: the first entry stands in the ledger, so headings come before the rest.
+    """
+    headings, unprinted = [], []
+    for placed in layout.slots:
+        if placed.subject is None:
+            continue
+        if placed.slot.name in printed_slots:
             reason = "heads its part of the section"
-            heads.append(_entry(spot.subject, spot.section.name, Detail.POINTER, 0, reason))
-        elif spot.subject is not None:
+            headings.append(_make_entry(placed.subject, placed.section.name, Detail.POINTER, 0, reason))
+        else:
             reason = "nothing of its parts is printed"
-            unheard.append(_entry(spot.subject, spot.section.name, Detail.DROPPED, 0, reason))
-    return heads, unheard
+            unprinted.append(_make_entry(placed.subject, placed.section.name, Detail.DROPPED, 0, reason))
+    return headings, unprinted
 
 
-def _refusal(refused: Refused) -> LedgerEntry:
-    return _entry(refused.candidate, refused.section, Detail.DROPPED, 0, refused.reason)
-
-
-def _entry(candidate: Candidate, section: str, detail: Detail, tokens: int, reason: str) -> LedgerEntry:
+def _make_entry(candidate: Candidate, section: str, detail: Detail, tokens: int, reason: str) -> LedgerEntry:
     node = candidate.node
     return LedgerEntry(
         node.key,
@@ -72,24 +86,17 @@ def _entry(candidate: Candidate, section: str, detail: Detail, tokens: int, reas
     )
 
 
-def citations(outcomes: Sequence[Outcome]) -> tuple[Citation, ...]:
-    """The sources of the page in printed order, each once; a pointer cites nothing it does not show."""
-    cited: dict[tuple[str, str], Citation] = {}
-    for outcome in outcomes:
-        if outcome.item is None or outcome.item.detail is Detail.POINTER:
+def list_citations(items: Iterable[Item]) -> tuple[Citation, ...]:
+    """Return the sources of the items in printed order, each once; a pointer cites nothing it does not show."""
+    cited: dict[NodeRef, Citation] = {}
+    for item in items:
+        if item.detail is Detail.POINTER:
             continue
-        node = outcome.candidate.node
+        candidate, node = item.candidate, item.candidate.node
         cited.setdefault(
-            (node.tenant, node.key),
+            node_ref(candidate),
             Citation(
-                node.key,
-                node.id,
-                node.kind,
-                node.title,
-                node.tenant,
-                node.origin,
-                outcome.candidate.score,
-                outcome.item.detail,
+                node.key, node.id, node.kind, node.title, node.tenant, node.origin, candidate.score, item.detail
             ),
         )
     return tuple(cited.values())

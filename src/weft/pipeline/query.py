@@ -1,4 +1,4 @@
-"""A question as the searches see it: terms, vector, phrases, and how telling each of its words is in a view."""
+"""Read a question as the searches need it: terms, vector, phrases, and how telling each word is in a view."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,20 +19,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_PROPOSING_TERMS: Final = 24
-_FREQUENT: Final = 0.2
-_QUESTION_LIMIT: Final = 20_000
-_FEW: Final = 400
-"""Of more nodes than this that a filter leaves, the statistics of the whole view tell as much."""
-_RECALLED: Final = 0.5
-_FADING: Final = 0.8
-"""What the turn before the question weighs, and how much of that each turn before it."""
+_MAX_PROPOSING_TERMS: Final = 24
+"""Terms by which an index proposes passages, the rarest first; more make searches for pasted logs slow."""
+_MAX_PROPOSING_SHARE: Final = 0.2
+"""A term in more than this share of all passages proposes none: it would return most of the store."""
+_MAX_QUESTION_CHARS: Final = 20_000
+"""Characters of a question, or of an earlier turn, that are read; embedders read far fewer."""
+_MAX_NARROWED_NODES: Final = 400
+"""Of more nodes than this that a filter leaves, the statistics of the whole view say as much, and cost less."""
+_LAST_TURN_WEIGHT: Final = 0.5
+"""The weight of the turn before the question: it colours the answer and does not decide it."""
+_TURN_DECAY: Final = 0.8
+"""The factor by which each turn before that weighs less."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
     """A question as the searches see it: its terms with their weights, its vector, the view's statistics, and
-    the words that stand side by side in it."""
+    the phrases in it."""
 
     text: str
     terms: Mapping[int, float]
@@ -40,79 +44,74 @@ class Query:
     statistics: TermStatistics
     phrases: tuple[Phrase, ...] = ()
     notes: tuple[str, ...] = ()
-    """What of it could not be understood."""
+    """The parts of the question that could not be used, and why."""
 
-    def weights(self) -> dict[int, float]:
-        """How telling each term of the question is in this view."""
+    def rarities(self) -> dict[int, float]:
+        """Return how telling each term of the question is in this view, by term."""
         terms = sorted(self.terms)
         return dict(zip(terms, inverse_frequency(self.statistics, terms).tolist(), strict=True))
 
-    def mass(self) -> dict[int, float]:
-        """How much of the question each of its terms is: how telling it is, by how often it is asked."""
-        return {term: weight * self.terms[term] for term, weight in self.weights().items()}
+    def term_weights(self) -> dict[int, float]:
+        """Return how much of the question each of its terms is: its rarity times how often it is asked."""
+        return {term: rarity * self.terms[term] for term, rarity in self.rarities().items()}
 
 
 def understand(question: str, snapshot: Snapshot, embed: Embedder | None, history: Sequence[str] = ()) -> Query:
-    """The question's terms, vector and statistics, coloured by the turns before it, latest first."""
-    asked = question[:_QUESTION_LIMIT]
+    """Return the query for a question, coloured by the turns before it, latest first."""
+    text = question[:_MAX_QUESTION_CHARS]
     turns = [
-        (asked, 1.0),
-        *((turn[:_QUESTION_LIMIT], _RECALLED * _FADING**age) for age, turn in enumerate(history)),
+        (text, 1.0),
+        *((turn[:_MAX_QUESTION_CHARS], _LAST_TURN_WEIGHT * _TURN_DECAY**age) for age, turn in enumerate(history)),
     ]
-    said = [analyze(turn) for turn, _ in turns]
-    terms = {term: float(count) for term, count in Counter(term_hashes(said[0])).items()}
-    for words, (_, weight) in zip(said[1:], turns[1:], strict=True):
-        # A term repeated from turn to turn tells no more than where it weighs most.
+    words_by_turn = [analyze(turn) for turn, _ in turns]
+    terms = {term: float(count) for term, count in Counter(term_hashes(words_by_turn[0])).items()}
+    for words, (_, weight) in zip(words_by_turn[1:], turns[1:], strict=True):
+        # A term repeated from turn to turn counts once, with its highest weight.
         terms |= {term: max(terms.get(term, 0.0), weight) for term in term_hashes(words)}
-    vector, notes = _meaning(turns, embed)
-    query = Query(asked, terms, vector, snapshot.statistics(tuple(terms)), notes=notes)
-    return replace(query, phrases=phrases(said[0], query.weights()))
+    vector, notes = _embed_turns(turns, embed)
+    query = Query(text, terms, vector, snapshot.statistics(tuple(terms)), notes=notes)
+    return replace(query, phrases=phrases(words_by_turn[0], query.rarities()))
 
 
-def _meaning(
+def _embed_turns(
     turns: Sequence[tuple[str, float]], embed: Embedder | None
 ) -> tuple["NDArray[np.float32] | None", tuple[str, ...]]:
-    """The vector of the turns; where the embedder does not answer, none and why."""
+    """Return the weighted mean of the turns' vectors, of unit length; None and a note where the embedder fails."""
+    turns = [(turn, weight) for turn, weight in turns if turn.strip()]
+    if embed is None or not turns:
+        return None, ()
     try:
-        return _vector(turns, embed), ()
+        vectors = embed.embed([turn for turn, _ in turns])
     except EmbedderError as error:
         return None, (f"Meaning is left out, candidates come from words and links alone. {error}",)
-
-
-def _vector(turns: Sequence[tuple[str, float]], embed: Embedder | None) -> "NDArray[np.float32] | None":
-    """The weighted mean of the turns' vectors, of unit length."""
-    said = [(turn, weight) for turn, weight in turns if turn.strip()]
-    if embed is None or not said:
-        return None
-    vectors = embed.embed([turn for turn, _ in said])
-    if len(said) == 1:
-        return np.asarray(vectors[0], dtype=np.float32)
-    mean = np.array([weight for _, weight in said]) @ vectors.astype(np.float64)
+    if len(turns) == 1:
+        return np.asarray(vectors[0], dtype=np.float32), ()
+    mean = np.array([weight for _, weight in turns]) @ vectors.astype(np.float64)
     length = float(np.linalg.norm(mean))
-    unit: NDArray[np.float32] = (mean / (length or 1.0)).astype(np.float32)
-    return unit
+    return (mean / (length or 1.0)).astype(np.float32), ()
 
 
 def narrow(query: Query, filter: Filter, snapshot: Snapshot) -> Query:
-    """The query for the few nodes that a filter leaves: what most of them say tells them apart less.
+    """Reweigh the query for the few nodes that a filter leaves: words that most of these hold count for less.
 
     A term then weighs by the geometric mean of how rare it is among them and in the whole view.
     """
     if not query.terms or not (filter.where or filter.tags):
         return query
     ids = snapshot.matching(filter)
-    if not 1 < len(ids) <= _FEW:
+    if not 1 < len(ids) <= _MAX_NARROWED_NODES:
         return query
     terms = sorted(query.terms)
-    here = inverse_frequency(statistics_of(snapshot.passages_of(ids.tolist()), terms), terms)
-    factor = np.sqrt(here / inverse_frequency(query.statistics, terms)).round(9).tolist()
-    weighed = {term: query.terms[term] * each for term, each in zip(terms, factor, strict=True)}
+    rarity_here = inverse_frequency(statistics_of(snapshot.passages_of(ids.tolist()), terms), terms)
+    factors = np.sqrt(rarity_here / inverse_frequency(query.statistics, terms)).round(9).tolist()
+    weighed = {term: query.terms[term] * factor for term, factor in zip(terms, factors, strict=True)}
     return replace(query, terms=weighed)
 
 
 def proposing_terms(query: Query) -> tuple[int, ...]:
-    """The rarest terms of the query: very frequent ones only order candidates, they do not propose any."""
+    """Return the rarest terms of the query: very frequent ones only order candidates, they do not propose any."""
     frequency = query.statistics.frequency
     known = sorted((frequency[term], term) for term in query.terms if frequency.get(term, 0) > 0)
-    ceiling = max(_FREQUENT * query.statistics.passages, known[0][0] if known else 0)
-    return tuple(term for count, term in known if count <= ceiling)[:_PROPOSING_TERMS]
+    # The rarest term always proposes, even where every word of the question is frequent.
+    ceiling = max(_MAX_PROPOSING_SHARE * query.statistics.passages, known[0][0] if known else 0)
+    return tuple(term for count, term in known if count <= ceiling)[:_MAX_PROPOSING_TERMS]

@@ -1,4 +1,4 @@
-"""Python's collector of cycles, kept still where it only costs."""
+"""Describe what one assembly reads from, and keep the garbage collector out of its way."""
 
 import gc
 from collections.abc import Callable, Iterator
@@ -7,25 +7,15 @@ from contextlib import contextmanager
 from weft.frozen import dataclass
 from weft.ports import Embedder, Index, Snapshot
 
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """No search for cycles meanwhile: a page makes many small values and no cycles, and the search took a seventh
-    of its time."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
+Observe = Callable[[str], None]
+"""Called with the name of each stage when the stage is finished; the service measures stages with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What an assembly works with: one snapshot, the index over it, and an embedder if there is one.
+    """One consistent reading of the store: a snapshot, the index over it, and an embedder if there is one.
 
-    `notes` say what of it is missing; whoever hands out the answer adds them.
+    `notes` name what is missing from the reading; the caller that returns the answer adds them to it.
     """
 
     snapshot: Snapshot
@@ -34,4 +24,16 @@ class Desk:
     notes: tuple[str, ...] = ()
 
 
-Observe = Callable[[str], None]
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Pause Python's collector of reference cycles.
+
+    A page makes many small values and no cycles, and looking for cycles took a seventh of its time.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

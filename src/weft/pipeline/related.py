@@ -1,4 +1,7 @@
-"""What leads to the items of a section, as callers and tests lead to a function: it is only pointed to."""
+"""Find related pointers: nodes that lead to the items of a section, as callers and tests lead to a function.
+
+They are printed as pointers beside the items. A profile lists the types of their links under `asides`.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -6,82 +9,82 @@ from typing import Final
 
 from weft.model import Candidate, Step
 from weft.ports import NodeRow, Snapshot
-from weft.scoring.candidates import is_aside
+from weft.scoring.candidates import NodeRef, is_aside, node_ref
 
-_ITEMS: Final = 6
-"""Of how many items, best first, the neighbours are looked up."""
-_EACH: Final = 2
-"""How many neighbours over one type of link stand beside an item."""
-_WIDE: Final = 40
-_CLOSE: Final = 0.5
-"""What scores at least this much of what it leads to stands for itself."""
+_MAX_ITEMS: Final = 6
+"""Items, best first, whose neighbours are looked up; the page seldom shows more of them in detail."""
+_MAX_POINTERS_PER_TYPE: Final = 2
+"""Neighbours over one type of link that stand beside an item: examples, not a list of all callers."""
+_MAX_LINKS_READ: Final = 40
+"""Links of an item that are read, the strongest."""
+_OWN_ITEM_SHARE: Final = 0.5
+"""A neighbour that scores at least this share of the item's score stays an item itself."""
 
 Admits = Callable[[Candidate], bool]
-"""Whether a neighbour that no search found may be shown."""
-
-_Slot = tuple[str, str]
+"""Tells whether a neighbour that no search found may be shown."""
 
 
-def with_asides(
+def split_related(
     candidates: Sequence[Candidate], types: Collection[str], snapshot: Snapshot, admits: Admits
 ) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
-    """The candidates that stand for themselves, and the asides.
+    """Return the candidates that are items themselves, and the related pointers.
 
-    These are the neighbours of the best items against links of the types, if they may be shown, each scored as the
-    item it stands beside, and whatever else was walked to that way.
+    Pointers are the neighbours of the best items against links of the types, if they may be shown, each with the
+    score of the item it stands beside, and whatever else was walked to that way.
     """
     if not types:
         return tuple(candidates), ()
-    walked = [each for each in candidates if is_aside(each, types)]
-    own = [each for each in candidates if not is_aside(each, types)]
-    known = {_slot(each): each for each in candidates}
-    found = dict(_neighbours(own[:_ITEMS], types, snapshot, known, admits))
-    asides = [*found.values(), *(each for each in walked if _slot(each) not in found)]
-    kept = tuple(each for each in own if _slot(each) not in found)
-    return kept, tuple(sorted(asides, key=lambda each: (-each.score, each.node.tenant, each.node.key)))
+    walked = [candidate for candidate in candidates if is_aside(candidate, types)]
+    items = [candidate for candidate in candidates if not is_aside(candidate, types)]
+    known = {node_ref(candidate): candidate for candidate in candidates}
+    found = dict(_find_neighbours(items[:_MAX_ITEMS], types, snapshot, known, admits))
+    pointers = [*found.values(), *(candidate for candidate in walked if node_ref(candidate) not in found)]
+    kept = tuple(candidate for candidate in items if node_ref(candidate) not in found)
+    pointers.sort(key=lambda candidate: (-candidate.score, *node_ref(candidate)))
+    return kept, tuple(pointers)
 
 
-def _slot(candidate: Candidate) -> _Slot:
-    return candidate.node.tenant, candidate.node.key
-
-
-def _neighbours(
+def _find_neighbours(
     items: Sequence[Candidate],
     types: Collection[str],
     snapshot: Snapshot,
-    known: Mapping[_Slot, Candidate],
+    known: Mapping[NodeRef, Candidate],
     admits: Admits,
-) -> Iterator[tuple[_Slot, Candidate]]:
-    """What leads to the items, each under the first of them, unless it is close to that in score."""
-    links = list(_links(items, types, snapshot))
-    by_id = {each.node.id: each for each in known.values() if each.node.id}
-    stored = snapshot.nodes(sorted({neighbour for _, neighbour, _, _ in links} - by_id.keys()))
-    met: set[_Slot] = set()
-    for item, neighbour, type, weight in links:
-        before = by_id.get(neighbour) or _unfound(stored.get(neighbour), item)
-        if before is None or not {_slot(item), _slot(before)}.isdisjoint(met) or _slot(item) == _slot(before):
+) -> Iterator[tuple[NodeRef, Candidate]]:
+    """Yield what leads to the items, each under the first of them, unless it scores high enough by itself."""
+    links = list(_read_links(items, types, snapshot))
+    by_id = {candidate.node.id: candidate for candidate in known.values() if candidate.node.id}
+    stored = snapshot.nodes(sorted({node for _, node, _, _ in links} - by_id.keys()))
+    pointers: set[NodeRef] = set()
+    for item, node, edge_type, weight in links:
+        neighbour = by_id.get(node) or _new_candidate(stored.get(node), item)
+        if neighbour is None:
             continue
-        if before.score >= _CLOSE * item.score or not admits(before):
+        ref = node_ref(neighbour)
+        # An item that became a pointer itself has no pointers of its own.
+        if ref in pointers or node_ref(item) in pointers or ref == node_ref(item):
             continue
-        met.add(_slot(before))
-        step = Step(before.node.key, type, weight, "in", before.node.id)
-        yield _slot(before), replace(before, score=item.score, root=item.root, path=(*item.path, step))
+        if neighbour.score >= _OWN_ITEM_SHARE * item.score or not admits(neighbour):
+            continue
+        pointers.add(ref)
+        step = Step(neighbour.node.key, edge_type, weight, "in", neighbour.node.id)
+        yield ref, replace(neighbour, score=item.score, root=item.root, path=(*item.path, step))
 
 
-def _unfound(row: NodeRow | None, item: Candidate) -> Candidate | None:
-    """A neighbour that neither a search nor the walk came by."""
+def _new_candidate(row: NodeRow | None, item: Candidate) -> Candidate | None:
+    """Return a candidate for a neighbour that neither a search nor the walk found."""
     if row is None:
         return None
     return Candidate(row.node, probe=item.probe, distance=item.distance + 1, sketch=row.sketch)
 
 
-def _links(
+def _read_links(
     items: Sequence[Candidate], types: Collection[str], snapshot: Snapshot
 ) -> Iterator[tuple[Candidate, int, str, float]]:
-    """(item, neighbour, type, weight) of the strongest links that lead to each item, item by item."""
-    near = snapshot.adjacency([item.node.id for item in items if item.node.id], _WIDE)
+    """Yield (item, neighbour, type, weight) of the strongest links that lead to each item, item by item."""
+    near = snapshot.adjacency([item.node.id for item in items if item.node.id], _MAX_LINKS_READ)
     rows: dict[int, list[tuple[int, str, float]]] = {}
-    for owner, neighbour, type, outward, weight in zip(
+    for owner, neighbour, edge_type, outward, weight in zip(
         near.owner.tolist(),
         near.neighbour.tolist(),
         near.edge_type.tolist(),
@@ -89,9 +92,9 @@ def _links(
         near.weight.tolist(),
         strict=True,
     ):
-        if not outward and near.edge_types[type] in types:
-            rows.setdefault(owner, []).append((neighbour, near.edge_types[type], weight))
+        if not outward and near.edge_types[edge_type] in types:
+            rows.setdefault(owner, []).append((neighbour, near.edge_types[edge_type], weight))
     for item in items:
-        for wanted in types:
-            some = [row for row in rows.get(item.node.id, ()) if row[1] == wanted][:_EACH]
-            yield from ((item, *row) for row in some)
+        for type_name in types:
+            of_type = [row for row in rows.get(item.node.id, ()) if row[1] == type_name]
+            yield from ((item, *row) for row in of_type[:_MAX_POINTERS_PER_TYPE])

@@ -1,4 +1,4 @@
-"""Passages measured against a question: their calibrated scores, and what is said of a node by its passages."""
+"""Measure passages against a question: put their scores on one scale, and sum up each node by its passages."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
@@ -19,30 +19,31 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-_SPANS: Final = 4
+_MAX_SPANS: Final = 4
+"""Passages of a node that are kept as its best ones; an excerpt of a page seldom has room for more."""
 
-Measured = tuple[dict[str, float], dict[int, float], tuple[tuple[int, int], ...], bytes]
-"""Scores by name, what each term and phrase adds, where the best passages stand, and their packed terms."""
+NodeMeasures = tuple[dict[str, float], dict[int, float], tuple[tuple[int, int], ...], bytes]
+"""Scores by name, the gain of each term and phrase, the spans of the best passages, and their packed terms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What raw scores mean: the best BM25 score and the best cosine of a search; others are shares of them."""
+    """The best BM25 score and the best cosine of a search; other scores are shares of these."""
 
     lexical_top: float = 0.0
     cosine_top: float = 0.0
 
     @classmethod
     def of(cls, score: "Floats", cosine: "Floats") -> "Scale":
-        """The scale of some scores by themselves."""
+        """Return the scale on which the best of these scores is 1."""
         return cls(float(score.max(initial=0.0)), float(cosine.max(initial=0.0)))
 
     def lexical(self, score: "Floats") -> "Floats":
-        """BM25 as a share of the best."""
+        """Return BM25 scores as shares of the best."""
         return _share(score, self.lexical_top)
 
     def relevance(self, score: "Floats", cosine: "Floats", fusion: Fusion) -> "Floats":
-        """The convex sum of both shares; a search that found nothing leaves its weight to the other."""
+        """Return the convex sum of both shares; a search that found nothing leaves its weight to the other."""
         lexical = fusion.lexical if self.lexical_top > 0 else 0.0
         semantic = fusion.semantic if self.cosine_top > 0 else 0.0
         total = (lexical + semantic) or 1.0
@@ -50,32 +51,32 @@ class Scale:
         return np.round(fused / total, 9)
 
 
-def scores_of(added: "Floats") -> "Floats":
-    """BM25 of each passage, from what each term adds to it."""
-    scores: Floats = np.round(added.sum(axis=1), 9)
-    return scores
-
-
 def _share(score: "Floats", top: float) -> "Floats":
     return np.clip(score / top, 0.0, 1.0) if top > 0 else np.zeros(len(score))
 
 
-def all_cosines(
+def sum_gains(term_gains: "Floats") -> "Floats":
+    """Return the BM25 score of each passage: the sum of what its terms add."""
+    scores: Floats = np.round(term_gains.sum(axis=1), 9)
+    return scores
+
+
+def read_cosines(
     rows: Sequence[PassageRow], known: Mapping[int, float], query: Query | None, snapshot: Snapshot
 ) -> "Floats":
-    """The cosine of every row: those the search did not return are computed from the stored vectors."""
+    """Return the cosine of every row, computed from the stored vectors where the search did not return it."""
     cosine = np.array([known.get(row.id, 0.0) for row in rows], dtype=np.float64)
-    missing = [place for place, row in enumerate(rows) if row.id not in known]
+    missing = [index for index, row in enumerate(rows) if row.id not in known]
     if query is not None and query.vector is not None and missing:
-        vectors = snapshot.vectors([rows[place].id for place in missing])
-        # In double precision, so that the place of a row in the matrix does not show after rounding.
+        vectors = snapshot.vectors([rows[index].id for index in missing])
+        # In double precision, so that the position of a row in the matrix does not show after rounding.
         cosine[missing] = np.round(vectors.astype(np.float64) @ query.vector.astype(np.float64), 6)
     return cosine
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Passages with their calibrated scores, and the places of each node's passages."""
+    """Passages with their scores on one scale; `indices` lists the passages of each node, by node id."""
 
     rows: Sequence[PassageRow]
     scale: Scale
@@ -84,11 +85,11 @@ class Pool:
     relevance: Sequence[float]
     lexical: Sequence[float]
     cosine: Sequence[float]
-    places: Mapping[int, list[int]]
+    indices: Mapping[int, list[int]]
     phrases: Mapping[Phrase, float]
 
     @classmethod
-    def of(
+    def measure(
         cls,
         rows: Sequence[PassageRow],
         query: Query,
@@ -96,43 +97,48 @@ class Pool:
         scale: Scale | None,
         fusion: Fusion,
         *,
-        added: "Floats | None" = None,
+        term_gains: "Floats | None" = None,
     ) -> "Pool":
-        """The rows measured against the query, on the given scale or their own; `added` where it is known."""
-        places: dict[int, list[int]] = {}
-        for place, row in enumerate(rows):
-            places.setdefault(row.node_id, []).append(place)
-        if added is None:
-            added = gains(rows, query.terms, query.statistics, fusion.title_weight)
-        score = scores_of(added)
+        """Measure the rows against the query on the given scale, or on their own where it is None.
+
+        `term_gains` saves computing what each term adds to each row where the caller knows it already.
+        """
+        indices: dict[int, list[int]] = {}
+        for index, row in enumerate(rows):
+            indices.setdefault(row.node_id, []).append(index)
+        if term_gains is None:
+            term_gains = gains(rows, query.terms, query.statistics, fusion.title_weight)
+        score = sum_gains(term_gains)
         known = scale or Scale.of(score, cosine)
         # Plain lists, because most nodes have one passage, for which an array is slower than a look-up.
         relevance, lexical = known.relevance(score, cosine, fusion).tolist(), known.lexical(score).tolist()
-        told = np.round(added / (known.lexical_top or 1.0), 9).tolist()
-        together = {each: round(fusion.phrase_weight * each.share, 9) for each in query.phrases}
-        asked = together if fusion.phrase_weight else {}
-        return cls(rows, known, sorted(query.terms), told, relevance, lexical, cosine.tolist(), places, asked)
+        scaled = np.round(term_gains / (known.lexical_top or 1.0), 9).tolist()
+        phrases: dict[Phrase, float] = {}
+        if fusion.phrase_weight:
+            phrases = {phrase: round(fusion.phrase_weight * phrase.share, 9) for phrase in query.phrases}
+        terms = sorted(query.terms)
+        return cls(rows, known, terms, scaled, relevance, lexical, cosine.tolist(), indices, phrases)
 
     def best(self, node: int) -> float:
-        """The relevance of a node's best passage."""
-        return max([self.relevance[place] for place in self.places[node]])
+        """Return the relevance of a node's best passage."""
+        return max([self.relevance[index] for index in self.indices[node]])
 
-    def reaches(self, node: int, floor: float) -> bool:
-        """Whether a node shares a word with the question, or is alike enough without one."""
-        return any(self.lexical[place] > 0 or self.cosine[place] >= floor for place in self.places[node])
+    def passes_floor(self, node: int, floor: float) -> bool:
+        """Return whether a node shares a word with the question, or is similar enough without one."""
+        return any(self.lexical[index] > 0 or self.cosine[index] >= floor for index in self.indices[node])
 
-    def measured(self, node: Node) -> Measured:
-        """The best of each score over a node's passages, what each term and phrase of the question adds to the
-        lexical one, where the best passages stand in the text, and the packed hashes of their terms."""
-        places = self.places[node.id]
-        if len(places) == 1:
-            return self._measured_alone(places[0], node)
-        lexical, covers = self.said(
-            max(places, key=lambda at: (self.lexical[at], -self.rows[at].passage.ordinal)), node
+    def measure_node(self, node: Node) -> NodeMeasures:
+        """Return the best of each score over a node's passages, the gain of each term and phrase of the question,
+        the spans of the best passages, and the packed hashes of their terms."""
+        indices = self.indices[node.id]
+        if len(indices) == 1:
+            return self._measure_single(indices[0], node)
+        lexical, covers = self.lexical_match(
+            max(indices, key=lambda index: (self.lexical[index], -self.rows[index].passage.ordinal)), node
         )
-        semantic = max(0.0, *[self.cosine[at] for at in places])
-        foremost = sorted(places, key=lambda at: (-self.relevance[at], self.rows[at].passage.ordinal))[:_SPANS]
-        rows = [self.rows[at] for at in foremost]
+        semantic = max(0.0, *[self.cosine[index] for index in indices])
+        best_first = sorted(indices, key=lambda index: (-self.relevance[index], self.rows[index].passage.ordinal))
+        rows = [self.rows[index] for index in best_first[:_MAX_SPANS]]
         return (
             {"relevance": self.best(node.id), "lexical": lexical, "semantic": semantic},
             covers,
@@ -140,18 +146,18 @@ class Pool:
             b"".join([row.term_hashes for row in rows]),
         )
 
-    def _measured_alone(self, place: int, node: Node) -> Measured:
-        """The same for a node of one passage, as most are."""
-        row, (lexical, covers) = self.rows[place], self.said(place, node)
-        parts = {"relevance": self.relevance[place], "lexical": lexical, "semantic": max(0.0, self.cosine[place])}
+    def _measure_single(self, index: int, node: Node) -> NodeMeasures:
+        """Return the same for a node of one passage, as most are, without sorting anything."""
+        row, (lexical, covers) = self.rows[index], self.lexical_match(index, node)
+        parts = {"relevance": self.relevance[index], "lexical": lexical, "semantic": max(0.0, self.cosine[index])}
         return parts, covers, ((row.passage.start, row.passage.end),), row.term_hashes
 
-    def said(self, place: int, node: Node) -> tuple[float, dict[int, float]]:
-        """The lexical score of a node's passage, and what each term and phrase of the question adds to it."""
-        covers = {term: gain for term, gain in zip(self.terms, self.gains[place], strict=True) if gain > 0}
+    def lexical_match(self, index: int, node: Node) -> tuple[float, dict[int, float]]:
+        """Return the lexical score of a node's passage, and the gain of each term and phrase of the question."""
+        covers = {term: gain for term, gain in zip(self.terms, self.gains[index], strict=True) if gain > 0}
         if not self.phrases:
-            return round(self.lexical[place], 9), covers
-        passage = self.rows[place].passage
-        together = held(self.phrases, covers, node.title, node.text[passage.start : passage.end])
-        covers |= {phrase.key: self.phrases[phrase] for phrase in together}
-        return round(self.lexical[place] + sum([self.phrases[phrase] for phrase in together]), 9), covers
+            return round(self.lexical[index], 9), covers
+        passage = self.rows[index].passage
+        matches = held(self.phrases, covers, node.title, node.text[passage.start : passage.end])
+        covers |= {phrase.key: self.phrases[phrase] for phrase in matches}
+        return round(self.lexical[index] + sum([self.phrases[phrase] for phrase in matches]), 9), covers

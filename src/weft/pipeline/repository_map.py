@@ -1,4 +1,4 @@
-"""The nodes that others refer to most: what a map of a repository shows."""
+"""Find the nodes that others refer to most, for a map of a repository; loaded only when a map is asked for."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -13,72 +13,73 @@ from weft.ports import NodeRow, Snapshot
 from weft.profiles.types import Probe
 from weft.scoring.centrality import pagerank
 
-_MOST: Final = 300_000
-"""More nodes than this are not ranked while a reader waits."""
-_DIGITS: Final = 6
-_KEPT: Final = 16
-"""Rankings that are kept until the store changes."""
-
-
-def foremost(probe: Probe, filter: Filter, snapshot: Snapshot) -> Found:
-    """At most `probe.limit` nodes by PageRank over the probe's links, then by key.
-
-    Their relevance falls evenly from 1 to a half: ranks themselves fall so fast that only the first would count,
-    and what merely shares a word with a question about the whole shall not come before most of them.
-    """
-    place = (snapshot.identity, snapshot.view, snapshot.sequence, filter, _told(probe))
-    ranked = _RANKED.get_or_make(place, lambda: _ranked(probe, filter, snapshot))
-    if ranked.nodes > _MOST:
-        return Found(
-            notes=(f"{ranked.nodes:,} nodes are too many to rank by their links; at most {_MOST:,} are.",)
-        )
-    stored = snapshot.nodes(sorted(ranked.best))
-    ordered = sorted(stored.values(), key=lambda row: (-ranked.best[row.node.id], row.node.tenant, row.node.key))
-    candidates = [
-        _candidate(row, 1 - place / (2 * probe.limit), probe) for place, row in enumerate(ordered[: probe.limit])
-    ]
-    return Found(tuple(candidates), searched=ranked.nodes)
+_MAX_RANKED_NODES: Final = 300_000
+"""More nodes than this are not ranked while a reader waits: it takes seconds."""
+_DECIMALS: Final = 6
+"""Digits of ranks and relevances that count, so that they are the same on every machine."""
+_MAX_CACHED_RANKINGS: Final = 16
+"""Rankings kept until the store changes; a ranking costs far more to make than to keep."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Ranked:
+class _Ranking:
     """How many nodes there were to rank, and the ranks of the best by id, with those that tie with the last."""
 
     nodes: int
     best: Mapping[int, float] = field(default_factory=dict)
 
 
-_RANKED: Final[Recent[tuple[object, ...], _Ranked]] = Recent(_KEPT)
+_RANKINGS: Final[Recent[tuple[object, ...], _Ranking]] = Recent(_MAX_CACHED_RANKINGS)
 
 
-def _told(probe: Probe) -> tuple[object, ...]:
-    """What of a probe decides the ranks."""
-    return probe.edges, probe.without_tags, probe.limit
+def find_most_referenced(probe: Probe, filter: Filter, snapshot: Snapshot) -> Found:
+    """Return at most `probe.limit` nodes by PageRank over the probe's links, then by key.
+
+    Their relevance falls evenly from 1 to a half: ranks themselves fall so fast that only the first would count,
+    and what merely shares a word with a question about the whole shall not come before most of them.
+    """
+    rule = (probe.edges, probe.without_tags, probe.limit)
+    state = (snapshot.identity, snapshot.view, snapshot.sequence, filter, rule)
+    ranking = _RANKINGS.get_or_make(state, lambda: _rank(probe, filter, snapshot))
+    if ranking.nodes > _MAX_RANKED_NODES:
+        return Found(
+            notes=(
+                f"{ranking.nodes:,} nodes are too many to rank by their links; at most {_MAX_RANKED_NODES:,} are.",
+            )
+        )
+    stored = snapshot.nodes(sorted(ranking.best))
+    ordered = sorted(stored.values(), key=lambda row: (-ranking.best[row.node.id], row.node.tenant, row.node.key))
+    candidates = [
+        _make_candidate(row, 1 - index / (2 * probe.limit), probe)
+        for index, row in enumerate(ordered[: probe.limit])
+    ]
+    return Found(tuple(candidates), searched=ranking.nodes)
 
 
-def _ranked(probe: Probe, filter: Filter, snapshot: Snapshot) -> _Ranked:
+def _rank(probe: Probe, filter: Filter, snapshot: Snapshot) -> _Ranking:
     import numpy as np
 
     ids = snapshot.matching(filter)
     for tag in probe.without_tags:
         ids = np.setdiff1d(ids, snapshot.matching(Filter(tags=(tag,))), assume_unique=True)
-    if len(ids) > _MOST:
-        return _Ranked(len(ids))
+    if len(ids) > _MAX_RANKED_NODES:
+        return _Ranking(len(ids))
     source, target, weight = links_among(ids, snapshot, probe.edges)
     if not len(source):
-        return _Ranked(len(ids))
+        return _Ranking(len(ids))
     rank = pagerank(len(ids), source, target, weight)
-    rank = np.round(rank / rank.max(), _DIGITS)
-    # What nothing refers to has no place on a map; ties with the last one are kept, so that the key decides.
-    referred = np.unique(target)
-    least = np.sort(rank[referred])[::-1][: probe.limit][-1]
-    return _Ranked(len(ids), {int(ids[at]): float(rank[at]) for at in referred if rank[at] >= least})
+    rank = np.round(rank / rank.max(), _DECIMALS)
+    # A node without references has no place on a map; ties with the last one are kept, so that the key decides.
+    referenced = np.unique(target)
+    lowest = np.sort(rank[referenced])[::-1][: probe.limit][-1]
+    best = {int(ids[index]): float(rank[index]) for index in referenced if rank[index] >= lowest}
+    return _Ranking(len(ids), best)
 
 
-def _candidate(row: NodeRow, relevance: float, probe: Probe) -> Candidate:
+def _make_candidate(row: NodeRow, relevance: float, probe: Probe) -> Candidate:
     return Candidate(
         row.node,
-        parts=dict.fromkeys(("relevance", "lexical", "semantic"), round(relevance, _DIGITS)),
+        parts=dict.fromkeys(("relevance", "lexical", "semantic"), round(relevance, _DECIMALS)),
         probe=probe.name,
         root=row.node.key,
         text_tokens=row.text_tokens,

@@ -1,4 +1,4 @@
-"""Questions and starting points become candidates: lexical and semantic search, fused by calibrated scores."""
+"""Retrieve candidates: search by words and by meaning, fuse both by calibrated scores, and find named starts."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 from weft.frozen import dataclass
 from weft.model import Candidate, Filter
 from weft.pipeline.query import Query, proposing_terms
-from weft.pipeline.relevance import Pool, Scale, all_cosines, scores_of
+from weft.pipeline.relevance import Pool, Scale, read_cosines, sum_gains
 from weft.ports import Index, NodeRow, PassageRow, Proposals, SideBySide, Snapshot
 from weft.profiles.types import Fusion, Probe
 from weft.scoring.bm25 import gains
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from weft.pipeline.relevance import Floats
 
 
-_MARGIN: Final = 3
-"""How many times the passages that are kept an index is asked for."""
+_PROPOSALS_PER_KEPT: Final = 3
+"""How many passages an index is asked for, for each that is kept: its own order knows of deleted passages and of
+other tenants, so that ours may put a lower one first. Fewer lose such passages, more cost time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one probe found, best first; the scale of its scores; how much was searched; what was missing."""
+    """The candidates of one probe, best first, the scale of their scores, and how many passages were searched."""
 
     candidates: tuple[Candidate, ...] = ()
     scale: Scale = Scale()
@@ -36,80 +37,81 @@ class Found:
 
 
 def search(query: Query, probe: Probe, filter: Filter, fusion: Fusion, snapshot: Snapshot, index: Index) -> Found:
-    """Candidates for one probe, at most `probe.limit` nodes, ordered by relevance, then tenant and key."""
-    most = max(fusion.pool, probe.limit)
-    lexical, semantic = _proposed(query, probe.match, filter, most, (snapshot, index))
-    near = _cosines(semantic)
-    ids = list(dict.fromkeys([*(lexical.passage_ids.tolist() if lexical is not None else ()), *near]))
-    measured = query if lexical is not None else replace(query, terms={})
-    rows, added = _foremost(snapshot.passages(ids), measured, near.keys(), most, fusion)
-    cosine = all_cosines(rows, near, query if semantic is not None else None, snapshot)
-    pool = Pool.of(rows, measured, cosine, None, fusion, added=added)
+    """Return the candidates for one probe, at most `probe.limit` nodes, by relevance, then tenant and key."""
+    limit = max(fusion.pool, probe.limit)
+    lexical, semantic = _propose(query, probe.match, filter, limit, snapshot=snapshot, index=index)
+    cosines: dict[int, float] = {}
+    if semantic is not None:
+        cosines = dict(zip(semantic.passage_ids.tolist(), semantic.scores.tolist(), strict=True))
+    ids = list(dict.fromkeys([*(lexical.passage_ids.tolist() if lexical is not None else ()), *cosines]))
+    measured_query = query if lexical is not None else replace(query, terms={})
+    rows, term_gains = _keep_best(snapshot.passages(ids), measured_query, cosines.keys(), limit, fusion)
+    cosine = read_cosines(rows, cosines, query if semantic is not None else None, snapshot)
+    pool = Pool.measure(rows, measured_query, cosine, None, fusion, term_gains=term_gains)
     notes = (lexical.notes if lexical else ()) + (semantic.notes if semantic else ())
-    return Found(_rank(pool, probe, near.keys(), snapshot), pool.scale, len(ids), notes)
+    return Found(_rank(pool, probe, cosines.keys(), snapshot), pool.scale, len(ids), notes)
 
 
-def _proposed(
-    query: Query, match: str, filter: Filter, most: int, desk: tuple[Snapshot, Index]
+def _propose(
+    query: Query, match: str, filter: Filter, limit: int, *, snapshot: Snapshot, index: Index
 ) -> tuple[Proposals | None, Proposals | None]:
-    """What the index proposes by words and by meaning; None for a search that was not made."""
-    snapshot, index = desk
+    """Return what the index proposes by words and by meaning; None for a search that was not made."""
     terms = proposing_terms(query) if match != "vector" and query.terms else None
     vector = query.vector if match != "bm25" else None
+    # A server that runs both searches in one request answers sooner than one asked twice.
     if terms is not None and vector is not None and isinstance(index, SideBySide):
-        return index.both(snapshot, terms, vector, filter, (_MARGIN * most, most))
+        return index.both(snapshot, terms, vector, filter, (_PROPOSALS_PER_KEPT * limit, limit))
     return (
-        None if terms is None else index.lexical(snapshot, terms, filter, _MARGIN * most),
-        None if vector is None else index.semantic(snapshot, vector, filter, most),
+        None if terms is None else index.lexical(snapshot, terms, filter, _PROPOSALS_PER_KEPT * limit),
+        None if vector is None else index.semantic(snapshot, vector, filter, limit),
     )
 
 
-def _foremost(
-    rows: Sequence[PassageRow], query: Query, near: Collection[int], most: int, fusion: Fusion
+def _keep_best(
+    rows: Sequence[PassageRow], query: Query, found_by_meaning: Collection[int], limit: int, fusion: Fusion
 ) -> "tuple[Sequence[PassageRow], Floats]":
-    """The rows found by meaning, and by our own score the best `most` of those found by words, with ties; beside
-    them what each term adds to each.
-
-    Engines propose more than is kept, because their own order knows of deleted passages and other tenants.
-    """
-    added = gains(rows, query.terms, query.statistics, fusion.title_weight)
-    if len(rows) <= most:
-        return rows, added
-    score = scores_of(added)
-    least = np.partition(score, len(rows) - most)[len(rows) - most]
-    kept = [at for at, each in enumerate(score.tolist()) if each >= least or rows[at].id in near]
-    return [rows[at] for at in kept], added[kept]
-
-
-def _cosines(semantic: Proposals | None) -> dict[int, float]:
-    if semantic is None:
-        return {}
-    return dict(zip(semantic.passage_ids.tolist(), semantic.scores.tolist(), strict=True))
+    """Return the rows found by meaning and, by our own score, the best `limit` rows with all that tie with the
+    last; and what each term adds to each of them."""
+    term_gains = gains(rows, query.terms, query.statistics, fusion.title_weight)
+    if len(rows) <= limit:
+        return rows, term_gains
+    scores = sum_gains(term_gains)
+    lowest = np.partition(scores, len(rows) - limit)[len(rows) - limit]
+    kept = [
+        index
+        for index, score in enumerate(scores.tolist())
+        if score >= lowest or rows[index].id in found_by_meaning
+    ]
+    return [rows[index] for index in kept], term_gains[kept]
 
 
-def _rank(pool: Pool, probe: Probe, near: Collection[int], snapshot: Snapshot) -> tuple[Candidate, ...]:
-    best = {node: pool.best(node) for node in pool.places if not probe.floor or pool.reaches(node, probe.floor)}
-    cut = sorted(best.values(), reverse=True)[: probe.limit]
+def _rank(
+    pool: Pool, probe: Probe, found_by_meaning: Collection[int], snapshot: Snapshot
+) -> tuple[Candidate, ...]:
+    best = {
+        node: pool.best(node) for node in pool.indices if not probe.floor or pool.passes_floor(node, probe.floor)
+    }
+    highest = sorted(best.values(), reverse=True)[: probe.limit]
     # Everything that ties with the last one is loaded, so that the cut falls by key and not by chance.
-    kept = [node for node, value in best.items() if value >= cut[-1] and value > 0]
+    kept = [node for node, relevance in best.items() if relevance >= highest[-1] and relevance > 0]
     stored = snapshot.nodes(kept)
-    candidates = [_candidate(stored[node], pool, near, probe) for node in kept if node in stored]
-    return tuple(sorted(candidates, key=by_relevance)[: probe.limit])
+    candidates = [_make_candidate(stored[node], pool, found_by_meaning, probe) for node in kept if node in stored]
+    return tuple(sorted(candidates, key=_relevance_order)[: probe.limit])
 
 
-def by_relevance(candidate: Candidate) -> tuple[float, str, str]:
-    """The total order of search results."""
+def _relevance_order(candidate: Candidate) -> tuple[float, str, str]:
     return -candidate.parts.get("relevance", 0.0), candidate.node.tenant, candidate.node.key
 
 
-def _candidate(stored: NodeRow, pool: Pool, near: Collection[int], probe: Probe) -> Candidate:
-    parts, covers, spans, words = pool.measured(stored.node)
-    found_near = any(pool.rows[place].id in near for place in pool.places[stored.node.id])
+def _make_candidate(stored: NodeRow, pool: Pool, found_by_meaning: Collection[int], probe: Probe) -> Candidate:
+    parts, covers, spans, words = pool.measure_node(stored.node)
+    by_words = parts["lexical"] > 0
+    by_meaning = any(pool.rows[index].id in found_by_meaning for index in pool.indices[stored.node.id])
     return Candidate(
         node=stored.node,
         parts=parts,
         probe=probe.name,
-        match_source=_match_source(parts["lexical"] > 0, found_near),
+        match_source="hybrid" if by_words and by_meaning else "vector" if by_meaning else "bm25",
         root=stored.node.key,
         covers=covers,
         spans=spans,
@@ -119,67 +121,65 @@ def _candidate(stored: NodeRow, pool: Pool, near: Collection[int], probe: Probe)
     )
 
 
-def _match_source(lexical: bool, semantic: bool) -> str:
-    if lexical and semantic:
-        return "hybrid"
-    return "vector" if semantic else "bm25"
-
-
-def begin(names: Sequence[str], snapshot: Snapshot, probe: str) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
-    """Candidates for nodes named outright, in the order given, and the names that match nothing."""
-    ids = snapshot.find(names)
-    wanted = list(dict.fromkeys(each for name in names for each in ids.get(name, ())))
-    stored = snapshot.nodes(wanted)
+def find_starts(
+    names: Sequence[str], snapshot: Snapshot, probe: str
+) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+    """Return candidates for the nodes with these names, in the order given, and the names that match nothing."""
+    found = snapshot.find(names)
+    ids = list(dict.fromkeys(node_id for name in names for node_id in found.get(name, ())))
+    stored = snapshot.nodes(ids)
+    rows = [stored[node_id] for node_id in ids if node_id in stored]
     candidates = tuple(
         Candidate(
-            node=stored[each].node,
+            node=row.node,
             parts={"start": 1.0},
             probe=probe,
-            root=stored[each].node.key,
-            text_tokens=stored[each].text_tokens,
-            sketch=stored[each].sketch,
+            root=row.node.key,
+            text_tokens=row.text_tokens,
+            sketch=row.sketch,
         )
-        for each in wanted
-        if each in stored
+        for row in rows
     )
-    return candidates, tuple(name for name in names if not ids.get(name))
+    return candidates, tuple(name for name in names if not found.get(name))
 
 
-def relevance_of(nodes: Sequence[int], query: Query, fusion: Fusion, snapshot: Snapshot) -> dict[int, float]:
-    """How much each of the nodes has to do with the query, among themselves; nothing when nothing is asked."""
+def measure_nodes(nodes: Sequence[int], query: Query, fusion: Fusion, snapshot: Snapshot) -> dict[int, float]:
+    """Return the relevance of the nodes among themselves, by id; nothing when the question is empty."""
     if not nodes or not (query.terms or query.vector is not None):
         return {}
     rows = snapshot.passages_of(nodes)
-    score = scores_of(gains(rows, query.terms, query.statistics, fusion.title_weight))
-    cosine = all_cosines(rows, {}, query, snapshot)
+    score = sum_gains(gains(rows, query.terms, query.statistics, fusion.title_weight))
+    cosine = read_cosines(rows, {}, query, snapshot)
     best: dict[int, float] = {}
-    for row, each in zip(rows, Scale.of(score, cosine).relevance(score, cosine, fusion).tolist(), strict=True):
-        best[row.node_id] = max(each, best.get(row.node_id, 0.0))
+    relevances = Scale.of(score, cosine).relevance(score, cosine, fusion).tolist()
+    for row, relevance in zip(rows, relevances, strict=True):
+        best[row.node_id] = max(relevance, best.get(row.node_id, 0.0))
     return best
 
 
-def relate(
+def add_relevance(
     candidates: Sequence[Candidate], query: Query, scale: Scale, fusion: Fusion, snapshot: Snapshot
 ) -> tuple[Candidate, ...]:
-    """The candidates, those that no search found now with their own relevance and matching passages."""
-    unknown = [each.node.id for each in candidates if "relevance" not in each.parts and each.node.id]
-    if not unknown or not (query.terms or query.vector is not None):
+    """Return the candidates, with relevance and matching passages for those that no search found."""
+    unmeasured = [
+        candidate.node.id for candidate in candidates if "relevance" not in candidate.parts and candidate.node.id
+    ]
+    if not unmeasured or not (query.terms or query.vector is not None):
         return tuple(candidates)
-    rows = snapshot.passages_of(unknown)
-    cosine = all_cosines(rows, {}, query, snapshot)
-    pool = Pool.of(rows, query, cosine, scale if scale != Scale() else None, fusion)
-    return tuple([_related(each, pool) for each in candidates])
+    rows = snapshot.passages_of(unmeasured)
+    cosine = read_cosines(rows, {}, query, snapshot)
+    pool = Pool.measure(rows, query, cosine, scale if scale != Scale() else None, fusion)
+    return tuple([_with_relevance(candidate, pool) for candidate in candidates])
 
 
-def _related(candidate: Candidate, pool: Pool) -> Candidate:
-    node = candidate.node.id
-    if "relevance" in candidate.parts or node not in pool.places:
+def _with_relevance(candidate: Candidate, pool: Pool) -> Candidate:
+    if "relevance" in candidate.parts or candidate.node.id not in pool.indices:
         return candidate
-    signals, covers, spans, words = pool.measured(candidate.node)
-    return told(candidate, {**candidate.parts, **signals}, spans=spans, covers=covers, words=words)
+    measures, covers, spans, words = pool.measure_node(candidate.node)
+    return told(candidate, {**candidate.parts, **measures}, spans=spans, covers=covers, words=words)
 
 
-def divide(
+def split_into_passages(
     candidates: Sequence[Candidate],
     query: Query,
     scale: Scale,
@@ -188,33 +188,40 @@ def divide(
     *,
     matched: bool = False,
 ) -> tuple[Candidate, ...]:
-    """Every passage of the candidates as a candidate of its own, without a title that the text repeats.
+    """Return every passage of the candidates as a candidate of its own, without a title that the text repeats.
 
-    What is one passage long, and has no such title, stays as it is. With `matched`, only those passages that end
-    where a span of their candidate does.
+    A text of one passage without such a title stays as it is. With `matched`, only those passages are returned
+    that end where a span of their candidate does.
     """
-    rows = snapshot.passages_of([each.node.id for each in candidates if each.node.id])
-    whole = Counter(row.node_id for row in rows)
-    ends = {each.node.id: {end for _, end in each.spans} for each in candidates} if matched else None
+    rows = snapshot.passages_of([candidate.node.id for candidate in candidates if candidate.node.id])
+    passage_counts = Counter(row.node_id for row in rows)
+    # By its end, because a span may begin later than its passage, behind the title.
+    ends: dict[int, set[int]] | None = None
+    if matched:
+        ends = {candidate.node.id: {end for _, end in candidate.spans} for candidate in candidates}
     if ends is not None and scale != Scale():
-        rows = [row for row in rows if whole[row.node_id] == 1 or row.passage.end in ends[row.node_id]]
-    cosine = all_cosines(rows, {}, query, snapshot)
-    pool = Pool.of(rows, query, cosine, scale if scale != Scale() else None, fusion)
-    parts: list[Candidate] = []
-    for each in candidates:
-        node, first = each.node.id, below_title(each.node.text, each.node.title)
-        if whole[node] > 1 or (whole[node] and first):
-            places = [at for at in pool.places.get(node, ()) if ends is None or rows[at].passage.end in ends[node]]
-            parts += [_passage(each, pool, place, first) for place in places]
+        # Unmatched passages need no score, unless they make the scale.
+        rows = [row for row in rows if passage_counts[row.node_id] == 1 or row.passage.end in ends[row.node_id]]
+    cosine = read_cosines(rows, {}, query, snapshot)
+    pool = Pool.measure(rows, query, cosine, scale if scale != Scale() else None, fusion)
+    passages: list[Candidate] = []
+    for candidate in candidates:
+        node, text_start = candidate.node.id, below_title(candidate.node.text, candidate.node.title)
+        if passage_counts[node] > 1 or (passage_counts[node] and text_start):
+            passages += [
+                _make_passage(candidate, pool, index, text_start)
+                for index in pool.indices.get(node, ())
+                if ends is None or rows[index].passage.end in ends[node]
+            ]
         else:
-            parts.append(_related(each, pool))
-    return tuple(parts)
+            passages.append(_with_relevance(candidate, pool))
+    return tuple(passages)
 
 
-def _passage(candidate: Candidate, pool: Pool, place: int, first: int) -> Candidate:
-    start, end = pool.rows[place].passage.start, pool.rows[place].passage.end
-    span = (max(start, min(first, end)), end)
-    lexical, covers = pool.said(place, candidate.node)
-    semantic = max(0.0, pool.cosine[place])
-    signals = {"relevance": pool.relevance[place], "lexical": lexical, "semantic": semantic}
-    return told(candidate, {**candidate.parts, **signals}, spans=(span,), covers=covers, window=span)
+def _make_passage(candidate: Candidate, pool: Pool, index: int, text_start: int) -> Candidate:
+    start, end = pool.rows[index].passage.start, pool.rows[index].passage.end
+    span = (max(start, min(text_start, end)), end)
+    lexical, covers = pool.lexical_match(index, candidate.node)
+    semantic = max(0.0, pool.cosine[index])
+    measures = {"relevance": pool.relevance[index], "lexical": lexical, "semantic": semantic}
+    return told(candidate, {**candidate.parts, **measures}, spans=(span,), covers=covers, window=span)

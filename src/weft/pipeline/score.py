@@ -1,4 +1,7 @@
-"""Signals become one score; the parts are kept, because explaining a ranking is a feature."""
+"""Score candidates: weigh their signals into one score, and order them so that together they cover the question.
+
+All parts of a score stay on the candidate, because the ledger explains every ranking by them.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
@@ -7,45 +10,57 @@ from typing import Final
 
 from weft.model import Candidate
 from weft.profiles.types import Lens, Score
-from weft.scoring.candidates import only_named, told
+from weft.scoring.candidates import is_unnamed_quotation, told
+
+_MAX_COVERAGE_PICKS: Final = 80
+"""Items that are picked one by one for what they add; behind so many, order no longer decides what is printed."""
+_MIN_TERM_GAIN: Final = 1e-12
+"""The least gain by which a term is divided, so that a term that adds nothing anywhere divides by no 0."""
+_SECONDS_PER_DAY: Final = 86_400
 
 
 def score(
     candidates: Sequence[Candidate], rule: Score, lens: Lens, now: datetime, absent: Collection[str]
 ) -> tuple[Candidate, ...]:
-    """The candidates with their score and its parts, in the one total order: score, then tenant and key.
+    """Return the candidates with score and parts, in the one total order: by score, then tenant and key.
 
     `absent` are signals this request cannot have at all (no embedder, say): the profile states the weights to
     use then, for all candidates alike.
     """
-    scored = [*map(_scorer(rule, weights_of(rule, absent), lens, now), candidates)]
-    return tuple(sorted(scored, key=lambda each: _order(each, rule.start_first)))
+    scored = [*map(_make_scorer(rule, active_weights(rule, absent), lens, now), candidates)]
+    start_first = rule.start_first
+    return tuple(
+        sorted(
+            scored,
+            key=lambda candidate: (
+                start_first and "start" not in candidate.parts,
+                -candidate.score,
+                candidate.node.tenant,
+                candidate.node.key,
+            ),
+        )
+    )
 
 
-def weights_of(rule: Score, absent: Collection[str]) -> Mapping[str, float]:
-    """The weights in force when some signals are absent from the request."""
+def active_weights(rule: Score, absent: Collection[str]) -> Mapping[str, float]:
+    """Return the weights to use when some signals are absent from the request."""
     for signal, weights in rule.without.items():
         if signal in absent:
             return weights
     return rule.weights
 
 
-def _order(candidate: Candidate, start_first: bool) -> tuple[bool, float, str, str]:
-    later = start_first and "start" not in candidate.parts
-    return later, -candidate.score, candidate.node.tenant, candidate.node.key
-
-
-def _scorer(
+def _make_scorer(
     rule: Score, weights: Mapping[str, float], lens: Lens, now: datetime
 ) -> Callable[[Candidate], Candidate]:
-    """What gives a candidate its score; plain loops, because every candidate of every page runs through them."""
-    readers = {name: _reader(name, rule, now) for name in (*weights, *rule.boosts)}
+    """Return the function that scores one candidate; plain loops, because all candidates of a page run through."""
+    readers = {name: _signal_reader(name, rule, now) for name in (*weights, *rule.boosts)}
     if lens.named_with is not None and "relevance" in readers:
         readers["relevance"] = lambda candidate: _own_relevance(candidate, lens)
     weighed, boosted, product = tuple(weights.items()), tuple(rule.boosts.items()), rule.combine == "product"
     raises = bool(lens.raise_tags or lens.raise_kinds)
 
-    def scored(candidate: Candidate) -> Candidate:
+    def score_candidate(candidate: Candidate) -> Candidate:
         known = candidate.parts
         parts = {**known}
         for name, read in readers.items():
@@ -56,24 +71,27 @@ def _scorer(
         boosts = 1.0
         for name, boost in boosted:
             boosts *= 1.0 + boost * parts[name]
-        raised = _raised(candidate, lens) if raises else 1.0
+        raised = _lens_factor(candidate, lens) if raises else 1.0
         if raised != 1.0:
             parts["raised"] = raised
         return told(candidate, parts, score=round(base * boosts * raised, 6))
 
-    return scored
+    return score_candidate
 
 
-def _raised(candidate: Candidate, lens: Lens) -> float:
-    """What the lens multiplies this candidate's score by: for its kind, and for a tag that says more."""
+def _lens_factor(candidate: Candidate, lens: Lens) -> float:
+    """Return the factor of the lens for a candidate's kind, times that of its best other tag."""
     kind = candidate.node.kind
-    told = {kind} if kind in lens.raise_kinds else set()
-    by_tag = [lens.raise_tags[tag] for tag in candidate.node.tags if tag in lens.raise_tags and tag not in told]
+    by_tag = [
+        lens.raise_tags[tag]
+        for tag in candidate.node.tags
+        if tag in lens.raise_tags and not (tag == kind and kind in lens.raise_kinds)
+    ]
     return lens.raise_kinds.get(kind, 1.0) * max(by_tag, default=1.0)
 
 
-def _reader(name: str, rule: Score, now: datetime) -> Callable[[Candidate], float] | None:
-    """What reads a signal off a candidate; None for one that is only told among its parts."""
+def _signal_reader(name: str, rule: Score, now: datetime) -> Callable[[Candidate], float] | None:
+    """Return the function that reads a signal off a candidate; None for one that stands among its parts."""
     if name == "distance":
         return lambda candidate: _closeness(candidate.distance, rule)
     if name == "recency":
@@ -90,8 +108,8 @@ def _reader(name: str, rule: Score, now: datetime) -> Callable[[Candidate], floa
 
 
 def _own_relevance(candidate: Candidate, lens: Lens) -> float:
-    """How relevant a candidate is; the words of what only quotes a passage are the passage's, and not its own."""
-    return 0.0 if only_named(candidate, lens.named_with) else candidate.parts.get("relevance", 0.0)
+    """Return the relevance of a candidate; the words of a quotation belong to the quoted passage."""
+    return 0.0 if is_unnamed_quotation(candidate, lens.named_with) else candidate.parts.get("relevance", 0.0)
 
 
 def _closeness(distance: int, rule: Score) -> float:
@@ -99,74 +117,74 @@ def _closeness(distance: int, rule: Score) -> float:
 
 
 def _recency(time: datetime | None, half_life_days: float, now: datetime) -> float:
-    """1 for now or later, halved every half-life; 0 for what carries no date."""
+    """Return 1 for now or later, halved every half-life; 0 for a node without a date."""
     if time is None:
         return 0.0
-    days = max((now - time).total_seconds(), 0.0) / 86_400
+    days = max((now - time).total_seconds(), 0.0) / _SECONDS_PER_DAY
     return round(float(0.5 ** (days / half_life_days)), 9)
 
 
-_PICKS: Final = 80
-"""Below this many items the order no longer decides what is printed."""
-_LEAST: Final = 1e-12
-
-
-def cover(ranked: Sequence[Candidate], rule: Score, weights: Mapping[str, float]) -> tuple[Candidate, ...]:
-    """The candidates in the order of what each adds to those before it, with that as their score.
+def order_by_coverage(
+    ranked: Sequence[Candidate], rule: Score, weights: Mapping[str, float]
+) -> tuple[Candidate, ...]:
+    """Order the candidates by what each adds to those before it, with that as its score.
 
     Scores only fall, so the order stays one by score; ties keep the order given, which is total.
     """
-    if not rule.coverage or not weights.get("lexical") or not any(each.covers for each in ranked):
+    if not rule.coverage or not weights.get("lexical") or not any(candidate.covers for candidate in ranked):
         return tuple(ranked)
-    return _picked(ranked, _shares(ranked, weights), rule.coverage)
+    return _pick_by_gain(ranked, _lexical_factors(ranked, weights), rule.coverage)
 
 
-def _shares(ranked: Sequence[Candidate], weights: Mapping[str, float]) -> list[float]:
-    """What a candidate's score has for all of its lexical part: boosts and lenses multiplied its sum."""
+def _lexical_factors(ranked: Sequence[Candidate], weights: Mapping[str, float]) -> list[float]:
+    """Return what one unit of the lexical part adds to each score: boosts and lenses multiplied the sum."""
     sums = [sum([each.parts.get(name, 0.0) * weight for name, weight in weights.items()]) for each in ranked]
     factors = [each.score / base if base > 0 else 1.0 for each, base in zip(ranked, sums, strict=True)]
     return [weights["lexical"] * factor for factor in factors]
 
 
-def _picked(ranked: Sequence[Candidate], shares: Sequence[float], coverage: float) -> tuple[Candidate, ...]:
-    """The best of what is left, again and again.
+def _pick_by_gain(ranked: Sequence[Candidate], factors: Sequence[float], coverage: float) -> tuple[Candidate, ...]:
+    """Pick the best of what is left, again and again.
 
     What a candidate adds only falls, so one that was counted anew and is still ahead of all others is the best:
     few are counted each time. Sums are made term by term, so that they are the same on every machine.
     """
-    most = _most(ranked)
-    # Under what is told, a term is worth a share less: `spent` grows from 0 towards 1 for each.
-    spent = dict.fromkeys(most, 0.0)
+    max_gain = _max_gains(ranked)
+    # The share of each term that the picked candidates have covered: it grows from 0 towards 1.
+    covered = dict.fromkeys(max_gain, 0.0)
 
-    def worth(place: int) -> float:
-        each = ranked[place]
-        told_before = sum([gain * spent[term] for term, gain in each.covers.items()])
-        return each.score - shares[place] * told_before
+    def worth(index: int) -> float:
+        candidate = ranked[index]
+        repeated = sum([gain * covered[term] for term, gain in candidate.covers.items()])
+        return candidate.score - factors[index] * repeated
 
-    waiting = [(-each.score, place, 0) for place, each in enumerate(ranked)]
+    # (-worth, index, pick at which the worth was computed)
+    waiting = [(-candidate.score, index, 0) for index, candidate in enumerate(ranked)]
     heapify(waiting)
     order: list[tuple[int, float]] = []
-    for turn in range(min(len(ranked), _PICKS)):
-        while waiting[0][2] < turn:
-            heapreplace(waiting, (-worth(waiting[0][1]), waiting[0][1], turn))
-        fallen, place, _ = heappop(waiting)
-        order.append((place, round(-fallen, 6)))
-        for term, gain in ranked[place].covers.items():
-            spent[term] += (1.0 - spent[term]) * coverage * gain / most[term]
-    rest = sorted([(-round(worth(place), 6), place) for _, place, _ in waiting])
-    order += [(place, -fallen) for fallen, place in rest]
-    return tuple([_rescored(ranked[place], max(score, 0.0)) for place, score in order])
+    for pick in range(min(len(ranked), _MAX_COVERAGE_PICKS)):
+        while waiting[0][2] < pick:
+            heapreplace(waiting, (-worth(waiting[0][1]), waiting[0][1], pick))
+        negative_worth, index, _ = heappop(waiting)
+        order.append((index, round(-negative_worth, 6)))
+        for term, gain in ranked[index].covers.items():
+            covered[term] += (1.0 - covered[term]) * coverage * gain / max_gain[term]
+    rest = sorted([(-round(worth(index), 6), index) for _, index, _ in waiting])
+    order += [(index, -negative_worth) for negative_worth, index in rest]
+    return tuple([_rescore(ranked[index], max(new_score, 0.0)) for index, new_score in order])
 
 
-def _most(ranked: Sequence[Candidate]) -> dict[int, float]:
-    """What each term adds to the candidate that tells most of it."""
-    most: dict[int, float] = {}
-    for each in ranked:
-        for term, gain in each.covers.items():
-            most[term] = max(gain, most.get(term, _LEAST))
-    return most
+def _max_gains(ranked: Sequence[Candidate]) -> dict[int, float]:
+    """Return the most that each term adds to any candidate."""
+    max_gain: dict[int, float] = {}
+    for candidate in ranked:
+        for term, gain in candidate.covers.items():
+            max_gain[term] = max(gain, max_gain.get(term, _MIN_TERM_GAIN))
+    return max_gain
 
 
-def _rescored(candidate: Candidate, score: float) -> Candidate:
-    repeated = round(candidate.score - score, 6)
-    return told(candidate, {**candidate.parts, "repeated": -repeated}, score=score) if repeated > 0 else candidate
+def _rescore(candidate: Candidate, new_score: float) -> Candidate:
+    repeated = round(candidate.score - new_score, 6)
+    if repeated <= 0:
+        return candidate
+    return told(candidate, {**candidate.parts, "repeated": -repeated}, score=new_score)

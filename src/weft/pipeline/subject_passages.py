@@ -1,4 +1,8 @@
-"""The nodes around subjects: which links lead to them, and how many subjects each is linked with."""
+"""Find what surrounds the subjects of a section: linked nodes, and passages of linked texts that name a subject.
+
+A subject is a person or thing that a `for_each` section is about. `Neighbours` serves the parts that print whole
+nodes, `SubjectPassages` those that print passages.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -19,14 +23,32 @@ from weft.text import named_in, sentences, spellings
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+MAX_NEIGHBOURS: Final = 64
+"""Links of a subject that are read, the strongest; a hero is linked with every scene of a novel."""
+_MAX_TEXTS: Final = 12
+"""Texts of a subject that are read: those that the question found, then those that name it most."""
+_FEW_CHARS: Final = 12_000
+"""Where those hold no more characters than this, all linked texts are read: chunks are shorter than scenes."""
+_MIN_STRETCH_CHARS: Final = 240
+"""Characters that make a stretch a passage of its own. Two sentences, one of which names others, are about all."""
+_MAX_REPEATED_SHARE: Final = 1 / 3
+"""How much of a passage may repeat the subject's definition where there are few other passages."""
+_MAX_MENTIONS: Final = 4
+"""Mentions of a passage that an excerpt of it is made around."""
+_MAX_CACHED_STATES: Final = 8
+"""States of stores of which namings are kept."""
+_MAX_CACHED_NAMINGS: Final = 16_384
+"""Namings kept of one state: a novel with its whole cast has fewer."""
 
-WIDTH: Final = 64
-"""How many neighbours of a subject are looked at."""
+Span = tuple[int, int]
+SplitIntoPassages = Callable[[Sequence[Candidate]], tuple[Candidate, ...]]
+Route = tuple[int, tuple[str, ...], str]
+"""From a subject, by id, over links of some types in a direction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The links of some subjects, and what they lead to for parts that take whole nodes."""
+    """The links of some subjects, and the nodes they lead to for parts that print whole nodes."""
 
     near: Adjacency
     kinds: Sequence[str]
@@ -34,53 +56,52 @@ class Neighbours:
     linked: Mapping[int, Sequence[int]]
 
     @classmethod
-    def of(
+    def read(
         cls, subjects: Sequence[Candidate], parts: Sequence[Part], kinds: Sequence[str], snapshot: Snapshot
     ) -> "Neighbours":
-        """What is around the subjects; nodes are read only where a part prints them."""
-        near = snapshot.adjacency([each.node.id for each in subjects if each.node.id], WIDTH)
-        whole = [part for part in parts if part.via and part.unit == "node"]
-        ids = sorted({node for part in whole for node in near.neighbour[_over(part, near)].tolist()})
-        linked = linked_with(ids, kinds, snapshot) if any(part.links != "any" for part in whole) else {}
+        """Read the links of the subjects; nodes are read only where a part prints them."""
+        near = snapshot.adjacency([subject.node.id for subject in subjects if subject.node.id], MAX_NEIGHBOURS)
+        node_parts = [part for part in parts if part.via and part.unit == "node"]
+        ids = sorted({node for part in node_parts for node in near.neighbour[_followed(part, near)].tolist()})
+        counts_links = any(part.links != "any" for part in node_parts)
+        linked = _linked_nodes(ids, kinds, snapshot) if counts_links else {}
         return cls(near, kinds, snapshot.nodes(ids), linked)
 
-    def places(self, subject: Candidate, part: Part) -> list[int]:
-        """Where the links stand that a part follows from a subject, strongest first."""
-        mask = (self.near.owner == subject.node.id) & _over(part, self.near)
-        return [int(place) for place in np.flatnonzero(mask)]
+    def edges(self, subject: Candidate, part: Part) -> list[int]:
+        """Return the indices of the links that a part follows from a subject, strongest first."""
+        mask = (self.near.owner == subject.node.id) & _followed(part, self.near)
+        return [int(edge) for edge in np.flatnonzero(mask)]
 
     def candidates(self, subject: Candidate, part: Part) -> tuple[Candidate, ...]:
-        """The nodes that a part takes, each once."""
+        """Return the nodes that a part takes, each once."""
         taken: dict[int, Candidate] = {}
-        for at in self.places(subject, part):
-            node = int(self.near.neighbour[at])
-            if node not in taken and node in self.stored and _fits(part, len(self.linked.get(node, ()))):
+        for edge in self.edges(subject, part):
+            node = int(self.near.neighbour[edge])
+            if node not in taken and node in self.stored and _takes(part, len(self.linked.get(node, ()))):
                 row = self.stored[node]
                 found = Candidate(row.node, text_tokens=row.text_tokens, sketch=row.sketch)
-                taken[node] = self.reached(subject, found, at)
+                taken[node] = self.reach(subject, found, edge)
         return tuple(taken.values())
 
-    def reached(self, subject: Candidate, found: Candidate, at: int) -> Candidate:
-        """A candidate as it is reached from a subject over the link at a place."""
-        weight = float(self.near.weight[at])
+    def reach(self, subject: Candidate, found: Candidate, edge: int) -> Candidate:
+        """Return the candidate as it is reached from a subject over a link."""
+        near, node = self.near, found.node
+        weight = float(near.weight[edge])
         walk = round(subject.parts.get("walk", 0.0) * weight, 9)
+        direction = "out" if near.outward[edge] else "in"
+        step = Step(node.key, near.edge_types[near.edge_type[edge]], weight, direction, node.id)
         return told(
             found,
             {**found.parts, "edge": weight, "walk": walk},
             probe=subject.probe,
             distance=subject.distance + 1,
             root=subject.root,
-            path=(*subject.path, self._step(found.node, at)),
+            path=(*subject.path, step),
         )
 
-    def _step(self, node: Node, at: int) -> Step:
-        near = self.near
-        direction = "out" if near.outward[at] else "in"
-        return Step(node.key, near.edge_types[near.edge_type[at]], float(near.weight[at]), direction, node.id)
 
-
-def _over(part: Part, near: Adjacency) -> "NDArray[np.bool_]":
-    """Which links are of a type and direction that the part follows."""
+def _followed(part: Part, near: Adjacency) -> "NDArray[np.bool_]":
+    """Return which links are of a type and direction that the part follows."""
     follows = np.array([name in part.via for name in near.edge_types] or [False])
     mask: NDArray[np.bool_] = follows[near.edge_type]
     if part.direction != "both":
@@ -88,283 +109,267 @@ def _over(part: Part, near: Adjacency) -> "NDArray[np.bool_]":
     return mask
 
 
-def linked_with(ids: Sequence[int], kinds: Sequence[str], snapshot: Snapshot) -> dict[int, list[int]]:
-    """The different nodes of the subjects' kinds that each node is linked with, strongest first."""
-    near = snapshot.adjacency(ids, WIDTH)
-    alike = np.array([not kinds or kind in kinds for kind in near.kinds] or [True])[near.kind]
+def _linked_nodes(ids: Sequence[int], kinds: Sequence[str], snapshot: Snapshot) -> dict[int, list[int]]:
+    """Return the different nodes of the subjects' kinds that each node is linked with, strongest first."""
+    near = snapshot.adjacency(ids, MAX_NEIGHBOURS)
+    of_kind = np.array([not kinds or kind in kinds for kind in near.kinds] or [True])[near.kind]
     linked: dict[int, dict[int, None]] = {}
-    for owner, other in zip(near.owner[alike].tolist(), near.neighbour[alike].tolist(), strict=True):
+    for owner, other in zip(near.owner[of_kind].tolist(), near.neighbour[of_kind].tolist(), strict=True):
         linked.setdefault(owner, {})[other] = None
     return {owner: list(others) for owner, others in linked.items()}
 
 
-def _fits(part: Part, linked: int) -> bool:
-    """Whether a part takes what is linked with so many subjects."""
+def _takes(part: Part, linked: int) -> bool:
+    """Return whether a part takes a node that is linked with so many subjects."""
     return part.links == "any" or (linked > 1) == (part.links == "several")
-
-
-Span = tuple[int, int]
-
-_AT_LENGTH: Final = 240
-"""Characters that make a stretch a passage of its own. Two sentences, one of which names others, are about all."""
-
-
-def sentences_within(text: str, within: Span) -> list[Span]:
-    """The sentences of a passage, by their places in the text."""
-    low, high = within
-    return [(low + start, low + end) for start, end in sentences(text[low:high])]
-
-
-def longest_alone(units: Sequence[Span], own: Sequence[Span], others: Sequence[Span]) -> Span | None:
-    """The longest run of sentences with one of the subject's own places, and none of others.
-
-    None where no run is long enough to stand by itself.
-    """
-    runs = [list(run) for shared, run in groupby(units, key=lambda unit: _holds(unit, others)) if not shared]
-    alone = [(run[0][0], run[-1][1]) for run in runs]
-    told = [run for run in alone if run[1] - run[0] >= _AT_LENGTH and _holds(run, own)]
-    return max(told, key=lambda run: (run[1] - run[0], -run[0]), default=None)
-
-
-def beside(units: Sequence[Span], own: Sequence[Span], others: Sequence[Span]) -> tuple[Span, ...]:
-    """The subject's own places in sentences that name others too; all of them where there is no such sentence."""
-    shared = [unit for unit in units if _holds(unit, others)]
-    return tuple([place for place in own if _holds(place, shared)] or own)
-
-
-def _holds(stretch: Span, places: Sequence[Span]) -> bool:
-    return any(start < stretch[1] and end > stretch[0] for start, end in places)
-
-
-Divide = Callable[[Sequence[Candidate]], tuple[Candidate, ...]]
-Way = tuple[int, tuple[str, ...], str]
-"""From a subject over links of some types in a direction."""
-
-_OPENED: Final = 12
-"""How many texts of a subject are opened: those that the question found, then those that name it most."""
-_LITTLE: Final = 12_000
-"""Characters: where those hold no more, all are opened that links lead to, for chunks are shorter than scenes."""
-_STATES: Final = 8
-_REMEMBERED: Final = 16_384
-_MOSTLY: Final = 1 / 3
-"""How much of a passage may be the subject's definition where there are few others."""
-_MENTIONS: Final = 4
-"""How many places of a passage are pointed out to whoever makes an excerpt of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Naming:
     """How a passage names a subject: where, where beside others, and the stretch that names nobody else."""
 
-    places: tuple[Span, ...] = ()
-    others: bool = False
-    beside: tuple[Span, ...] = ()
-    alone: Span | None = None
+    mentions: tuple[Span, ...] = ()
+    names_others: bool = False
+    shared_mentions: tuple[Span, ...] = ()
+    own_stretch: Span | None = None
 
 
-class _Namings(dict[tuple[int, int, Span], _Naming]):
-    """By subject, text and passage, what questions return to; forgets all when full, which changes no answer."""
+class _NamingCache(dict[tuple[int, int, Span], _Naming]):
+    """Namings by subject, text and passage; it is emptied when full, which changes no answer."""
 
 
-_NAMINGS: Final[Recent[tuple[object, ...], _Namings]] = Recent(_STATES)
-"""By the state of a store and the view of it."""
+_NAMING_CACHES: Final[Recent[tuple[object, ...], _NamingCache]] = Recent(_MAX_CACHED_STATES)
+"""One cache for each state of a store and view of it: questions return to the same passages."""
 
 
-class _Named(NamedTuple):
+class _NamingPassage(NamedTuple):
     """A passage that names a subject, how it does, and the link that leads to its text."""
 
     passage: Candidate
     naming: _Naming
-    at: int
+    edge: int
 
     @property
     def span(self) -> Span:
-        """The passage in its text."""
+        """The passage's span in its text."""
         return self.passage.window or (0, len(self.passage.node.text))
 
-    def told(self, part: Part) -> "_Telling | None":
-        """What a part takes of the passage, if anything: all of it, or where it names the subject alone."""
+    def take(self, part: Part) -> "_TakenPassage | None":
+        """Return what a part takes of the passage: all of it, the stretch about the subject alone, or nothing."""
         naming = self.naming
         if part.links == "one":
-            inside = [each for each in naming.places if naming.alone and _within(each, [naming.alone])]
-            return _Telling(self, naming.alone, inside, len(inside)) if naming.alone else None
+            if naming.own_stretch is None:
+                return None
+            inside = [span for span in naming.mentions if _is_within(span, [naming.own_stretch])]
+            return _TakenPassage(self, naming.own_stretch, inside, len(inside))
         if part.links == "several":
-            return _Telling(self, self.span, naming.beside, len(naming.places)) if naming.others else None
-        return _Telling(self, self.span, naming.places, len(naming.places))
+            if not naming.names_others:
+                return None
+            return _TakenPassage(self, self.span, naming.shared_mentions, len(naming.mentions))
+        return _TakenPassage(self, self.span, naming.mentions, len(naming.mentions))
 
 
-class _Telling(NamedTuple):
-    """As much of a passage as a part takes, which places in it are meant, and how often it names the subject."""
+class _TakenPassage(NamedTuple):
+    """As much of a passage as a part takes, the mentions to quote, and how often it names the subject."""
 
-    named: _Named
+    source: _NamingPassage
     window: Span
-    places: Sequence[Span]
-    mentions: int
+    mentions: Sequence[Span]
+    mention_count: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Cast:
-    """The names of all who may stand in some texts, and who is linked with which."""
+class _KnownNames:
+    """The names of all nodes that some texts may mention, and which text is linked with which nodes."""
 
     linked: Mapping[int, Sequence[int]]
     names: Mapping[int, tuple[str, ...]]
 
     @classmethod
-    def of(
+    def read(
         cls, texts: Sequence[int], subjects: Collection[int], kinds: Sequence[str], snapshot: Snapshot
-    ) -> "_Cast":
-        """All whom the texts are linked with, and the subjects."""
-        linked = linked_with(texts, kinds, snapshot)
-        others = snapshot.nodes(sorted({each for listed in linked.values() for each in listed} | {*subjects}))
-        return cls(linked, {number: names_of(row.node) for number, row in others.items()})
+    ) -> "_KnownNames":
+        """Read the names of the subjects and of all nodes that the texts are linked with."""
+        linked = _linked_nodes(texts, kinds, snapshot)
+        rows = snapshot.nodes(sorted({node for nodes in linked.values() for node in nodes} | {*subjects}))
+        return cls(linked, {node: spelled_names(row.node) for node, row in rows.items()})
 
-    def naming(self, subject: int, text: Node, span: Span, kinds: Sequence[str]) -> _Naming:
-        """How a passage of the text names the subject."""
-        places = named_in(text.text, self.names.get(subject, ()), span)
-        if not places:
+    def find_naming(self, subject: int, text: Node, span: Span, kinds: Sequence[str]) -> _Naming:
+        """Return how a passage of the text names the subject."""
+        mentions = named_in(text.text, self.names.get(subject, ()), span)
+        if not mentions:
             return _Naming()
+        # The text of another subject is about that one, whatever names stand in it.
         if text.kind in kinds:
-            return _Naming(tuple(places), others=True, beside=tuple(places))
-        others = list(self._others(subject, text, span, places))
+            return _Naming(tuple(mentions), names_others=True, shared_mentions=tuple(mentions))
+        others = list(self._mentions_of_others(subject, text, span, mentions))
         if not others:
-            return _Naming(tuple(places), alone=span)
-        units = sentences_within(text.text, span)
-        return _Naming(tuple(places), True, beside(units, places, others), longest_alone(units, places, others))
+            return _Naming(tuple(mentions), own_stretch=span)
+        low, high = span
+        units = [(low + start, low + end) for start, end in sentences(text.text[low:high])]
+        shared = [unit for unit in units if _overlaps(unit, others)]
+        beside_others = [mention for mention in mentions if _overlaps(mention, shared)]
+        stretch = _longest_own_stretch(units, mentions, others)
+        return _Naming(tuple(mentions), True, tuple(beside_others or mentions), stretch)
 
-    def _others(self, subject: int, text: Node, span: Span, own: Sequence[Span]) -> Iterator[Span]:
-        """Where the passage names somebody else, outside where it names the subject."""
-        mine = self.names.get(subject, ())
+    def _mentions_of_others(self, subject: int, text: Node, span: Span, own: Sequence[Span]) -> Iterator[Span]:
+        """Yield where the passage names another node, outside the mentions of the subject."""
+        own_names = self.names.get(subject, ())
         for other in self.linked.get(text.id, ()):
-            theirs = [name for name in self.names.get(other, ()) if name not in mine] if other != subject else ()
-            yield from (place for place in named_in(text.text, theirs, span) if not _within(place, own))
+            if other != subject:
+                names = [name for name in self.names.get(other, ()) if name not in own_names]
+                mentions = named_in(text.text, names, span)
+                yield from (mention for mention in mentions if not _is_within(mention, own))
+
+
+def _longest_own_stretch(units: Sequence[Span], own: Sequence[Span], others: Sequence[Span]) -> Span | None:
+    """Return the longest run of sentences that mentions the subject and nobody else, if it is long enough."""
+    runs = [list(run) for shared, run in groupby(units, key=lambda unit: _overlaps(unit, others)) if not shared]
+    stretches = [(run[0][0], run[-1][1]) for run in runs]
+    own_stretches = [
+        stretch
+        for stretch in stretches
+        if stretch[1] - stretch[0] >= _MIN_STRETCH_CHARS and _overlaps(stretch, own)
+    ]
+    return max(own_stretches, key=lambda stretch: (stretch[1] - stretch[0], -stretch[0]), default=None)
+
+
+def _overlaps(stretch: Span, spans: Sequence[Span]) -> bool:
+    return any(start < stretch[1] and end > stretch[0] for start, end in spans)
+
+
+def _is_within(inner: Span, spans: Sequence[Span]) -> bool:
+    return any(low <= inner[0] and inner[1] <= high for low, high in spans)
 
 
 @dataclass(frozen=True, slots=True)
-class Tellings:
-    """The opened texts around some subjects, in passages."""
+class SubjectPassages:
+    """The texts around some subjects, in passages."""
 
-    near: Neighbours
-    opened: Mapping[Way, Mapping[int, int]]
-    """The texts that are opened for a subject, and the link that leads to each."""
-    divided: Mapping[int, Sequence[Candidate]]
-    known: _Namings
-    cast: Callable[[], _Cast]
-    """Read only for passages that nobody asked for since the store last changed."""
-    named: dict[Way, list[_Named]] = field(default_factory=dict)
-    """What was found for one part, and serves the others that go the same way."""
+    neighbours: Neighbours
+    texts: Mapping[Route, Mapping[int, int]]
+    """The texts that are read for a route, and the link that leads to each."""
+    passages: Mapping[int, Sequence[Candidate]]
+    namings: _NamingCache
+    load_names: Callable[[], _KnownNames]
+    """Called only for passages that no question asked for since the store last changed."""
+    by_route: dict[Route, list[_NamingPassage]] = field(default_factory=dict)
+    """The passages found for one part, which serve the others with the same route."""
 
     @classmethod
-    def of(
+    def read(
         cls,
         subjects: Sequence[Candidate],
         parts: Sequence[Part],
-        near: Neighbours,
+        neighbours: Neighbours,
         snapshot: Snapshot,
-        divide: Divide,
+        split: SplitIntoPassages,
         relevance: Mapping[int, float],
-    ) -> "Tellings":
-        """The texts that parts with passages need; nothing is read where there is no such part."""
-        own = frozenset(each.node.id for each in subjects)
-        telling = [part for part in parts if part.via and part.unit == "passage"]
-        ways = {_way(each, part): (each, part) for each in subjects for part in telling}
-        ranked = {way: _ranked(near, near.places(*asked), own, relevance) for way, asked in ways.items()}
-        opened, rows = _opened(ranked, snapshot)
+    ) -> "SubjectPassages":
+        """Read the texts that parts with passages need; nothing is read where there is no such part."""
+        subject_ids = frozenset(subject.node.id for subject in subjects)
+        passage_parts = [part for part in parts if part.via and part.unit == "passage"]
+        routes = {_route(subject, part): (subject, part) for subject in subjects for part in passage_parts}
+        ranked = {
+            route: _rank_texts(neighbours.near, neighbours.edges(*ends), subject_ids, relevance)
+            for route, ends in routes.items()
+        }
+        texts, rows = _choose_texts(ranked, snapshot)
         ids = sorted(rows)
         whole = [Candidate(row.node, text_tokens=row.text_tokens, sketch=row.sketch) for row in rows.values()]
-        divided: dict[int, list[Candidate]] = {}
-        for each in divide(whole) if whole else ():
-            divided.setdefault(each.node.id, []).append(each)
-        state = (snapshot.identity, snapshot.sequence, snapshot.view, tuple(near.kinds))
-        cast = cache(lambda: _Cast.of(ids, own, near.kinds, snapshot))
-        return cls(near, opened, divided, _NAMINGS.get_or_make(state, _Namings), cast)
+        passages: dict[int, list[Candidate]] = {}
+        for passage in split(whole) if whole else ():
+            passages.setdefault(passage.node.id, []).append(passage)
+        state = (snapshot.identity, snapshot.sequence, snapshot.view, tuple(neighbours.kinds))
+        load_names = cache(lambda: _KnownNames.read(ids, subject_ids, neighbours.kinds, snapshot))
+        return cls(neighbours, texts, passages, _NAMING_CACHES.get_or_make(state, _NamingCache), load_names)
 
-    def passages(self, subject: Candidate, part: Part) -> tuple[Candidate, ...]:
-        """The passages that a part takes, each with how often it names the subject as a share of the most."""
-        way = _way(subject, part)
-        if way not in self.named:
-            self.named[way] = list(self._naming_passages(way))
-        taken = [telling for each in self.named[way] if (telling := each.told(part)) is not None]
-        again = [_share_of(subject.node.text, each) for each in taken]
-        spare = again.count(0.0) >= (part.limit or 1)
-        taken = [each for each, share in zip(taken, again, strict=True) if share <= (0.0 if spare else _MOSTLY)]
-        most = max((each.mentions for each in taken), default=1)
-        return tuple([self._reached(subject, each, most) for each in taken])
+    def candidates(self, subject: Candidate, part: Part) -> tuple[Candidate, ...]:
+        """Return the passages that a part takes, with the part `usage`: how often each names the subject."""
+        route = _route(subject, part)
+        if route not in self.by_route:
+            self.by_route[route] = list(self._find_passages(route))
+        taken = [passage for source in self.by_route[route] if (passage := source.take(part)) is not None]
+        repeated = [_repeated_share(subject.node.text, passage) for passage in taken]
+        # The definition stands above the passages; one that repeats it is taken only where others are few.
+        max_share = 0.0 if repeated.count(0.0) >= (part.limit or 1) else _MAX_REPEATED_SHARE
+        taken = [passage for passage, share in zip(taken, repeated, strict=True) if share <= max_share]
+        most = max((passage.mention_count for passage in taken), default=1)
+        return tuple([self._make_candidate(subject, passage, most) for passage in taken])
 
-    def _naming_passages(self, way: Way) -> Iterator[_Named]:
-        for text, at in self.opened[way].items():
-            for passage in self.divided.get(text, ()):
-                naming = self._naming(way[0], passage)
-                if naming.places:
-                    yield _Named(passage, naming, at)
+    def _find_passages(self, route: Route) -> Iterator[_NamingPassage]:
+        for text, edge in self.texts[route].items():
+            for passage in self.passages.get(text, ()):
+                naming = self._find_naming(route[0], passage)
+                if naming.mentions:
+                    yield _NamingPassage(passage, naming, edge)
 
-    def _naming(self, subject: int, passage: Candidate) -> _Naming:
+    def _find_naming(self, subject: int, passage: Candidate) -> _Naming:
         node, span = passage.node, passage.window or (0, len(passage.node.text))
-        slot = (subject, node.id, span)
-        naming = self.known.get(slot)
+        key = (subject, node.id, span)
+        naming = self.namings.get(key)
         if naming is None:
-            if len(self.known) >= _REMEMBERED:
-                self.known.clear()
-            naming = self.known[slot] = self.cast().naming(subject, node, span, self.near.kinds)
+            if len(self.namings) >= _MAX_CACHED_NAMINGS:
+                self.namings.clear()
+            naming = self.load_names().find_naming(subject, node, span, self.neighbours.kinds)
+            self.namings[key] = naming
         return naming
 
-    def _reached(self, subject: Candidate, telling: _Telling, most: int) -> Candidate:
-        named = telling.named
-        reached = self.near.reached(subject, named.passage, named.at)
-        parts = {**reached.parts, "usage": round(telling.mentions / most, 9)}
-        spans = tuple(telling.places[:_MENTIONS])
-        return told(reached, parts, spans=spans, window=telling.window, passage=named.span)
+    def _make_candidate(self, subject: Candidate, taken: _TakenPassage, most: int) -> Candidate:
+        source = taken.source
+        reached = self.neighbours.reach(subject, source.passage, source.edge)
+        parts = {**reached.parts, "usage": round(taken.mention_count / most, 9)}
+        spans = tuple(taken.mentions[:_MAX_MENTIONS])
+        return told(reached, parts, spans=spans, window=taken.window, passage=source.span)
 
 
-def _way(subject: Candidate, part: Part) -> Way:
+def _route(subject: Candidate, part: Part) -> Route:
     return subject.node.id, part.via, part.direction
 
 
-def _opened(
-    ranked: Mapping[Way, Mapping[int, int]], snapshot: Snapshot
-) -> tuple[dict[Way, Mapping[int, int]], dict[int, NodeRow]]:
-    """For every way the texts that are opened, with the link that leads to each; and all of these texts."""
-    opened: dict[Way, Mapping[int, int]] = {
-        way: dict(islice(texts.items(), _OPENED)) for way, texts in ranked.items()
-    }
-    rows = dict(snapshot.nodes(sorted({text for texts in opened.values() for text in texts})))
-    for way, texts in ranked.items():
-        held = sum(len(rows[text].node.text) for text in opened[way] if text in rows)
-        if len(texts) > _OPENED and held <= _LITTLE:
-            opened[way] = texts
-    rows |= snapshot.nodes(sorted({text for texts in opened.values() for text in texts if text not in rows}))
-    return opened, rows
-
-
-def _ranked(
-    around: Neighbours, places: Sequence[int], subjects: Collection[int], relevance: Mapping[int, float]
+def _rank_texts(
+    near: Adjacency, edges: Sequence[int], subjects: Collection[int], relevance: Mapping[int, float]
 ) -> dict[int, int]:
-    """The texts at some links, those to open first before others, and the link that leads to each.
+    """Return the texts that some links lead to, those to read first before others, with the link to each.
 
-    What defines another subject of the page is told there, and not here once more.
+    The text of another subject of the page is left out: it is printed there.
     """
-    near = around.near
-    found: dict[int, int] = {}
-    for at in places:
-        text = int(near.neighbour[at])
+    edge_by_text: dict[int, int] = {}
+    for edge in edges:
+        text = int(near.neighbour[edge])
         if text not in subjects:
-            found.setdefault(text, at)
-    weights, tags = near.weight, near.tag
-    order = {text: (-relevance.get(text, 0.0), -float(weights[at]), int(tags[at])) for text, at in found.items()}
-    return {text: found[text] for text in sorted(order, key=order.__getitem__)}
+            edge_by_text.setdefault(text, edge)
+    order = {
+        text: (-relevance.get(text, 0.0), -float(near.weight[edge]), int(near.tag[edge]))
+        for text, edge in edge_by_text.items()
+    }
+    return {text: edge_by_text[text] for text in sorted(order, key=order.__getitem__)}
 
 
-def _share_of(definition: str, telling: _Telling) -> float:
-    """How much of a passage is what the subject is defined by, and so is printed above it."""
-    low, high = telling.window
-    start = telling.named.passage.node.text.find(definition) if definition else -1
+def _choose_texts(
+    ranked: Mapping[Route, Mapping[int, int]], snapshot: Snapshot
+) -> tuple[dict[Route, Mapping[int, int]], dict[int, NodeRow]]:
+    """Return the texts to read for every route, with the link to each; and the rows of all these texts."""
+    chosen: dict[Route, Mapping[int, int]] = {
+        route: dict(islice(texts.items(), _MAX_TEXTS)) for route, texts in ranked.items()
+    }
+    rows = dict(snapshot.nodes(sorted({text for texts in chosen.values() for text in texts})))
+    for route, texts in ranked.items():
+        chars = sum(len(rows[text].node.text) for text in chosen[route] if text in rows)
+        if len(texts) > _MAX_TEXTS and chars <= _FEW_CHARS:
+            chosen[route] = texts
+    rows |= snapshot.nodes(sorted({text for texts in chosen.values() for text in texts if text not in rows}))
+    return chosen, rows
+
+
+def _repeated_share(definition: str, taken: _TakenPassage) -> float:
+    """Return how much of a passage is the subject's definition, which is printed above it."""
+    low, high = taken.window
+    start = taken.source.passage.node.text.find(definition) if definition else -1
     shared = min(high, start + len(definition)) - max(low, start)
     return shared / (high - low) if start >= 0 and shared > 0 else 0.0
 
 
-def names_of(node: Node) -> tuple[str, ...]:
-    """What texts may call a node."""
+def spelled_names(node: Node) -> tuple[str, ...]:
+    """Return the spellings under which texts may name a node."""
     return spellings([node.title, *(alias.text for alias in node.aliases)])
-
-
-def _within(place: Span, spans: Sequence[Span]) -> bool:
-    return any(low <= place[0] and place[1] <= high for low, high in spans)

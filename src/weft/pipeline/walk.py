@@ -1,4 +1,4 @@
-"""Which links of a node with too many of them are followed: the strongest, or those that lead to what matters."""
+"""Walk the graph from the best candidates: the lens says which links to follow, how far, and how to score."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
@@ -11,87 +11,44 @@ from weft.frozen import dataclass
 from weft.model import Candidate, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import Lens
-from weft.scoring.candidates import only_named, told
+from weft.scoring.candidates import is_unnamed_quotation, told
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
-WIDE: Final = 2_000
-"""How many links of a node are looked at to find the most relevant of them."""
-FIRST_STEP: Final = 5_000
-LATER: Final = 300
-"""How many nodes the first step of a walk weighs by relevance, and each later one; strong links come first."""
-
-Relevance = Callable[[Sequence[int]], Mapping[int, float]]
-"""How much each of some nodes has to do with the question, by id; nodes without an answer are left out."""
-
-
-@dataclass(slots=True)
-class Scales:
-    """Weighs nodes by relevance, each at most once."""
-
-    relevance: Relevance
-    known: dict[int, float] = field(default_factory=dict)
-
-    def weigh(self, nodes: Sequence[int]) -> None:
-        """Find out about the nodes that were not weighed before."""
-        fresh = [node for node in nodes if node not in self.known]
-        found = self.relevance(fresh) if fresh else {}
-        self.known.update((node, found.get(node, 0.0)) for node in fresh)
-
-    def of(self, node: int) -> float:
-        """The relevance of a node; 0 when it was not weighed."""
-        return self.known.get(node, 0.0)
-
-
-def strongest_first(
-    near: Adjacency, allowed: "NDArray[np.bool_]", weight: "NDArray[np.float64]"
-) -> "NDArray[np.int64]":
-    """The places of the allowed edges, each node's strongest first by these weights."""
-    places: NDArray[np.int64] = np.flatnonzero(allowed)
-    _, first, group = np.unique(near.owner[places], return_index=True, return_inverse=True)
-    return places[np.lexsort((places, -weight[places], first[group]))]
-
-
-def most_relevant(
-    near: Adjacency,
-    allowed: "NDArray[np.bool_]",
-    weight: "NDArray[np.float64]",
-    bounds: tuple[int, int],
-    scales: Scales,
-) -> "NDArray[np.bool_]":
-    """The allowed edges, of a node with too many only those that lead to the most relevant neighbours.
-
-    `bounds` are how many links a node may keep, and how many neighbours are weighed.
-    """
-    fan_out, weighed = bounds
-    owners, counts = np.unique(near.owner[allowed], return_counts=True)
-    wide = owners[counts > fan_out]
-    if not len(wide):
-        return allowed
-    crowded = allowed & np.isin(near.owner, wide)
-    scales.weigh(list(dict.fromkeys(near.neighbour[crowded].tolist()))[:weighed])
-    kept = allowed & ~crowded
-    for owner in wide.tolist():
-        places = np.flatnonzero(crowded & (near.owner == owner))
-        worth = np.array([scales.of(node) for node in near.neighbour[places].tolist()]) * weight[places]
-        order = np.lexsort((near.tag[places], -weight[places], -np.round(worth, 9)))
-        kept[places[order[:fan_out]]] = True
-    return kept
-
+_MAX_SAMPLED_LINKS: Final = 2_000
+"""Links of a start that are read to find the most relevant of them; a node with more is sampled by strength."""
+_LATER_SAMPLING: Final = 4
+"""How many times the fan-out is read of every node further on, where there are many more nodes."""
+_MAX_MEASURED_AT_FIRST_STEP: Final = 5_000
+"""Nodes whose relevance the first step may measure; each costs reading its passages, strong links come first."""
+_MAX_MEASURED_LATER: Final = 300
+"""The same for each later step, and for a tie at the end of the walk."""
+_PAGERANK_ITERATIONS: Final = 20
+"""With the usual restart of a half, what further iterations move is below a millionth."""
+_EXPLORED_PER_RETURNED: Final = 12
+"""The walk looks at no more than this many times the nodes it may return."""
+_MIN_START_RELEVANCE: Final = 1e-6
+"""The relevance of a start that has none: the walk must begin somewhere, and never divide by 0."""
+_MAX_COUNTED_DEGREE: Final = 1_000_000
+"""A node counts as no larger hub than this."""
+_TINY: Final = 1e-12
+"""Keeps a division by a sum of 0 finite."""
 
 _Hop = tuple[str, float, str]
 """Edge type, weight and direction."""
 
-_ITERATIONS: Final = 20
-_NEIGHBOURHOOD: Final = 12
-"""The walk looks at no more than this many times the nodes it may return."""
+Relevance = Callable[[Sequence[int]], Mapping[int, float]]
+"""Measures the relevance of nodes to the question, by id; nodes without an answer are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """All candidates after the walk: those it started from, with their walk score, then those it reached."""
+    """All candidates after the walk: the starts with their walk score, then the nodes that it reached."""
 
     candidates: tuple[Candidate, ...]
     reached: int = 0
@@ -99,270 +56,309 @@ class Walked:
     notes: tuple[str, ...] = ()
 
 
+def expand(
+    found: Sequence[Candidate], lens: Lens, snapshot: Snapshot, relevance: Relevance | None = None
+) -> Walked:
+    """Return the found candidates and the nodes that the lens reaches from the best of them."""
+    starts = _choose_starts(found, lens)
+    if lens.walk == "none" or lens.depth == 0 or not starts:
+        return Walked(tuple(found))
+    relevances = _Relevances(relevance) if relevance is not None and lens.sample == "relevance" else None
+    area = _explore(starts, lens, snapshot, relevances)
+    scores = _pagerank(starts, area, lens) if lens.walk == "pagerank" else _closeness(area)
+    ahead, best = _choose_reached(found, area, scores, lens, relevances)
+    candidates, deepest = _make_candidates(found, best, area, scores, snapshot)
+    return Walked(candidates, ahead, deepest, _notes(area, lens, ahead))
+
+
+def _choose_starts(found: Sequence[Candidate], lens: Lens) -> Sequence[Candidate]:
+    """Return the best stored candidates, without unnamed quotations where there is anything else."""
+    stored = [candidate for candidate in found if candidate.node.id]
+    speaking = [candidate for candidate in stored if not is_unnamed_quotation(candidate, lens.named_with)]
+    return (speaking or stored)[: lens.seeds]
+
+
+@dataclass(slots=True)
+class _Relevances:
+    """The relevance of nodes, measured at most once for each."""
+
+    measure_nodes: Relevance
+    known: dict[int, float] = field(default_factory=dict)
+
+    def measure(self, nodes: Sequence[int]) -> None:
+        """Measure the nodes that were not measured before."""
+        fresh = [node for node in nodes if node not in self.known]
+        found = self.measure_nodes(fresh) if fresh else {}
+        self.known.update((node, found.get(node, 0.0)) for node in fresh)
+
+    def get(self, node: int) -> float:
+        """Return the relevance of a node; 0 when it was not measured."""
+        return self.known.get(node, 0.0)
+
+
 @dataclass(slots=True)
 class _Neighbourhood:
-    """The part of the graph that was looked at; nodes are numbered in the order they were met."""
+    """The explored part of the graph; nodes are numbered by `index` in the order they were met.
+
+    `distance`, `parent` and `step` go by these numbers: how far a node is, from which node it was first met, and
+    over which edge. `edges` are (start, end, chance) arrays of the same numbers, kept for PageRank.
+    """
 
     ids: list[int] = field(default_factory=list)
-    place: dict[int, int] = field(default_factory=dict)
+    index: dict[int, int] = field(default_factory=dict)
     distance: list[int] = field(default_factory=list)
     parent: list[int] = field(default_factory=list)
     step: list[_Hop] = field(default_factory=list)
-    edges: "list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]" = field(default_factory=list)
+    edges: "list[tuple[Ints, Ints, Floats]]" = field(default_factory=list)
     degree: dict[int, int] = field(default_factory=dict)
-    cut: int = 0
-    widest: int = 0
-    left: int = 0
+    wide_nodes: int = 0
+    max_degree: int = 0
+    skipped_links: int = 0
 
-    def meet(self, nodes: Sequence[int], distance: int, parents: Iterable[int], steps: Iterable[_Hop]) -> None:
+    def add(self, nodes: Sequence[int], distance: int, parents: Iterable[int], steps: Iterable[_Hop]) -> None:
         """Number nodes that are new."""
-        self.place.update(zip(nodes, count(len(self.ids)), strict=False))
+        self.index.update(zip(nodes, count(len(self.ids)), strict=False))
         self.ids += nodes
         self.distance += repeat(distance, len(nodes))
         self.parent += parents
         self.step += steps
 
 
-def expand(
-    found: Sequence[Candidate], lens: Lens, snapshot: Snapshot, relevance: Relevance | None = None
-) -> Walked:
-    """The found candidates and what the lens reaches from the best of them."""
-    seeds = _seeds(found, lens)
-    if lens.walk == "none" or lens.depth == 0 or not seeds:
-        return Walked(tuple(found))
-    scales = Scales(relevance) if relevance is not None and lens.sample == "relevance" else None
-    area = _explore(seeds, lens, snapshot, scales)
-    scores = _pagerank(seeds, area, lens) if lens.walk == "pagerank" else _breadth(area)
-    return _collect(found, area, scores, lens, (snapshot, scales))
-
-
-def _seeds(found: Sequence[Candidate], lens: Lens) -> Sequence[Candidate]:
-    """The best of what was found, without what only a name would speak for where there is anything else."""
-    stored = [each for each in found if each.node.id]
-    stored = [each for each in stored if not only_named(each, lens.named_with)] or stored
-    return stored[: lens.seeds]
-
-
-def _explore(seeds: Sequence[Candidate], lens: Lens, snapshot: Snapshot, scales: Scales | None) -> _Neighbourhood:
+def _explore(
+    starts: Sequence[Candidate], lens: Lens, snapshot: Snapshot, relevances: _Relevances | None
+) -> _Neighbourhood:
+    """Return the nodes within the lens's depth of the starts, as many as may be looked at."""
     area = _Neighbourhood()
-    frontier = list(dict.fromkeys(seed.node.id for seed in seeds))
-    area.meet(frontier, 0, repeat(-1, len(frontier)), repeat(("", 1.0, ""), len(frontier)))
-    most = lens.limit * _NEIGHBOURHOOD
+    frontier = list(dict.fromkeys(start.node.id for start in starts))
+    area.add(frontier, 0, repeat(-1, len(frontier)), repeat(("", 1.0, ""), len(frontier)))
     for depth in range(1, lens.depth + 1):
-        if not frontier or len(area.ids) >= most:
+        if not frontier or len(area.ids) >= lens.limit * _EXPLORED_PER_RETURNED:
             break
-        frontier = _hop(
-            area, snapshot.adjacency(frontier, _width(depth, lens, scales)), depth, lens, (most, scales)
-        )
+        near = snapshot.adjacency(frontier, _links_to_read(depth, lens, relevances))
+        _count_wide_nodes(area, near, lens)
+        followed, weight = _followed_edges(near, lens)
+        if relevances is not None:
+            followed = _most_relevant(near, followed, weight, depth, lens=lens, relevances=relevances)
+        order = _strongest_first(near, followed, weight) if lens.edge_weights else np.flatnonzero(followed)
+        frontier = _step(area, near, order, weight[order], depth, lens)
     return area
 
 
-def _width(depth: int, lens: Lens, scales: Scales | None) -> int:
-    """How many links of each node are looked at; the most relevant are sought far only where the walk begins."""
-    if scales is None:
+def _links_to_read(depth: int, lens: Lens, relevances: _Relevances | None) -> int:
+    """Return how many links of each node are read; the relevant ones are sought far only at the first step."""
+    if relevances is None:
         return lens.fan_out
-    return max(WIDE, lens.fan_out) if depth == 1 else lens.fan_out * 4
+    return max(_MAX_SAMPLED_LINKS, lens.fan_out) if depth == 1 else lens.fan_out * _LATER_SAMPLING
 
 
-def _hop(
-    area: _Neighbourhood, near: Adjacency, depth: int, lens: Lens, bounds: tuple[int, Scales | None]
-) -> list[int]:
-    """Meet the neighbours of the frontier; the new ones are the next frontier."""
-    most, scales = bounds
+def _count_wide_nodes(area: _Neighbourhood, near: Adjacency, lens: Lens) -> None:
     for degree in near.degree.values():
         if degree > lens.fan_out:
-            area.cut += 1
-            area.widest = max(area.widest, degree)
-            area.left += degree - lens.fan_out
-    allowed, weight = _allowed(near, lens)
-    if scales is not None:
-        weighed = FIRST_STEP if depth == 1 else LATER
-        allowed = most_relevant(near, allowed, weight, (lens.fan_out, weighed), scales)
-    order = strongest_first(near, allowed, weight) if lens.edge_weights else np.flatnonzero(allowed)
+            area.wide_nodes += 1
+            area.max_degree = max(area.max_degree, degree)
+            area.skipped_links += degree - lens.fan_out
+
+
+def _followed_edges(near: Adjacency, lens: Lens) -> "tuple[Bools, Floats]":
+    """Return which edges the lens follows, and the weights of all under the lens."""
+    # Tables by type and kind, of which there are few, are looked up for all edges at once.
+    factor = np.array([lens.edge_weights.get(name, 1.0) for name in near.edge_types] or [1.0])
+    type_allowed = np.array([not lens.edges or name in lens.edges for name in near.edge_types] or [True])
+    kind_allowed = np.array([not lens.kinds or name in lens.kinds for name in near.kinds] or [True])
+    weight = near.weight * factor[near.edge_type]
+    followed = type_allowed[near.edge_type] & kind_allowed[near.kind] & (weight > 0)
+    if lens.direction != "both":
+        followed &= near.outward == (1 if lens.direction == "out" else 0)
+    return followed, weight
+
+
+def _most_relevant(
+    near: Adjacency, followed: "Bools", weight: "Floats", depth: int, *, lens: Lens, relevances: _Relevances
+) -> "Bools":
+    """Keep, of a node with more links than the fan-out, only those that lead to the most relevant neighbours."""
+    owners, counts = np.unique(near.owner[followed], return_counts=True)
+    wide = owners[counts > lens.fan_out]
+    if not len(wide):
+        return followed
+    max_measured = _MAX_MEASURED_AT_FIRST_STEP if depth == 1 else _MAX_MEASURED_LATER
+    crowded = followed & np.isin(near.owner, wide)
+    relevances.measure(list(dict.fromkeys(near.neighbour[crowded].tolist()))[:max_measured])
+    kept = followed & ~crowded
+    for owner in wide.tolist():
+        edges = np.flatnonzero(crowded & (near.owner == owner))
+        worth = np.array([relevances.get(node) for node in near.neighbour[edges].tolist()]) * weight[edges]
+        # The tag is the same in every store, so that ties fall alike whatever ids the nodes have.
+        order = np.lexsort((near.tag[edges], -weight[edges], -np.round(worth, 9)))
+        kept[edges[order[: lens.fan_out]]] = True
+    return kept
+
+
+def _strongest_first(near: Adjacency, followed: "Bools", weight: "Floats") -> "Ints":
+    """Return the indices of the followed edges, each node's strongest first by these weights."""
+    edges: Ints = np.flatnonzero(followed)
+    _, first, group = np.unique(near.owner[edges], return_index=True, return_inverse=True)
+    return edges[np.lexsort((edges, -weight[edges], first[group]))]
+
+
+def _step(
+    area: _Neighbourhood, near: Adjacency, order: "Ints", weight: "Floats", depth: int, lens: Lens
+) -> list[int]:
+    """Add the neighbours over these edges to the area, and return the new ones: they are the next frontier."""
     owner, neighbour = near.owner[order], near.neighbour[order]
-    types, outward = near.edge_type[order], near.outward[order]
-    weight = weight[order]
-    fresh = _first_met(neighbour, area, most)
+    known = np.fromiter(map(area.index.__contains__, neighbour.tolist()), dtype=bool, count=len(neighbour))
+    unknown = np.flatnonzero(~known)
+    # Of several edges to one new node the first counts: the strongest from the owner that was met first.
+    _, first = np.unique(neighbour[unknown], return_index=True)
+    room = max(lens.limit * _EXPLORED_PER_RETURNED - len(area.ids), 0)
+    fresh = unknown[np.sort(first)][:room]
     nodes: list[int] = neighbour[fresh].tolist()
-    names = map(near.edge_types.__getitem__, types[fresh].tolist())
-    ways = map(("in", "out").__getitem__, outward[fresh].tolist())
-    steps = zip(names, weight[fresh].tolist(), ways, strict=True)
-    area.meet(nodes, depth, [area.place[each] for each in owner[fresh].tolist()], steps)
+    types = map(near.edge_types.__getitem__, near.edge_type[order][fresh].tolist())
+    directions = map(("in", "out").__getitem__, near.outward[order][fresh].tolist())
+    steps = zip(types, weight[fresh].tolist(), directions, strict=True)
+    area.add(nodes, depth, [area.index[node] for node in owner[fresh].tolist()], steps)
     if lens.walk == "pagerank":
         _keep_edges(area, near, owner, neighbour, weight, lens)
     return nodes
 
 
-def _first_met(neighbour: "NDArray[np.int64]", area: _Neighbourhood, most: int) -> "NDArray[np.int64]":
-    """Where each node that is new stands for the first time, as many as there is room for."""
-    known = np.fromiter(map(area.place.__contains__, neighbour.tolist()), dtype=bool, count=len(neighbour))
-    places = np.flatnonzero(~known)
-    _, first = np.unique(neighbour[places], return_index=True)
-    fresh: NDArray[np.int64] = places[np.sort(first)][: max(most - len(area.ids), 0)]
-    return fresh
-
-
-def _allowed(near: Adjacency, lens: Lens) -> "tuple[NDArray[np.bool_], NDArray[np.float64]]":
-    """Which edges the lens follows, and their weights under it."""
-    factor = np.array([lens.edge_weights.get(name, 1.0) for name in near.edge_types] or [1.0])
-    follows = np.array([not lens.edges or name in lens.edges for name in near.edge_types] or [True])
-    takes = np.array([not lens.kinds or name in lens.kinds for name in near.kinds] or [True])
-    weight = near.weight * factor[near.edge_type]
-    allowed = follows[near.edge_type] & takes[near.kind] & (weight > 0)
-    if lens.direction != "both":
-        allowed &= near.outward == (1 if lens.direction == "out" else 0)
-    return allowed, weight
-
-
 def _keep_edges(
-    area: _Neighbourhood,
-    near: Adjacency,
-    owner: "NDArray[np.int64]",
-    neighbour: "NDArray[np.int64]",
-    weight: "NDArray[np.float64]",
-    lens: Lens,
+    area: _Neighbourhood, near: Adjacency, owner: "Ints", neighbour: "Ints", weight: "Floats", lens: Lens
 ) -> None:
-    """Remember the edges with the chance to take each: a hub passes little on to any one neighbour."""
-    start, end = (_places(nodes, area) for nodes in (owner, neighbour))
+    """Keep the edges with the chance to take each: a hub passes little on to any one neighbour."""
+    start, end = (
+        np.fromiter(map(area.index.get, nodes.tolist(), repeat(-1)), dtype=np.int64, count=len(nodes))
+        for nodes in (owner, neighbour)
+    )
     area.degree.update(near.degree)
     known = end >= 0
     if not known.any():
         return
     total = np.bincount(start, weights=weight, minlength=len(area.ids))
-    shown = np.bincount(start, minlength=len(area.ids))
+    followed = np.bincount(start, minlength=len(area.ids))
     for node, degree in near.degree.items():
-        place = area.place[node]
-        if degree > lens.fan_out and degree > shown[place] > 0:
-            total[place] *= min(degree, 1_000_000) / shown[place]
+        index = area.index[node]
+        if degree > lens.fan_out and degree > followed[index] > 0:
+            # The links that were not read would have taken their part as well.
+            total[index] *= min(degree, _MAX_COUNTED_DEGREE) / followed[index]
     area.edges.append((start[known], end[known], weight[known] / total[start[known]]))
 
 
-def _places(nodes: "NDArray[np.int64]", area: _Neighbourhood) -> "NDArray[np.int64]":
-    """The numbers of some nodes, -1 for those that were not met."""
-    return np.fromiter(map(area.place.get, nodes.tolist(), repeat(-1)), dtype=np.int64, count=len(nodes))
-
-
-def _pagerank(seeds: Sequence[Candidate], area: _Neighbourhood, lens: Lens) -> "NDArray[np.float64]":
-    """Personalised PageRank over the neighbourhood, from the seeds by their relevance; the best is 1."""
+def _pagerank(starts: Sequence[Candidate], area: _Neighbourhood, lens: Lens) -> "Floats":
+    """Return personalised PageRank over the area, from the starts by their relevance; the best is 1."""
     size = len(area.ids)
     home = np.zeros(size)
-    for seed in seeds:
-        relevance = max(seed.parts.get("relevance", seed.parts.get("start", 0.0)), 1e-6)
-        home[area.place[seed.node.id]] = relevance**lens.focus
+    for start in starts:
+        relevance = start.parts.get("relevance", start.parts.get("start", 0.0))
+        home[area.index[start.node.id]] = max(relevance, _MIN_START_RELEVANCE) ** lens.focus
     home /= home.sum()
     if not area.edges:
-        alone: NDArray[np.float64] = np.round(home / home.max(), 9)
+        alone: Floats = np.round(home / home.max(), 9)
         return alone
-    start, end, chance = (np.concatenate(column) for column in zip(*area.edges, strict=True))
+    source, target, chance = (np.concatenate(column) for column in zip(*area.edges, strict=True))
     if lens.specificity:
-        chance = _towards_specific(area, start, end, chance, lens.specificity)
+        chance = _favour_specific(area, source, target, chance, lens.specificity)
     rank = home
-    for _ in range(_ITERATIONS):
-        rank = lens.restart * home + (1 - lens.restart) * np.bincount(end, rank[start] * chance, size)
-    scaled: NDArray[np.float64] = np.round(rank / rank.max(), 9)
+    for _ in range(_PAGERANK_ITERATIONS):
+        rank = lens.restart * home + (1 - lens.restart) * np.bincount(target, rank[source] * chance, size)
+    scaled: Floats = np.round(rank / rank.max(), 9)
     return scaled
 
 
-def _towards_specific(
-    area: _Neighbourhood,
-    start: "NDArray[np.int64]",
-    end: "NDArray[np.int64]",
-    chance: "NDArray[np.float64]",
-    specificity: float,
-) -> "NDArray[np.float64]":
-    """The chances with less for hubs and more for the other neighbours; what a node passes on stays the same."""
+def _favour_specific(
+    area: _Neighbourhood, source: "Ints", target: "Ints", chance: "Floats", specificity: float
+) -> "Floats":
+    """Return the chances with less for hubs and more for others; each node passes on as much as before."""
     size = len(area.ids)
     links = np.array([area.degree.get(node, 0) for node in area.ids], dtype=np.float64)
     # Of the outermost nodes no links were read: those that lead to them from here are all that is known.
-    weighed = chance / np.maximum(links, np.bincount(end, minlength=size))[end] ** specificity
-    passed, kept = np.bincount(start, chance, size), np.bincount(start, weighed, size)
-    return weighed * (passed / np.maximum(kept, 1e-12))[start]
+    weighed = chance / np.maximum(links, np.bincount(target, minlength=size))[target] ** specificity
+    before, after = np.bincount(source, chance, size), np.bincount(source, weighed, size)
+    return weighed * (before / np.maximum(after, _TINY))[source]
 
 
-def _breadth(area: _Neighbourhood) -> "NDArray[np.float64]":
-    """Closeness times the weight of the last edge."""
+def _closeness(area: _Neighbourhood) -> "Floats":
+    """Return the weight of the edge to each node, divided by one more than its distance from the starts."""
     distance = np.array(area.distance, dtype=np.float64)
-    closeness: NDArray[np.float64] = np.round(np.array([step[1] for step in area.step]) / (distance + 1.0), 9)
+    closeness: Floats = np.round(np.array([step[1] for step in area.step]) / (distance + 1.0), 9)
     return closeness
 
 
-def _collect(
+def _choose_reached(
     found: Sequence[Candidate],
     area: _Neighbourhood,
-    scores: "NDArray[np.float64]",
+    scores: "Floats",
     lens: Lens,
-    desk: tuple[Snapshot, Scales | None],
-) -> Walked:
-    snapshot, scales = desk
-    known = {each.node.id: each.node.key for each in found}
-    walk = dict(zip(area.ids, scores.tolist(), strict=True))
-    ahead = [place for place, node in enumerate(area.ids) if node not in known]
-    best = _best(ahead, area, scores, lens, scales)
-    wanted = [area.ids[place] for place in best]
-    stored = snapshot.nodes(
-        list(dict.fromkeys([*wanted, *(each for each in _inner(area, best) if each not in known)]))
+    relevances: _Relevances | None,
+) -> tuple[int, list[int]]:
+    """Return how many nodes were reached beyond those found, and the numbers of the best of them by score.
+
+    Where the cut falls between equals, relevance decides if the lens samples by it.
+    """
+    known = {candidate.node.id for candidate in found}
+    ahead = [index for index, node in enumerate(area.ids) if node not in known]
+    ordered = [ahead[rank] for rank in np.argsort(-scores[ahead], kind="stable").tolist()]
+    if relevances is not None and len(ordered) > lens.limit:
+        last = scores[ordered[lens.limit - 1]]
+        equals = [index for index in ordered if scores[index] == last]
+        relevances.measure([area.ids[index] for index in equals[:_MAX_MEASURED_LATER]])
+        ordered.sort(key=lambda index: (-scores[index], -relevances.get(area.ids[index])))
+    return len(ahead), ordered[: lens.limit]
+
+
+def _make_candidates(
+    found: Sequence[Candidate], best: Sequence[int], area: _Neighbourhood, scores: "Floats", snapshot: Snapshot
+) -> tuple[tuple[Candidate, ...], int]:
+    """Return the found candidates with their walk score, then the reached ones; and the greatest distance."""
+    keys = {candidate.node.id: candidate.node.key for candidate in found}
+    on_the_way = [node for node in _ancestors(area, best) if node not in keys]
+    stored = snapshot.nodes(list(dict.fromkeys([*(area.ids[index] for index in best), *on_the_way])))
+    keys |= {node: row.node.key for node, row in stored.items()}
+    kept = [index for index in best if area.ids[index] in stored]
+    probes = {candidate.node.id: candidate.probe for candidate in found}
+    reached = tuple(_make_candidate(index, area, stored, keys, probes, float(scores[index])) for index in kept)
+    walk_scores = dict(zip(area.ids, scores.tolist(), strict=True))
+    starts = tuple(
+        told(candidate, {**candidate.parts, "walk": walk_scores.get(candidate.node.id, 0.0)})
+        if candidate.node.id
+        else candidate
+        for candidate in found
     )
-    names = known | {node: row.node.key for node, row in stored.items()}
-    kept = [place for place in best if area.ids[place] in stored]
-    roots = {each.node.id: each.probe for each in found}
-    reached = tuple(_reached(place, area, stored, names, roots, float(scores[place])) for place in kept)
-    started = tuple(
-        told(each, {**each.parts, "walk": walk.get(each.node.id, 0.0)}) if each.node.id else each for each in found
-    )
-    deepest = max((area.distance[place] for place in kept), default=0)
-    return Walked(started + reached, len(ahead), deepest, _notes(area, lens, len(ahead)))
+    return starts + reached, max((area.distance[index] for index in kept), default=0)
 
 
-def _best(
-    ahead: Sequence[int],
-    area: _Neighbourhood,
-    scores: "NDArray[np.float64]",
-    lens: Lens,
-    scales: Scales | None,
-) -> list[int]:
-    """The places that are kept, by score; where equals are cut apart, by relevance if the lens says so."""
-    ordered = [ahead[at] for at in np.argsort(-scores[ahead], kind="stable").tolist()]
-    if scales is None or len(ordered) <= lens.limit:
-        return ordered[: lens.limit]
-    last = scores[ordered[lens.limit - 1]]
-    equals = [place for place in ordered if scores[place] == last]
-    scales.weigh([area.ids[place] for place in equals[:LATER]])
-    ordered.sort(key=lambda place: (-scores[place], -scales.of(area.ids[place])))
-    return ordered[: lens.limit]
-
-
-def _inner(area: _Neighbourhood, places: Sequence[int]) -> list[int]:
-    """Nodes on the way to the given places: their keys are needed to tell the path."""
-    inner = set()
-    for place in places:
-        parent = area.parent[place]
+def _ancestors(area: _Neighbourhood, indices: Sequence[int]) -> list[int]:
+    """Return the ids of the nodes on the way to these ones: their keys are printed in the path."""
+    ancestors = set()
+    for index in indices:
+        parent = area.parent[index]
         while parent >= 0:
-            inner.add(area.ids[parent])
+            ancestors.add(area.ids[parent])
             parent = area.parent[parent]
-    return sorted(inner)
+    return sorted(ancestors)
 
 
-def _reached(
-    place: int,
+def _make_candidate(
+    reached: int,
     area: _Neighbourhood,
-    stored: dict[int, NodeRow],
-    names: dict[int, str],
-    roots: dict[int, str],
+    stored: Mapping[int, NodeRow],
+    keys: Mapping[int, str],
+    probes: Mapping[int, str],
     score: float,
 ) -> Candidate:
+    """Return the candidate for a reached node, with the path that leads back to where the walk began."""
     steps: list[Step] = []
-    at = place
-    while area.parent[at] >= 0:
-        edge_type, weight, direction = area.step[at]
-        steps.append(Step(names.get(area.ids[at], ""), edge_type, weight, direction, area.ids[at]))
-        at = area.parent[at]
-    row = stored[area.ids[place]]
+    index = reached
+    while area.parent[index] >= 0:
+        edge_type, weight, direction = area.step[index]
+        steps.append(Step(keys.get(area.ids[index], ""), edge_type, weight, direction, area.ids[index]))
+        index = area.parent[index]
+    row = stored[area.ids[reached]]
     return Candidate(
         node=row.node,
-        parts={"walk": score, "edge": area.step[place][1]},
-        probe=roots.get(area.ids[at], ""),
-        distance=area.distance[place],
-        root=names.get(area.ids[at], ""),
+        parts={"walk": score, "edge": area.step[reached][1]},
+        probe=probes.get(area.ids[index], ""),
+        distance=area.distance[reached],
+        root=keys.get(area.ids[index], ""),
         path=tuple(reversed(steps)),
         text_tokens=row.text_tokens,
         sketch=row.sketch,
@@ -371,12 +367,12 @@ def _reached(
 
 def _notes(area: _Neighbourhood, lens: Lens, ahead: int) -> tuple[str, ...]:
     notes = []
-    if area.cut:
+    if area.wide_nodes:
         which = "strongest" if lens.sample == "strength" else "most relevant"
-        wide = "1 node has" if area.cut == 1 else f"{area.cut} nodes have"
+        wide = "1 node has" if area.wide_nodes == 1 else f"{area.wide_nodes} nodes have"
         notes.append(
-            f"{wide} more than {lens.fan_out} links (at most {area.widest}); only the {which} {lens.fan_out} "
-            f"of each were followed, and {area.left} left out."
+            f"{wide} more than {lens.fan_out} links (at most {area.max_degree}); only the {which} {lens.fan_out} "
+            f"of each were followed, and {area.skipped_links} left out."
         )
     if ahead > lens.limit:
         notes.append(f"The walk reached {ahead} nodes; the {lens.limit} nearest were considered.")

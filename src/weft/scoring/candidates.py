@@ -1,10 +1,17 @@
-"""What can be said of a candidate, and candidates with more told about them."""
+"""Copy candidates with new scores, and tell how a candidate was reached."""
 
 from collections.abc import Collection, Mapping
 
 from weft.model import Candidate, Node, Step
 
 Spans = tuple[tuple[int, int], ...]
+NodeRef = tuple[str, str]
+"""A node's tenant and key: a key alone may exist in several tenants."""
+
+
+def node_ref(candidate: Candidate) -> NodeRef:
+    """Return the reference that tells the candidate's node from all others."""
+    return candidate.node.tenant, candidate.node.key
 
 
 def told(
@@ -23,7 +30,10 @@ def told(
     path: tuple[Step, ...] | None = None,
     passage: tuple[int, int] | None = None,
 ) -> Candidate:
-    """The candidate with these parts and, where given, another value for one of the others."""
+    """Return a copy of the candidate with these score parts; None keeps the value of any other field.
+
+    With a window the stored token count is dropped, because it counts the whole text.
+    """
     # By position, which is quicker than by name: this is done several times for every candidate.
     return Candidate(
         node or candidate.node,
@@ -45,19 +55,22 @@ def told(
 
 
 def is_aside(candidate: Candidate, types: Collection[str]) -> bool:
-    """Whether the last step led against a link of one of these types, as from a function to its caller."""
+    """Return whether the last step led against a link of one of the types, as from a function to its caller."""
     last = candidate.path[-1] if candidate.path else None
     return last is not None and last.direction == "in" and last.edge_type in types
 
 
 def beside(candidate: Candidate) -> str:
-    """The key of the node from which the last step led to the candidate."""
+    """Return the key of the node from which the last step led to the candidate."""
     return candidate.path[-2].key if len(candidate.path) > 1 else candidate.root
 
 
-def only_named(candidate: Candidate, quoting: str | None) -> bool:
-    """Whether only its name could speak for a candidate, and nobody calls it: it has the field of those whose text
-    is a quotation."""
-    if quoting is None or quoting not in candidate.node.fields:
+def is_unnamed_quotation(candidate: Candidate, quoting_field: str | None) -> bool:
+    """Return whether the candidate's text is a quotation and the question does not name the candidate.
+
+    A node with the quoting field, such as a minor character, repeats a passage that was written about it. The
+    words of that passage say nothing for the node itself, so only its name can make it relevant.
+    """
+    if quoting_field is None or quoting_field not in candidate.node.fields:
         return False
     return not (candidate.parts.get("named") or candidate.parts.get("start"))

@@ -8,7 +8,7 @@ import pytest
 
 from weft.indexing.ingest import Workshop, ingest
 from weft.model import Candidate, Filter, Node, View
-from weft.pipeline.bridge import SAME_NAME, bridge, follow, leads
+from weft.pipeline.bridge import SAME_NAME, find_bridge_names, follow_names, score_bridges
 from weft.scoring.bm25 import term_hash
 from weft.store import EmbeddedIndex, SqliteStore
 from weft.text import analyze
@@ -79,7 +79,7 @@ def bridges(
     """The part `bridge` by name."""
     asked = {term_hash(term): weight for word, weight in question.items() for term in analyze(word)}
     with store.snapshot(View()) as snapshot:
-        marked = bridge(found, leads(found, asked, snapshot), asked, snapshot)
+        marked = score_bridges(found, find_bridge_names(found, asked, snapshot), asked, snapshot)
     return {each.node.key.removeprefix("world:"): each.parts.get("bridge", 0.0) for each in marked}
 
 
@@ -135,7 +135,7 @@ def followed(
     """What the names in the candidates lead to, by name."""
     asked = {term_hash(term): weight for word, weight in QUESTION.items() for term in analyze(word)}
     with store.snapshot(View()) as snapshot:
-        further = follow(leads(found, asked, snapshot), found, asked, filter, (snapshot, index))
+        further = follow_names(find_bridge_names(found, asked, snapshot), found, asked, filter, snapshot, index)
     return {each.node.key.removeprefix("world:"): each for each in further}
 
 

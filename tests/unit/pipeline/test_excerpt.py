@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.pipeline.excerpt import Span, declaration, excerpt, indented, measure
+from weft.pipeline.excerpt import Span, choose_excerpt, find_declaration, include_indent, measure_text
 from weft.scoring.bm25 import term_hash
 from weft.text import analyze
 from weft.tokens import counter_for
@@ -22,7 +22,7 @@ def cut(
     text: str, question: str, room: int, focus: tuple[Span, ...] = (), head: Span = (0, 0)
 ) -> tuple[Span, ...]:
     """The spans of the excerpt."""
-    return excerpt(measure(text, focus, weights(question), COUNT, head), room, COUNT)
+    return choose_excerpt(measure_text(text, focus, weights(question), COUNT, head), room, COUNT)
 
 
 def shown(text: str, question: str, room: int) -> list[str]:
@@ -92,7 +92,7 @@ def test_spans_are_in_order_within_the_text_and_within_their_tokens(sentences: l
 def test_a_long_function_keeps_its_declaration_and_shows_the_lines_that_were_asked_for() -> None:
     body = "\n".join(f"    value_{n} = step_{n}(value_{n - 1})" for n in range(1, 3000))
     text = f"def run(\n    seed: int,\n) -> int:\n{body}\n    raise QuotaExceeded(seed)\n{body}"
-    head = declaration(text, "def run(seed: int,) -> int")
+    head = find_declaration(text, "def run(seed: int,) -> int")
     spans = cut(text, "quota", 120, head=head)
     shown = [text[start:end] for start, end in spans]
     assert shown[0].startswith("def run(\n    seed: int,\n) -> int:")
@@ -103,12 +103,12 @@ def test_a_long_function_keeps_its_declaration_and_shows_the_lines_that_were_ask
 def test_a_declaration_ends_where_the_signature_does_or_with_the_first_line() -> None:
     text = "\nasync def take(\n    self,\n) -> None:\n    pass"
     assert (
-        text[slice(*declaration(text, "async def take(self,) -> None"))]
+        text[slice(*find_declaration(text, "async def take(self,) -> None"))]
         == "async def take(\n    self,\n) -> None:"
     )
-    assert text[slice(*declaration(text, "def other()"))] == "async def take("
+    assert text[slice(*find_declaration(text, "def other()"))] == "async def take("
 
 
 def test_code_is_quoted_with_its_indentation() -> None:
-    assert indented("if a:\n    b()", 10) == 6
-    assert indented("if a: b()", 6) == 6
+    assert include_indent("if a:\n    b()", 10) == 6
+    assert include_indent("if a: b()", 6) == 6

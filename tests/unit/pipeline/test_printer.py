@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from weft.model import Candidate, Node
-from weft.pipeline.excerpt import Asked
+from weft.pipeline.excerpt import QuestionTerms
 from weft.pipeline.printer import Printer
 from weft.render import open_format
 from weft.tokens import counter_for
@@ -32,7 +32,7 @@ class Noting:
 
 def test_a_text_is_read_once_for_excerpts_of_all_lengths() -> None:
     noting = Noting()
-    printer = Printer(open_format("markdown"), noting, {}, Asked({}, ()), stored=None)
+    printer = Printer(open_format("markdown"), noting, {}, QuestionTerms({}, ()), stored=None)
     candidate = Candidate(Node("notes:a", "note", text="The gulls were loud. " * 200))
     assert all(printer.shorten(candidate, room) for room in (40, 80, 120))
     assert len(noting.read) == 200

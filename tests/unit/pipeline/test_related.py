@@ -8,7 +8,7 @@ import pytest
 
 from weft import Edge, Filter, Node, Weft
 from weft.model import Candidate, Detail, Origin, View
-from weft.pipeline.related import with_asides
+from weft.pipeline.related import split_related
 
 SYMBOLS = {
     "q.py#Queue.take": ("Queue.take", "Lease the next due job of the pigeonhole.", "q.py", 31),
@@ -93,6 +93,6 @@ def test_a_caller_that_was_found_stands_for_itself_only_if_it_matters_nearly_as_
     (take,), (run,) = weft.show("Queue.take"), weft.show("Worker.run")
     found = (Candidate(take, score=1.0, root=take.key), Candidate(run, score=score, root=run.key))
     with weft.desk(View()) as desk:
-        own, asides = with_asides(found, ("calls",), desk.snapshot, lambda candidate: True)
+        own, asides = split_related(found, ("calls",), desk.snapshot, lambda candidate: True)
     assert [each.node.title for each in own] == ["Queue.take"] if beside else ["Queue.take", "Worker.run"]
     assert [(each.node.title, each.score) for each in asides] == ([("Worker.run", 1.0)] if beside else [])

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft import Candidate, Node
-from weft.pipeline.score import cover
+from weft.pipeline.score import order_by_coverage
 from weft.profiles.types import Score
 
 WEIGHTS = {"lexical": 0.5, "semantic": 0.5}
@@ -26,7 +26,7 @@ def keys(ordered: tuple[Candidate, ...]) -> list[str]:
 def test_what_repeats_the_best_falls_behind_what_tells_the_rest() -> None:
     best, again = candidate("best", {1: 0.5}), candidate("again", {1: 0.48})
     other = candidate("other", {2: 0.4})
-    ordered = cover([best, again, other], RULE, WEIGHTS)
+    ordered = order_by_coverage([best, again, other], RULE, WEIGHTS)
     assert keys(ordered) == ["best", "other", "again"]
     assert ordered[2].score == round(again.score / 2, 6)
     assert ordered[2].parts["repeated"] == round(ordered[2].score - again.score, 6)
@@ -34,13 +34,13 @@ def test_what_repeats_the_best_falls_behind_what_tells_the_rest() -> None:
 
 def test_nothing_moves_without_words_or_where_the_profile_asks_for_no_coverage() -> None:
     some = [candidate("a", {}, 0.9), candidate("b", {}, 0.5)]
-    assert cover(some, RULE, WEIGHTS) == tuple(some)
+    assert order_by_coverage(some, RULE, WEIGHTS) == tuple(some)
     told = [candidate("a", {1: 0.5}), candidate("b", {1: 0.4})]
-    assert cover(told, Score(weights=WEIGHTS, coverage=0.0), WEIGHTS) == tuple(told)
+    assert order_by_coverage(told, Score(weights=WEIGHTS, coverage=0.0), WEIGHTS) == tuple(told)
 
 
 def test_what_adds_nothing_to_a_word_is_no_trouble() -> None:
-    ordered = cover([candidate("a", {1: 0.0, 2: 0.3}), candidate("b", {1: 0.0})], RULE, WEIGHTS)
+    ordered = order_by_coverage([candidate("a", {1: 0.0, 2: 0.3}), candidate("b", {1: 0.0})], RULE, WEIGHTS)
     assert keys(ordered) == ["a", "b"]
 
 
@@ -64,4 +64,4 @@ def test_the_order_is_that_of_always_taking_what_adds_most(given: list[tuple[dic
         expected.append((best.node.key, round(adds(best), 6)))
         for term, gain in best.covers.items():
             spent[term] += (1 - spent[term]) * RULE.coverage * gain / most[term]
-    assert [(each.node.key, round(each.score, 6)) for each in cover(ranked, RULE, WEIGHTS)] == expected
+    assert [(each.node.key, round(each.score, 6)) for each in order_by_coverage(ranked, RULE, WEIGHTS)] == expected

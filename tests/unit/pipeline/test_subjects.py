@@ -8,8 +8,8 @@ from weft import Candidate, Edge, Node, Weft
 from weft.model import Alias, View
 from weft.pipeline.query import understand
 from weft.pipeline.relevance import Scale
-from weft.pipeline.retrieve import divide
-from weft.pipeline.subjects import parts_of, with_relations
+from weft.pipeline.retrieve import split_into_passages
+from weft.pipeline.subjects import fill_parts, with_relations
 from weft.profiles.types import Fusion, Part
 
 KINDS = ("character", "location")
@@ -45,12 +45,12 @@ def filled(weft: Weft, *parts: Part, subjects: tuple[str, ...] = ("s:ada",)) -> 
         ids = snapshot.find(subjects)
         rows = snapshot.nodes([ids[key][0] for key in subjects])
         query = understand("Ada", snapshot, None)
-        told = parts_of(
+        told = fill_parts(
             [Candidate(row.node) for row in rows.values()],
             parts,
             KINDS,
             snapshot,
-            lambda whole: divide(whole, query, Scale(), Fusion(), snapshot),
+            lambda whole: split_into_passages(whole, query, Scale(), Fusion(), snapshot),
             {},
         )
     return [each.candidates for each in told]
@@ -176,7 +176,7 @@ def test_a_search_that_found_all_of_a_definition_points_to_no_part_of_it(weft: W
         (row,) = snapshot.nodes(snapshot.find(["s:bo"])["s:bo"]).values()
         whole, part = (0, len(row.node.text)), (2, 6)
         subjects = [Candidate(row.node, spans=(whole,)), Candidate(row.node, spans=(part,))]
-        found = parts_of(subjects, [Part("definition")], ("character",), snapshot, tuple, {})
+        found = fill_parts(subjects, [Part("definition")], ("character",), snapshot, tuple, {})
     (whole_found,), (part_found,) = (each.candidates for each in found)
     assert [row.node.text[start:end] for start, end in whole_found.spans] == ["Boris"]
     assert part_found.spans == (part,)

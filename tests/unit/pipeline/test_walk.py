@@ -10,7 +10,7 @@ import pytest
 
 from weft.indexing.ingest import Workshop, ingest
 from weft.model import Candidate, Edge, Node, View
-from weft.pipeline.retrieve import begin
+from weft.pipeline.retrieve import find_starts
 from weft.pipeline.walk import Walked, expand
 from weft.profiles.types import Lens
 from weft.store import EmbeddedIndex, SqliteStore
@@ -34,7 +34,7 @@ def store_of(folder: Path, nodes: Sequence[Node], edges: Sequence[Edge]) -> Iter
 def walk(store: SqliteStore, lens: Lens, *starts: str) -> Walked:
     """What the lens reaches from the named nodes."""
     with store.snapshot(View()) as snapshot:
-        return expand(begin(starts, snapshot, "probe")[0], lens, snapshot)
+        return expand(find_starts(starts, snapshot, "probe")[0], lens, snapshot)
 
 
 def reached(walked: Walked) -> dict[str, int]:
@@ -147,7 +147,7 @@ def test_with_focus_the_walk_begins_mostly_at_the_most_relevant(tmp_path: Path) 
     nodes = [Node(f"world:{name}", "note") for name in ("best", "worse", "near best", "near worse")]
     edges = [Edge("world:best", "world:near best", "links"), Edge("world:worse", "world:near worse", "links")]
     with store_of(tmp_path, nodes, edges) as store, store.snapshot(View()) as snapshot:
-        first, second = begin(("world:best", "world:worse"), snapshot, "probe")[0]
+        first, second = find_starts(("world:best", "world:worse"), snapshot, "probe")[0]
         found = [replace(first, parts={"relevance": 1.0}), replace(second, parts={"relevance": 0.5})]
         even = scores(expand(found, Lens("x", walk="pagerank"), snapshot))
         sharp = scores(expand(found, Lens("x", walk="pagerank", focus=4.0), snapshot))
@@ -161,7 +161,7 @@ def test_what_only_a_name_speaks_for_starts_no_walk_unless_it_is_named(tmp_path:
     edges = [Edge("world:scene", "world:hero", "mentions"), Edge("world:footnote", "world:friend", "co_occurs")]
     lens = Lens("x", walk="pagerank", named_with="mentions")
     with store_of(tmp_path, nodes, edges) as store, store.snapshot(View()) as snapshot:
-        found = begin(("world:footnote", "world:scene"), snapshot, "probe")[0]
+        found = find_starts(("world:footnote", "world:scene"), snapshot, "probe")[0]
         passed, scene = (replace(each, parts={"relevance": 0.9}) for each in found)
         named = replace(passed, parts={"relevance": 0.9, "named": 1.0})
         assert set(scores(expand([passed, scene], lens, snapshot))) == {
