@@ -32,7 +32,7 @@ SAME_NAME: Final = "same name"
 _MAX_LEADING: Final = 4
 """Candidates that a bridge may lead from: what a less relevant one leads to is seldom what was asked."""
 _MIN_OPEN_SHARE: Final = 0.1
-"""Where one text leaves less than this share of the question open, it answers alone and no name is followed."""
+"""A text that leaves less than this share of the question open answers alone, and no name is followed."""
 _MAX_NAMES_PER_TEXT: Final = 10
 """Names of one text that may lead on, the rarest; more tie a text to everything that it lists."""
 _MAX_SEARCHED_NAMES: Final = 12
@@ -42,13 +42,13 @@ _MAX_NAME_SHARE: Final = 0.005
 _MIN_NAME_PASSAGES: Final = 5
 """So many passages may hold a name in any store, however small the share above is."""
 _SINGLE_WORD_FACTOR: Final = 0.6
-"""How much less surely a name of one word means the same in two texts than a name of two words."""
+"""The factor by which a name of one word is less sure to mean the same in two texts than one of two words."""
 _MAX_PROPOSED: Final = 60
 """Passages found by a name that are looked at."""
 _MAX_FOLLOWED: Final = 10
 """Texts found by a name that become candidates: they compete with what the question itself found."""
 _NAME_WORTH: Final = 0.2
-"""What a name is worth that leads to a text with nothing of the question, as a share of the question."""
+"""The worth of a name that leads to a text with nothing of the question, as a share of the question."""
 _MIN_ADDED_SHARE: Final = 0.1
 """A text that adds less than this share of the question completes nothing by a rare word alone."""
 _MAX_WORD_SHARE: Final = 0.01

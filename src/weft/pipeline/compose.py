@@ -22,7 +22,7 @@ from weft.scoring.candidates import node_ref
 _MAX_TITLE_CHARS: Final = 200
 """Characters of a question in the title: of a pasted log the beginning is enough."""
 _MAX_FITTINGS: Final = 6
-"""How often a page is fitted; most need one or two, and each costs printing what has changed."""
+"""Attempts at fitting a page; most need one or two, and each costs printing the items that changed."""
 _MAX_UNSPENT_SHARE: Final = 0.04
 """A page emptier than this is fitted once more, with the room that cautious counting had kept back."""
 _MIN_UNSPENT_TOKENS: Final = 8

@@ -37,6 +37,7 @@ def dedupe(entries: Sequence[Entry], rule: Dedupe) -> Mapping[int, str]:
 
 
 def _find_repeats(members: Sequence[tuple[int, Entry]], rule: Dedupe) -> dict[int, str]:
+    # Fields first: they are certain, and need no text to be read.
     repeated = _equal_fields(members, rule.same, across=True) | _equal_fields(members, rule.once, across=False)
     rest = [(index, entry) for index, entry in members if index not in repeated]
     # Sketches propose the pairs, so that only a few texts are compared word by word.

@@ -21,9 +21,9 @@ _CLAUSE_END: Final = re.compile(r"(?:[,;:]|--|—)\s+|--|—")
 _MAX_READ_CHARS: Final = 12_000
 """A text of more characters is read only around its best passages: measuring costs time by its length."""
 _MARGIN_CHARS: Final = 1_500
-"""How far around a passage a long text is read."""
+"""Characters around a passage that are read of a long text, so that an excerpt can grow beyond the passage."""
 _LINE_CHARS: Final = 500
-"""How much farther the end of a line is sought, so that no line is cut."""
+"""Further characters in which the end of a line is sought, so that no line is cut."""
 _MAX_FOCUS_PASSAGES: Final = 4
 """Passages of a long text that are looked at where no search chose any."""
 _GAP_TOKENS: Final = 4
@@ -31,7 +31,7 @@ _GAP_TOKENS: Final = 4
 _MIN_ALONE_TOKENS: Final = 10
 """A shorter sentence says too little to stand between two gaps."""
 _NEIGHBOUR_SHARE: Final = 0.5
-"""What a sentence gets of the gain of its better neighbour: an answer often stands beside the words asked for."""
+"""The share of its better neighbour's gain that a sentence gets: answers stand beside the words asked for."""
 _TERM_PREFIX_CHARS: Final = 4
 """A word and its term have so many letters in common, whatever the ending of the word."""
 _MAX_CACHED_SENTENCES: Final = 8192
@@ -354,6 +354,7 @@ def choose_quotation(
     if passage.target < 0:
         return ()
     costs, worth, low = passage.costs, passage.worth, passage.target
+    # Grown from the target to both sides, the worthier neighbour first.
     if costs[low] > max_tokens:
         return _cut_unit(text, passage.units[low], max_tokens, count, passage.focus)
     high, room = low + 1, max_tokens - costs[low]

@@ -45,7 +45,7 @@ def fit(
 
 
 class _LeftoverRule(Enum):
-    """How the members of a group get what is left over."""
+    """The order in which the members of a group get what is left over."""
 
     IN_TURN = auto()
     BY_SHARE = auto()
@@ -87,6 +87,7 @@ class _Group:
         for member in self.members:
             if isinstance(member, _Group):
                 member.share_leftovers()
+        # One round may free what another needs: an item that grows from a pointer lets a further pointer in.
         left, taken = self.share_tokens - self.spent, UNLIMITED
         while left >= MIN_ITEM_TOKENS and taken > MIN_EXCERPT_TOKENS:
             before = self.page.spent
@@ -120,6 +121,7 @@ def _make_group(slots: Sequence[Slot], page: PageBudget, share_tokens: float, de
     An empty slot leaves its share to its own group, or where all of that is empty, to the other groups.
     """
     branches = [list(branch) for _, branch in groupby(slots, lambda slot: (*slot.groups, slot.name)[depth])]
+    # Branches without candidates get no filler, which divides their share among the others.
     filled = [branch for branch in branches if any(slot.candidates for slot in branch)]
     shares = [sum([slot.share for slot in branch]) for branch in filled]
     total = sum(shares)

@@ -76,6 +76,7 @@ def brought_candidates(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
     part_names = _part_names(plan)
     brought = [candidate for candidate in _filtered_candidates(plan) if not _is_for_part(candidate, part_names)]
     stored = snapshot.nodes(sorted({candidate.node.id for candidate in brought if candidate.node.id}))
+    # Sections admit by probe, so a candidate without one counts as found by the first.
     first_probe = plan.profile.probes[0].name
     return tuple(
         told(
@@ -144,6 +145,7 @@ def merge_candidates(candidates: Iterable[Candidate], plan: Plan) -> tuple[Candi
         if known is None:
             merged[key] = candidate
             continue
+        # Where several found it, it keeps the best of each score.
         parts = {**candidate.parts, **known.parts}
         for name in candidate.parts.keys() & known.parts.keys():
             parts[name] = max(candidate.parts[name], known.parts[name])

@@ -39,6 +39,7 @@ def make_ledger(outcomes: Sequence[Outcome], layout: Layout) -> tuple[LedgerEntr
 
 def _first_of_each(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
     """Return the first entry of each node in each section."""
+    # A slot is named <section>/<group>/<part>: one entry for the section stands for all its parts.
     first: dict[tuple[str, str, str], LedgerEntry] = {}
     for entry in entries:
         first.setdefault((entry.tenant, entry.key, entry.section.partition("/")[0]), entry)
@@ -67,6 +68,7 @@ def _subject_entries(
 
 def _make_entry(candidate: Candidate, section: str, detail: Detail, tokens: int, reason: str) -> LedgerEntry:
     node = candidate.node
+    # By position, which is quicker than by name: a page may account for thousands of candidates.
     return LedgerEntry(
         node.key,
         node.id,

@@ -76,6 +76,7 @@ def adapted(request: Request, profile: Profile, snapshot: Snapshot) -> tuple[Pro
     """
     if request.preset != AUTO or not profile.adapt:
         return profile, ()
+    # With a blank at both ends, so that a phrase matches whole words only.
     words = f" {' '.join(name_words(request.question))} "
     rules = _matching_rules(profile.adapt, words, _count_named_nodes(request.question, profile, snapshot))
     for rule in rules:
@@ -100,6 +101,7 @@ def _count_named_nodes(question: str, profile: Profile, snapshot: Snapshot) -> i
     probes = [probe for probe in profile.probes if probe.match == "names"]
     if not probes:
         return 0
+    # A probe without kinds looks for all of them.
     kinds = {kind for probe in probes for kind in probe.kinds} if all(probe.kinds for probe in probes) else None
     return len(call_by_name(question, snapshot, "", lambda node: kinds is None or node.kind in kinds))
 

@@ -71,15 +71,17 @@ class Printer:
         lines = self.print_item(item, self._slot_style(slot.name))
         text_tokens = item.candidate.text_tokens
         if self.stored is not None and text_tokens is not None and item.detail is Detail.WHOLE:
-            quoted = sum([each.count for each in lines if each.verbatim])
+            # Only if every line of the text stands there as it is: escaping some would change the count.
+            quoted = sum([line.count for line in lines if line.verbatim])
             if quoted == item.candidate.node.text.strip().count("\n") + 1:
-                around = [each for each in lines if not each.verbatim]
+                around = [line for line in lines if not line.verbatim]
                 return text_tokens + self.lines_cost(around) + _JOIN_TOKENS
         return self.lines_cost(lines)
 
     def print_item(self, item: Item, style: ItemStyle) -> tuple[Lines, ...]:
         """Return the lines of an item, printed once however often they are asked for."""
         node = item.candidate.node
+        # By identity, which is quicker than hashing a style, and safe while the printer holds all styles.
         key = (id(style), node.tenant, node.key, item.detail, item.spans)
         if key not in self.item_lines:
             self.item_lines[key] = self.format.item(item, style)

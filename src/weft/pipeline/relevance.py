@@ -159,5 +159,6 @@ class Pool:
             return round(self.lexical[index], 9), covers
         passage = self.rows[index].passage
         matches = held(self.phrases, covers, node.title, node.text[passage.start : passage.end])
+        # A phrase counts like a term of its own, so that coverage treats its repetition the same way.
         covers |= {phrase.key: self.phrases[phrase] for phrase in matches}
         return round(self.lexical[index] + sum([self.phrases[phrase] for phrase in matches]), 9), covers

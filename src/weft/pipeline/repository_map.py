@@ -23,7 +23,7 @@ _MAX_CACHED_RANKINGS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class _Ranking:
-    """How many nodes there were to rank, and the ranks of the best by id, with those that tie with the last."""
+    """The number of nodes to rank, and the ranks of the best by id, with those that tie with the last."""
 
     nodes: int
     best: Mapping[int, float] = field(default_factory=dict)

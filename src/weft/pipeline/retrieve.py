@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 _PROPOSALS_PER_KEPT: Final = 3
-"""How many passages an index is asked for, for each that is kept: its own order knows of deleted passages and of
-other tenants, so that ours may put a lower one first. Fewer lose such passages, more cost time."""
+"""Passages that an index is asked for, for each that is kept: its own order counts deleted passages and other
+tenants, so that ours may put a lower one first. Fewer lose such passages, more cost time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ def search(query: Query, probe: Probe, filter: Filter, fusion: Fusion, snapshot:
     if semantic is not None:
         cosines = dict(zip(semantic.passage_ids.tolist(), semantic.scores.tolist(), strict=True))
     ids = list(dict.fromkeys([*(lexical.passage_ids.tolist() if lexical is not None else ()), *cosines]))
+    # A search by meaning alone must not be scored by words.
     measured_query = query if lexical is not None else replace(query, terms={})
     rows, term_gains = _keep_best(snapshot.passages(ids), measured_query, cosines.keys(), limit, fusion)
     cosine = read_cosines(rows, cosines, query if semantic is not None else None, snapshot)
@@ -168,6 +169,7 @@ def add_relevance(
         return tuple(candidates)
     rows = snapshot.passages_of(unmeasured)
     cosine = read_cosines(rows, {}, query, snapshot)
+    # On the scale of the search, so that walked and searched candidates can be compared.
     pool = Pool.measure(rows, query, cosine, scale if scale != Scale() else None, fusion)
     return tuple([_with_relevance(candidate, pool) for candidate in candidates])
 

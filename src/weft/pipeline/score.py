@@ -54,6 +54,7 @@ def _make_scorer(
     rule: Score, weights: Mapping[str, float], lens: Lens, now: datetime
 ) -> Callable[[Candidate], Candidate]:
     """Return the function that scores one candidate; plain loops, because all candidates of a page run through."""
+    # Everything that is the same for all candidates is decided here, once.
     readers = {name: _signal_reader(name, rule, now) for name in (*weights, *rule.boosts)}
     if lens.named_with is not None and "relevance" in readers:
         readers["relevance"] = lambda candidate: _own_relevance(candidate, lens)
@@ -138,8 +139,8 @@ def order_by_coverage(
 
 def _lexical_factors(ranked: Sequence[Candidate], weights: Mapping[str, float]) -> list[float]:
     """Return what one unit of the lexical part adds to each score: boosts and lenses multiplied the sum."""
-    sums = [sum([each.parts.get(name, 0.0) * weight for name, weight in weights.items()]) for each in ranked]
-    factors = [each.score / base if base > 0 else 1.0 for each, base in zip(ranked, sums, strict=True)]
+    sums = [sum([item.parts.get(name, 0.0) * weight for name, weight in weights.items()]) for item in ranked]
+    factors = [item.score / base if base > 0 else 1.0 for item, base in zip(ranked, sums, strict=True)]
     return [weights["lexical"] * factor for factor in factors]
 
 
@@ -169,6 +170,7 @@ def _pick_by_gain(ranked: Sequence[Candidate], factors: Sequence[float], coverag
         order.append((index, round(-negative_worth, 6)))
         for term, gain in ranked[index].covers.items():
             covered[term] += (1.0 - covered[term]) * coverage * gain / max_gain[term]
+    # The others are ordered by what they add to all that was picked, without counting anew after each.
     rest = sorted([(-round(worth(index), 6), index) for _, index, _ in waiting])
     order += [(index, -negative_worth) for negative_worth, index in rest]
     return tuple([_rescore(ranked[index], max(new_score, 0.0)) for index, new_score in order])

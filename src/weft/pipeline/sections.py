@@ -26,8 +26,8 @@ from weft.profiles.types import ForEach, Part, Section
 from weft.scoring.candidates import NodeRef, node_ref
 
 _CONSIDERED_PER_PRINTED: Final = 4
-"""How many times what a part may take is considered for it: of the hundreds of passages that name a hero the rest
-would only be listed as left out."""
+"""Candidates of a part that are considered, for each that it may print: of the hundreds of passages that name a
+hero, the rest would only be listed as left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,7 @@ class Ranking:
         if not part.via:
             return filled.candidates
         fusion, rule = self.plan.profile.fusion, part.score or section.score or self.plan.profile.score
+        # On a scale of its own: the passages that name a subject compete with each other only.
         measured = add_relevance(filled.candidates, self.gathered.query, Scale(), fusion, self.reading.snapshot)
         ordered = score(measured, rule, self.plan.lens_for(section.lens), self.now, self.absent)
         return ordered[: _CONSIDERED_PER_PRINTED * part.limit] if part.limit else ordered
@@ -144,6 +145,7 @@ def drop_repeats(
         for name, candidates in ranked.items()
         for candidate in candidates
     ]
+    # Of two that say the same, the earlier one is kept.
     entries.sort(key=lambda entry: ("start" not in entry.candidate.parts, -entry.candidate.score))
     repeated = dedupe(entries, plan.profile.dedupe)
     for section in plan.sections():
@@ -222,7 +224,7 @@ def _max_subjects(plan: Plan, section: Section, rule: ForEach) -> int:
     limit = given if isinstance(given, int) and given > 0 else rule.limit
     if plan.budget is None or not rule.least:
         return limit
-    section_tokens = plan.budget * section.share / sum(each.share for each in plan.sections())
+    section_tokens = plan.budget * section.share / sum(other.share for other in plan.sections())
     return max(min(limit, int(section_tokens / rule.least)), 1)
 
 
@@ -247,6 +249,7 @@ def _fill_subject_parts(
             for subject in subjects
             for part in parts
         ]
+    # Texts that the question found are read first for the passages that name a subject.
     relevance = {
         candidate.node.id: candidate.parts.get("relevance", 0.0) for candidate in ranking.gathered.candidates
     }

@@ -18,7 +18,7 @@ _SHORT_TEXT_TOKENS: Final = 800
 """A text of so few tokens is not cut for the sake of others: on a small page it may take more than its share."""
 _MIN_FRAMED_EXCERPT_TOKENS: Final = MIN_ITEM_TOKENS + MIN_EXCERPT_TOKENS
 _EXCERPT_ATTEMPTS: Final = 3
-"""How often an excerpt that came out too long is shortened; each costs printing it, and the third seldom fails."""
+"""Attempts at an excerpt, each shorter by what the last one was too long; each costs printing it."""
 _MAX_CHARS_PER_TOKEN: Final = 5
 """More characters than this for each token that is allowed will not fit, and need not be printed to know it."""
 _CHARS_PER_POINTER_TOKEN: Final = 5
@@ -56,7 +56,7 @@ class PageBudget:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What one attempt at placing a candidate may cost, in tokens.
+    """The tokens that one attempt at placing a candidate may cost.
 
     `tokens` is what the slot may spend now, `item` and `whole_item` what an item may cost, and one that is shown
     whole; `slot_limit` is the limit that the slot itself sets to an item.
@@ -99,7 +99,7 @@ class SlotFiller:
     offered: list[float] = field(default_factory=list)
     """The most that a candidate was last allowed to cost: with no more, it would be shown no better."""
     failed_at: list[float] = field(default_factory=list)
-    """What a candidate was allowed to cost when it found no place."""
+    """The most that a candidate was allowed to cost when it found no place."""
     failed_as_pointer: list[bool] = field(default_factory=list)
     """Whether a pointer was allowed then."""
     min_costs: list[int] = field(default_factory=list)
@@ -111,7 +111,7 @@ class SlotFiller:
     spent: int = 0
     """The tokens of its items, and of the headings that it was the first to need."""
     limits: tuple[tuple[float, float], tuple[float, float]] = ((0.0, 0.0), (0.0, 0.0))
-    """What an item may cost, and one whole; and the same where the cap gives way."""
+    """The most that an item may cost, and one shown whole; and the same where the cap gives way."""
 
     def __post_init__(self) -> None:
         """Start with every candidate unplaced."""
@@ -220,6 +220,7 @@ class SlotFiller:
             return None
         limit = allowance.whole_item if detail is Detail.WHOLE else allowance.item
         if (index, detail) not in self.costs:
+            # A long text is not printed to learn that it is too long: its tokens were counted when it was stored.
             if self.slot.quotes and detail is Detail.WHOLE and (candidate.text_tokens or 0) > limit:
                 return None
             self.costs[index, detail] = self.page.cost(self.slot, Item(candidate, detail))
@@ -243,6 +244,7 @@ class SlotFiller:
             tokens = self.page.cost(self.slot, Item(candidate, Detail.EXCERPT, spans))
             if 0 < tokens <= allowance.item:
                 return Item(candidate, Detail.EXCERPT, spans, tokens)
+            # Marks for gaps and escapes made it longer than the sum of its sentences.
             room -= tokens - int(allowance.item)
         return None
 
@@ -268,6 +270,7 @@ class SlotFiller:
         """Put the item in the candidate's place, and book what it costs more than the current one."""
         page = self.page
         tokens = item.tokens - (current.tokens if current else 0)
+        # The first item under a heading pays for it; slots of one section share theirs.
         for name, heading_tokens in self.slot.headings if not self.item_count else ():
             if name not in page.printed_headings:
                 page.printed_headings.add(name)
@@ -337,6 +340,7 @@ def _text_ref(candidate: Candidate) -> TextRef:
 
 def _min_costs(slot: Slot) -> list[int]:
     """Return about what each candidate costs in the cheapest form that the slot prints."""
+    # Parts of subjects mostly print passages only, of which there are many: one cost serves all.
     if slot.ladder == (Detail.EXCERPT,):
         return [_MIN_FRAMED_EXCERPT_TOKENS] * len(slot.candidates)
     return [_min_cost(slot, candidate) for candidate in slot.candidates]

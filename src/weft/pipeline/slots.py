@@ -126,6 +126,7 @@ def section_slot(
 
 def pointers_slot(beside: PlacedSlot, pointers: tuple[Candidate, ...]) -> PlacedSlot:
     """Return the slot of the related pointers that stand beside a section's items, under its heading."""
+    # Everything else, the heading above all, is shared with the section's own slot.
     section = beside.section
     slot = replace(
         beside.slot,
@@ -148,6 +149,7 @@ def part_slot(
     """Return the slot of one part of a subject, under the section's heading."""
     heading = fill(section.heading, plan.values)
     subject, part = filled.subject, filled.part
+    # With the tenant, because subjects of two tenants may have one key.
     group = "/".join([section.name, *node_ref(subject)])
     slot = Slot(
         name=f"{group}/{part.name}",

@@ -28,11 +28,11 @@ MAX_NEIGHBOURS: Final = 64
 _MAX_TEXTS: Final = 12
 """Texts of a subject that are read: those that the question found, then those that name it most."""
 _FEW_CHARS: Final = 12_000
-"""Where those hold no more characters than this, all linked texts are read: chunks are shorter than scenes."""
+"""If those hold no more characters than this, all linked texts are read: chunks are shorter than scenes."""
 _MIN_STRETCH_CHARS: Final = 240
 """Characters that make a stretch a passage of its own. Two sentences, one of which names others, are about all."""
 _MAX_REPEATED_SHARE: Final = 1 / 3
-"""How much of a passage may repeat the subject's definition where there are few other passages."""
+"""The share of a passage that may repeat the subject's definition where there are few other passages."""
 _MAX_MENTIONS: Final = 4
 """Mentions of a passage that an excerpt of it is made around."""
 _MAX_CACHED_STATES: Final = 8
@@ -126,7 +126,7 @@ def _takes(part: Part, linked: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Naming:
-    """How a passage names a subject: where, where beside others, and the stretch that names nobody else."""
+    """The mentions of a subject in a passage, those beside others, and the stretch that names nobody else."""
 
     mentions: tuple[Span, ...] = ()
     names_others: bool = False
@@ -199,7 +199,7 @@ class _KnownNames:
         mentions = named_in(text.text, self.names.get(subject, ()), span)
         if not mentions:
             return _Naming()
-        # The text of another subject is about that one, whatever names stand in it.
+        # The text of another subject is about that one, so this subject is never alone in it.
         if text.kind in kinds:
             return _Naming(tuple(mentions), names_others=True, shared_mentions=tuple(mentions))
         others = list(self._mentions_of_others(subject, text, span, mentions))
@@ -339,6 +339,7 @@ def _rank_texts(
         text = int(near.neighbour[edge])
         if text not in subjects:
             edge_by_text.setdefault(text, edge)
+    # The tag is the same in every store, so that ties fall alike whatever ids the nodes have.
     order = {
         text: (-relevance.get(text, 0.0), -float(near.weight[edge]), int(near.tag[edge]))
         for text, edge in edge_by_text.items()

@@ -67,6 +67,7 @@ def _part_candidates(
 def _with_own_mention(subject: Candidate) -> Candidate:
     """Point a subject to where its own text names it, unless the question points to a part of the text."""
     text = subject.node.text
+    # A span over the whole text points to nothing in it.
     if any(end - start < len(text) for start, end in subject.spans):
         return subject
     mentions = named_in(text, spelled_names(subject.node), (0, len(text)))

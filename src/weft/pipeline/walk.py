@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MAX_SAMPLED_LINKS: Final = 2_000
 """Links of a start that are read to find the most relevant of them; a node with more is sampled by strength."""
 _LATER_SAMPLING: Final = 4
-"""How many times the fan-out is read of every node further on, where there are many more nodes."""
+"""Links of every node further on that are read, as a multiple of the fan-out: there are many more nodes."""
 _MAX_MEASURED_AT_FIRST_STEP: Final = 5_000
 """Nodes whose relevance the first step may measure; each costs reading its passages, strong links come first."""
 _MAX_MEASURED_LATER: Final = 300

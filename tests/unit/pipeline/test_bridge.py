@@ -132,7 +132,7 @@ def test_the_order_of_candidates_changes_no_worth(store: SqliteStore) -> None:
 def followed(
     store: SqliteStore, index: EmbeddedIndex, found: Sequence[Candidate], filter: Filter = NO_FILTER
 ) -> dict[str, Candidate]:
-    """What the names in the candidates lead to, by name."""
+    """Return the texts that names in the candidates lead to, by name."""
     asked = {term_hash(term): weight for word, weight in QUESTION.items() for term in analyze(word)}
     with store.snapshot(View()) as snapshot:
         further = follow_names(find_bridge_names(found, asked, snapshot), found, asked, filter, snapshot, index)

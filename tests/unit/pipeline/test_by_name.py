@@ -1,4 +1,4 @@
-"""What questions and texts call by name."""
+"""Nodes that questions call by name."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is told twice, and what only looks like it."""
+"""Repeats are found, and texts that only look alike are kept."""
 
 from weft.model import Candidate, Json, Node
 from weft.pipeline.dedupe import Entry, dedupe

@@ -29,7 +29,7 @@ def slot(name: str, *sizes: int, share: float = 1.0, **rest: object) -> Slot:
 
 
 def cost(slot: Slot, item: Item) -> int:
-    """What an item costs at its detail."""
+    """Return the cost of an item at its detail."""
     if item.detail is Detail.WHOLE:
         return len(item.candidate.node.text) + FRAME if slot.quotes else FRAME
     if item.detail is Detail.EXCERPT:
@@ -52,7 +52,7 @@ def details(outcomes: Sequence[Outcome], name: str = "") -> list[Detail | None]:
 
 
 def spent(outcomes: Sequence[Outcome], name: str = "") -> int:
-    """What one slot's items cost, or all."""
+    """Return the cost of one slot's items, or of all."""
     return sum(each.item.tokens for each in outcomes if each.item and name in ("", each.slot))
 
 
@@ -231,7 +231,7 @@ def subject(name: str, **parts: tuple[int, list[int]]) -> list[Slot]:
 
 
 def subject_tokens(outcomes: Sequence[Outcome], name: str) -> int:
-    """What the parts of a subject cost together."""
+    """Return the cost of all parts of a subject."""
     return sum(each.item.tokens for each in outcomes if each.item and each.slot.startswith(f"{name}-"))
 
 

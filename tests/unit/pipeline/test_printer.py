@@ -1,4 +1,4 @@
-"""What the printer works out once for a page, however often the budget asks."""
+"""The printer measures a text once for a page, however often the budget asks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What the parts of a subject are filled with."""
+"""The parts of a subject are filled with what its links lead to."""
 
 from pathlib import Path
 

@@ -32,7 +32,7 @@ def store_of(folder: Path, nodes: Sequence[Node], edges: Sequence[Edge]) -> Iter
 
 
 def walk(store: SqliteStore, lens: Lens, *starts: str) -> Walked:
-    """What the lens reaches from the named nodes."""
+    """Walk with the lens from the named nodes."""
     with store.snapshot(View()) as snapshot:
         return expand(find_starts(starts, snapshot, "probe")[0], lens, snapshot)
 
