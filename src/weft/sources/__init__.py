@@ -69,28 +69,32 @@ def open_sources(
     """
     if place.startswith("tana:"):
         return (_open_tana(place, name, tenant, tana_token),)
-    return (open_source(place, name=name, tenant=tenant, file_times=file_times, memory=memory, reading=reading),)
+    return (
+        open_source(place, name=name, tenant=tenant, file_times=file_times, cache_folder=memory, reading=reading),
+    )
 
 
 def open_source(
-    place: str,
+    address: str,
     *,
     name: str | None = None,
     tenant: str = DEFAULT_TENANT,
     file_times: bool = True,
-    memory: Path | None = None,
+    cache_folder: Path | None = None,
     reading: str = "",
 ) -> FileSource:
     """Open the files at a path or `file:` address as one source, named after the folder or file by default."""
-    root = _existing_path(place)
+    root = _existing_path(address)
     suffixes = frozenset[str]().union(*(factory.suffixes for factory in FORMATS))
     if root.is_file() and root.suffix.lower() not in suffixes:
-        raise SourceError(f"{place!r} is no kind of file that can be read. Known: {', '.join(sorted(suffixes))}.")
+        raise SourceError(
+            f"{address!r} is no kind of file that can be read. Known: {', '.join(sorted(suffixes))}."
+        )
     chosen_name = source_name(root) if name is None else _checked_name(name)
     if reading and reading not in READINGS:
         raise InvalidInput(f"Files cannot be read as {reading!r}. Allowed: {', '.join(READINGS)}.")
     settings = Naming(
-        chosen_name, _maker(chosen_name), tenant, file_times, memory, "" if reading == _AUTO else reading
+        chosen_name, _maker(chosen_name), tenant, file_times, cache_folder, "" if reading == _AUTO else reading
     )
     formats = [(factory.suffixes, factory(settings)) for factory in FORMATS]
     if (root / ".git").exists():
@@ -100,15 +104,15 @@ def open_source(
     return FileSource(root, chosen_name, settings.maker, tuple(formats))
 
 
-def _open_tana(place: str, name: str | None, tenant: str, token: str) -> "TanaLive":
+def _open_tana(address: str, name: str | None, tenant: str, token: str) -> "TanaLive":
     """Open the Tana Desktop at `tana://[host:port][?full]`."""
     # Loaded here, so that only reading from Tana pays for the import of an HTTP client.
     from weft.sources.tana.live import TanaLive
     from weft.sources.tana.local_api import DEFAULT_HOST, TanaApi
 
-    address = urlsplit(place)
-    if address.path not in ("", "/") or address.query not in ("", "full") or "@" in address.netloc:
-        raise SourceError(f"{place!r} is no address of Tana. Write tana://, tana://HOST:PORT or tana://?full.")
+    parts = urlsplit(address)
+    if parts.path not in ("", "/") or parts.query not in ("", "full") or "@" in parts.netloc:
+        raise SourceError(f"{address!r} is no address of Tana. Write tana://, tana://HOST:PORT or tana://?full.")
     if not token:
         raise SourceError(
             "Reading from Tana needs its token. Copy the one under Settings > Local API in Tana Desktop into "
@@ -116,8 +120,8 @@ def _open_tana(place: str, name: str | None, tenant: str, token: str) -> "TanaLi
         )
     chosen_name = "tana" if name is None else _checked_name(name)
     settings = Naming(chosen_name, _maker(chosen_name), tenant)
-    api = TanaApi(address.netloc or DEFAULT_HOST, token)
-    return TanaLive(chosen_name, settings.maker, settings, api, address.query == "full")
+    api = TanaApi(parts.netloc or DEFAULT_HOST, token)
+    return TanaLive(chosen_name, settings.maker, settings, api, parts.query == "full")
 
 
 @dataclass(slots=True)
@@ -165,17 +169,17 @@ def _checked_name(name: str) -> str:
     return name
 
 
-def _existing_path(place: str) -> Path:
+def _existing_path(address: str) -> Path:
     """Return the path that a path or `file:` address means, or raise SourceError if there is nothing."""
-    address = urlsplit(place)
+    parts = urlsplit(address)
     # A scheme of one letter is the drive of a Windows path.
-    if address.scheme and len(address.scheme) > 1 and address.scheme != "file":
-        raise SourceError(f"{place!r} cannot be opened. A source is the path of a folder or a file, or tana://.")
-    root = Path(unquote(address.path)) if address.scheme == "file" else Path(place).expanduser()
-    if "\0" in place or not root.exists():
+    if parts.scheme and len(parts.scheme) > 1 and parts.scheme != "file":
+        raise SourceError(f"{address!r} cannot be opened. A source is the path of a folder or a file, or tana://.")
+    root = Path(unquote(parts.path)) if parts.scheme == "file" else Path(address).expanduser()
+    if "\0" in address or not root.exists():
         close = nearest(root.name, _names_beside(root))
         hint = f" Did you mean {str(root.parent / close)!r}?" if close else ""
-        raise SourceError(f"There is nothing at {place!r}.{hint} Give the path of a folder or a file.")
+        raise SourceError(f"There is nothing at {address!r}.{hint} Give the path of a folder or a file.")
     return root
 
 
