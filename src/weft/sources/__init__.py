@@ -1,4 +1,8 @@
-"""A source of which nothing is left."""
+"""Open sources: turn a path or an address into something that lists units and reads them as nodes and edges.
+
+This is the only door to the formats. A new format is one file with a class that has the members of `files.Format`,
+and one line in `FORMATS` below. The order counts: of several formats that take a file, the first one reads it.
+"""
 
 import re
 from collections.abc import Iterable
@@ -17,7 +21,7 @@ from weft.sources.documents.html import Html
 from weft.sources.documents.manuscript import Manuscript
 from weft.sources.documents.pdf import Pdf
 from weft.sources.documents.plain_text import PlainText, RestructuredText
-from weft.sources.files import NOTES, STORY, FileSource, MakeFormat, Naming
+from weft.sources.files import NOTES, STORY, FileSource, FormatFactory, Naming
 from weft.sources.git import History
 from weft.sources.notes.markdown_notes import Markdown
 from weft.sources.records import Records
@@ -26,28 +30,9 @@ from weft.sources.tana.export import Tana
 if TYPE_CHECKING:
     from weft.sources.tana.live import TanaLive
 
-
-@dataclass(slots=True)
-class Gone:
-    """A source without units, under the name and the maker it had."""
-
-    name: str
-    maker: str
-
-    def identity(self) -> str:
-        """Nowhere."""
-        return ""
-
-    def units(self) -> Iterable[tuple[str, str]]:
-        """No units."""
-        return ()
-
-    def read(self, unit: str) -> Unit:
-        """Nothing can be read."""
-        raise SourceError(f"The source {self.name!r} is gone, so {unit!r} cannot be read. Index it again first.")
-
-
-FORMATS: Final[tuple[MakeFormat, ...]] = (
+FORMATS: Final[tuple[FormatFactory, ...]] = (
+    # A manuscript is told by its content, so it is asked before the formats that take every file of a suffix;
+    # likewise an export of Tana and a conversation before other records.
     Manuscript,
     Markdown,
     RestructuredText,
@@ -64,7 +49,8 @@ FORMATS: Final[tuple[MakeFormat, ...]] = (
 _AUTO: Final = "auto"
 READINGS: Final = (STORY, NOTES, _AUTO)
 
-_VERSION: Final = 1
+_READER_VERSION: Final = 1
+"""Part of the maker of every node and edge; a change makes all sources be read in again."""
 
 
 def open_sources(
@@ -77,76 +63,105 @@ def open_sources(
     tana_token: str = "",
     memory: Path | None = None,
 ) -> tuple[Source, ...]:
-    """Everything that can be read at a path, a `file:` or a `tana:` address, as sources with different names.
+    """Open everything at a path, a `file:` or a `tana:` address, as sources with different names.
 
-    `memory` is a folder for what is derived of files on the way and need not be derived again.
+    `memory` is a folder for the cache of what is derived from files.
     """
     if place.startswith("tana:"):
         return (_open_tana(place, name, tenant, tana_token),)
-    return (open_source(place, name=name, tenant=tenant, file_times=file_times, memory=memory, reading=reading),)
+    return (
+        open_source(place, name=name, tenant=tenant, file_times=file_times, cache_folder=memory, reading=reading),
+    )
 
 
 def open_source(
-    place: str,
+    address: str,
     *,
     name: str | None = None,
     tenant: str = DEFAULT_TENANT,
     file_times: bool = True,
-    memory: Path | None = None,
+    cache_folder: Path | None = None,
     reading: str = "",
 ) -> FileSource:
-    """The files at a path or `file:` address as one source, named after the folder or file unless told."""
-    root = _existing(place)
-    known = frozenset[str]().union(*(made.suffixes for made in FORMATS))
-    if root.is_file() and root.suffix.lower() not in known:
-        raise SourceError(f"{place!r} is no kind of file that can be read. Known: {', '.join(sorted(known))}.")
-    given = source_name(root) if name is None else checked_name(name)
-    naming = Naming(given, _maker(given), tenant, file_times, memory, _checked_reading(reading))
-    formats = [(made.suffixes, made(naming)) for made in FORMATS]
+    """Open the files at a path or `file:` address as one source, named after the folder or file by default."""
+    root = _existing_path(address)
+    suffixes = frozenset[str]().union(*(factory.suffixes for factory in FORMATS))
+    if root.is_file() and root.suffix.lower() not in suffixes:
+        raise SourceError(
+            f"{address!r} is no kind of file that can be read. Known: {', '.join(sorted(suffixes))}."
+        )
+    chosen_name = source_name(root) if name is None else _checked_name(name)
+    if reading and reading not in READINGS:
+        raise InvalidInput(f"Files cannot be read as {reading!r}. Allowed: {', '.join(READINGS)}.")
+    settings = Naming(
+        chosen_name, _maker(chosen_name), tenant, file_times, cache_folder, "" if reading == _AUTO else reading
+    )
+    formats = [(factory.suffixes, factory(settings)) for factory in FORMATS]
     if (root / ".git").exists():
-        code = next(each for _, each in formats if isinstance(each, Code))
-        formats.append((History.suffixes, History(naming, root, code)))
-    return FileSource(root, given, naming.maker, tuple(formats))
+        # The history is last: its commits link to the definitions that the code format has found by then.
+        code = next(reader for _, reader in formats if isinstance(reader, Code))
+        formats.append((History.suffixes, History(settings, root, code)))
+    return FileSource(root, chosen_name, settings.maker, tuple(formats))
 
 
-def _open_tana(place: str, name: str | None, tenant: str, token: str) -> "TanaLive":
-    """The Tana Desktop at `tana://[host:port][?full]`."""
-    # Only those who read from Tana pay for loading an HTTP client.
+def _open_tana(address: str, name: str | None, tenant: str, token: str) -> "TanaLive":
+    """Open the Tana Desktop at `tana://[host:port][?full]`."""
+    # Loaded here, so that only reading from Tana pays for the import of an HTTP client.
     from weft.sources.tana.live import TanaLive
-    from weft.sources.tana.local_api import DEFAULT_PLACE, TanaApi
+    from weft.sources.tana.local_api import DEFAULT_HOST, TanaApi
 
-    address = urlsplit(place)
-    if address.path not in ("", "/") or address.query not in ("", "full") or "@" in address.netloc:
-        raise SourceError(f"{place!r} is no address of Tana. Write tana://, tana://HOST:PORT or tana://?full.")
+    parts = urlsplit(address)
+    if parts.path not in ("", "/") or parts.query not in ("", "full") or "@" in parts.netloc:
+        raise SourceError(f"{address!r} is no address of Tana. Write tana://, tana://HOST:PORT or tana://?full.")
     if not token:
         raise SourceError(
             "Reading from Tana needs its token. Copy the one under Settings > Local API in Tana Desktop into "
             "the environment as WEFT_TANA_TOKEN."
         )
-    given = "tana" if name is None else checked_name(name)
-    naming = Naming(given, _maker(given), tenant)
-    api = TanaApi(address.netloc or DEFAULT_PLACE, token)
-    return TanaLive(given, naming.maker, naming, api, address.query == "full")
+    chosen_name = "tana" if name is None else _checked_name(name)
+    settings = Naming(chosen_name, _maker(chosen_name), tenant)
+    api = TanaApi(parts.netloc or DEFAULT_HOST, token)
+    return TanaLive(chosen_name, settings.maker, settings, api, parts.query == "full")
+
+
+@dataclass(slots=True)
+class RemovedSource:
+    """A source without units, under the name and the maker that the removed source had."""
+
+    name: str
+    maker: str
+
+    def identity(self) -> str:
+        """Return an empty fingerprint, which says that the source is gone."""
+        return ""
+
+    def units(self) -> Iterable[tuple[str, str]]:
+        """List no units."""
+        return ()
+
+    def read(self, unit: str) -> Unit:
+        """Raise SourceError, since there is nothing to read."""
+        raise SourceError(f"The source {self.name!r} is gone, so {unit!r} cannot be read. Index it again first.")
 
 
 def gone_source(name: str) -> Source:
-    """The source of that name as it is when nothing is left of it: reading it in removes what it once brought."""
-    return Gone(name, _maker(name))
+    """Return an empty source of this name; ingesting it removes everything the source once brought in."""
+    return RemovedSource(name, _maker(name))
 
 
 def _maker(name: str) -> str:
-    return f"source:{name}@{_VERSION}"
+    return f"source:{name}@{_READER_VERSION}"
 
 
 def source_name(root: Path) -> str:
-    """The default name of a source: its folder's name or its file's stem, in lower case, words joined by `-`."""
+    """Return the default name of a source: that of its folder or file, in lower case, words joined by `-`."""
     resolved = root.resolve()
     stem = resolved.stem if resolved.is_file() else resolved.name
     return re.sub(r"[^\w.]+", "-", stem.lower()).strip("-._") or "source"
 
 
-def checked_name(name: str) -> str:
-    """The name, if it can be the name of a source."""
+def _checked_name(name: str) -> str:
+    """Return the name, or raise InvalidInput if it cannot name a source."""
     if re.fullmatch(r"[\w][\w.-]{0,63}", name) is None:
         raise InvalidInput(
             f"{name!r} cannot name a source. Use 1 to 64 letters, digits, `-`, `_` or `.`, such as 'notes'."
@@ -154,26 +169,21 @@ def checked_name(name: str) -> str:
     return name
 
 
-def _checked_reading(reading: str) -> str:
-    """What files are read as; nothing when it is for them to show."""
-    if reading and reading not in READINGS:
-        raise InvalidInput(f"Files cannot be read as {reading!r}. Allowed: {', '.join(READINGS)}.")
-    return "" if reading == _AUTO else reading
-
-
-def _existing(place: str) -> Path:
-    address = urlsplit(place)
-    if address.scheme and len(address.scheme) > 1 and address.scheme != "file":
-        raise SourceError(f"{place!r} cannot be opened. A source is the path of a folder or a file, or tana://.")
-    root = Path(unquote(address.path)) if address.scheme == "file" else Path(place).expanduser()
-    if "\0" in place or not root.exists():
-        close = nearest(root.name, _siblings(root))
+def _existing_path(address: str) -> Path:
+    """Return the path that a path or `file:` address means, or raise SourceError if there is nothing."""
+    parts = urlsplit(address)
+    # A scheme of one letter is the drive of a Windows path.
+    if parts.scheme and len(parts.scheme) > 1 and parts.scheme != "file":
+        raise SourceError(f"{address!r} cannot be opened. A source is the path of a folder or a file, or tana://.")
+    root = Path(unquote(parts.path)) if parts.scheme == "file" else Path(address).expanduser()
+    if "\0" in address or not root.exists():
+        close = nearest(root.name, _names_beside(root))
         hint = f" Did you mean {str(root.parent / close)!r}?" if close else ""
-        raise SourceError(f"There is nothing at {place!r}.{hint} Give the path of a folder or a file.")
+        raise SourceError(f"There is nothing at {address!r}.{hint} Give the path of a folder or a file.")
     return root
 
 
-def _siblings(root: Path) -> list[str]:
+def _names_beside(root: Path) -> list[str]:
     try:
         return sorted(entry.name for entry in root.parent.iterdir())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What a source derived from its files, kept beside the store so that the next run need not derive it again."""
+"""Cache what a source derives from its files beside the store, so that the next run need not derive it again."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -7,6 +7,8 @@ from typing import Final
 
 from weft.frozen import dataclass
 
+# The columns keep their names, since caches of earlier versions are read on: `face` holds the interface of an
+# entry and `mark` the state of its links.
 _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS remembered (
     name TEXT PRIMARY KEY, stamp TEXT NOT NULL, face TEXT NOT NULL, remark TEXT NOT NULL, mark TEXT NOT NULL,
@@ -16,73 +18,79 @@ CREATE TABLE IF NOT EXISTS remembered (
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
-    """What is known of one thing.
+class CacheEntry:
+    """One cached file or commit, without its content.
 
-    `stamp` tells its state, `face` what others can see of it, `remark` what is to be said of it, and `mark` what
-    follows for it from the faces of the others.
+    `stamp` is the state it was derived from, `interface` a digest of the parts that other entries can refer to,
+    `remark` a reason to report, and `links_state` a digest of its links, which depend on the other interfaces.
     """
 
     stamp: str
-    face: str
+    interface: str
     remark: str
-    mark: str
+    links_state: str
 
 
-class Memory:
-    """A file of derived things; deleting it loses nothing, and a damaged one is begun anew."""
+class DerivedCache:
+    """A SQLite file of derived data; deleting it loses nothing, and a damaged one is replaced by an empty one.
+
+    Without a path the cache lives in memory.
+    """
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._database: sqlite3.Connection | None = None
 
-    def known(self) -> dict[str, Remembered]:
-        """Everything that is remembered, without its content."""
-        rows = self._open().execute("SELECT name, stamp, face, remark, mark FROM remembered ORDER BY name")
-        return {name: Remembered(*rest) for name, *rest in rows}
+    def entries(self) -> dict[str, CacheEntry]:
+        """Return all entries by name, in the order of the names."""
+        rows = self._connection().execute("SELECT name, stamp, face, remark, mark FROM remembered ORDER BY name")
+        return {name: CacheEntry(*rest) for name, *rest in rows}
 
     def contents(self) -> Iterator[tuple[str, bytes]]:
-        """The content of everything that has some, by name."""
-        yield from self._open().execute("SELECT name, content FROM remembered WHERE content != x'' ORDER BY name")
+        """Iterate over (name, content) of the entries that have content, in the order of the names."""
+        yield from self._connection().execute(
+            "SELECT name, content FROM remembered WHERE content != x'' ORDER BY name"
+        )
 
-    def keep(self, name: str, stamp: str, content: bytes, face: str = "", remark: str = "") -> None:
-        """Remember something; its mark is not known yet."""
-        row = (name, stamp, face, remark, content)
-        self._open().execute("INSERT OR REPLACE INTO remembered VALUES (?, ?, ?, ?, '', ?)", row)
+    def put(self, name: str, stamp: str, content: bytes, interface: str = "", remark: str = "") -> None:
+        """Store or replace an entry; the state of its links is empty until it is set."""
+        row = (name, stamp, interface, remark, content)
+        self._connection().execute("INSERT OR REPLACE INTO remembered VALUES (?, ?, ?, ?, '', ?)", row)
 
-    def mark(self, marks: Iterable[tuple[str, str]]) -> None:
-        """Set the marks of names."""
-        self._open().executemany("UPDATE remembered SET mark = ?2 WHERE name = ?1", marks)
+    def set_links_states(self, states: Iterable[tuple[str, str]]) -> None:
+        """Set the state of the links of entries, given as (name, state)."""
+        self._connection().executemany("UPDATE remembered SET mark = ?2 WHERE name = ?1", states)
 
-    def forget(self, names: Iterable[str]) -> None:
-        """Forget what is gone."""
-        self._open().executemany("DELETE FROM remembered WHERE name = ?", [(name,) for name in names])
+    def delete(self, names: Iterable[str]) -> None:
+        """Delete the entries of these names."""
+        self._connection().executemany("DELETE FROM remembered WHERE name = ?", [(name,) for name in names])
 
-    def settle(self) -> None:
-        """Write down what was changed, and close the file."""
+    def close(self) -> None:
+        """Commit the changes and close the file; the next call opens it again. A cache in memory stays open."""
         if self._database is not None and self._path is not None:
             self._database.commit()
             self._database.close()
             self._database = None
 
-    def _open(self) -> sqlite3.Connection:
+    def _connection(self) -> sqlite3.Connection:
         if self._database is None:
-            self._database = _opened(self._path)
+            self._database = _open_database(self._path)
         return self._database
 
 
-def _opened(path: Path | None) -> sqlite3.Connection:
+def _open_database(path: Path | None) -> sqlite3.Connection:
     if path is None:
-        return _with_table(sqlite3.connect(":memory:"))
+        return _create_table(sqlite3.connect(":memory:"))
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        return _with_table(sqlite3.connect(path))
+        return _create_table(sqlite3.connect(path))
     except sqlite3.DatabaseError:
         path.unlink(missing_ok=True)
-        return _with_table(sqlite3.connect(path))
+        return _create_table(sqlite3.connect(path))
 
 
-def _with_table(database: sqlite3.Connection) -> sqlite3.Connection:
+def _create_table(database: sqlite3.Connection) -> sqlite3.Connection:
+    # Waiting for the disk buys nothing here: a cache lost in a crash is derived again.
     database.execute("PRAGMA synchronous = OFF")
     database.execute(_TABLE)
     return database

@@ -1,10 +1,10 @@
-"""Files below one folder as a source: decoding, cleaning, and the formats that understand them."""
+"""Read the files below one folder as a source: share them out among the formats, decode and clean their text."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final, Protocol, runtime_checkable
 
 import xxhash
@@ -14,171 +14,188 @@ from weft.ports import Problem, Releasing, Remarking, Tell, Telling, Unit
 from weft.sources.walk_files import File, walk
 
 __all__ = [
-    "MAX_TEXT",
+    "BINARY_SNIFF_BYTES",
+    "MAX_TEXT_BYTES",
+    "MAX_TEXT_CHARACTERS",
+    "UNREADABLE",
     "File",
     "FileSource",
     "Format",
-    "MakeFormat",
+    "FormatFactory",
     "Naming",
     "binary_problem",
     "clean",
     "decode",
+    "file_stamp",
     "looks_binary",
     "read_bytes",
-    "stamp_of",
+    "resolve_link",
 ]
 
-MAX_TEXT: Final = 5_000_000
-"""Characters that one node's text may have."""
+MAX_TEXT_CHARACTERS: Final = 5_000_000
+"""The most characters that the text of one node has. "War and Peace" fits in whole (about three million); a higher
+limit makes a single node cost more memory and time on every page that considers it."""
+
+MAX_TEXT_BYTES: Final = MAX_TEXT_CHARACTERS * 4
+"""The most bytes that such a text can have in UTF-8, where no character takes more than four."""
+
+BINARY_SNIFF_BYTES: Final = 8192
+"""Bytes at the beginning of a file that are searched for a NUL; git decides by nearly as many (8,000)."""
 
 STORY: Final = "story"
 NOTES: Final = "notes"
-"""What files can be read as, whatever they look like."""
+"""The ways to read files that override what their content looks like."""
 
-_SNIFF: Final = 8192
+UNREADABLE: Final = "unreadable"
+"""The stamp of a unit whose file cannot be read now; it differs from every stamp made of a time and a size."""
+
 _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 _VERTICAL: Final = re.compile("[\x0b\x0c\x85]")
 
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What every node of a source has in common."""
+    """The settings that all nodes of one source share."""
 
     source: str
     maker: str
     tenant: str
     file_times: bool = True
-    memory: Path | None = None
-    """A folder for what formats derive and may lose."""
+    cache_folder: Path | None = None
+    """A folder for derived data that a format can make again when it is lost."""
     reading: str = ""
-    """What the files are to be read as: `story`, `notes`, or whatever they look like."""
+    """How files are read: `story`, `notes`, or, when empty, by what they look like."""
 
-    def remembering(self, what: str) -> Path | None:
-        """The file in which a format keeps what it derived of this source, if there is a place for it."""
-        if self.memory is None:
+    def cache_file(self, format_name: str) -> Path | None:
+        """Return the file in which a format caches what it derives from this source, or None without a folder."""
+        if self.cache_folder is None:
             return None
         digest = xxhash.xxh3_64_hexdigest(f"{self.tenant}/{self.source}".encode())
-        return self.memory / f"{what}-{digest}.sqlite"
+        return self.cache_folder / f"{format_name}-{digest}.sqlite"
 
 
 class Format(Protocol):
-    """One kind of file, understood. An instance serves one source and sees all its files of that kind."""
+    """A reader of one kind of file. An instance serves one source and sees all its files of that kind."""
 
     def takes(self, file: File) -> bool:
-        """Whether a file of its suffixes is its own; of several formats that take a file the first gets it."""
+        """Say whether a file with a matching suffix is of this format; the first format that takes it reads it."""
         ...
 
     def units(self, files: Sequence[File]) -> Iterable[tuple[str, str]]:
-        """The (name, stamp) of every unit in the files; a unit's name begins with its file's name."""
+        """List the (name, stamp) of every unit in the files; a unit's name begins with its file's name."""
         ...
 
     def read(self, unit: str) -> Unit:
-        """One unit of the files last given to `units`."""
+        """Read one unit of the files last passed to `units`."""
         ...
 
 
 @runtime_checkable
-class Surveying(Protocol):
-    """A format that must know which other files there are, since its own point to them."""
+class SurveyingFormat(Protocol):
+    """A format that must know all files of the source, because its own files point to them."""
 
     def survey(self, files: Sequence[File]) -> None:
-        """Note all files of the source, before the units are asked for."""
+        """Take note of all files of the source; called before `units`."""
         ...
 
 
-class MakeFormat(Protocol):
-    """A registered format: the file suffixes it takes and how an instance is made."""
+class FormatFactory(Protocol):
+    """A registered format: the suffixes of the files it may take, and the call that makes an instance."""
 
     suffixes: frozenset[str]
 
-    def __call__(self, naming: Naming) -> Format: ...
+    def __call__(self, settings: Naming, /) -> Format: ...
 
 
 @dataclass(slots=True)
 class FileSource:
-    """A folder or a file as a source: each file goes to the format that takes its suffix."""
+    """A folder or a file as a source: each file is read by the first format that takes it."""
 
     root: Path
     name: str
     maker: str
     formats: tuple[tuple[frozenset[str], Format], ...]
-    _owners: dict[str, Format] = field(default_factory=dict)
+    _format_by_unit: dict[str, Format] = field(default_factory=dict)
     _broken: dict[str, Problem] = field(default_factory=dict)
     _remarks: Counter[str] = field(default_factory=Counter)
 
     def identity(self) -> str:
-        """A fingerprint of the place, by which two sources of the same name are told apart."""
+        """Return a fingerprint of the path, which tells this source from another one of the same name."""
         return xxhash.xxh3_128_hexdigest(self.root.resolve().as_posix().encode("utf-8", "surrogateescape"))
 
     def units(self) -> Iterator[tuple[str, str]]:
-        """The (name, stamp) of every unit there is now, format by format and by path."""
-        self._owners.clear()
+        """List the (name, stamp) of every unit, format by format and by path."""
+        self._format_by_unit.clear()
         found = walk(self.root)
         self._broken, self._remarks = found.broken, found.remarks
-        shared = self._shared_out(found.files)
+        files_by_format = self._assign_files(found.files)
         for _, reader in self.formats:
-            if isinstance(reader, Surveying):
+            if isinstance(reader, SurveyingFormat):
                 reader.survey(found.files)
-            for unit, stamp in reader.units(shared[id(reader)]):
-                self._owners[unit] = reader
+            for unit, stamp in reader.units(files_by_format[id(reader)]):
+                self._format_by_unit[unit] = reader
                 yield unit, stamp
             if isinstance(reader, Remarking):
                 self._remarks.update(reader.remarks())
+        # Listed as units, so that what is stored of an unreadable folder is kept and its problem reported.
         for unit in self._broken:
-            yield unit, "unreadable"
+            yield unit, UNREADABLE
 
     def tell_to(self, tell: Tell) -> None:
-        """Let the formats whose units take long to list say how far they have come."""
+        """Pass the progress callback on to the formats that take long to list their units."""
         for _, reader in self.formats:
             if isinstance(reader, Telling):
                 reader.tell_to(tell)
 
     def let_go(self) -> None:
-        """Let the formats give back what they kept in memory for reading."""
+        """Let the formats release the memory they hold for reading."""
         for _, reader in self.formats:
             if isinstance(reader, Releasing):
                 reader.let_go()
 
     def remarks(self) -> Mapping[str, int]:
-        """How much was passed over when the units were last listed, by reason."""
+        """Count the files and folders passed over when the units were last listed, by reason."""
         return {reason: count for reason, count in sorted(self._remarks.items()) if count}
 
-    def _shared_out(self, files: Sequence[File]) -> dict[int, list[File]]:
-        """The files by the format that gets them."""
-        shared: dict[int, list[File]] = {id(reader): [] for _, reader in self.formats}
+    def _assign_files(self, files: Sequence[File]) -> dict[int, list[File]]:
+        """Group the files by the id of the format that reads them; a file that no format takes is left out."""
+        assigned: dict[int, list[File]] = {id(reader): [] for _, reader in self.formats}
         for file in files:
             suffix = Path(file.name).suffix.lower()
-            mine = next((each for suffixes, each in self.formats if suffix in suffixes and each.takes(file)), None)
-            if mine is not None:
-                shared[id(mine)].append(file)
-        return shared
+            owner = next(
+                (reader for suffixes, reader in self.formats if suffix in suffixes and reader.takes(file)), None
+            )
+            if owner is not None:
+                assigned[id(owner)].append(file)
+        return assigned
 
     def read(self, unit: str) -> Unit:
-        """One unit, read and understood; a unit that cannot be read has an empty stamp and a problem."""
-        if unit not in self._owners and unit not in self._broken:
+        """Read one unit; one that cannot be read has an empty stamp and a problem."""
+        if unit not in self._format_by_unit and unit not in self._broken:
+            # The caller may read a unit by name without having listed the units before.
             for _ in self.units():
                 pass
         if unit in self._broken:
             return Unit(unit, "", problems=(self._broken[unit],))
-        if unit not in self._owners:
+        if unit not in self._format_by_unit:
             return Unit(unit, "", problems=(Problem(unit, "There is no such file any more; index again."),))
         try:
-            return self._owners[unit].read(unit)
+            return self._format_by_unit[unit].read(unit)
         except OSError as error:
             return Unit(unit, "", problems=(Problem(unit, f"It cannot be read: {error.strerror or error}."),))
 
 
-def stamp_of(path: Path) -> str:
-    """Time and size of a file: changes whenever its content may have changed."""
+def file_stamp(path: Path) -> str:
+    """Return a file's time and size as a stamp, which changes whenever its content may have changed."""
     try:
         status = path.stat()
     except OSError:
-        return "unreadable"
+        return UNREADABLE
     return f"{status.st_mtime_ns}-{status.st_size}"
 
 
 def read_bytes(file: File, limit: int, *, binary: bool = False) -> tuple[bytes, Problem | None]:
-    """The content of a file, of text unless told, or nothing and the reason why it is left out."""
+    """Return the content of a file, or a problem if it is too large or (unless `binary`) not text."""
     size = file.path.stat().st_size
     if size > limit:
         reason = f"The file has {size:,} bytes; at most {limit:,} are read. Split it, or use JSONL for records."
@@ -190,17 +207,17 @@ def read_bytes(file: File, limit: int, *, binary: bool = False) -> tuple[bytes, 
 
 
 def looks_binary(content: bytes) -> bool:
-    """Whether the beginning of a file holds a NUL byte, as text never does."""
-    return b"\x00" in content[:_SNIFF]
+    """Say whether the beginning of a file holds a NUL byte, which text never does."""
+    return b"\x00" in content[:BINARY_SNIFF_BYTES]
 
 
 def binary_problem(name: str) -> Problem:
-    """What is said of a file that is not text."""
+    """Return the problem that reports a file that is not text."""
     return Problem(name, "The file is binary (or UTF-16). Save it as UTF-8 text if it should be indexed.")
 
 
 def decode(content: bytes, where: str) -> tuple[str, tuple[Problem, ...]]:
-    """The text of some bytes with broken UTF-8 replaced, and a problem if there was any."""
+    """Decode UTF-8 and return the text, broken bytes replaced, with a problem if there were any."""
     try:
         return content.decode("utf-8-sig"), ()
     except UnicodeDecodeError as error:
@@ -210,9 +227,23 @@ def decode(content: bytes, where: str) -> tuple[str, tuple[Problem, ...]]:
 
 
 def clean(text: str) -> str:
-    """The text with plain line ends and without control characters or lone surrogates."""
+    """Return the text with `\\n` as the only line end and without control characters or lone surrogates."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
+    # Short values are mostly printable, and this test is far cheaper than the two substitutions.
     if text.isprintable():
         return text
     return _CONTROL.sub("", _VERTICAL.sub(" ", text))
+
+
+def resolve_link(folder: PurePosixPath, target: str) -> str | None:
+    """Resolve a link written in a file of `folder` to a path below the root; None when it leads outside."""
+    parts: list[str] = [] if target.startswith("/") else list(folder.parts)
+    for part in PurePosixPath(target.lstrip("/")).parts:
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return "/".join(parts) or None

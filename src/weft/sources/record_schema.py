@@ -1,4 +1,4 @@
-"""One record understood: the documented fields of a node or an edge, and what is wrong with it."""
+"""Turn one record into a node or an edge by its documented fields, and report what is wrong with it."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -8,22 +8,28 @@ from typing import Final, TypeVar
 from weft.frozen import dataclass
 from weft.model import Alias, Edge, Json, Node, Origin
 from weft.ports import Problem
-from weft.sources.files import MAX_TEXT, Naming, clean
+from weft.sources.files import MAX_TEXT_CHARACTERS, Naming, clean
 from weft.sources.values import (
-    Unusable,
-    integer_of,
-    names_of,
-    number_of,
+    UnusableValue,
     plain,
     readable,
+    split_names,
+    split_words,
     text_of,
-    time_of,
-    words_of,
+    to_integer,
+    to_number,
+    to_time,
 )
 
 Record = Mapping[str, object]
 Value = TypeVar("Value")
 
+_MAX_KEY_CHARACTERS: Final = 500
+"""A key is an index term in every store and is printed in ledgers; longer ones are texts in the wrong column."""
+_QUOTED_CHARACTERS: Final = 60
+"""How much of a bad key its problem quotes."""
+
+# The names under which each field may be given, the documented one first.
 _KEY: Final = ("key", "id", "_id")
 _KIND: Final = ("kind", "type", "node_type")
 _TITLE: Final = ("title", "name")
@@ -31,19 +37,19 @@ _TEXT: Final = ("text", "content", "body")
 _SOURCE: Final = ("source", "from")
 _TARGET: Final = ("target", "to")
 _TENANT: Final = ("tenant", "tenant_id")
-_EXTRA: Final = ("fields", "metadata", "meta")
-_PLAIN: Final = (
+_NESTED_FIELDS: Final = ("fields", "metadata", "meta")
+_OTHER_FIELDS: Final = (
     *("summary", "tags", "aliases", "language", "file", "line", "last_line", "url", "commit", "sequence"),
     *("known_from", "created", "modified", "importance", "parent", "links"),
 )
-_KNOWN: Final = frozenset((*_KEY, *_KIND, *_TITLE, *_TEXT, *_TENANT, *_EXTRA, *_PLAIN))
-_PLACES: Final = ("chapter", "section")
-_NO_WORDS: Final[tuple[str, ...]] = ()
+_KNOWN_FIELDS: Final = frozenset((*_KEY, *_KIND, *_TITLE, *_TEXT, *_TENANT, *_NESTED_FIELDS, *_OTHER_FIELDS))
+_SEQUENCE_FIELDS: Final = ("chapter", "section")
+_NO_TEXTS: Final[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A node with the edges its own record draws, and where that record stands."""
+class RecordNode:
+    """A node with the edges that its own record lists, and the file and line of that record."""
 
     node: Node
     edges: tuple[Edge, ...]
@@ -52,21 +58,21 @@ class Found:
 
 @dataclass(slots=True)
 class Understood:
-    """What some records hold; problems name the record's place, the value and what is allowed."""
+    """The nodes and edges parsed from records; a problem names the record, the value and what is allowed."""
 
-    nodes: list[Found] = field(default_factory=list)
+    nodes: list[RecordNode] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
 
-class Reading:
-    """One record being read: takes values by any of their names and collects what is wrong."""
+class RecordReader:
+    """A reader of one record: it takes values by any of their names and reports those that cannot be used."""
 
     def __init__(self, record: Record, where: str, problems: list[Problem]) -> None:
         self.record, self.where, self.problems = record, where, problems
 
     def raw(self, names: tuple[str, ...]) -> object:
-        """The first value that is there, None and empty text not counting."""
+        """Return the first value under these names that is neither None nor empty text."""
         for name in names:
             value = self.record.get(name)
             if value is not None and value != "":
@@ -74,200 +80,211 @@ class Reading:
         return None
 
     def take(self, names: tuple[str, ...], convert: Callable[[object], Value], default: Value) -> Value:
-        """The converted value; an unusable one is reported and the default stands in."""
+        """Return the converted value, or the default where there is none or, with a problem, an unusable one."""
         value = self.raw(names)
         if value is None:
             return default
         try:
             return convert(value)
-        except Unusable as error:
+        except UnusableValue as error:
             self.problems.append(Problem(self.where, f"{names[0]}: {error}. The record is kept without it."))
             return default
 
     def skip(self, reason: str) -> None:
-        """Report that the whole record is left out."""
+        """Report that the whole record is skipped."""
         self.problems.append(Problem(self.where, f"{reason} The record was skipped."))
 
 
-def understand(record: object, where: str, naming: Naming, into: Understood) -> None:
-    """Add the node (with its own links) or the edge that a record describes, or say why there is none."""
+def understand(record: object, where: str, settings: Naming, parsed: Understood) -> None:
+    """Add the node (with its own links) or the edge that a record describes, or the problem why there is none."""
     if not isinstance(record, Mapping):
-        shown = type(record).__name__
-        into.problems.append(Problem(where, f"A record is an object, not {shown}. The record was skipped."))
+        reason = f"A record is an object, not {type(record).__name__}. The record was skipped."
+        parsed.problems.append(Problem(where, reason))
         return
-    reading = Reading(record, where, into.problems)
-    if _is_edge(reading):
-        _add_edge(reading, naming, into)
+    reader = RecordReader(record, where, parsed.problems)
+    if _is_edge(reader):
+        _add_edge(reader, settings, parsed)
     else:
-        _add_node(reading, naming, into)
+        _add_node(reader, settings, parsed)
 
 
-def _is_edge(reading: Reading) -> bool:
-    ends = reading.raw(_SOURCE) is not None and reading.raw(_TARGET) is not None
-    return ends and reading.raw((*_TEXT, *_TITLE)) is None
+def _is_edge(reader: RecordReader) -> bool:
+    # A record with words is a node, even if it says from where to where it leads.
+    ends = reader.raw(_SOURCE) is not None and reader.raw(_TARGET) is not None
+    return ends and reader.raw((*_TEXT, *_TITLE)) is None
 
 
-def full_key(naming: Naming, key: str) -> str:
-    """The key as the store knows it: local keys get the source's name, `@other:key` is another source's."""
+def full_key(settings: Naming, key: str) -> str:
+    """Return the key as the store knows it: local keys get the source's name, `@other:key` is another source's."""
     if key.startswith("@") and ":" in key:
         return key[1:]
-    return key if key.startswith(f"{naming.source}:") else f"{naming.source}:{key}"
+    return key if key.startswith(f"{settings.source}:") else f"{settings.source}:{key}"
 
 
-def _key(value: object) -> str:
+def _to_key(value: object) -> str:
     if isinstance(value, bool | float) or not isinstance(value, str | int):
-        raise Unusable(f"{str(value)[:60]!r} is not a key; a string or a whole number is allowed")
+        raise UnusableValue(
+            f"{str(value)[:_QUOTED_CHARACTERS]!r} is not a key; a string or a whole number is allowed"
+        )
     key = " ".join(clean(str(value)).split())
-    if not key or len(key) > 500:
-        raise Unusable(f"{key[:60]!r} is not a key; 1 to 500 characters are allowed")
+    if not key or len(key) > _MAX_KEY_CHARACTERS:
+        raise UnusableValue(
+            f"{key[:_QUOTED_CHARACTERS]!r} is not a key; 1 to {_MAX_KEY_CHARACTERS} characters are allowed"
+        )
     return key
 
 
-def _add_edge(reading: Reading, naming: Naming, into: Understood) -> None:
+def _add_edge(reader: RecordReader, settings: Naming, parsed: Understood) -> None:
     try:
-        source, target = _key(reading.raw(_SOURCE)), _key(reading.raw(_TARGET))
-        weight = number_of(
-            reading.raw(("weight",)) if reading.raw(("weight",)) is not None else 1.0, 0.0, math.inf
-        )
-    except Unusable as error:
-        reading.skip(f"{error}.")
+        source, target = _to_key(reader.raw(_SOURCE)), _to_key(reader.raw(_TARGET))
+        weight = reader.raw(("weight",))
+        checked_weight = to_number(1.0 if weight is None else weight, 0.0, math.inf)
+    except UnusableValue as error:
+        reader.skip(f"{error}.")
         return
-    into.edges.append(
+    parsed.edges.append(
         Edge(
-            source=full_key(naming, source),
-            target=full_key(naming, target),
-            type=reading.take(("type", "kind", "edge_type"), text_of, "related").lower(),
-            weight=weight,
-            confidence=reading.take(("confidence",), _unit_interval, 1.0),
-            evidence=reading.take(("evidence",), text_of, ""),
-            tenant=reading.take(_TENANT, text_of, naming.tenant),
-            target_tenant=reading.take(("target_tenant",), text_of, None),
+            source=full_key(settings, source),
+            target=full_key(settings, target),
+            type=reader.take(("type", "kind", "edge_type"), text_of, "related").lower(),
+            weight=checked_weight,
+            confidence=reader.take(("confidence",), _to_share, 1.0),
+            evidence=reader.take(("evidence",), text_of, ""),
+            tenant=reader.take(_TENANT, text_of, settings.tenant),
+            target_tenant=reader.take(("target_tenant",), text_of, None),
         )
     )
 
 
-def _unit_interval(value: object) -> float:
-    return number_of(value, 0.0, 1.0)
+def _to_share(value: object) -> float:
+    return to_number(value, 0.0, 1.0)
 
 
-def _add_node(reading: Reading, naming: Naming, into: Understood) -> None:
-    if reading.raw(_KEY) is None:
-        reading.skip("There is no key; give every record a `key` or `id` (edges: `source` and `target`).")
+def _add_node(reader: RecordReader, settings: Naming, parsed: Understood) -> None:
+    if reader.raw(_KEY) is None:
+        reader.skip("There is no key; give every record a `key` or `id` (edges: `source` and `target`).")
         return
     try:
-        key = full_key(naming, _key(reading.raw(_KEY)))
-    except Unusable as error:
-        reading.skip(f"key: {error}.")
+        key = full_key(settings, _to_key(reader.raw(_KEY)))
+    except UnusableValue as error:
+        reader.skip(f"key: {error}.")
         return
-    text, fields = _text_and_fields(reading)
-    if len(text) > MAX_TEXT:
-        reading.skip(f"The text of {key!r} has {len(text):,} characters; at most {MAX_TEXT:,} are kept.")
+    text, fields = _read_text_and_fields(reader)
+    if len(text) > MAX_TEXT_CHARACTERS:
+        reader.skip(f"The text of {key!r} has {len(text):,} characters; at most {MAX_TEXT_CHARACTERS:,} are kept.")
         return
-    node = _node(reading, naming, key, text, fields)
-    into.nodes.append(Found(node, tuple(_own_edges(reading, naming, node)), reading.where))
+    node = _make_node(reader, settings, key, text, fields)
+    parsed.nodes.append(RecordNode(node, tuple(_edges_in_record(reader, settings, node)), reader.where))
 
 
-def _node(reading: Reading, naming: Naming, key: str, text: str, fields: dict[str, Json]) -> Node:
-    take = reading.take
-    aliases = take(("aliases",), names_of, _NO_WORDS)
-    importance = take(("importance",), _unit_interval, 0.0)
+def _make_node(reader: RecordReader, settings: Naming, key: str, text: str, fields: dict[str, Json]) -> Node:
+    take = reader.take
+    aliases = take(("aliases",), split_names, _NO_TEXTS)
+    importance = take(("importance",), _to_share, 0.0)
     if importance:
         # Kept as a field too, so that a computed importance never replaces a given one.
         fields.setdefault("importance", importance)
     return Node(
         key=key,
         kind=take(_KIND, text_of, "note").lower() or "note",
-        tenant=take(_TENANT, text_of, naming.tenant) or naming.tenant,
-        title=take(_TITLE, text_of, _question(fields)),
+        tenant=take(_TENANT, text_of, settings.tenant) or settings.tenant,
+        title=take(_TITLE, text_of, _question_in(fields)),
         summary=take(("summary",), text_of, ""),
         text=text,
         language=take(("language",), text_of, None),
         fields={name: fields[name] for name in sorted(fields)},
-        tags=take(("tags",), words_of, _NO_WORDS),
-        aliases=tuple(Alias(alias, naming.maker) for alias in aliases),
-        origin=_origin(reading, naming),
-        sequence=take(("sequence",), integer_of, _place(fields)),
-        known_from=take(("known_from",), integer_of, None),
-        created=take(("created",), time_of, None),
-        modified=take(("modified",), time_of, None),
+        tags=take(("tags",), split_words, _NO_TEXTS),
+        aliases=tuple(Alias(alias, settings.maker) for alias in aliases),
+        origin=_read_origin(reader, settings),
+        sequence=take(("sequence",), to_integer, _sequence_in(fields)),
+        known_from=take(("known_from",), to_integer, None),
+        created=take(("created",), to_time, None),
+        modified=take(("modified",), to_time, None),
         importance=importance,
     )
 
 
-def _place(fields: Mapping[str, Json]) -> int | None:
-    """The place in a sequence that a numbered chapter or section has."""
-    numbers = (fields.get(name) for name in _PLACES)
-    return next((each for each in numbers if isinstance(each, int) and not isinstance(each, bool)), None)
+def _sequence_in(fields: Mapping[str, Json]) -> int | None:
+    """Return the number of the chapter or section that the fields give, if any."""
+    numbers = (fields.get(name) for name in _SEQUENCE_FIELDS)
+    return next((number for number in numbers if isinstance(number, int) and not isinstance(number, bool)), None)
 
 
-def _question(fields: Mapping[str, Json]) -> str:
+def _question_in(fields: Mapping[str, Json]) -> str:
     question = fields.get("question")
     return question.strip() if isinstance(question, str) else ""
 
 
-def _text_and_fields(reading: Reading) -> tuple[str, dict[str, Json]]:
-    content = reading.raw(_TEXT)
+def _read_text_and_fields(reader: RecordReader) -> tuple[str, dict[str, Json]]:
+    """Return a node's text and its fields: all that is not documented, and structured content, is a field too."""
+    content = reader.raw(_TEXT)
     fields: dict[str, Json] = {}
-    for name in _EXTRA:
-        extra = reading.raw((name,))
+    for name in _NESTED_FIELDS:
+        extra = reader.raw((name,))
         if isinstance(extra, Mapping):
-            fields.update(_mapping(extra))
+            fields.update(_to_mapping(extra))
         elif extra is not None:
             fields[name] = plain(extra)
-    rest = _mapping({name: value for name, value in reading.record.items() if name not in _KNOWN})
+    rest = _to_mapping({name: value for name, value in reader.record.items() if name not in _KNOWN_FIELDS})
     fields.update((name, value) for name, value in rest.items() if value not in (None, ""))
     if isinstance(content, str):
         text = clean(content)
     elif content is not None:
-        made = _mapping(content) if isinstance(content, Mapping) else plain(content)
-        text = readable(made)
-        fields.update(made if isinstance(made, dict) else {"content": made})
+        structured = _to_mapping(content) if isinstance(content, Mapping) else plain(content)
+        text = readable(structured)
+        fields.update(structured if isinstance(structured, dict) else {"content": structured})
     else:
-        text = "" if reading.raw(("summary",)) is not None else readable(fields)
+        # A record of fields alone would be found by nothing; a summary is text enough.
+        text = "" if reader.raw(("summary",)) is not None else readable(fields)
     return text, fields
 
 
-def _mapping(value: Mapping[str, object]) -> dict[str, Json]:
-    made = plain(value)
-    return dict(made) if isinstance(made, Mapping) else {}
+def _to_mapping(value: Mapping[str, object]) -> dict[str, Json]:
+    converted = plain(value)
+    return dict(converted) if isinstance(converted, Mapping) else {}
 
 
-def _origin(reading: Reading, naming: Naming) -> Origin:
-    """Where the record says it comes from. Its line in our own file is left out: it would change with every
-    record added above it, and the key finds the record anyway."""
-    take = reading.take
-    line = take(("line",), integer_of, None)
+def _read_origin(reader: RecordReader, settings: Naming) -> Origin:
+    """Return the origin that the record gives.
+
+    The record's line in our own file is left out: it would change with every record added above it, and the key
+    finds the record anyway.
+    """
+    take = reader.take
+    line = take(("line",), to_integer, None)
     return Origin(
-        source=naming.source,
+        source=settings.source,
         file=take(("file",), text_of, None),
         first_line=line,
-        last_line=take(("last_line",), integer_of, line),
+        last_line=take(("last_line",), to_integer, line),
         url=take(("url",), text_of, None),
         commit=take(("commit",), text_of, None),
     )
 
 
-def _own_edges(reading: Reading, naming: Naming, node: Node) -> list[Edge]:
-    parent = reading.take(("parent",), _key, None)
-    edges = [] if parent is None else [Edge(full_key(naming, parent), node.key, "parent", tenant=node.tenant)]
-    links = reading.raw(("links",))
-    listed = names_of(links) if isinstance(links, str) else links
-    for link in listed if isinstance(listed, list | tuple) else (listed,) if listed is not None else ():
+def _edges_in_record(reader: RecordReader, settings: Naming, node: Node) -> list[Edge]:
+    parent = reader.take(("parent",), _to_key, None)
+    edges = [] if parent is None else [Edge(full_key(settings, parent), node.key, "parent", tenant=node.tenant)]
+    links = reader.raw(("links",))
+    listed = split_names(links) if isinstance(links, str) else links
+    if not isinstance(listed, list | tuple):
+        listed = () if listed is None else (listed,)
+    for link in listed:
         try:
-            edges.append(_link(link, naming, node))
-        except Unusable as error:
-            reading.problems.append(Problem(reading.where, f"links: {error}. The link was skipped."))
+            edges.append(_link_edge(link, settings, node))
+        except UnusableValue as error:
+            reader.problems.append(Problem(reader.where, f"links: {error}. The link was skipped."))
     return list(dict.fromkeys(edges))
 
 
-def _link(link: object, naming: Naming, node: Node) -> Edge:
+def _link_edge(link: object, settings: Naming, node: Node) -> Edge:
     if not isinstance(link, Mapping):
-        return Edge(node.key, full_key(naming, _key(link)), "related", tenant=node.tenant)
+        return Edge(node.key, full_key(settings, _to_key(link)), "related", tenant=node.tenant)
     return Edge(
         source=node.key,
-        target=full_key(naming, _key(link.get("target", link.get("to", link.get("key"))))),
+        target=full_key(settings, _to_key(link.get("target", link.get("to", link.get("key"))))),
         type=text_of(link.get("type") or "related").lower(),
-        weight=number_of(link.get("weight", 1.0), 0.0, math.inf),
+        weight=to_number(link.get("weight", 1.0), 0.0, math.inf),
         tenant=node.tenant,
         target_tenant=text_of(link["target_tenant"]) if link.get("target_tenant") else None,
     )

@@ -1,4 +1,4 @@
-"""Records in JSON, JSONL and CSV files: nodes and edges with the documented fields."""
+"""Read records in JSON, JSONL and CSV files; `record_schema` turns each into a node or an edge."""
 
 import csv
 import io
@@ -11,23 +11,44 @@ import xxhash
 
 from weft.frozen import dataclass
 from weft.ports import Problem, Unit
-from weft.sources.files import MAX_TEXT, Naming, binary_problem, clean, decode, looks_binary, read_bytes
-from weft.sources.files import stamp_of as _file_stamp
-from weft.sources.record_schema import Found, Understood, understand
+from weft.sources.files import (
+    BINARY_SNIFF_BYTES,
+    MAX_TEXT_CHARACTERS,
+    UNREADABLE,
+    Naming,
+    binary_problem,
+    clean,
+    decode,
+    file_stamp,
+    looks_binary,
+    read_bytes,
+)
+from weft.sources.record_schema import RecordNode, Understood, understand
 from weft.sources.values import following
 from weft.sources.walk_files import File
 
 BLOCK_LINES: Final = 2000
-_BLOCK_BYTES: Final = 8_000_000
-_MAX_LINE: Final = 32_000_000
-_MAX_FILE: Final = 256_000_000
+"""Lines of JSONL in one unit. A change to a line makes its whole block be read again, while a smaller block means
+more units to remember."""
+_MAX_BLOCK_BYTES: Final = 8_000_000
+"""Bytes after which a block of JSONL ends early, so that long lines do not fill the memory."""
+_MAX_LINE_BYTES: Final = 32_000_000
+"""The longest line of JSONL that is parsed; the longest text of a node takes 30 MB with every character
+escaped as \\uXXXX."""
+_MAX_FILE_BYTES: Final = 256_000_000
+"""The largest JSON or CSV file, which is parsed in memory as a whole; larger collections belong in JSONL."""
+_QUOTED_CHARACTERS: Final = 60
+"""How much of a line that is not JSON its problem quotes."""
 _DELIMITERS: Final = ",;\t|"
+_LINE_SUFFIXES: Final = (".jsonl", ".ndjson")
 _NODE_COLUMNS: Final = frozenset({"key", "id", "_id"})
 _EDGE_COLUMNS: Final = (frozenset({"source", "target"}), frozenset({"from", "to"}))
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
+    """A unit: some lines of a JSONL file, or a whole file of another kind (its offset and length are not used)."""
+
     file: File
     offset: int = 0
     length: int = 0
@@ -35,78 +56,82 @@ class _Block:
 
 
 class Records:
-    """Record files of one source. JSONL is read in blocks of lines, JSON and CSV a file at a time."""
+    """The record files of one source. JSONL is read in blocks of lines, JSON and CSV a file at a time."""
 
     suffixes = frozenset({".jsonl", ".ndjson", ".json", ".csv", ".tsv"})
 
-    def __init__(self, naming: Naming) -> None:
-        self.naming = naming
+    def __init__(self, settings: Naming) -> None:
+        self.settings = settings
         self._blocks: dict[str, _Block] = {}
-        self._seen: dict[int, int] = {}
-        self._numbers: dict[str, int] = {}
+        self._unit_numbers: dict[str, int] = {}
+        self._unit_by_key_hash: dict[int, int] = {}
+        """The number of the unit in which a key was read first. Hashes and numbers stand for keys and names,
+        because a source may have millions of records."""
 
     def takes(self, file: File) -> bool:
-        """Every file of its suffixes."""
+        """Take every file with one of the suffixes."""
         return True
 
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
-        """The (name, stamp) of every unit: hashes of blocks for JSONL, time and size for the rest."""
+        """List the (name, stamp) of every unit: hashes of blocks for JSONL, time and size for the rest."""
         self._blocks.clear()
-        self._seen.clear()
+        self._unit_by_key_hash.clear()
         for file in files:
             for name, stamp, block in _blocks(file):
                 self._blocks[name] = block
-                self._numbers[name] = len(self._numbers)
+                self._unit_numbers[name] = len(self._unit_numbers)
                 yield name, stamp
 
     def read(self, unit: str) -> Unit:
-        """The nodes and edges of one unit; of records with the same key the last one counts."""
+        """Read the nodes and edges of one unit; of records with the same key the last one counts."""
         block = self._blocks[unit]
-        suffix = block.file.path.suffix.lower()
-        into = Understood()
-        reader = _READERS.get(suffix, _read_lines)
-        stamp = reader(block, self.naming, into)
-        found = self._last_of_each(unit, into)
-        edges = [edge for one in found for edge in one.edges] + into.edges
-        edges += following(one.node for one in found)
-        return Unit(unit, stamp, tuple(one.node for one in found), tuple(edges), tuple(into.problems))
+        parsed = Understood()
+        reader = _READERS.get(block.file.path.suffix.lower(), _read_lines)
+        stamp = reader(block, self.settings, parsed)
+        kept = self._drop_repeated_keys(unit, parsed)
+        edges = [edge for record in kept for edge in record.edges] + parsed.edges
+        edges += following(record.node for record in kept)
+        return Unit(unit, stamp, tuple(record.node for record in kept), tuple(edges), tuple(parsed.problems))
 
-    def _last_of_each(self, unit: str, into: Understood) -> list[Found]:
-        last = {(found.node.tenant, found.node.key): found for found in into.nodes}
-        for found in into.nodes:
-            name = (found.node.tenant, found.node.key)
-            tag = xxhash.xxh3_64_intdigest("\0".join(name).encode())
-            if self._seen.setdefault(tag, self._numbers[unit]) != self._numbers[unit] or last[name] is not found:
-                into.problems.append(_twice(found))
+    def _drop_repeated_keys(self, unit: str, parsed: Understood) -> list[RecordNode]:
+        """Keep the last record of each key, and report keys that repeat within the unit or in another one."""
+        last = {(record.node.tenant, record.node.key): record for record in parsed.nodes}
+        number = self._unit_numbers[unit]
+        for record in parsed.nodes:
+            full_name = (record.node.tenant, record.node.key)
+            key_hash = xxhash.xxh3_64_intdigest("\0".join(full_name).encode())
+            if self._unit_by_key_hash.setdefault(key_hash, number) != number or last[full_name] is not record:
+                reason = (
+                    f"The key {record.node.key!r} is used more than once; the last record counts. "
+                    "Give each its own key."
+                )
+                parsed.problems.append(Problem(record.where, reason))
         return list(last.values())
 
 
-def _twice(found: Found) -> Problem:
-    reason = f"The key {found.node.key!r} is used more than once; the last record counts. Give each its own key."
-    return Problem(found.where, reason)
-
-
 def _blocks(file: File) -> Iterator[tuple[str, str, _Block]]:
-    if file.path.suffix.lower() not in (".jsonl", ".ndjson"):
-        yield file.name, _file_stamp(file.path), _Block(file)
+    """List the units of a file as (name, stamp, block)."""
+    if file.path.suffix.lower() not in _LINE_SUFFIXES:
+        yield file.name, file_stamp(file.path), _Block(file)
         return
     try:
         yield from _line_blocks(file)
     except OSError:
-        yield f"{file.name}#1", "unreadable", _Block(file)
+        yield f"{file.name}#1", UNREADABLE, _Block(file)
 
 
 def _line_blocks(file: File) -> Iterator[tuple[str, str, _Block]]:
-    """One streaming pass that cuts a file into blocks and hashes each of them."""
+    """Cut a JSONL file into blocks and hash each of them, in one streaming pass."""
     offset = length = lines = 0
     first_line = 1
     digest = xxhash.xxh3_128()
     with file.path.open("rb") as stream:
-        while piece := stream.readline(_BLOCK_BYTES):
+        # A longer line arrives in several pieces; only the last one ends it.
+        while piece := stream.readline(_MAX_BLOCK_BYTES):
             digest.update(piece)
             length += len(piece)
             lines += piece.endswith(b"\n")
-            if piece.endswith(b"\n") and (lines == BLOCK_LINES or length >= _BLOCK_BYTES):
+            if piece.endswith(b"\n") and (lines == BLOCK_LINES or length >= _MAX_BLOCK_BYTES):
                 yield f"{file.name}#{first_line}", digest.hexdigest(), _Block(file, offset, length, first_line)
                 offset, first_line = offset + length, first_line + lines
                 length = lines = 0
@@ -115,76 +140,80 @@ def _line_blocks(file: File) -> Iterator[tuple[str, str, _Block]]:
         yield f"{file.name}#{first_line}", digest.hexdigest(), _Block(file, offset, length, first_line)
 
 
-def _read_lines(block: _Block, naming: Naming, into: Understood) -> str:
+def _read_lines(block: _Block, settings: Naming, parsed: Understood) -> str:
+    """Read the records of a block of JSONL and return the block's hash as it was read, which may be new by now."""
     digest = xxhash.xxh3_128()
     number, left = block.first_line, block.length
     with block.file.path.open("rb") as stream:
-        if looks_binary(stream.read(8192)):
-            into.problems.append(binary_problem(block.file.name))
+        if looks_binary(stream.read(BINARY_SNIFF_BYTES)):
+            parsed.problems.append(binary_problem(block.file.name))
             return "binary"
         stream.seek(block.offset)
         while left > 0 and (line := stream.readline(left)):
             left -= len(line)
             digest.update(line)
-            _read_line(line, number, block.file, naming, into)
+            _read_line(line, number, block.file, settings, parsed)
             number += 1
     return digest.hexdigest()
 
 
-def _read_line(line: bytes, number: int, file: File, naming: Naming, into: Understood) -> None:
+def _read_line(line: bytes, number: int, file: File, settings: Naming, parsed: Understood) -> None:
     line = line.removeprefix(b"\xef\xbb\xbf").strip()
     if not line:
         return
     where = f"{file.name}:{number}"
-    if len(line) > _MAX_LINE:
-        reason = f"The line has {len(line):,} bytes; at most {_MAX_LINE:,} are read. The record was skipped."
-        into.problems.append(Problem(where, reason))
+    if len(line) > _MAX_LINE_BYTES:
+        reason = f"The line has {len(line):,} bytes; at most {_MAX_LINE_BYTES:,} are read. The record was skipped."
+        parsed.problems.append(Problem(where, reason))
         return
-    parsed = _parse(line, where, into)
-    if parsed is not None:
-        understand(parsed[0], where, naming, into)
+    value = _parse_json(line, where, parsed)
+    if value is not None:
+        understand(value[0], where, settings, parsed)
 
 
-def _parse(content: bytes, where: str, into: Understood) -> tuple[object] | None:
-    """The JSON value in a tuple of one, leniently: broken UTF-8 and lone surrogates are replaced."""
+def _parse_json(content: bytes, where: str, parsed: Understood) -> tuple[object] | None:
+    """Return the JSON value in a tuple of one, or None and a problem; broken UTF-8 is replaced."""
     try:
         return (orjson.loads(content),)
     except orjson.JSONDecodeError:
         text, problems = decode(content, where)
-        into.problems.extend(problems)
+        parsed.problems.extend(problems)
+    # The slower parser of the standard library accepts what the strict one refuses: NaN, control characters.
     try:
         return (json.loads(text, strict=False),)
     except (ValueError, RecursionError) as error:
         message = error.msg if isinstance(error, json.JSONDecodeError) else "it is nested too deeply"
-        start = clean(text[:60])
-        into.problems.append(Problem(where, f"Not JSON ({message}): {start!r}. The record was skipped."))
+        start = clean(text[:_QUOTED_CHARACTERS])
+        parsed.problems.append(Problem(where, f"Not JSON ({message}): {start!r}. The record was skipped."))
         return None
 
 
-def _read_json(block: _Block, naming: Naming, into: Understood) -> str:
+def _read_json(block: _Block, settings: Naming, parsed: Understood) -> str:
+    """Read the records of a JSON file; one in a folder that holds no records is passed over without a problem."""
     file = block.file
-    content, problem = read_bytes(file, _MAX_FILE)
+    content, problem = read_bytes(file, _MAX_FILE_BYTES)
     if problem:
-        into.problems.append(problem)
-        return _file_stamp(file.path)
-    parsed = _parse(content.removeprefix(b"\xef\xbb\xbf"), file.name, into)
-    records = _records_of(parsed[0]) if parsed else ()
-    if records is None or not (file.explicit or _hold_records(records)):
+        parsed.problems.append(problem)
+        return file_stamp(file.path)
+    value = _parse_json(content.removeprefix(b"\xef\xbb\xbf"), file.name, parsed)
+    records = _find_records(value[0]) if value else ()
+    if records is None or not (file.explicit or _looks_like_records(records)):
         if file.explicit:
             reason = 'The file holds no records; a list, or {"nodes": [...], "edges": [...]}, is allowed.'
-            into.problems.append(Problem(file.name, reason))
-        return _file_stamp(file.path)
+            parsed.problems.append(Problem(file.name, reason))
+        return file_stamp(file.path)
     for number, record in enumerate(records, start=1):
-        understand(record, f"{file.name}: record {number}", naming, into)
-    return _file_stamp(file.path)
+        understand(record, f"{file.name}: record {number}", settings, parsed)
+    return file_stamp(file.path)
 
 
-def _hold_records(listed: Sequence[object]) -> bool:
-    """Whether any of some values is a record, as it is in a list that was not made for something else."""
-    return not listed or any(isinstance(each, Mapping) and _is_table([*map(str, each)]) for each in listed)
+def _looks_like_records(values: Sequence[object]) -> bool:
+    """Say whether any value has the columns of a record; most lists in JSON files are something else."""
+    return not values or any(isinstance(value, Mapping) and _has_columns([*map(str, value)]) for value in values)
 
 
-def _records_of(value: object) -> Sequence[object] | None:
+def _find_records(value: object) -> Sequence[object] | None:
+    """Return the list of records in a JSON value, or None if it has none."""
     if isinstance(value, list):
         return value
     if not isinstance(value, Mapping):
@@ -195,52 +224,56 @@ def _records_of(value: object) -> Sequence[object] | None:
     return None
 
 
-def _read_csv(block: _Block, naming: Naming, into: Understood) -> str:
+def _read_csv(block: _Block, settings: Naming, parsed: Understood) -> str:
+    """Read the records of a CSV or TSV file, one a row."""
     file = block.file
-    content, problem = read_bytes(file, _MAX_FILE)
+    content, problem = read_bytes(file, _MAX_FILE_BYTES)
     if problem:
-        into.problems.append(problem)
-        return _file_stamp(file.path)
+        parsed.problems.append(problem)
+        return file_stamp(file.path)
     text, problems = decode(content, file.name)
-    into.problems.extend(problems)
+    parsed.problems.extend(problems)
     # The module's own limit of 128 KB a cell is far below what a node may hold.
-    csv.field_size_limit(max(csv.field_size_limit(), 2 * MAX_TEXT))
+    csv.field_size_limit(max(csv.field_size_limit(), 2 * MAX_TEXT_CHARACTERS))
     try:
-        _read_rows(clean(text), file, naming, into)
+        _read_rows(clean(text), file, settings, parsed)
     except csv.Error as error:
-        into.problems.append(Problem(file.name, f"Not CSV ({error}). The rest of the file was skipped."))
-    return _file_stamp(file.path)
+        parsed.problems.append(Problem(file.name, f"Not CSV ({error}). The rest of the file was skipped."))
+    return file_stamp(file.path)
 
 
-def _read_rows(text: str, file: File, naming: Naming, into: Understood) -> None:
-    header_line = text.partition("\n")[0]
-    delimiter = max(_DELIMITERS, key=header_line.count)
+def _read_rows(text: str, file: File, settings: Naming, parsed: Understood) -> None:
+    # Spreadsheets write `;` or tabs in some locales, whatever the suffix says: the header's commonest one counts.
+    delimiter = max(_DELIMITERS, key=text.partition("\n")[0].count)
     rows = csv.reader(io.StringIO(text), delimiter=delimiter)
     header = [name.strip().lower() for name in next(rows, [])]
-    if not _is_table(header):
+    if not _has_columns(header):
         if file.explicit:
             reason = (
                 f"The columns {header!r} name no records; `key` or `id`, or `source` and `target`, are needed."
             )
-            into.problems.append(Problem(file.name, reason))
+            parsed.problems.append(Problem(file.name, reason))
         return
     line = rows.line_num + 1
     for row in rows:
+        # A cell may hold line breaks, so the next row begins where the reader stopped after this one.
         where = f"{file.name}:{line}"
         line = rows.line_num + 1
         if len(row) > len(header):
             reason = f"The row has {len(row)} cells for {len(header)} columns. The record was skipped."
-            into.problems.append(Problem(where, reason))
+            parsed.problems.append(Problem(where, reason))
         elif any(cell.strip() for cell in row):
-            understand(dict(zip(header, map(_cell, row), strict=False)), where, naming, into)
+            understand(dict(zip(header, map(_parse_cell, row), strict=False)), where, settings, parsed)
 
 
-def _is_table(header: Sequence[str]) -> bool:
+def _has_columns(header: Sequence[str]) -> bool:
+    """Say whether the columns are those of nodes or of edges."""
     names = set(header)
     return bool(names & _NODE_COLUMNS) or any(ends <= names for ends in _EDGE_COLUMNS)
 
 
-def _cell(cell: str) -> object:
+def _parse_cell(cell: str) -> object:
+    """Return the JSON list or object that a cell holds, or else its text."""
     if cell[:1] in ("{", "["):
         try:
             value: object = orjson.loads(cell)

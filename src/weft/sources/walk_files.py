@@ -1,4 +1,4 @@
-"""What .gitignore and .weftignore say is not to be read."""
+"""Find the files of a source below a folder, without those that .gitignore and .weftignore exclude."""
 
 import os
 from collections import Counter
@@ -14,132 +14,34 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 
-_FILES: Final = (".gitignore", ".weftignore")
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """The rules of one folder; paths are told from that folder on, which is `depth` characters into them."""
-
-    spec: "GitIgnoreSpec"
-    depth: int
-
-    def verdict(self, path: str) -> bool | None:
-        """Whether the path is ignored, kept on purpose, or not spoken of."""
-        return self.spec.check_file(path[self.depth :]).include
-
-
-def rules_above(root: Path) -> tuple[tuple[Rules, ...], str]:
-    """The rules of the folders between a repository and `root`, outermost first, and the way down to `root`."""
-    resolved = root.resolve()
-    repository = next((each for each in (resolved, *resolved.parents) if (each / ".git").exists()), None)
-    if repository is None or repository == resolved:
-        return (), ""
-    way = resolved.relative_to(repository).parts
-    folders = [repository.joinpath(*way[:depth]) for depth in range(len(way))]
-    depths = [len("".join(f"{part}/" for part in way[:depth])) for depth in range(len(way))]
-    found = [rules for folder, depth in zip(folders, depths, strict=True) for rules in rules_in(folder, depth)]
-    return tuple(found), "".join(f"{part}/" for part in way)
-
-
-def rules_in(folder: Path, depth: int) -> Iterator[Rules]:
-    """The rules that a folder's own files give, if it has any."""
-    lines = [line for name in _FILES for line in _lines(folder / name)]
-    if folder.joinpath(".git").is_dir():
-        lines += _lines(folder / ".git" / "info" / "exclude")
-    if lines:
-        # Most folders have no such files, and those who only read notes need not load this.
-        from pathspec import GitIgnoreSpec
-
-        yield Rules(GitIgnoreSpec.from_lines(lines), depth)
-
-
-def is_ignored(path: str, rules: Sequence[Rules]) -> bool:
-    """Whether the innermost rules that speak of a path ignore it; the path of a folder ends in `/`."""
-    for each in reversed(rules):
-        verdict = each.verdict(path)
-        if verdict is not None:
-            return verdict
-    return False
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return []
-
-
 IGNORED: Final = "ignored by .gitignore or .weftignore"
 
-_STORE: Final = "weft.sqlite"
-"""The file by which a folder is known to be a store of ours, whatever it is called."""
+_IGNORE_FILES: Final = (".gitignore", ".weftignore")
+"""In this order, so that .weftignore has the last word."""
+_STORE_FILE: Final = "weft.sqlite"
+"""The file that marks a folder as one of our own stores, whatever the folder is called."""
 _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "venv"})
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file of a source: its path below the root with forward slashes, and where it really is."""
+    """One file of a source: its name (the path below the root, with forward slashes) and its path on the disk.
+
+    `explicit` marks a file that the user named, and that is read even where it would be passed over in a folder.
+    """
 
     name: str
     path: Path
     explicit: bool = False
 
 
-@dataclass(slots=True)
-class Walk:
-    """What was found below a folder, what could not be read, and how much was passed over, by reason."""
-
-    files: list[File] = field(default_factory=list)
-    broken: dict[str, Problem] = field(default_factory=dict)
-    remarks: Counter[str] = field(default_factory=Counter)
-    _seen: set[tuple[int, int]] = field(default_factory=set)
-    _above: str = ""
-
-    def enter(self, folder: Path, prefix: str, rules: tuple[Rules, ...]) -> None:
-        """Take up the files of a folder and of those below it."""
-        try:
-            status = folder.stat()
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        except OSError as error:
-            where = prefix or "."
-            self.broken[where] = Problem(where, f"The folder cannot be read: {error.strerror or error}.")
-            return
-        if (status.st_dev, status.st_ino) in self._seen:
-            return
-        self._seen.add((status.st_dev, status.st_ino))
-        if any(entry.name == _STORE for entry in entries):
-            self.remarks["in Weft stores"] += 1
-            return
-        here = (*rules, *rules_in(folder, len(self._above) + len(prefix)))
-        for entry in entries:
-            if not entry.name.startswith("."):
-                self._take(entry, folder, prefix, here)
-
-    def _take(self, entry: "os.DirEntry[str]", folder: Path, prefix: str, rules: tuple[Rules, ...]) -> None:
-        name = f"{prefix}{entry.name}"
-        try:
-            is_folder = entry.is_dir()
-        except OSError as error:
-            self.broken[readable(name)] = Problem(readable(name), f"It cannot be read: {error.strerror or error}.")
-            return
-        if rules and is_ignored(f"{self._above}{name}{'/' if is_folder else ''}", rules):
-            self.remarks[IGNORED] += 1
-        elif not is_folder:
-            self.files.append(File(readable(name), folder / entry.name))
-        elif entry.name in _SKIPPED_FOLDERS:
-            self.remarks[f"in {entry.name}"] += 1
-        else:
-            self.enter(folder / entry.name, f"{name}/", rules)
-
-
-def walk(root: Path) -> Walk:
-    """Everything at a path: the file itself, or the files below the folder by path."""
+def walk(root: Path) -> "Walk":
+    """Find the files at a path: the file itself, or all files below the folder, sorted by name."""
     if root.is_file():
         return Walk([File(root.name, root, explicit=True)])
-    rules, above = rules_above(root)
-    if above and is_ignored(above, rules):
-        # Who names an ignored folder wants to read it.
+    rules, above = _rules_above(root)
+    if above and _is_ignored(above, rules):
+        # A user who names an ignored folder wants it read, so the rules that exclude it are dropped.
         rules = ()
     found = Walk(_above=above)
     found.enter(root, "", rules)
@@ -147,6 +49,113 @@ def walk(root: Path) -> Walk:
     return found
 
 
-def readable(name: str) -> str:
-    """The name of a file as text, whatever bytes it is made of."""
+@dataclass(slots=True)
+class Walk:
+    """The files found below a folder, the folders that could not be read, and counts of what was passed over."""
+
+    files: list[File] = field(default_factory=list)
+    broken: dict[str, Problem] = field(default_factory=dict)
+    remarks: Counter[str] = field(default_factory=Counter)
+    _visited: set[tuple[int, int]] = field(default_factory=set)
+    _above: str = ""
+    """The path from the repository down to the root, to which ignore rules above the root are relative."""
+
+    def enter(self, folder: Path, prefix: str, rules: "tuple[IgnoreRules, ...]") -> None:
+        """Collect the files of a folder and of the folders below it; `prefix` is the folder's name with a `/`."""
+        try:
+            status = folder.stat()
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError as error:
+            where = prefix or "."
+            self.broken[where] = Problem(where, f"The folder cannot be read: {error.strerror or error}.")
+            return
+        # Symbolic links can lead back to a folder that was visited already, even to one above this one.
+        if (status.st_dev, status.st_ino) in self._visited:
+            return
+        self._visited.add((status.st_dev, status.st_ino))
+        if any(entry.name == _STORE_FILE for entry in entries):
+            self.remarks["in Weft stores"] += 1
+            return
+        all_rules = (*rules, *_rules_in(folder, len(self._above) + len(prefix)))
+        for entry in entries:
+            if not entry.name.startswith("."):
+                self._take(entry, folder, prefix, all_rules)
+
+    def _take(
+        self, entry: "os.DirEntry[str]", folder: Path, prefix: str, rules: "tuple[IgnoreRules, ...]"
+    ) -> None:
+        name = f"{prefix}{entry.name}"
+        try:
+            is_folder = entry.is_dir()
+        except OSError as error:
+            where = _printable_name(name)
+            self.broken[where] = Problem(where, f"It cannot be read: {error.strerror or error}.")
+            return
+        if rules and _is_ignored(f"{self._above}{name}{'/' if is_folder else ''}", rules):
+            self.remarks[IGNORED] += 1
+        elif not is_folder:
+            self.files.append(File(_printable_name(name), folder / entry.name))
+        elif entry.name in _SKIPPED_FOLDERS:
+            self.remarks[f"in {entry.name}"] += 1
+        else:
+            self.enter(folder / entry.name, f"{name}/", rules)
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreRules:
+    """The ignore rules of one folder; the first `depth` characters of a path lead to that folder."""
+
+    spec: "GitIgnoreSpec"
+    depth: int
+
+    def verdict(self, path: str) -> bool | None:
+        """Return True if the rules ignore the path, False if they keep it, None if they do not mention it."""
+        return self.spec.check_file(path[self.depth :]).include
+
+
+def _rules_above(root: Path) -> tuple[tuple[IgnoreRules, ...], str]:
+    """Return the rules of the folders from the repository to `root`, outermost first, and the path between."""
+    resolved = root.resolve()
+    repository = next((folder for folder in (resolved, *resolved.parents) if (folder / ".git").exists()), None)
+    if repository is None or repository == resolved:
+        return (), ""
+    parts = resolved.relative_to(repository).parts
+    found: list[IgnoreRules] = []
+    folder, path = repository, ""
+    for part in parts:
+        found += _rules_in(folder, len(path))
+        folder, path = folder / part, f"{path}{part}/"
+    return tuple(found), path
+
+
+def _rules_in(folder: Path, depth: int) -> Iterator[IgnoreRules]:
+    """Read the rules that a folder's own ignore files hold, if it has any."""
+    lines = [line for name in _IGNORE_FILES for line in _read_lines(folder / name)]
+    if folder.joinpath(".git").is_dir():
+        lines += _read_lines(folder / ".git" / "info" / "exclude")
+    if lines:
+        # Loaded here, because most folders have no ignore files and need not pay for the import.
+        from pathspec import GitIgnoreSpec
+
+        yield IgnoreRules(GitIgnoreSpec.from_lines(lines), depth)
+
+
+def _is_ignored(path: str, rules: Sequence[IgnoreRules]) -> bool:
+    """Say whether the innermost rules that mention a path ignore it; the path of a folder ends in `/`."""
+    for folder_rules in reversed(rules):
+        verdict = folder_rules.verdict(path)
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def _read_lines(path: Path) -> list[str]:
+    try:
+        return path.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+
+
+def _printable_name(name: str) -> str:
+    """Return a file's name as valid text; names on the disk may hold bytes that are not UTF-8."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

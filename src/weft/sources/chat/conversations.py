@@ -1,4 +1,4 @@
-"""Conversations with assistants: sessions, what was said in them, and what was decided; secrets are taken out."""
+"""Read conversations with assistants as nodes: sessions, messages and decisions, with secrets redacted."""
 
 import re
 from collections import Counter
@@ -10,112 +10,125 @@ import orjson
 
 from weft.model import Edge, Json, Node, Origin
 from weft.ports import Problem, Unit
-from weft.sources.chat.logs import USER, Session, Turn, sessions_of_json, sessions_of_lines
-from weft.sources.files import MAX_TEXT, Naming, looks_binary, read_bytes, stamp_of
+from weft.sources.chat.logs import USER, Session, Turn, read_json_export, read_json_lines
+from weft.sources.files import (
+    BINARY_SNIFF_BYTES,
+    MAX_TEXT_CHARACTERS,
+    Naming,
+    binary_problem,
+    file_stamp,
+    looks_binary,
+    read_bytes,
+)
 from weft.sources.walk_files import File
 from weft.text import sentences
 from weft.text.redact import Redacted, redact
 
-_MAX_FILE: Final = 1_000_000_000
-_MAX_LINE: Final = 32_000_000
-_SNIFF: Final = 65_536
-_TITLE: Final = 80
-_TOLD_PROBLEMS: Final = 20
+_MAX_FILE_BYTES: Final = 1_000_000_000
+"""The largest JSON export, which is parsed in memory as a whole and takes several times its size there."""
+_MAX_LINE_BYTES: Final = 32_000_000
+"""The longest line of a log that is parsed: lines with pictures in them are long, and hold little text."""
+_SNIFF_BYTES: Final = 65_536
+"""How much of a file is searched for the marks of a conversation; the first messages may be long."""
+_JSON_ROLE_SNIFF_BYTES: Final = 4096
+"""The same for roles in a JSON file: further down, any file may hold an example of a conversation."""
+_TITLE_CHARACTERS: Final = 80
+_SUMMARY_CHARACTERS: Final = 240
+"""How much of a message its title shows, and how much of the first question the summary of a session."""
+_MAX_PROBLEMS: Final = 20
+"""Problems reported of one file; the rest is counted, for a damaged log may have thousands."""
+_MAX_DECISION_CHARACTERS: Final = 600
+"""A longer sentence is pasted text or a table, not a decision."""
 _LINE_SUFFIXES: Final = frozenset({".jsonl", ".ndjson"})
-_LOG_LINE: Final = re.compile(rb'"(?:parentUuid|leafUuid)"\s*:|"sessionId"\s*:\s*"[^"]+"')
-_SPOKEN_LINE: Final = re.compile(
+_LOG_MARK: Final = re.compile(rb'"(?:parentUuid|leafUuid)"\s*:|"sessionId"\s*:\s*"[^"]+"')
+_ROLE_AND_CONTENT: Final = re.compile(
     rb'"(?:role|from)"\s*:\s*"(?:user|human|assistant|system|gpt|ai)"[^{}]{0,2000}?"(?:content|value)"\s*:'
     rb'|"(?:content|value)"\s*:[^{}]{0,20000}?"(?:role|from)"\s*:\s*"(?:user|human|assistant|system|gpt|ai)"'
 )
-_EXPORT: Final = re.compile(rb'"mapping"\s*:\s*\{|"chat_messages"\s*:\s*\[')
-_DECIDED: Final = re.compile(
+_EXPORT_MARK: Final = re.compile(rb'"mapping"\s*:\s*\{|"chat_messages"\s*:\s*\[')
+_DECISION: Final = re.compile(
     r"\b(?:(?:we|i)(?:['’]ve| have| all)? (?:decided|agreed|chose|settled on)"
     r"|(?:we|i)(?:['’]ll| will) (?:go|stick) with|let['’]?s (?:go|stick) with|we(?:['’]re| are) going with"
     r"|(?:final )?decision ?:|decided (?:to|on|against|that) |agreed ?:)",
     re.IGNORECASE,
 )
 _REASON: Final = re.compile(r"(?:because|since|reason|otherwise|the reason|that way)\b", re.IGNORECASE)
-_LONGEST_DECISION: Final = 600
 
 
 class Conversations:
-    """Logs and exports of conversations among the files of one source, one unit a file."""
+    """The logs and exports of conversations in one source, one unit a file."""
 
     suffixes = frozenset({".jsonl", ".ndjson", ".json"})
 
-    def __init__(self, naming: Naming) -> None:
-        self.naming = naming
+    def __init__(self, settings: Naming) -> None:
+        self.settings = settings
         self._files: dict[str, File] = {}
 
     def takes(self, file: File) -> bool:
-        """Whether the file begins like a log or an export of conversations."""
+        """Take a file that begins like a log or an export of conversations."""
         try:
             with file.path.open("rb") as stream:
-                return looks_like_conversations(stream.read(_SNIFF), file.path.suffix.lower())
+                return looks_like_conversations(stream.read(_SNIFF_BYTES), file.path.suffix.lower())
         except OSError:
             return False
 
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
-        """The (name, stamp) of every file."""
+        """List the (name, stamp) of every file."""
         self._files = {file.name: file for file in files}
         for file in files:
-            yield file.name, stamp_of(file.path)
+            yield file.name, file_stamp(file.path)
 
     def read(self, unit: str) -> Unit:
-        """The sessions of one file with their messages and decisions."""
+        """Read the sessions of one file with their messages and decisions."""
         file = self._files[unit]
-        stamp = stamp_of(file.path)
+        stamp = file_stamp(file.path)
         problems: list[Problem] = []
         if file.path.suffix.lower() in _LINE_SUFFIXES:
-            sessions = sessions_of_lines(_lines(file, problems))
+            sessions = read_json_lines(_read_records(file, problems))
         else:
-            export = _parsed(file, problems)
+            export = _parse_file(file, problems)
             if export is None:
-                # What was stored of it stays until it can be read again.
+                # An empty stamp keeps what is stored of the file until it can be read again.
                 return Unit(unit, "", problems=tuple(problems))
-            sessions = sessions_of_json(export)
-        told = [_told(session, file, self.naming, problems) for session in sessions]
-        nodes = {node.key: node for nodes, _ in told for node in nodes}
-        edges = tuple(edge for _, drawn in told for edge in drawn)
-        return Unit(unit, stamp, tuple(nodes.values()), edges, _counted(problems, unit))
+            sessions = read_json_export(export)
+        read = [_session_nodes(session, file, self.settings, problems) for session in sessions]
+        nodes = {node.key: node for session_nodes, _ in read for node in session_nodes}
+        edges = tuple(edge for _, session_edges in read for edge in session_edges)
+        return Unit(unit, stamp, tuple(nodes.values()), edges, _limit_problems(problems, unit))
 
 
 def looks_like_conversations(beginning: bytes, suffix: str) -> bool:
-    """Whether a file that begins so holds conversations and not records."""
+    """Say whether a file with this beginning and suffix holds conversations rather than records."""
     if suffix in _LINE_SUFFIXES:
-        return bool(_LOG_LINE.search(beginning) or _SPOKEN_LINE.search(beginning))
+        return bool(_LOG_MARK.search(beginning) or _ROLE_AND_CONTENT.search(beginning))
     head = beginning.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    return head in (b"[", b"{") and bool(_EXPORT.search(beginning) or _SPOKEN_LINE.search(beginning[:4096]))
+    return head in (b"[", b"{") and bool(
+        _EXPORT_MARK.search(beginning) or _ROLE_AND_CONTENT.search(beginning[:_JSON_ROLE_SNIFF_BYTES])
+    )
 
 
-def _lines(file: File, problems: list[Problem]) -> Iterator[Mapping[str, Any]]:
-    """The records of a JSONL file; a line that is none is skipped and counted."""
+def _read_records(file: File, problems: list[Problem]) -> Iterator[Mapping[str, Any]]:
+    """Iterate over the records of a JSONL file; a line that is none is skipped and reported."""
     with file.path.open("rb") as stream:
-        if looks_binary(stream.read(8192)):
-            problems.append(
-                Problem(file.name, "The file is binary. Save it as UTF-8 text if it should be indexed.")
-            )
+        if looks_binary(stream.read(BINARY_SNIFF_BYTES)):
+            problems.append(binary_problem(file.name))
             return
         stream.seek(0)
         number = 0
-        while line := stream.readline(_MAX_LINE):
+        while line := stream.readline(_MAX_LINE_BYTES):
             number += 1
-            if not line.endswith(b"\n") and len(line) >= _MAX_LINE:
-                _skip_rest(stream.readline, number, file, problems)
+            if not line.endswith(b"\n") and len(line) >= _MAX_LINE_BYTES:
+                while (rest := stream.readline(_MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+                    pass
+                reason = f"The line has more than {_MAX_LINE_BYTES:,} bytes and was skipped."
+                problems.append(Problem(f"{file.name}:{number}", reason))
                 continue
-            record = _record(line, f"{file.name}:{number}", problems)
+            record = _parse_line(line, f"{file.name}:{number}", problems)
             if isinstance(record, Mapping):
                 yield record
 
 
-def _skip_rest(readline: Any, number: int, file: File, problems: list[Problem]) -> None:
-    while (rest := readline(_MAX_LINE)) and not rest.endswith(b"\n"):
-        pass
-    reason = f"The line has more than {_MAX_LINE:,} bytes and was skipped."
-    problems.append(Problem(f"{file.name}:{number}", reason))
-
-
-def _record(line: bytes, where: str, problems: list[Problem]) -> object:
+def _parse_line(line: bytes, where: str, problems: list[Problem]) -> object:
     stripped = line.removeprefix(b"\xef\xbb\xbf").strip()
     if not stripped:
         return None
@@ -127,8 +140,8 @@ def _record(line: bytes, where: str, problems: list[Problem]) -> object:
         return None
 
 
-def _parsed(file: File, problems: list[Problem]) -> object:
-    content, problem = read_bytes(file, _MAX_FILE)
+def _parse_file(file: File, problems: list[Problem]) -> object:
+    content, problem = read_bytes(file, _MAX_FILE_BYTES)
     if problem is not None:
         problems.append(problem)
         return None
@@ -141,52 +154,57 @@ def _parsed(file: File, problems: list[Problem]) -> object:
         return None
 
 
-def _counted(problems: Sequence[Problem], unit: str) -> tuple[Problem, ...]:
-    """The first problems, and how many more there were."""
-    if len(problems) <= _TOLD_PROBLEMS:
+def _limit_problems(problems: Sequence[Problem], unit: str) -> tuple[Problem, ...]:
+    """Return the first problems, and one that says how many more there were."""
+    if len(problems) <= _MAX_PROBLEMS:
         return tuple(problems)
-    more = Problem(unit, f"{len(problems) - _TOLD_PROBLEMS} more lines were skipped for such reasons.")
-    return (*problems[:_TOLD_PROBLEMS], more)
+    more = Problem(unit, f"{len(problems) - _MAX_PROBLEMS} more lines were skipped for such reasons.")
+    return (*problems[:_MAX_PROBLEMS], more)
 
 
-def _told(session: Session, file: File, naming: Naming, problems: list[Problem]) -> tuple[list[Node], list[Edge]]:
-    """A session as nodes, and the links between them."""
-    key = f"{naming.source}:{file.name}" + (f"#{session.name}" if session.name else "")
-    # Secrets go first: a title cut out of a text would show the beginning of one.
-    said = [(turn, redact(turn.text)) for turn in session.turns if _fits(turn, file, problems)]
-    nodes, edges = [_session_node(key, session, said, naming, Origin(naming.source, file.name))], []
-    for number, (turn, words) in enumerate(said, start=1):
-        message = _message_node(f"{key}@{number}", number, (turn, words), nodes[0], naming)
-        edges.append(Edge(key, message.key, "contains", tenant=naming.tenant))
+def _session_nodes(
+    session: Session, file: File, settings: Naming, problems: list[Problem]
+) -> tuple[list[Node], list[Edge]]:
+    """Return the nodes of a session, its messages and decisions, and the edges between them."""
+    key = f"{settings.source}:{file.name}" + (f"#{session.name}" if session.name else "")
+    # Secrets are redacted first: a title cut out of a text could end in the middle of one and show its beginning.
+    turns = [(turn, redact(turn.text)) for turn in session.turns if _is_short_enough(turn, file, problems)]
+    nodes, edges = [_session_node(key, session, turns, settings, Origin(settings.source, file.name))], []
+    for number, (turn, redacted) in enumerate(turns, start=1):
+        message = _message_node(f"{key}@{number}", number, (turn, redacted), nodes[0], settings)
+        edges.append(Edge(key, message.key, "contains", tenant=settings.tenant))
         if number > 1 and turn.role != USER:
-            edges.append(Edge(message.key, f"{key}@{number - 1}", "answers", tenant=naming.tenant))
-        decisions = list(_decisions(message))
-        edges += [Edge(message.key, each.key, "contains", tenant=naming.tenant) for each in decisions]
+            edges.append(Edge(message.key, f"{key}@{number - 1}", "answers", tenant=settings.tenant))
+        decisions = list(_find_decisions(message))
+        edges += [Edge(message.key, decision.key, "contains", tenant=settings.tenant) for decision in decisions]
         nodes += [message, *decisions]
-    return (nodes, edges) if said else ([], [])
+    return (nodes, edges) if turns else ([], [])
 
 
-def _fits(turn: Turn, file: File, problems: list[Problem]) -> bool:
-    if len(turn.text) <= MAX_TEXT:
+def _is_short_enough(turn: Turn, file: File, problems: list[Problem]) -> bool:
+    if len(turn.text) <= MAX_TEXT_CHARACTERS:
         return True
-    reason = f"A message has {len(turn.text):,} characters; at most {MAX_TEXT:,} are kept. It was skipped."
+    reason = (
+        f"A message has {len(turn.text):,} characters; at most {MAX_TEXT_CHARACTERS:,} are kept. It was skipped."
+    )
     problems.append(Problem(file.name, reason))
     return False
 
 
 def _session_node(
-    key: str, session: Session, said: Sequence[tuple[Turn, Redacted]], naming: Naming, origin: Origin
+    key: str, session: Session, turns: Sequence[tuple[Turn, Redacted]], settings: Naming, origin: Origin
 ) -> Node:
-    words = [told.text for turn, told in said if turn.role == USER] or [told.text for _, told in said]
-    asked = words[0] if words else ""
-    times = [turn.time for turn, _ in said if turn.time is not None]
-    fields: dict[str, Json] = {**session.fields, "messages": len(said)}
+    questions = [redacted.text for turn, redacted in turns if turn.role == USER]
+    texts = questions or [redacted.text for _, redacted in turns]
+    first = texts[0] if texts else ""
+    times = [turn.time for turn, _ in turns if turn.time is not None]
+    fields: dict[str, Json] = {**session.fields, "messages": len(turns)}
     return Node(
         key=key,
         kind="session",
-        tenant=naming.tenant,
-        title=_short(redact(session.title).text or asked),
-        summary=f"Asked: {_short(asked, 240)}",
+        tenant=settings.tenant,
+        title=_shorten(redact(session.title).text or first, _TITLE_CHARACTERS),
+        summary=f"Asked: {_shorten(first, _SUMMARY_CHARACTERS)}",
         fields=fields,
         origin=origin,
         created=min(times, default=None),
@@ -194,17 +212,19 @@ def _session_node(
     )
 
 
-def _message_node(key: str, number: int, said: tuple[Turn, Redacted], session: Node, naming: Naming) -> Node:
-    turn, words = said
+def _message_node(
+    key: str, number: int, turn_and_text: tuple[Turn, Redacted], session: Node, settings: Naming
+) -> Node:
+    turn, redacted = turn_and_text
     fields: dict[str, Json] = {"role": turn.role}
-    if words.found:
-        fields["redacted"] = dict(sorted(Counter(words.found).items()))
+    if redacted.found:
+        fields["redacted"] = dict(sorted(Counter(redacted.found).items()))
     return Node(
         key=key,
         kind="message",
-        tenant=naming.tenant,
-        title=f"{turn.role.capitalize()}: {_short(words.text)}",
-        text=words.text,
+        tenant=settings.tenant,
+        title=f"{turn.role.capitalize()}: {_shorten(redacted.text, _TITLE_CHARACTERS)}",
+        text=redacted.text,
         language="markdown",
         fields=fields,
         origin=session.origin,
@@ -214,27 +234,29 @@ def _message_node(key: str, number: int, said: tuple[Turn, Redacted], session: N
     )
 
 
-def _decisions(message: Node) -> Iterator[Node]:
-    """What a message says was decided: the sentence, and the one after it where that gives the reason."""
+def _find_decisions(message: Node) -> Iterator[Node]:
+    """Iterate over the decisions in a message: the sentence, and the one after it if that gives the reason."""
     spans = sentences(message.text)
-    found = 0
-    for place, (start, end) in enumerate(spans):
-        said = message.text[start:end]
-        if not _DECIDED.search(said) or said.rstrip().endswith("?") or len(said) > _LONGEST_DECISION:
+    count = 0
+    for index, (start, end) in enumerate(spans):
+        sentence = message.text[start:end]
+        is_question = sentence.rstrip().endswith("?")
+        if not _DECISION.search(sentence) or is_question or len(sentence) > _MAX_DECISION_CHARACTERS:
             continue
-        after = message.text[slice(*spans[place + 1])] if place + 1 < len(spans) else ""
-        found += 1
+        after = message.text[slice(*spans[index + 1])] if index + 1 < len(spans) else ""
+        count += 1
         yield replace(
             message,
-            key=f"{message.key}/decision-{found}",
+            key=f"{message.key}/decision-{count}",
             kind="decision",
-            title=_short(said.lstrip("-*# ")),
-            text=f"{said} {after}" if _REASON.match(after) else said,
+            title=_shorten(sentence.lstrip("-*# "), _TITLE_CHARACTERS),
+            text=f"{sentence} {after}" if _REASON.match(after) else sentence,
         )
 
 
-def _short(text: str, limit: int = _TITLE) -> str:
-    """The beginning of a text on one line, cut between words."""
+def _shorten(text: str, limit: int) -> str:
+    """Return the beginning of a text on one line, cut between words."""
+    # Only the beginning is split into words: it holds enough of them unless it is nearly all white space.
     line = " ".join(text[: limit * 4].split())
     if len(line) <= limit:
         return line

@@ -1,4 +1,7 @@
-"""What people and assistants said to each other, out of four kinds of logs; what tools said is left out."""
+"""Read the turns of conversations out of four kinds of logs; output of tools and system prompts are left out.
+
+The kinds are the log of a coding assistant, the exports of ChatGPT and of Claude, and lists of roles with content.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,7 +11,7 @@ from typing import Any, Final
 
 from weft.frozen import dataclass
 from weft.sources.files import clean
-from weft.sources.values import Unusable, time_of
+from weft.sources.values import to_time_or_none
 
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
@@ -21,20 +24,22 @@ _ROLES: Final[Mapping[str, str]] = {
     "model": ASSISTANT,
     "bot": ASSISTANT,
 }
-"""Who speaks, by the names that logs use; tools, functions and system prompts do not."""
-_NOISE: Final = re.compile(
+"""The speaker by the role that logs write; other roles (tools, functions, system prompts) are left out."""
+_CLIENT_MARKUP: Final = re.compile(
     r"<(system-reminder|local-command-[a-z]+|command-[a-z]+|bash-[a-z]+|ide_[a-z_]+|task-notification|user-memory-input)>"
     r".*?</\1>|\[Request interrupted by user[^\]]*\]",
     re.DOTALL,
 )
-"""What a coding assistant's client writes into the words of its user."""
-_SPOKEN: Final = frozenset({"text", "multimodal_text", "input_text", "output_text"})
-_LONGEST_CHAIN: Final = 100_000
+"""Markup that the client of a coding assistant inserts into what its user wrote."""
+_TEXT_TYPES: Final = frozenset({"text", "multimodal_text", "input_text", "output_text"})
+"""The types of content and of its parts that are text."""
+_MAX_CHAIN_MESSAGES: Final = 100_000
+"""Messages read of one conversation of ChatGPT; it ends a damaged export whose parents never end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one side said at a time."""
+    """The text of one side until the other side speaks."""
 
     role: str
     text: str
@@ -43,40 +48,41 @@ class Turn:
 
 @dataclass(slots=True)
 class Session:
-    """One conversation, as far as it is read; `name` is empty where a file holds only one."""
+    """One conversation as far as it is read; `name` is empty where a file holds only one."""
 
     name: str = ""
     title: str = ""
     turns: list[Turn] = field(default_factory=list)
     fields: dict[str, str] = field(default_factory=dict)
 
-    def say(self, role: str, text: str, time: datetime | None) -> None:
-        """Add what was said; what the same side said just before belongs to the same turn."""
-        said = clean(_NOISE.sub("", text)).strip()
-        if not said:
+    def add(self, role: str, text: str, time: datetime | None) -> None:
+        """Add a message; consecutive messages of the same role are one turn."""
+        cleaned = clean(_CLIENT_MARKUP.sub("", text)).strip()
+        if not cleaned:
             return
         if self.turns and self.turns[-1].role == role:
             before = self.turns[-1]
-            self.turns[-1] = Turn(role, f"{before.text}\n\n{said}", before.time)
+            self.turns[-1] = Turn(role, f"{before.text}\n\n{cleaned}", before.time)
         else:
-            self.turns.append(Turn(role, said, time))
+            self.turns.append(Turn(role, cleaned, time))
 
 
-def sessions_of_lines(lines: Iterable[Mapping[str, Any]]) -> list[Session]:
-    """The conversations in the records of a JSONL file: a coding assistant's log, or roles with their content."""
+def read_json_lines(lines: Iterable[Mapping[str, Any]]) -> list[Session]:
+    """Return the conversations in the records of a JSONL file: a coding assistant's log, or roles with content."""
     sessions: dict[str, Session] = {}
     for number, line in enumerate(lines, start=1):
         if isinstance(line.get("messages"), list) or isinstance(line.get("conversations"), list):
-            # One whole conversation a line, as collections for training are written.
-            sessions[f"{number}"] = _whole(line, str(line.get("id") or number))
+            # Collections for training hold one whole conversation a line.
+            sessions[f"{number}"] = _read_message_list(line, str(line.get("id") or number))
         else:
-            _add_line(sessions, line)
+            _add_record(sessions, line)
     if len(sessions) == 1:
         next(iter(sessions.values())).name = ""
     return [session for session in sessions.values() if session.turns]
 
 
-def _add_line(sessions: dict[str, Session], line: Mapping[str, Any]) -> None:
+def _add_record(sessions: dict[str, Session], line: Mapping[str, Any]) -> None:
+    """Add one record of a log to its session, or to the one before it where it names none."""
     name = str(line.get("sessionId") or line.get("session_id") or line.get("conversation_id") or "")
     if not name and sessions:
         name = next(reversed(sessions))
@@ -89,32 +95,34 @@ def _add_line(sessions: dict[str, Session], line: Mapping[str, Any]) -> None:
     for field_name, known_as in (("cwd", "folder"), ("gitBranch", "branch")):
         if isinstance(line.get(field_name), str) and line[field_name]:
             session.fields.setdefault(known_as, line[field_name])
+    # Work of sub-agents, messages of the client itself and summaries of what was said before.
     if not any(line.get(hidden) for hidden in ("isSidechain", "isMeta", "isCompactSummary")):
-        _say(session, line)
+        _add_message(session, line)
 
 
-def _say(session: Session, line: Mapping[str, Any]) -> None:
-    """What one record says, if a person or an assistant speaks in it."""
+def _add_message(session: Session, line: Mapping[str, Any]) -> None:
+    """Add the message in a record, if a person or an assistant wrote it."""
     inner = line.get("message")
     message: Mapping[str, Any] = inner if isinstance(inner, Mapping) else line
     role = _ROLES.get(str(message.get("role") or message.get("from") or message.get("sender") or line.get("type")))
     content = next((message[name] for name in ("content", "value", "text") if message.get(name)), inner)
     if role is not None:
         time = line.get("timestamp") or line.get("created_at") or line.get("create_time") or line.get("time")
-        session.say(role, _spoken(content), _moment(time))
+        session.add(role, _join_text_parts(content), to_time_or_none(time))
 
 
-def _whole(record: Mapping[str, Any], name: str) -> Session:
-    session = Session(name, _titled(record.get("title")))
+def _read_message_list(record: Mapping[str, Any], name: str) -> Session:
+    """Return the conversation in a record with a list of `messages` or `conversations`."""
+    session = Session(name, _to_title(record.get("title")))
     listed = record.get("messages") if isinstance(record.get("messages"), list) else record.get("conversations")
     for message in listed if isinstance(listed, list) else ():
         if isinstance(message, Mapping):
-            _say(session, message)
+            _add_message(session, message)
     return session
 
 
-def _spoken(content: object) -> str:
-    """The words in a message's content, which may be a text or a list of parts of which some are words."""
+def _join_text_parts(content: object) -> str:
+    """Return the text in a message's content, which is a text or a list of parts, some of them text."""
     if isinstance(content, str):
         return content
     if not isinstance(content, Sequence):
@@ -122,79 +130,74 @@ def _spoken(content: object) -> str:
     parts = [
         part if isinstance(part, str) else part.get("text")
         for part in content
-        if isinstance(part, str) or (isinstance(part, Mapping) and part.get("type", "text") in _SPOKEN)
+        if isinstance(part, str) or (isinstance(part, Mapping) and part.get("type", "text") in _TEXT_TYPES)
     ]
     return "\n\n".join(part for part in parts if isinstance(part, str) and part.strip())
 
 
-def sessions_of_json(content: object) -> list[Session]:
-    """The conversations in a JSON file: an export of ChatGPT or Claude, or lists of roles with their content."""
+def read_json_export(content: object) -> list[Session]:
+    """Return the conversations in a JSON file: an export of ChatGPT or Claude, or lists of roles with content."""
     if isinstance(content, Mapping) and isinstance(content.get("conversations"), list):
         content = content["conversations"]
     records = content if isinstance(content, list) else [content]
-    held = [record for record in records if isinstance(record, Mapping)]
-    if held and all("role" in record or "from" in record for record in held):
-        return [session for session in [_whole({"messages": held}, "")] if session.turns]
-    sessions = [_exported(record, number) for number, record in enumerate(held, start=1)]
+    mappings = [record for record in records if isinstance(record, Mapping)]
+    if mappings and all("role" in record or "from" in record for record in mappings):
+        return [session for session in [_read_message_list({"messages": mappings}, "")] if session.turns]
+    sessions = [_read_exported(record, number) for number, record in enumerate(mappings, start=1)]
     if not isinstance(content, list) and len(sessions) == 1:
         sessions[0].name = ""
     return [session for session in sessions if session.turns]
 
 
-def _exported(record: Mapping[str, Any], number: int) -> Session:
+def _read_exported(record: Mapping[str, Any], number: int) -> Session:
+    """Return one exported conversation: ChatGPT writes a `mapping`, Claude `chat_messages`, others a list."""
     name = str(record.get("conversation_id") or record.get("id") or record.get("uuid") or number)
     if isinstance(record.get("mapping"), Mapping):
-        session = Session(name, _titled(record.get("title")))
-        for message in _chain(record["mapping"], record.get("current_node")):
-            _say_exported(session, message)
+        session = Session(name, _to_title(record.get("title")))
+        for message in _current_branch(record["mapping"], record.get("current_node")):
+            _add_chatgpt_message(session, message)
         return session
     if isinstance(record.get("chat_messages"), list):
-        session = Session(name, _titled(record.get("name")))
+        session = Session(name, _to_title(record.get("name")))
         for message in record["chat_messages"]:
             if isinstance(message, Mapping):
-                _say(session, message)
+                _add_message(session, message)
         return session
-    return _whole(record, name)
+    return _read_message_list(record, name)
 
 
-def _chain(mapping: Mapping[str, Any], current: object) -> Iterator[Mapping[str, Any]]:
-    """The messages of ChatGPT from the first to the current one; other branches were given up."""
-    place = current if isinstance(current, str) and current in mapping else _latest(mapping)
+def _current_branch(mapping: Mapping[str, Any], current: object) -> Iterator[Mapping[str, Any]]:
+    """Iterate over the messages of ChatGPT from the first to the current one; other branches were given up."""
+    entry_id = current if isinstance(current, str) and current in mapping else _last_leaf(mapping)
     chain: dict[str, Mapping[str, Any]] = {}
-    while isinstance(place, str) and place not in chain and len(chain) < _LONGEST_CHAIN:
-        entry = mapping.get(place)
+    while isinstance(entry_id, str) and entry_id not in chain and len(chain) < _MAX_CHAIN_MESSAGES:
+        entry = mapping.get(entry_id)
         if not isinstance(entry, Mapping):
             break
-        chain[place] = entry
-        place = entry.get("parent")
+        chain[entry_id] = entry
+        entry_id = entry.get("parent")
     for entry in reversed(chain.values()):
         if isinstance(entry.get("message"), Mapping):
             yield entry["message"]
 
 
-def _latest(mapping: Mapping[str, Any]) -> str | None:
-    """The last entry without children, where an export does not say which is current."""
+def _last_leaf(mapping: Mapping[str, Any]) -> str | None:
+    """Return the last entry without children, for exports that do not name the current one."""
     leaves = [name for name, entry in mapping.items() if isinstance(entry, Mapping) and not entry.get("children")]
     return leaves[-1] if leaves else None
 
 
-def _say_exported(session: Session, message: Mapping[str, Any]) -> None:
+def _add_chatgpt_message(session: Session, message: Mapping[str, Any]) -> None:
+    """Add a message of ChatGPT unless it is hidden, addressed to a tool, or not text."""
     author, content = message.get("author"), message.get("content")
     metadata = message.get("metadata")
-    hidden = isinstance(metadata, Mapping) and metadata.get("is_visually_hidden_from_conversation")
+    is_hidden = isinstance(metadata, Mapping) and metadata.get("is_visually_hidden_from_conversation")
     role = _ROLES.get(str(author.get("role"))) if isinstance(author, Mapping) else None
-    if role is None or hidden or message.get("recipient", "all") != "all" or not isinstance(content, Mapping):
+    if role is None or is_hidden or message.get("recipient", "all") != "all" or not isinstance(content, Mapping):
         return
-    if content.get("content_type") in _SPOKEN:
-        session.say(role, _spoken(content.get("parts")), _moment(message.get("create_time")))
+    if content.get("content_type") in _TEXT_TYPES:
+        session.add(role, _join_text_parts(content.get("parts")), to_time_or_none(message.get("create_time")))
 
 
-def _titled(value: object) -> str:
+def _to_title(value: object) -> str:
     return " ".join(clean(value).split()) if isinstance(value, str) else ""
-
-
-def _moment(value: object) -> datetime | None:
-    try:
-        return time_of(value) if value is not None else None
-    except Unusable:
-        return None

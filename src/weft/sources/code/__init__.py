@@ -1,4 +1,4 @@
-"""Files of code: what they define, and who imports, calls, extends and tests whom."""
+"""Code files: their definitions, and the imports, calls, inheritance and tests that link them."""
 
 from weft.sources.code.format import Code
 

@@ -1,4 +1,4 @@
-"""Files of code that nobody wrote by hand, or nobody can read: what speaks against each, in a word or two."""
+"""Read the code files of a source, parsing only those that changed, and pass over generated ones."""
 
 import re
 from collections import Counter
@@ -11,18 +11,29 @@ import xxhash
 from weft.frozen import dataclass
 from weft.ports import Problem, Tell, Unit, untold
 from weft.sources.code.languages import SUFFIXES, Language, language_of
-from weft.sources.code.nodes import contained, drawn, nodes_of
-from weft.sources.code.outline import Outline, packed, unpacked
-from weft.sources.code.parse import outline_of
+from weft.sources.code.nodes import containment_edges, file_nodes, link_edges
+from weft.sources.code.outline import Outline, pack, unpack
+from weft.sources.code.parse import parse_outline
 from weft.sources.code.resolve import Repository
-from weft.sources.derived_cache import Memory
-from weft.sources.files import MAX_TEXT, Naming, clean, decode, looks_binary, stamp_of
+from weft.sources.derived_cache import DerivedCache
+from weft.sources.files import MAX_TEXT_CHARACTERS, UNREADABLE, Naming, clean, decode, file_stamp, looks_binary
 from weft.sources.walk_files import File
 
-_LINES_LOOKED_AT: Final = 20
-_LONG_LINE: Final = 5_000
-_MEAN_LINE: Final = 300
-_ENOUGH: Final = 2_000
+_PARSER_VERSION: Final = "2"
+"""To be changed whenever the same file would give another outline or other nodes; all are then parsed anew."""
+_PASSED_OVER: Final = "passed over"
+"""The links state of a file that gets no unit."""
+_BROKEN: Final = "read with syntax errors"
+
+_MIN_MINIFIED_CHARACTERS: Final = 2_000
+"""A shorter file is never taken for minified: one long line says nothing yet."""
+_MAX_MEAN_LINE_CHARACTERS: Final = 300
+_MAX_LINE_CHARACTERS: Final = 5_000
+"""Lines longer than this, on average or (in a file of few lines) a single one, were written by a minifier."""
+_FEW_LINES: Final = 20
+_HEAD_LINES: Final = 20
+_HEAD_CHARACTERS: Final = 4_000
+"""How much of a file is searched for a comment that says it was generated; generators write it at the top."""
 
 _VENDORED: Final = frozenset({"_vendor", "bower_components", "site-packages", "third_party", "vendor", "vendored"})
 _MINIFIED_NAME: Final = re.compile(r"[.-]min\.\w+$|\.bundle\.\w+$|\.chunk\.\w+$")
@@ -36,62 +47,27 @@ _GENERATED: Final = re.compile(
 _COMMENT: Final = re.compile(r"^\s*(?:#|//|/?\*|--|<!--|;)")
 
 
-def objection(path: str, text: str) -> str:
-    """Why a file is passed over (`vendored`, `minified`, `generated`), or nothing."""
-    if not _VENDORED.isdisjoint(path.split("/")[:-1]):
-        return "vendored"
-    if _MINIFIED_NAME.search(path) or _is_minified(text):
-        return "minified"
-    if _GENERATED_NAME.search(path) or _says_generated(text):
-        return "generated"
-    return ""
-
-
-def _is_minified(text: str) -> bool:
-    """Whether lines are too long for anybody to have written them."""
-    if len(text) < _ENOUGH:
-        return False
-    lines = text.split("\n")
-    return len(text) / len(lines) > _MEAN_LINE or (
-        len(lines) < _LINES_LOOKED_AT and max(map(len, lines)) > _LONG_LINE
-    )
-
-
-def _says_generated(text: str) -> bool:
-    """Whether a comment at the head of a file says that a program wrote it."""
-    head = text[: _LINES_LOOKED_AT * 200].split("\n")[:_LINES_LOOKED_AT]
-    return any(_COMMENT.match(line) and _GENERATED.search(line) for line in head)
-
-
-_OUTLINING: Final = "2"
-"""Changes whenever the same file would give another outline or other nodes."""
-
-_UNREADABLE: Final = "unreadable"
-_PASSED_OVER: Final = "passed over"
-_BROKEN: Final = "read with syntax errors"
-
-
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """A file as it was read: its text, or what speaks against it."""
+class _FileContent:
+    """A file as it was read: its text, or the reason why it is passed over."""
 
     text: str = ""
-    objection: str = ""
+    exclusion: str = ""
     problems: tuple[Problem, ...] = ()
 
 
 class Code:
-    """Code files of one source, one unit a file.
+    """The code files of one source, one unit a file.
 
-    A unit's stamp tells the state of its file and of all that its names mean, so that a file is written again
-    when a definition it refers to comes, goes or moves.
+    A unit's stamp holds the state of its file and of everything its names resolve to, so that a file is stored
+    again when a definition it refers to is added, removed or moved.
     """
 
     suffixes = SUFFIXES
 
-    def __init__(self, naming: Naming) -> None:
-        self.naming = naming
-        self._memory = Memory(naming.remembering("code"))
+    def __init__(self, settings: Naming) -> None:
+        self.settings = settings
+        self._cache = DerivedCache(settings.cache_file("code"))
         self._files: dict[str, File] = {}
         self._stamps: dict[str, str] = {}
         self._repository: Repository | None = None
@@ -100,148 +76,181 @@ class Code:
         self._remarks: Counter[str] = Counter()
 
     def takes(self, file: File) -> bool:
-        """Every file of its suffixes."""
+        """Take every file with one of the suffixes."""
         return True
 
     def tell_to(self, tell: Tell) -> None:
-        """Say from now on how many of the changed files are parsed."""
+        """Report to `tell` from now on how many of the changed files are parsed."""
         self._tell = tell
 
     def remarks(self) -> Mapping[str, int]:
-        """How many files were passed over, or read in part, by reason."""
+        """Count the files that were passed over, or read in part, by reason."""
         return dict(sorted(self._remarks.items()))
 
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
-        """The (name, stamp) of every file that holds code which somebody wrote."""
+        """List the (name, stamp) of every file that is not passed over."""
         self._remarks.clear()
         self._repository = None
         self._files = {file.name: file for file in files}
-        self._stamps = {name: f"{stamp_of(file.path)}-{_OUTLINING}" for name, file in self._files.items()}
+        self._stamps = {name: f"{file_stamp(file.path)}-{_PARSER_VERSION}" for name, file in self._files.items()}
         try:
-            self._renew()
-            known = self._memory.known()
+            self._update_cache()
+            entries = self._cache.entries()
         finally:
-            self._memory.settle()
-        faces = "".join(f"{name}\n{each.face}\n" for name, each in known.items())
-        self._digest = xxhash.xxh3_64_hexdigest(faces.encode("utf-8", "replace"))
-        self._remarks.update(each.remark for each in known.values() if each.remark)
+            self._cache.close()
+        interfaces = "".join(f"{name}\n{entry.interface}\n" for name, entry in entries.items())
+        self._digest = xxhash.xxh3_64_hexdigest(interfaces.encode("utf-8", "replace"))
+        self._remarks.update(entry.remark for entry in entries.values() if entry.remark)
         for name in self._files:
-            if name not in known:
-                yield name, _UNREADABLE
-            elif known[name].mark != _PASSED_OVER:
-                yield name, f"{known[name].stamp}-{known[name].mark}"
+            if name not in entries:
+                yield name, UNREADABLE
+            elif entries[name].links_state != _PASSED_OVER:
+                yield name, f"{entries[name].stamp}-{entries[name].links_state}"
 
     def read(self, unit: str) -> Unit:
-        """The file, its definitions and the parts between them, with all that they refer to."""
+        """Read a file, its definitions and the parts between them, with everything they refer to."""
         file = self._files[unit]
-        stamp = f"{stamp_of(file.path)}-{_OUTLINING}"
-        read = _read(file)
-        repository = self._resolved()
+        stamp = f"{file_stamp(file.path)}-{_PARSER_VERSION}"
+        content = _read_file(file)
+        repository = self._resolver()
         outline = repository.outlines.get(unit)
         if outline is None or stamp != self._stamps[unit]:
-            # It changed while the others were looked at: the next run resolves its names.
-            outline = outline_of(read.text, _language(unit))
-        if read.objection:
+            # The file changed since the units were listed: the next run resolves its names.
+            outline = parse_outline(content.text, _file_language(unit))
+        if content.exclusion:
             return Unit(unit, stamp)
-        nodes = nodes_of(unit, read.text, outline, self.naming)
+        nodes = file_nodes(unit, content.text, outline, self.settings)
         links = repository.links(unit) if unit in repository.outlines else ()
-        edges = (*contained(unit, nodes, outline, self.naming), *drawn(links, self.naming))
-        return Unit(unit, stamp, nodes, edges, read.problems)
+        edges = (*containment_edges(unit, nodes, outline, self.settings), *link_edges(links, self.settings))
+        return Unit(unit, stamp, nodes, edges, content.problems)
 
     def let_go(self) -> None:
-        """Forget the outlines of the repository."""
+        """Release the memory of the outlines; they are read from the cache again when needed."""
         self._repository = None
-        self._memory.settle()
+        self._cache.close()
 
     def digest(self) -> str:
-        """What changes whenever a definition in the files last listed comes, goes or gets another name."""
+        """Return a digest that changes whenever a definition in the listed files is added, removed or renamed."""
         return self._digest
 
     def symbols(self) -> dict[str, dict[str, str]]:
-        """For each file the full names of its definitions by their last part, where only one ends so."""
-        return {path: _by_last_part(outline) for path, outline in self._resolved().outlines.items()}
+        """Return for each file the full names of its definitions by their last part, where that is unique."""
+        return {path: _names_by_last_part(outline) for path, outline in self._resolver().outlines.items()}
 
-    def _renew(self) -> None:
-        """Outline the files that changed, and mark again whoever may refer to them differently now."""
-        before = self._memory.known()
+    def _update_cache(self) -> None:
+        """Parse the files that changed, and resolve again the names of those whose links may have changed."""
+        before = self._cache.entries()
         gone = [name for name in before if name not in self._stamps]
         changed = [
             name for name, stamp in self._stamps.items() if name not in before or before[name].stamp != stamp
         ]
-        self._memory.forget(gone)
-        faces = dict(self._outlined(changed))
-        unmarked = [name for name, each in before.items() if not each.mark and name not in gone]
-        if not (changed or gone or unmarked):
+        self._cache.delete(gone)
+        interfaces = dict(self._parse_files(changed))
+        # An earlier run may have been interrupted between parsing and resolving.
+        unresolved = [name for name, entry in before.items() if not entry.links_state and name not in gone]
+        if not (changed or gone or unresolved):
             return
-        alike = not gone and all(name in before and before[name].face == face for name, face in faces.items())
-        again = dict.fromkeys([*changed, *unmarked] if alike else self._stamps)
-        self._memory.mark([(name, self._mark(name)) for name in again])
+        same_interfaces = not gone and all(
+            name in before and before[name].interface == interface for name, interface in interfaces.items()
+        )
+        # As long as no file shows other definitions than before, the links of unchanged files stay the same.
+        outdated = dict.fromkeys([*changed, *unresolved] if same_interfaces else self._stamps)
+        self._cache.set_links_states([(name, self._links_state(name)) for name in outdated])
 
-    def _outlined(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Each file with its face, once its outline is remembered."""
-        for done, name in enumerate(names, 1):
-            yield name, self._outline(name)
-            self._tell(f"parsing {self.naming.source}", done, len(names))
+    def _parse_files(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Parse files into the cache and iterate over (name, digest of the interface)."""
+        for count, name in enumerate(names, 1):
+            yield name, self._parse_file(name)
+            self._tell(f"parsing {self.settings.source}", count, len(names))
 
-    def _outline(self, name: str) -> str:
-        """Remember a file's outline and return its face; one that vanished or cannot be read is forgotten."""
+    def _parse_file(self, name: str) -> str:
+        """Parse one file into the cache and return the digest of its interface; an unreadable one is deleted."""
         try:
-            read = _read(self._files[name])
+            content = _read_file(self._files[name])
         except OSError:
-            self._memory.forget([name])
+            self._cache.delete([name])
             return ""
         stamp = self._stamps[name]
-        if read.objection:
-            self._memory.keep(name, stamp, b"", remark=read.objection)
+        if content.exclusion:
+            self._cache.put(name, stamp, b"", remark=content.exclusion)
             return ""
-        outline = outline_of(read.text, _language(name))
-        face = _face(outline)
-        self._memory.keep(name, stamp, packed(outline), face, _BROKEN if outline.broken else "")
-        return face
+        outline = parse_outline(content.text, _file_language(name))
+        interface = _interface_digest(outline)
+        self._cache.put(name, stamp, pack(outline), interface, _BROKEN if outline.broken else "")
+        return interface
 
-    def _resolved(self) -> Repository:
+    def _resolver(self) -> Repository:
         if self._repository is None:
-            self._repository = Repository({name: unpacked(content) for name, content in self._memory.contents()})
+            self._repository = Repository({name: unpack(content) for name, content in self._cache.contents()})
         return self._repository
 
-    def _mark(self, name: str) -> str:
-        """The digest of what the names in a file mean."""
-        repository = self._resolved()
+    def _links_state(self, name: str) -> str:
+        """Return a digest of everything that the names in a file resolve to."""
+        repository = self._resolver()
         if name not in repository.outlines:
             return _PASSED_OVER
         return xxhash.xxh3_64_hexdigest(orjson.dumps(repository.links(name), default=tuple))
 
 
-def _by_last_part(outline: Outline) -> dict[str, str]:
+def _names_by_last_part(outline: Outline) -> dict[str, str]:
     named: dict[str, list[str]] = {}
     for symbol in outline.symbols:
         named.setdefault(symbol.name.rpartition(".")[2], []).append(symbol.name)
     return {last: names[0] for last, names in named.items() if len(names) == 1}
 
 
-def _language(name: str) -> Language:
+def _file_language(name: str) -> Language:
     language = language_of(name)
-    assert language is not None, name  # only files of known suffixes are given to this format
+    assert language is not None, name  # a file goes to this format only if its suffix is one of these languages
     return language
 
 
-def _read(file: File) -> _Read:
-    if file.path.stat().st_size > MAX_TEXT:
-        return _Read(objection=f"larger than {MAX_TEXT // 1_000_000} MB")
+def _read_file(file: File) -> _FileContent:
+    if file.path.stat().st_size > MAX_TEXT_CHARACTERS:
+        return _FileContent(exclusion=f"larger than {MAX_TEXT_CHARACTERS // 1_000_000} MB")
     content = file.path.read_bytes()
     if looks_binary(content):
-        return _Read(objection="binary")
+        return _FileContent(exclusion="binary")
     text, problems = decode(content, file.name)
     cleaned = clean(text)
-    against = "" if file.explicit else objection(file.name, cleaned)
-    return _Read(objection=against) if against else _Read(cleaned, problems=problems)
+    exclusion = "" if file.explicit else _exclusion_reason(file.name, cleaned)
+    return _FileContent(exclusion=exclusion) if exclusion else _FileContent(cleaned, problems=problems)
 
 
-def _face(outline: Outline) -> str:
-    """What other files can see of one: its definitions, what these extend, and what it passes on."""
-    told = [
+def _interface_digest(outline: Outline) -> str:
+    """Return a digest of what other files can refer to: definitions, what these extend, and imports passed on."""
+    visible = [
         outline.language,
-        [[each.name, [[r.on, r.name] for r in each.references if r.kind == "base"]] for each in outline.symbols],
-        [[each.module, each.item, each.alias] for each in outline.imports],
+        [
+            [symbol.name, [[base.on, base.name] for base in symbol.references if base.kind == "base"]]
+            for symbol in outline.symbols
+        ],
+        [[imported.module, imported.item, imported.alias] for imported in outline.imports],
     ]
-    return xxhash.xxh3_64_hexdigest(orjson.dumps(told))
+    return xxhash.xxh3_64_hexdigest(orjson.dumps(visible))
+
+
+def _exclusion_reason(path: str, text: str) -> str:
+    """Return why a file is passed over (`vendored`, `minified`, `generated`), or an empty text."""
+    if not _VENDORED.isdisjoint(path.split("/")[:-1]):
+        return "vendored"
+    if _MINIFIED_NAME.search(path) or _looks_minified(text):
+        return "minified"
+    if _GENERATED_NAME.search(path) or _says_generated(text):
+        return "generated"
+    return ""
+
+
+def _looks_minified(text: str) -> bool:
+    """Say whether lines are longer than people write them."""
+    if len(text) < _MIN_MINIFIED_CHARACTERS:
+        return False
+    lines = text.split("\n")
+    is_one_long_line = len(lines) < _FEW_LINES and max(map(len, lines)) > _MAX_LINE_CHARACTERS
+    return len(text) / len(lines) > _MAX_MEAN_LINE_CHARACTERS or is_one_long_line
+
+
+def _says_generated(text: str) -> bool:
+    """Say whether a comment at the head of a file says that a program wrote it."""
+    head = text[:_HEAD_CHARACTERS].split("\n")[:_HEAD_LINES]
+    return any(_COMMENT.match(line) and _GENERATED.search(line) for line in head)

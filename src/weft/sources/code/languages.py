@@ -1,4 +1,7 @@
-"""The programming languages that can be read: their files, grammars, and the queries that find things in them."""
+"""The programming languages that are read: their suffixes, grammars, and the queries that find definitions.
+
+A new language is a line in `LANGUAGES` and a query in `queries/`.
+"""
 
 from functools import cache
 from importlib import import_module, resources
@@ -8,16 +11,16 @@ from typing import TYPE_CHECKING, Final
 from weft.frozen import dataclass
 
 if TYPE_CHECKING:
-    from tree_sitter import Node as Branch
+    from tree_sitter import Node as SyntaxNode
     from tree_sitter import Parser, Query
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """One language: the suffixes of its files, the wheel that carries its grammar, and what its names share.
+    """One language: the suffixes of its files, and the package and entry point of its grammar.
 
-    `queries` are files in `queries/`, read one after the other. Names of a `package` language are known in all
-    files of their folder without being imported.
+    `queries` are files in `queries/`, joined in this order; by default the one of the language's name. Names of a
+    `package` language are known in all files of their folder without being imported.
     """
 
     name: str
@@ -65,28 +68,29 @@ SUFFIXES: Final = frozenset(_BY_SUFFIX)
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """What reads one language: its parser and the query that finds definitions, references and imports."""
+    """The parser of one language, and the query that finds definitions, references and imports."""
 
     parser: "Parser"
     query: "Query"
 
-    def parse(self, content: bytes) -> "Branch":
-        """The tree of a file, with errors marked where it does not follow the grammar."""
+    def parse(self, content: bytes) -> "SyntaxNode":
+        """Parse a file into a tree, with error nodes where it does not follow the grammar."""
         return self.parser.parse(content).root_node
 
 
 def language_of(path: str) -> Language | None:
-    """The language of a file, by its suffix."""
+    """Return the language of a file by its suffix, or None."""
     return _BY_SUFFIX.get(PurePosixPath(path).suffix.lower())
 
 
 @cache
-def grammar_of(language: Language) -> Grammar:
-    """The grammar of a language, loaded once."""
-    from tree_sitter import Language as Loaded
+def load_grammar(language: Language) -> Grammar:
+    """Load the grammar of a language; it is kept for the next call."""
+    # Loaded here: grammars are large, and most runs read no code or few languages.
+    from tree_sitter import Language as LoadedLanguage
     from tree_sitter import Parser, Query
 
-    loaded = Loaded(getattr(import_module(language.wheel), language.entry)())
+    loaded = LoadedLanguage(getattr(import_module(language.wheel), language.entry)())
     folder = resources.files("weft.sources.code") / "queries"
-    told = [(folder / f"{name}.scm").read_text("utf-8") for name in language.queries or (language.name,)]
-    return Grammar(Parser(loaded), Query(loaded, "\n".join(told)))
+    queries = [(folder / f"{name}.scm").read_text("utf-8") for name in language.queries or (language.name,)]
+    return Grammar(Parser(loaded), Query(loaded, "\n".join(queries)))

@@ -1,4 +1,4 @@
-"""An outline and its text as nodes: the file, its definitions, and what stands between them."""
+"""Turn an outline and its text into nodes (the file, its definitions, the parts between them) and edges."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,97 +12,112 @@ from weft.sources.code.outline import Outline, Symbol
 from weft.sources.code.resolve import Link, Target, is_test
 from weft.sources.files import Naming
 
-CONTAINS: Final = "contains"
-TEST_TAG: Final = "test-code"
-"""The tag of everything in files of tests, by which a lens can tell it from what is tested."""
+_CONTAINS: Final = "contains"
+_TEST_TAG: Final = "test-code"
+"""The tag of everything in test files, by which a lens can tell it from what is tested."""
 
-_WEIGHTS: Final = {"imports": 0.5, "references": 0.7, "tests": 0.7}
-_SUBSTANCE: Final = re.compile(r"^(?!\s*(?:#(?!define|include)|//|/?\*|--)).*\w+\W+\w")
-"""A line with a word or two that is no comment."""
-_NAMED: Final = 12
-"""How many definitions stand for a file that says nothing itself."""
-_BASENAME: Final = 0.9
-_QUALIFIED: Final = 1.0
+_CONTAINS_WEIGHT: Final = 0.5
+_EDGE_WEIGHTS: Final = {"imports": 0.5, "references": 0.7, "tests": 0.7}
+"""Weights by type of edge, 1 for the others: a call says more about two definitions than an import of a file."""
+_CODE_LINE: Final = re.compile(r"^(?!\s*(?:#(?!define|include)|//|/?\*|--)).*\w+\W+\w")
+"""A line with at least two words that is no comment."""
+_MAX_LISTED_NAMES: Final = 12
+"""How many definitions the summary of a file without text of its own lists: about as many as fit on two lines."""
+_FILE_NAME_CONFIDENCE: Final = 0.9
+_FULL_NAME_CONFIDENCE: Final = 1.0
+"""Confidence of an alias: a bare file name is more often shared by several files than `module.name`."""
 
-Run = tuple[int, int]
+LineRange = tuple[int, int]
 """First and last line, from 1."""
 
 
-def nodes_of(path: str, text: str, outline: Outline, naming: Naming) -> tuple[Node, ...]:
-    """The nodes of a file: itself, then definitions in order, each followed by its parts."""
+def file_nodes(path: str, text: str, outline: Outline, settings: Naming) -> tuple[Node, ...]:
+    """Return the nodes of a file: itself, then its definitions in order, each followed by its parts."""
     lines = text.split("\n")
-    writer = _Writer(path, lines, outline.language, naming)
-    runs = _runs(len(lines), outline)
-    own = [run for run in runs.get(0, ()) if any(map(str.strip, lines[run[0] - 1 : run[1]]))]
-    nodes = [writer.file(outline, own[0] if own else None)]
-    nodes += writer.parts(path, "", own[1:])
-    for place, symbol in enumerate(outline.symbols, 1):
-        own = runs.get(place) or [(symbol.first_line, symbol.last_line)]
-        nodes.append(writer.symbol(symbol, own[0]))
-        nodes += writer.parts(symbol.name, symbol.name, own[1:])
+    maker = _NodeMaker(path, lines, outline.language, settings)
+    ranges = _own_ranges(len(lines), outline)
+    own = [found for found in ranges.get(0, ()) if any(map(str.strip, lines[found[0] - 1 : found[1]]))]
+    nodes = [maker.file(outline, own[0] if own else None)]
+    nodes += maker.parts(path, "", own[1:])
+    for number, symbol in enumerate(outline.symbols, 1):
+        own = ranges.get(number) or [(symbol.first_line, symbol.last_line)]
+        nodes.append(maker.symbol(symbol, own[0]))
+        nodes += maker.parts(symbol.name, symbol.name, own[1:])
     return tuple(nodes)
 
 
-def contained(path: str, nodes: Sequence[Node], outline: Outline, naming: Naming) -> Iterator[Edge]:
-    """The edges from a file to what it defines, from classes to their members, and to their parts."""
-    parents = {key_of(naming, Target(path, each.name)): each.parent for each in outline.symbols}
+def containment_edges(path: str, nodes: Sequence[Node], outline: Outline, settings: Naming) -> Iterator[Edge]:
+    """Iterate over the edges from a file to its definitions, from classes to members, and from both to parts."""
+    parents = {node_key(settings, Target(path, symbol.name)): symbol.parent for symbol in outline.symbols}
     for node in nodes[1:]:
         parent = parents.get(node.key)
         if parent is None:
-            parent = node.key.removeprefix(f"{naming.source}:{path}#").rpartition("/")[0]
-        yield Edge(key_of(naming, Target(path, parent)), node.key, CONTAINS, weight=0.5, tenant=naming.tenant)
-
-
-def drawn(links: Iterable[Link], naming: Naming) -> Iterator[Edge]:
-    """Resolved references as edges; a guess weighs as much less as it is less sure."""
-    for link in links:
+            # A part has no symbol; its key ends in `/part-2` after the name of its owner.
+            parent = node.key.removeprefix(f"{settings.source}:{path}#").rpartition("/")[0]
         yield Edge(
-            source=key_of(naming, link.source),
-            target=key_of(naming, link.target),
-            type=link.type,
-            weight=round(_WEIGHTS.get(link.type, 1.0) * link.confidence, 3),
-            confidence=round(link.confidence, 3),
-            evidence=f"line {link.line}",
-            tenant=naming.tenant,
+            node_key(settings, Target(path, parent)),
+            node.key,
+            _CONTAINS,
+            weight=_CONTAINS_WEIGHT,
+            tenant=settings.tenant,
         )
 
 
-def key_of(naming: Naming, target: Target) -> str:
-    """The key of a file or of a definition in it."""
-    return f"{naming.source}:{target.path}#{target.name}" if target.name else f"{naming.source}:{target.path}"
+def link_edges(links: Iterable[Link], settings: Naming) -> Iterator[Edge]:
+    """Turn resolved references into edges; the weight of a guess is reduced by its confidence."""
+    for link in links:
+        yield Edge(
+            source=node_key(settings, link.source),
+            target=node_key(settings, link.target),
+            type=link.type,
+            weight=round(_EDGE_WEIGHTS.get(link.type, 1.0) * link.confidence, 3),
+            confidence=round(link.confidence, 3),
+            evidence=f"line {link.line}",
+            tenant=settings.tenant,
+        )
 
 
-class _Writer:
-    """Nodes of one file."""
+def node_key(settings: Naming, target: Target) -> str:
+    """Return the key of a file, or of a definition in it."""
+    return f"{settings.source}:{target.path}#{target.name}" if target.name else f"{settings.source}:{target.path}"
 
-    def __init__(self, path: str, lines: Sequence[str], language: str, naming: Naming) -> None:
-        self.path, self.lines, self.language, self.naming = path, lines, language, naming
-        self.tags = (TEST_TAG,) if is_test(path) else ()
 
-    def file(self, outline: Outline, head: Run | None) -> Node:
-        """The file by its own first lines; one that only holds definitions is told by their names."""
+class _NodeMaker:
+    """A maker of the nodes of one file."""
+
+    def __init__(self, path: str, lines: Sequence[str], language: str, settings: Naming) -> None:
+        self.path, self.lines, self.language, self.settings = path, lines, language, settings
+        self.tags = (_TEST_TAG,) if is_test(path) else ()
+
+    def file(self, outline: Outline, head: LineRange | None) -> Node:
+        """Return the node of the file with its first own lines; a file without any lists its definitions."""
         name = PurePosixPath(self.path).name
-        names = dict.fromkeys((name, _module(self.path)))
-        aliases = tuple(Alias(each, self.naming.maker, _BASENAME) for each in names if each != self.path)
-        summary = outline.summary or ("" if head else _defines(outline))
+        names = dict.fromkeys((name, _module_name(self.path)))
+        aliases = tuple(
+            Alias(alias, self.settings.maker, _FILE_NAME_CONFIDENCE) for alias in names if alias != self.path
+        )
+        summary = outline.summary or ("" if head else _list_definitions(outline))
         return self._node("", "file", self.path, head or (1, 0), summary, aliases=aliases)
 
-    def symbol(self, symbol: Symbol, own: Run) -> Node:
-        # The file's name is searched with all that it holds: who asks about `budget.py` asks about what is in it.
+    def symbol(self, symbol: Symbol, own_lines: LineRange) -> Node:
+        """Return the node of a definition with its own lines."""
+        # The path is a field of every definition, because a question about `budget.py` is one about its content.
         fields: dict[str, Json] = {"module": self.path}
         if symbol.signature:
             fields["signature"] = symbol.signature
         title = symbol.name.partition("~")[0]
-        aliases = (Alias(f"{_module(self.path)}.{title}", self.naming.maker, _QUALIFIED),)
-        return self._node(symbol.name, symbol.kind, title, own, symbol.summary, fields=fields, aliases=aliases)
+        aliases = (Alias(f"{_module_name(self.path)}.{title}", self.settings.maker, _FULL_NAME_CONFIDENCE),)
+        return self._node(
+            symbol.name, symbol.kind, title, own_lines, symbol.summary, fields=fields, aliases=aliases
+        )
 
-    def parts(self, title: str, name: str, runs: Iterable[Run]) -> list[Node]:
-        """What a file or a class says between and after its definitions."""
-        told = [run for run in runs if any(map(_SUBSTANCE.search, self.lines[run[0] - 1 : run[1]]))]
+    def parts(self, title: str, name: str, ranges: Iterable[LineRange]) -> list[Node]:
+        """Return the nodes of the lines between and after the definitions of a file or a class."""
+        kept = [lines for lines in ranges if any(map(_CODE_LINE.search, self.lines[lines[0] - 1 : lines[1]]))]
         prefix = f"{name}/" if name else ""
         return [
-            self._node(f"{prefix}part-{number}", "file", f"{title}, part {number}", run, "")
-            for number, run in enumerate(told, 2)
+            self._node(f"{prefix}part-{number}", "file", f"{title}, part {number}", lines, "")
+            for number, lines in enumerate(kept, 2)
         ]
 
     def _node(
@@ -110,17 +125,17 @@ class _Writer:
         name: str,
         kind: str,
         title: str,
-        run: Run,
+        lines: LineRange,
         summary: str,
         *,
         fields: dict[str, Json] | None = None,
         aliases: tuple[Alias, ...] = (),
     ) -> Node:
-        first, last = _trimmed(run, self.lines)
+        first, last = _trim_blank_lines(lines, self.lines)
         return Node(
-            key=key_of(self.naming, Target(self.path, name)),
+            key=node_key(self.settings, Target(self.path, name)),
             kind=kind,
-            tenant=self.naming.tenant,
+            tenant=self.settings.tenant,
             title=title,
             summary=summary,
             text="\n".join(self.lines[first - 1 : last]),
@@ -128,27 +143,27 @@ class _Writer:
             fields=fields or {},
             tags=self.tags,
             aliases=aliases,
-            origin=Origin(self.naming.source, self.path, first, last),
+            origin=Origin(self.settings.source, self.path, first, last),
         )
 
 
-def _defines(outline: Outline) -> str:
-    """The first definitions of a file by name, and how many more there are."""
-    names = [each.name for each in outline.symbols if not each.parent]
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return f"Defines {', '.join(names[:_NAMED])}{more}." if names else ""
+def _list_definitions(outline: Outline) -> str:
+    """Return a summary with the first definitions of a file by name, and how many more there are."""
+    names = [symbol.name for symbol in outline.symbols if not symbol.parent]
+    more = f" and {len(names) - _MAX_LISTED_NAMES:,} more" if len(names) > _MAX_LISTED_NAMES else ""
+    return f"Defines {', '.join(names[:_MAX_LISTED_NAMES])}{more}." if names else ""
 
 
-def _module(path: str) -> str:
-    """What a file is called by those who import it: its stem, or its folder for the file of a folder."""
+def _module_name(path: str) -> str:
+    """Return the name by which a file is imported: its stem, or its folder's name if it stands for the folder."""
     parts = PurePosixPath(path)
     stem = parts.name.split(".", 1)[0]
     return parts.parent.name if stem in PACKAGE_FILES and parts.parent.name else stem
 
 
-def _trimmed(run: Run, lines: Sequence[str]) -> Run:
-    """The run without blank lines at its ends."""
-    first, last = run
+def _trim_blank_lines(range_: LineRange, lines: Sequence[str]) -> LineRange:
+    """Return the range without blank lines at its ends."""
+    first, last = range_
     while first < last and not lines[first - 1].strip():
         first += 1
     while last > first and not lines[last - 1].strip():
@@ -156,17 +171,18 @@ def _trimmed(run: Run, lines: Sequence[str]) -> Run:
     return first, last
 
 
-def _runs(count: int, outline: Outline) -> dict[int, list[Run]]:
-    """The lines that belong to each definition itself, by its number; to the file, by 0."""
+def _own_ranges(count: int, outline: Outline) -> dict[int, list[LineRange]]:
+    """Return the lines of each definition without those of inner ones, by its number; those of the file by 0."""
     owner = [0] * (count + 1)
-    for place, symbol in enumerate(outline.symbols, 1):
+    # Outer definitions come first, so inner ones overwrite their lines.
+    for number, symbol in enumerate(outline.symbols, 1):
         last = min(symbol.last_line, count)
-        owner[symbol.first_line : last + 1] = [place] * (last + 1 - symbol.first_line)
+        owner[symbol.first_line : last + 1] = [number] * (last + 1 - symbol.first_line)
     for line in outline.framing:
         if line <= count and owner[line] == 0:
             owner[line] = -1
-    runs: dict[int, list[Run]] = {}
-    for place, group in groupby(range(1, count + 1), owner.__getitem__):
+    ranges: dict[int, list[LineRange]] = {}
+    for number, group in groupby(range(1, count + 1), owner.__getitem__):
         lines = list(group)
-        runs.setdefault(place, []).append((lines[0], lines[-1]))
-    return runs
+        ranges.setdefault(number, []).append((lines[0], lines[-1]))
+    return ranges

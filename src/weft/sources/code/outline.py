@@ -1,4 +1,7 @@
-"""What a file of code defines, refers to and imports: its outline, without its text."""
+"""The outline of a code file: what it defines, refers to and imports, without its text.
+
+The cache stores outlines with their fields by name.
+"""
 
 from sys import intern
 from typing import Any
@@ -10,7 +13,10 @@ from weft.frozen import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A name that code refers to: `call`, `use` or `base`; `on` is what stands before its dot, `?` if no name."""
+    """A name that code refers to, with the line.
+
+    `kind` is `call`, `use` or `base`; `on` is what stands before the name's dot, `?` if that is no name.
+    """
 
     kind: str
     name: str
@@ -20,7 +26,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """What is brought in from another module; `item` is a name in it, `alias` what that is called here."""
+    """One import: `item` is the name imported from the module, `alias` the name it gets in this file."""
 
     module: str
     item: str
@@ -30,9 +36,9 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """One definition: its name below its file (`Class.method`), its lines, and what it refers to.
+    """One definition: its name within its file (`Class.method`), its lines, and what it refers to.
 
-    `parent` is the name of the symbol around it, or empty; a definition that repeats a name ends in `~2`.
+    `parent` is the name of the symbol around it, or empty. The second definition of a name ends in `~2`.
     """
 
     name: str
@@ -47,7 +53,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """All that is known of a file of code; `broken` says that it has syntax errors."""
+    """Everything known of a code file; `broken` says that it has syntax errors."""
 
     language: str
     lines: int = 0
@@ -56,29 +62,30 @@ class Outline:
     imports: tuple[Import, ...] = ()
     references: tuple[Reference, ...] = ()
     framing: tuple[int, ...] = ()
-    """Lines that only open a block around definitions and say nothing themselves."""
+    """Lines that only open or close a block around definitions, such as `impl X {`."""
     broken: bool = False
 
 
-def packed(outline: Outline) -> bytes:
-    """The outline as bytes."""
+def pack(outline: Outline) -> bytes:
+    """Serialise an outline for the cache."""
     return orjson.dumps(outline)
 
 
-def unpacked(content: bytes) -> Outline:
-    """The outline that was packed."""
-    told = orjson.loads(content)
-    told["symbols"] = tuple(
-        Symbol(**{**each, "references": _references(each["references"])}) for each in told["symbols"]
+def unpack(content: bytes) -> Outline:
+    """Return the outline that was packed."""
+    values = orjson.loads(content)
+    values["symbols"] = tuple(
+        Symbol(**{**symbol, "references": _unpack_references(symbol["references"])})
+        for symbol in values["symbols"]
     )
-    told["imports"] = tuple(Import(**each) for each in told["imports"])
-    told["references"] = _references(told["references"])
-    told["framing"] = tuple(told["framing"])
-    return Outline(**told)
+    values["imports"] = tuple(Import(**imported) for imported in values["imports"])
+    values["references"] = _unpack_references(values["references"])
+    values["framing"] = tuple(values["framing"])
+    return Outline(**values)
 
 
-def _references(told: list[dict[str, Any]]) -> tuple[Reference, ...]:
-    # A repository says the same names thousands of times, and holds each once.
+def _unpack_references(listed: list[dict[str, Any]]) -> tuple[Reference, ...]:
+    # A repository repeats the same names thousands of times; interned, each is held in memory once.
     return tuple(
-        Reference(intern(each["kind"]), intern(each["name"]), intern(each["on"]), each["line"]) for each in told
+        Reference(intern(raw["kind"]), intern(raw["name"]), intern(raw["on"]), raw["line"]) for raw in listed
     )

@@ -1,4 +1,4 @@
-"""What comments and docstrings say, without the marks around it."""
+"""Parse a code file into its outline: definitions with signatures and summaries, references, and imports."""
 
 import re
 from bisect import bisect_right
@@ -8,52 +8,34 @@ from inspect import cleandoc
 from typing import TYPE_CHECKING, Final
 
 from weft.frozen import dataclass
-from weft.sources.code.languages import Language, grammar_of
+from weft.sources.code.languages import Language, load_grammar
 from weft.sources.code.outline import Import, Outline, Reference, Symbol
 
 if TYPE_CHECKING:
-    from tree_sitter import Node as Branch
+    from tree_sitter import Node as SyntaxNode
 
-    Captures = Mapping[str, Sequence[Branch]]
+    Captures = Mapping[str, Sequence[SyntaxNode]]
 
 
-_LONGEST: Final = 400
-_OPENING: Final = re.compile(r"^\s*(?:/\*+!?|//+!?|\*+(?!/)|#+!?|--+)[ \t]?")
-_CLOSING: Final = re.compile(r"\s*\*+/\s*$|</?(?:summary|para|remarks)>")
+_MAX_SUMMARY_CHARACTERS: Final = 400
+"""How much of a docstring's first paragraph is the summary: a few lines that stand for the whole definition."""
+_MAX_NAME_CHARACTERS: Final = 160
+"""A longer name is code that a grammar took for one; names become keys."""
+_MAX_SIGNATURE_CHARACTERS: Final = 400
+"""Signatures with more are cut: they stand in for a definition where there is no room for it."""
+_MAX_REFERENCES: Final = 400
+"""References kept of one definition or file; those with more are tables or generated."""
+_MAX_RECEIVER_CHARACTERS: Final = 60
+"""A longer expression before the dot of a call is no name that could be resolved."""
+_COMMENT_START: Final = re.compile(r"^\s*(?:/\*+!?|//+!?|\*+(?!/)|#+!?|--+)[ \t]?")
+_COMMENT_END: Final = re.compile(r"\s*\*+/\s*$|</?(?:summary|para|remarks)>")
 _QUOTES: Final = re.compile(r"""^[rRuUbBfF]*("{3}|'{3}|"|')(.*)\1$""", re.DOTALL)
-_LEGAL: Final = re.compile(r"copyright|licen[cs]e|SPDX-", re.IGNORECASE)
-_TAG: Final = re.compile(r"^(?:@\w|:\w+|\.\. |<\w+>$|[A-Z][a-z]+:\s*$)")
+_LEGAL_NOTICE: Final = re.compile(r"copyright|licen[cs]e|SPDX-", re.IGNORECASE)
+_DOC_TAG: Final = re.compile(r"^(?:@\w|:\w+|\.\. |<\w+>$|[A-Z][a-z]+:\s*$)")
 _SPACES: Final = re.compile(r"\s+")
-
-
-def summary_of_docstring(written: str) -> str:
-    """The first paragraph of a docstring."""
-    quoted = _QUOTES.match(written.strip())
-    return _first_paragraph(cleandoc(quoted.group(2)) if quoted else written)
-
-
-def summary_of_comments(comments: Sequence[str]) -> str:
-    """The first paragraph of the comments that stand above something; legal notices do not count."""
-    bare = [_CLOSING.sub("", _OPENING.sub("", line)) for comment in comments for line in comment.split("\n")]
-    text = "\n".join(bare)
-    return "" if _LEGAL.search(text) else _first_paragraph(text)
-
-
-def _first_paragraph(text: str) -> str:
-    kept: list[str] = []
-    for line in text.strip().split("\n"):
-        if not line.strip(" \t*-=#/") or _TAG.match(line.strip()):
-            if kept:
-                break
-            continue
-        kept.append(line)
-    told = _SPACES.sub(" ", " ".join(kept)).strip()
-    return told if len(told) <= _LONGEST else told[:_LONGEST].rsplit(" ", 1)[0] + " …"
-
-
 _KINDS: Final = ("class", "function", "interface", "type", "module", "scope")
-_REFERENCES: Final = ("call", "use", "base")
-_OWNERS: Final = frozenset({"class", "interface", "type", "scope"})
+_REFERENCE_KINDS: Final = ("call", "use", "base")
+_METHOD_OWNERS: Final = frozenset({"class", "interface", "type", "scope"})
 """A function inside one of these is a method."""
 
 _WRAPPERS: Final = frozenset(
@@ -70,30 +52,32 @@ _WRAPPERS: Final = frozenset(
         "variable_declaration",
     }
 )
-"""What may stand around a definition and belongs to it."""
+"""Types of nodes that may stand around a definition and belong to it."""
 
-_COMMENTS: Final = frozenset({"comment", "line_comment", "block_comment", "multiline_comment", "marginalia"})
-_LEADING: Final = _COMMENTS | {"attribute_item", "attribute_list", "decorator"}
+_COMMENT_TYPES: Final = frozenset({"comment", "line_comment", "block_comment", "multiline_comment", "marginalia"})
+_LEADING_TYPES: Final = _COMMENT_TYPES | {"attribute_item", "attribute_list", "decorator"}
 _NAME: Final = re.compile(r"[\w$]+(?:(?:\.|::|->|\\)[\w$]+)*")
-_GLUE: Final = re.compile(r"::|->|\\")
-_TAIL: Final = re.compile(r"\s*(?::|\{|=|=>|\bas\b)?\s*$", re.IGNORECASE)
-_LONGEST_NAME: Final = 160
-_LONGEST_SIGNATURE: Final = 400
-_MOST_REFERENCES: Final = 400
+_NAME_SEPARATORS: Final = re.compile(r"::|->|\\")
+_SIGNATURE_END: Final = re.compile(r"\s*(?::|\{|=|=>|\bas\b)?\s*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Definition:
-    branch: "Branch"
-    outer: "Branch"
+    """A definition as the query found it; `outer` includes decorators, `export` and the like."""
+
+    node: "SyntaxNode"
+    outer: "SyntaxNode"
     kind: str
     name: str
-    body: "Branch | None"
+    body: "SyntaxNode | None"
 
 
 @dataclass(slots=True)
-class _Open:
-    """A definition around what comes next, and the references met directly inside it."""
+class _Scope:
+    """The bytes of a definition or of the file, and the references directly inside it.
+
+    `symbol` is the index of the definition's symbol; an `impl` block or an extension has none.
+    """
 
     start: int
     end: int
@@ -103,210 +87,257 @@ class _Open:
     references: dict[tuple[str, str, str], Reference] = field(default_factory=dict)
 
 
-def outline_of(text: str, language: Language) -> Outline:
-    """The outline of a file's text; where it does not follow the grammar, of the parts that do."""
+def parse_outline(text: str, language: Language) -> Outline:
+    """Return the outline of a file's text; where it does not follow the grammar, of the parts that do."""
     from tree_sitter import QueryCursor
 
-    grammar = grammar_of(language)
+    grammar = load_grammar(language)
     root = grammar.parse(text.encode())
     matches = [captures for _, captures in QueryCursor(grammar.query).matches(root)]
-    opened, symbols, framing = _nested(_definitions(matches))
-    whole = _Open(0, root.end_byte + 1, "file", "", None)
-    _share_out([whole, *opened], _references(matches))
-    named = {each.name: each for each in opened if each.symbol is not None}
-    for scope in opened:
+    scopes, symbols, framing = _nest_definitions(_find_definitions(matches))
+    whole = _Scope(0, root.end_byte + 1, "file", "", None)
+    _assign_references([whole, *scopes], _find_references(matches))
+    by_name = {scope.name: scope for scope in scopes if scope.symbol is not None}
+    for scope in scopes:
         if scope.symbol is None:
-            # What an `impl` block or an extension refers to is told of the type it extends.
-            named.get(scope.name, whole).references.update(scope.references)
-    referring = {each.symbol: _listed(each) for each in opened if each.symbol is not None}
+            # The references of an `impl` block or an extension belong to the type that it extends.
+            by_name.get(scope.name, whole).references.update(scope.references)
+    references = {scope.symbol: _first_references(scope) for scope in scopes if scope.symbol is not None}
     return Outline(
         language=language.name,
         lines=text.count("\n") + 1,
         summary=_file_summary(root),
-        symbols=tuple(replace(each, references=referring[place]) for place, each in enumerate(symbols)),
-        imports=_imports(matches),
-        references=_listed(whole),
+        symbols=tuple(replace(symbol, references=references[index]) for index, symbol in enumerate(symbols)),
+        imports=_find_imports(matches),
+        references=_first_references(whole),
         framing=framing,
         broken=root.has_error,
     )
 
 
-def _definitions(matches: Iterable["Captures"]) -> list[_Definition]:
-    """Every definition once, outer ones before those inside them."""
+def _find_definitions(matches: Iterable["Captures"]) -> list[_Definition]:
+    """Return every definition once, outer ones before those inside them."""
     found: dict[tuple[int, int], _Definition] = {}
     for captures in matches:
         kind = next((kind for kind in _KINDS if kind in captures), None)
         if kind is None or "name" not in captures:
             continue
-        branch = captures[kind][0]
-        name = _name(captures["name"][0])
+        node = captures[kind][0]
+        name = _read_name(captures["name"][0])
         if "owner" in captures:
-            name = f"{_name(captures['owner'][0])}.{name}"
+            name = f"{_read_name(captures['owner'][0])}.{name}"
         body = captures["body"][0] if "body" in captures else None
         if name.strip("."):
-            made = _Definition(branch, _outermost(branch), kind, name, body)
-            found.setdefault((branch.start_byte, branch.end_byte), made)
-    return sorted(found.values(), key=lambda each: (each.branch.start_byte, -each.branch.end_byte))
+            # Several patterns of a query may match the same definition; the first one counts.
+            definition = _Definition(node, _with_wrappers(node), kind, name, body)
+            found.setdefault((node.start_byte, node.end_byte), definition)
+    return sorted(found.values(), key=lambda found: (found.node.start_byte, -found.node.end_byte))
 
 
-def _outermost(branch: "Branch") -> "Branch":
-    while branch.parent is not None and branch.parent.type in _WRAPPERS:
-        branch = branch.parent
-    return branch
+def _with_wrappers(node: "SyntaxNode") -> "SyntaxNode":
+    while node.parent is not None and node.parent.type in _WRAPPERS:
+        node = node.parent
+    return node
 
 
-def _nested(definitions: Sequence[_Definition]) -> tuple[list[_Open], list[Symbol], tuple[int, ...]]:
-    """The definitions with the names of those around them; what stands inside a function belongs to it."""
-    opened: list[_Open] = []
+def _nest_definitions(definitions: Sequence[_Definition]) -> tuple[list[_Scope], list[Symbol], tuple[int, ...]]:
+    """Return scopes, symbols and framing lines, with names qualified by the definitions around them.
+
+    Definitions inside a function are part of it and get no symbol of their own.
+    """
+    scopes: list[_Scope] = []
     symbols: list[Symbol] = []
-    around: list[_Open] = []
+    enclosing: list[_Scope] = []
     framing: list[int] = []
     used: dict[str, int] = {}
-    for each in definitions:
-        while around and around[-1].end <= each.branch.start_byte:
-            around.pop()
-        if any(outer.kind in ("function", "method") for outer in around):
+    for definition in definitions:
+        node = definition.node
+        while enclosing and enclosing[-1].end <= node.start_byte:
+            enclosing.pop()
+        if any(outer.kind in ("function", "method") for outer in enclosing):
             continue
-        outer = around[-1] if around else None
-        name = f"{outer.name}.{each.name}" if outer else each.name
-        made = _Open(each.branch.start_byte, each.branch.end_byte, each.kind, name, None)
-        if each.kind == "scope":
-            framing += [each.branch.start_point.row + 1, each.branch.end_point.row + 1]
+        outer = enclosing[-1] if enclosing else None
+        name = f"{outer.name}.{definition.name}" if outer else definition.name
+        scope = _Scope(node.start_byte, node.end_byte, definition.kind, name, None)
+        if definition.kind == "scope":
+            framing += [node.start_point.row + 1, node.end_point.row + 1]
         else:
-            made.symbol = len(symbols)
+            scope.symbol = len(symbols)
             used[name] = used.get(name, 0) + 1
             unique = name if used[name] == 1 else f"{name}~{used[name]}"
-            around_it = name.rpartition(".")[0]
-            # What a qualified name says is around it may be defined in another file.
-            symbols.append(_symbol(each, unique, around_it if around_it in used else "", outer))
-        opened.append(made)
-        around.append(made)
-    return opened, symbols, tuple(framing)
+            parent = name.rpartition(".")[0]
+            # The parent that a qualified name gives may be defined in another file.
+            symbols.append(_make_symbol(definition, unique, parent if parent in used else "", outer))
+        scopes.append(scope)
+        enclosing.append(scope)
+    return scopes, symbols, tuple(framing)
 
 
-def _symbol(definition: _Definition, name: str, parent: str, outer: _Open | None) -> Symbol:
-    leading = list(_leading(definition.outer))
+def _make_symbol(definition: _Definition, name: str, parent: str, outer: _Scope | None) -> Symbol:
+    leading = list(_leading_nodes(definition.outer))
     first = (leading[0] if leading else definition.outer).start_point.row + 1
-    owned = "." in definition.name or (outer is not None and outer.kind in _OWNERS)
-    comments = [_text(each) for each in leading if each.type in _COMMENTS]
+    is_owned = "." in definition.name or (outer is not None and outer.kind in _METHOD_OWNERS)
+    comments = [_node_text(node) for node in leading if node.type in _COMMENT_TYPES]
     return Symbol(
         name=name,
-        kind="method" if definition.kind == "function" and owned else definition.kind,
+        kind="method" if definition.kind == "function" and is_owned else definition.kind,
         first_line=first,
         last_line=max(first, _last_row(definition.outer) + 1),
         parent=parent,
-        signature=_signature(definition),
-        summary=_docstring(definition.body) or summary_of_comments(comments),
+        signature=_read_signature(definition),
+        summary=_read_docstring(definition.body) or summary_of_comments(comments),
     )
 
 
-def _leading(branch: "Branch") -> Iterator["Branch"]:
-    """The comments and attributes right above a definition, first to last."""
-    found: list[Branch] = []
-    row = branch.start_point.row
-    while (
-        branch.prev_sibling is None and branch.parent is not None and branch.parent.start_byte == branch.start_byte
-    ):
-        branch = branch.parent
-    before = branch.prev_sibling
-    while before is not None and before.type in _LEADING and _last_row(before) >= row - 1:
+def _leading_nodes(node: "SyntaxNode") -> Iterator["SyntaxNode"]:
+    """Iterate over the comments and attributes right above a definition, first to last."""
+    found: list[SyntaxNode] = []
+    row = node.start_point.row
+    # The comment above the first statement of a file may be a sibling of a parent that begins at the same byte.
+    while node.prev_sibling is None and node.parent is not None and node.parent.start_byte == node.start_byte:
+        node = node.parent
+    before = node.prev_sibling
+    while before is not None and before.type in _LEADING_TYPES and _last_row(before) >= row - 1:
         earlier = before.prev_sibling
-        if earlier is not None and earlier.type not in _LEADING and _last_row(earlier) == before.start_point.row:
+        # A comment at the end of a line of code belongs to that line.
+        if (
+            earlier is not None
+            and earlier.type not in _LEADING_TYPES
+            and _last_row(earlier) == before.start_point.row
+        ):
             break
         found.append(before)
         row, before = before.start_point.row, earlier
     yield from reversed(found)
 
 
-def _last_row(branch: "Branch") -> int:
-    end = branch.end_point
-    return end.row if end.column else max(end.row - 1, branch.start_point.row)
+def _last_row(node: "SyntaxNode") -> int:
+    # A node that ends at column 0 ends with the line break of the row before.
+    end = node.end_point
+    return end.row if end.column else max(end.row - 1, node.start_point.row)
 
 
-def _signature(definition: _Definition) -> str:
-    """What stands before the body and the comments above that, on one line; the first line where there is none."""
-    whole = definition.outer if definition.outer.type != "decorated_definition" else definition.branch
-    content, end = _bytes(whole), definition.body
-    while end is not None and end.prev_sibling is not None and end.prev_sibling.type in _COMMENTS:
+def _read_signature(definition: _Definition) -> str:
+    """Return the code before the body and its comments on one line, or the first line if there is no body."""
+    whole = definition.outer if definition.outer.type != "decorated_definition" else definition.node
+    content, end = _node_bytes(whole), definition.body
+    while end is not None and end.prev_sibling is not None and end.prev_sibling.type in _COMMENT_TYPES:
         end = end.prev_sibling
     content = content.partition(b"\n")[0] if end is None else content[: end.start_byte - whole.start_byte]
-    told = content.decode("utf-8", "replace")
-    return _TAIL.sub("", _SPACES.sub(" ", told[: 4 * _LONGEST_SIGNATURE])).strip()[:_LONGEST_SIGNATURE]
+    text = content.decode("utf-8", "replace")
+    return _SIGNATURE_END.sub("", _SPACES.sub(" ", text[: 4 * _MAX_SIGNATURE_CHARACTERS])).strip()[
+        :_MAX_SIGNATURE_CHARACTERS
+    ]
 
 
-def _docstring(body: "Branch | None") -> str:
-    """What a string that is the first statement of a body says."""
+def _read_docstring(body: "SyntaxNode | None") -> str:
+    """Return the summary of a string that is the first statement of a body."""
     if body is None or body.type not in ("block", "module") or not body.named_child_count:
         return ""
     first = body.named_children[0]
     string = first.named_children[0] if first.type == "expression_statement" and first.named_child_count else None
-    return summary_of_docstring(_text(string)) if string is not None and string.type == "string" else ""
+    return summary_of_docstring(_node_text(string)) if string is not None and string.type == "string" else ""
 
 
-def _file_summary(root: "Branch") -> str:
-    told = _docstring(root)
-    if told:
-        return told
+def _file_summary(root: "SyntaxNode") -> str:
+    docstring = _read_docstring(root)
+    if docstring:
+        return docstring
     comments: list[str] = []
     for child in root.children:
-        if child.type not in _COMMENTS:
+        if child.type not in _COMMENT_TYPES:
             break
-        comments.append(_text(child))
-    return summary_of_comments([each for each in comments if not each.startswith("#!")])
+        comments.append(_node_text(child))
+    return summary_of_comments([comment for comment in comments if not comment.startswith("#!")])
 
 
-def _references(matches: Iterable["Captures"]) -> list[tuple[int, Reference]]:
-    """What is referred to, with its place, in the order of the file."""
+def _find_references(matches: Iterable["Captures"]) -> list[tuple[int, Reference]]:
+    """Return (offset, reference) of everything that is referred to, in the order of the file."""
     found: list[tuple[int, Reference]] = []
     for captures in matches:
-        kind = next((kind for kind in _REFERENCES if kind in captures), None)
+        kind = next((kind for kind in _REFERENCE_KINDS if kind in captures), None)
         if kind is None:
             continue
-        branch = captures[kind][0]
-        on, _, name = _name(branch).rpartition(".")
+        node = captures[kind][0]
+        on, _, name = _read_name(node).rpartition(".")
         if "on" in captures:
-            written = _text(captures["on"][0])
-            on = _GLUE.sub(".", written) if len(written) < 60 and _NAME.fullmatch(written) else "?"
+            written = _node_text(captures["on"][0])
+            on = (
+                _NAME_SEPARATORS.sub(".", written)
+                if len(written) < _MAX_RECEIVER_CHARACTERS and _NAME.fullmatch(written)
+                else "?"
+            )
         if name:
-            found.append((branch.start_byte, Reference(kind, name, on, branch.start_point.row + 1)))
-    return sorted(found, key=lambda each: (each[0], each[1].kind))
+            found.append((node.start_byte, Reference(kind, name, on, node.start_point.row + 1)))
+    return sorted(found, key=lambda pair: (pair[0], pair[1].kind))
 
 
-def _share_out(opened: Sequence[_Open], references: Iterable[tuple[int, Reference]]) -> None:
-    """Give each reference to the innermost definition around it."""
-    starts = [each.start for each in opened]
-    for place, reference in references:
-        index = bisect_right(starts, place) - 1
-        while opened[index].end <= place:
+def _assign_references(scopes: Sequence[_Scope], references: Iterable[tuple[int, Reference]]) -> None:
+    """Add each reference to the innermost scope around it, once a name."""
+    starts = [scope.start for scope in scopes]
+    for offset, reference in references:
+        index = bisect_right(starts, offset) - 1
+        # Scopes before the last one that begins here may have ended; the whole file never has.
+        while scopes[index].end <= offset:
             index -= 1
-        opened[index].references.setdefault((reference.kind, reference.on, reference.name), reference)
+        scopes[index].references.setdefault((reference.kind, reference.on, reference.name), reference)
 
 
-def _listed(opened: _Open) -> tuple[Reference, ...]:
-    return tuple(opened.references.values())[:_MOST_REFERENCES]
+def _first_references(scope: _Scope) -> tuple[Reference, ...]:
+    return tuple(scope.references.values())[:_MAX_REFERENCES]
 
 
-def _imports(matches: Iterable["Captures"]) -> tuple[Import, ...]:
+def _find_imports(matches: Iterable["Captures"]) -> tuple[Import, ...]:
     found: dict[tuple[str, str, str], Import] = {}
     for captures in matches:
         if "from" not in captures:
             continue
-        branch = captures["from"][0]
-        module = _text(branch).strip("\"'`<>; \t")
-        item = _text(captures["item"][0]) if "item" in captures else "*" if "all" in captures else ""
-        alias = _text(captures["as"][0]) if "as" in captures else ""
-        found.setdefault((module, item, alias), Import(module, item, alias, branch.start_point.row + 1))
+        node = captures["from"][0]
+        module = _node_text(node).strip("\"'`<>; \t")
+        item = _node_text(captures["item"][0]) if "item" in captures else "*" if "all" in captures else ""
+        alias = _node_text(captures["as"][0]) if "as" in captures else ""
+        found.setdefault((module, item, alias), Import(module, item, alias, node.start_point.row + 1))
     return tuple(found.values())
 
 
-def _name(branch: "Branch") -> str:
-    told = _GLUE.sub(".", _SPACES.sub("", _text(branch).split("<", 1)[0].strip("\"'`")))
-    return told[:_LONGEST_NAME].strip(".")
+def _read_name(node: "SyntaxNode") -> str:
+    """Return a name with dots between its parts, without type arguments and quotes."""
+    name = _NAME_SEPARATORS.sub(".", _SPACES.sub("", _node_text(node).split("<", 1)[0].strip("\"'`")))
+    return name[:_MAX_NAME_CHARACTERS].strip(".")
 
 
-def _text(branch: "Branch") -> str:
-    return _bytes(branch).decode("utf-8", "replace")
+def _node_text(node: "SyntaxNode") -> str:
+    return _node_bytes(node).decode("utf-8", "replace")
 
 
-def _bytes(branch: "Branch") -> bytes:
-    return branch.text or b""
+def _node_bytes(node: "SyntaxNode") -> bytes:
+    return node.text or b""
+
+
+def summary_of_docstring(written: str) -> str:
+    """Return the first paragraph of a docstring, without its quotes."""
+    quoted = _QUOTES.match(written.strip())
+    return _first_paragraph(cleandoc(quoted.group(2)) if quoted else written)
+
+
+def summary_of_comments(comments: Sequence[str]) -> str:
+    """Return the first paragraph of comments, without their marks; a legal notice has none."""
+    bare = [
+        _COMMENT_END.sub("", _COMMENT_START.sub("", line)) for comment in comments for line in comment.split("\n")
+    ]
+    text = "\n".join(bare)
+    return "" if _LEGAL_NOTICE.search(text) else _first_paragraph(text)
+
+
+def _first_paragraph(text: str) -> str:
+    kept: list[str] = []
+    for line in text.strip().split("\n"):
+        if not line.strip(" \t*-=#/") or _DOC_TAG.match(line.strip()):
+            if kept:
+                break
+            continue
+        kept.append(line)
+    paragraph = _SPACES.sub(" ", " ".join(kept)).strip()
+    if len(paragraph) <= _MAX_SUMMARY_CHARACTERS:
+        return paragraph
+    return paragraph[:_MAX_SUMMARY_CHARACTERS].rsplit(" ", 1)[0] + " …"

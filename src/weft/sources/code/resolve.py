@@ -1,4 +1,4 @@
-"""Names resolved within a repository: who imports, calls, uses, extends and tests whom."""
+"""Resolve the names that code refers to within a repository: imports, calls, uses, inheritance and tests."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,18 +9,24 @@ from weft.sources.code.languages import LANGUAGES
 from weft.sources.code.modules import Modules
 from weft.sources.code.outline import Import, Outline, Reference, Symbol
 
-SAME_FILE: Final = 1.0
-IMPORTED: Final = 0.9
-NEARBY: Final = 0.7
-BY_NAME: Final = 0.5
+# How sure a resolved name is: certain in its own file, nearly so if imported by name, less if a known file defines
+# a member of that name, and a guess if the name is merely unusual. The confidence scales the weight of the edge.
+_SAME_FILE: Final = 1.0
+_IMPORTED: Final = 0.9
+_KNOWN_FILE: Final = 0.7
+_NAME_ONLY: Final = 0.5
 
-_SELVES: Final = frozenset({"self", "this", "cls", "super", "$this", "Self", "static", "parent", "base"})
-_PACKAGES: Final = frozenset(language.name for language in LANGUAGES if language.package)
-_FAMILIES: Final = {"tsx": "typescript", "javascript": "typescript", "c": "cpp"}
-_TYPES: Final = {"base": "inherits", "call": "calls", "use": "references"}
-_DEEPEST: Final = 4
-_MOST_OWNERS: Final = 3
-_COMPOUND: Final = re.compile(r"[a-z0-9]_[a-z0-9]|[a-z0-9][A-Z]")
+_SELF_NAMES: Final = frozenset({"self", "this", "cls", "super", "$this", "Self", "static", "parent", "base"})
+_PACKAGE_LANGUAGES: Final = frozenset(language.name for language in LANGUAGES if language.package)
+_LANGUAGE_FAMILIES: Final = {"tsx": "typescript", "javascript": "typescript", "c": "cpp"}
+"""Languages whose files import each other count as one."""
+_EDGE_TYPES: Final = {"base": "inherits", "call": "calls", "use": "references"}
+_MAX_HOPS: Final = 4
+"""How many files that pass a name on, or base classes, are followed; it also ends circles."""
+_MAX_CANDIDATES: Final = 3
+"""Definitions of the same name that a guess is spread over; with more of them it is no guess any more."""
+# Names of several words, such as `read_file` or `readFile`: these are rarely given twice by chance.
+_COMPOUND_NAME: Final = re.compile(r"[a-z0-9]_[a-z0-9]|[a-z0-9][A-Z]")
 _TEST_PATH: Final = re.compile(
     r"(?:^|/)(?:tests?|__tests__|specs?)/|(?:^|/)(?:test_|conftest)[^/]*$"
     r"|(?:_test|_spec|\.test|\.spec|Tests?)\.\w+$"
@@ -35,7 +41,7 @@ class Target(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A resolved reference from one definition to another, and how sure it is."""
+    """A resolved reference from one definition to another, and the confidence in it."""
 
     source: Target
     target: Target
@@ -45,32 +51,34 @@ class Link(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Bound:
-    """What the imports of a file make known in it: modules and names by what they are called there."""
+class _ImportedNames:
+    """The modules and names that the imports of a file make known in it, by what they are called there."""
 
     modules: Mapping[str, tuple[str, ...]]
     names: Mapping[str, tuple[tuple[str, ...], str]]
-    open: tuple[str, ...]
-    """Files all of whose names are known."""
+    star_files: tuple[str, ...]
+    """Files of which all names are imported."""
     lines: Mapping[str, int]
-    """Every file that is imported, with the line that does it."""
+    """Every imported file, with the line of the import."""
 
 
 @dataclass(slots=True)
 class Repository:
-    """The outlines of all files, and what their names mean to each other."""
+    """The outlines of all files of a repository, among which names are resolved."""
 
     outlines: Mapping[str, Outline]
     _modules: Modules = field(init=False)
     _defined: dict[str, dict[str, Symbol]] = field(init=False)
     _owners: dict[tuple[str, str], list[Target]] = field(init=False)
     _folders: dict[tuple[str, str], list[str]] = field(init=False)
-    _bindings: dict[str, _Bound] = field(default_factory=dict)
-    _nearby: dict[str, frozenset[str]] = field(default_factory=dict)
+    _imports_by_file: dict[str, _ImportedNames] = field(default_factory=dict)
+    _near_by_file: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._modules = Modules.of(self.outlines)
-        self._defined = {path: {each.name: each for each in of.symbols} for path, of in self.outlines.items()}
+        self._defined = {
+            path: {symbol.name: symbol for symbol in outline.symbols} for path, outline in self.outlines.items()
+        }
         self._owners, self._folders = {}, {}
         for path in sorted(self.outlines):
             family = self._family(path)
@@ -79,111 +87,113 @@ class Repository:
                 self._owners.setdefault((family, name.rpartition(".")[2]), []).append(Target(path, name))
 
     def links(self, path: str) -> tuple[Link, ...]:
-        """What a file and the definitions in it refer to elsewhere, each target once a type, surest first seen."""
+        """Return what a file and its definitions refer to, each target once a type with its highest confidence."""
         outline = self.outlines[path]
         found: dict[tuple[Target, Target, str], Link] = {}
-        for made in (*self._imports(path), *self._references(path, outline)):
-            known = found.get((made.source, made.target, made.type))
-            if made.source != made.target and (known is None or known.confidence < made.confidence):
-                found[made.source, made.target, made.type] = made
+        for link in (*self._import_links(path), *self._reference_links(path, outline)):
+            known = found.get((link.source, link.target, link.type))
+            if link.source != link.target and (known is None or known.confidence < link.confidence):
+                found[link.source, link.target, link.type] = link
         return tuple(found.values())
 
-    def _imports(self, path: str) -> Iterator[Link]:
-        for target, line in self._bound(path).lines.items():
-            yield Link(Target(path, ""), Target(target, ""), "imports", SAME_FILE, line)
+    def _import_links(self, path: str) -> Iterator[Link]:
+        for target, line in self._imported_names(path).lines.items():
+            yield Link(Target(path, ""), Target(target, ""), "imports", _SAME_FILE, line)
 
-    def _references(self, path: str, outline: Outline) -> Iterator[Link]:
-        testing = is_test(path)
-        for name, references in (
-            ("", outline.references),
-            *((each.name, each.references) for each in outline.symbols),
-        ):
+    def _reference_links(self, path: str, outline: Outline) -> Iterator[Link]:
+        is_test_file = is_test(path)
+        own = [("", outline.references), *((symbol.name, symbol.references) for symbol in outline.symbols)]
+        for name, references in own:
+            # Rust keeps tests in a module `tests` of the file that they test.
+            is_test_code = is_test_file or name.startswith("tests.")
             for reference in references:
-                for target, sure in self._meant(path, name, reference):
-                    tests = (testing or name.startswith("tests.")) and not is_test(target.path)
-                    type = "tests" if tests and reference.kind != "base" else _TYPES[reference.kind]
-                    yield Link(Target(path, name), target, type, sure, reference.line)
+                for target, confidence in self._resolve(path, name, reference):
+                    is_tested = is_test_code and not is_test(target.path) and reference.kind != "base"
+                    type = "tests" if is_tested else _EDGE_TYPES[reference.kind]
+                    yield Link(Target(path, name), target, type, confidence, reference.line)
 
-    def _meant(self, path: str, within: str, reference: Reference) -> list[tuple[Target, float]]:
-        """The definitions that a reference means, with how sure each is."""
+    def _resolve(self, path: str, within: str, reference: Reference) -> list[tuple[Target, float]]:
+        """Return the definitions that a reference may mean, each with its confidence."""
         on, name = reference.on, reference.name
-        if on.split(".")[0] in _SELVES:
-            own = self._member(self._class_around(path, within), name) if "." not in on else None
-            return [(own, SAME_FILE)] if own else self._somewhere(path, reference)
-        direct = self._qualified(path, on, name) if on else self._plain(path, within, name)
-        return [direct] if direct else self._somewhere(path, reference)
+        if on.split(".")[0] in _SELF_NAMES:
+            own = self._find_member(self._enclosing_class(path, within), name) if "." not in on else None
+            return [(own, _SAME_FILE)] if own else self._guess_by_name(path, reference)
+        direct = self._resolve_qualified(path, on, name) if on else self._resolve_bare(path, within, name)
+        return [direct] if direct else self._guess_by_name(path, reference)
 
-    def _plain(self, path: str, within: str, name: str) -> tuple[Target, float] | None:
-        """What a bare name means: something of this file, of what it imports, or of its package."""
+    def _resolve_bare(self, path: str, within: str, name: str) -> tuple[Target, float] | None:
+        """Resolve a bare name: to a definition of this file, of what it imports, or of its package."""
         if name in self._defined[path]:
-            return Target(path, name), SAME_FILE
+            return Target(path, name), _SAME_FILE
         outer = within
         while outer:
             outer = outer.rpartition(".")[0]
             if outer and f"{outer}.{name}" in self._defined[path]:
-                return Target(path, f"{outer}.{name}"), SAME_FILE
-        known = self._known(path, name)
+                return Target(path, f"{outer}.{name}"), _SAME_FILE
+        known = self._resolve_imported(path, name)
         if known:
-            return known, IMPORTED
-        if self.outlines[path].language in _PACKAGES:
-            for beside in self._folders[path.rpartition("/")[0], self._family(path)]:
-                if name in self._defined[beside]:
-                    return Target(beside, name), NEARBY
+            return known, _IMPORTED
+        if self.outlines[path].language in _PACKAGE_LANGUAGES:
+            for sibling in self._folders[path.rpartition("/")[0], self._family(path)]:
+                if name in self._defined[sibling]:
+                    return Target(sibling, name), _KNOWN_FILE
         return None
 
-    def _qualified(self, path: str, on: str, name: str) -> tuple[Target, float] | None:
-        """What `on.name` means where `on` is a module or a class that is known here."""
-        for module in self._bound(path).modules.get(on, ()):
-            found = self._known(module, name) or self._exported(module, name)
+    def _resolve_qualified(self, path: str, on: str, name: str) -> tuple[Target, float] | None:
+        """Resolve `on.name` where `on` is a module or a class that is known here."""
+        for module in self._imported_names(path).modules.get(on, ()):
+            found = self._resolve_imported(module, name) or self._defined_in(module, name)
             if found:
-                return found, IMPORTED
-        holder = self._plain(path, "", on)
-        member = self._member(holder[0], name) if holder else None
+                return found, _IMPORTED
+        holder = self._resolve_bare(path, "", on)
+        member = self._find_member(holder[0], name) if holder else None
         return (member, holder[1]) if member and holder else None
 
-    def _somewhere(self, path: str, reference: Reference) -> list[tuple[Target, float]]:
-        """Definitions of that name in files this one knows, else the only ones there are of a telling name."""
+    def _guess_by_name(self, path: str, reference: Reference) -> list[tuple[Target, float]]:
+        """Guess the target of a call: a definition in a file this one knows, else any of the same unusual name."""
         if reference.kind != "call":
             return []
         owners = self._owners.get((self._family(path), reference.name), [])
         if reference.on:
             owners = [owner for owner in owners if "." in owner.name]
-        near = self._near(path)
+        near = self._near_files(path)
         close = [owner for owner in owners if owner.path in near]
         if close:
-            return [(owner, NEARBY / len(close)) for owner in close] if len(close) <= _MOST_OWNERS else []
-        telling = _COMPOUND.search(reference.name) is not None and len(owners) <= _MOST_OWNERS
-        return [(owner, BY_NAME / len(owners)) for owner in owners] if telling else []
+            return [(owner, _KNOWN_FILE / len(close)) for owner in close] if len(close) <= _MAX_CANDIDATES else []
+        is_unusual = _COMPOUND_NAME.search(reference.name) is not None and len(owners) <= _MAX_CANDIDATES
+        return [(owner, _NAME_ONLY / len(owners)) for owner in owners] if is_unusual else []
 
-    def _near(self, path: str) -> frozenset[str]:
-        """The file, those it imports, and those that define what it imports by name."""
-        if path not in self._nearby:
-            bound = self._bound(path)
-            passed_on = (self._known(path, name) for name in bound.names)
+    def _near_files(self, path: str) -> frozenset[str]:
+        """Return the file, those it imports, and those that define what it imports by name."""
+        if path not in self._near_by_file:
+            bound = self._imported_names(path)
+            passed_on = (self._resolve_imported(path, name) for name in bound.names)
             defining = (target.path for target in passed_on if target)
-            self._nearby[path] = frozenset({path, *bound.lines, *defining})
-        return self._nearby[path]
+            self._near_by_file[path] = frozenset({path, *bound.lines, *defining})
+        return self._near_by_file[path]
 
-    def _known(self, path: str, name: str, depth: int = 0) -> Target | None:
-        """What a name that a file has from its imports means, followed through files that pass it on."""
-        bound = self._bound(path)
-        paths, item = bound.names.get(name, (bound.open, name))
-        for other in paths if depth < _DEEPEST else ():
-            found = self._exported(other, item) or (self._known(other, item, depth + 1) if other != path else None)
+    def _resolve_imported(self, path: str, name: str, depth: int = 0) -> Target | None:
+        """Resolve a name that a file imports, through files that import it in turn and pass it on."""
+        bound = self._imported_names(path)
+        paths, item = bound.names.get(name, (bound.star_files, name))
+        for other in paths if depth < _MAX_HOPS else ():
+            found = self._defined_in(other, item) or (
+                self._resolve_imported(other, item, depth + 1) if other != path else None
+            )
             if found:
                 return found
         return None
 
-    def _exported(self, path: str, name: str) -> Target | None:
+    def _defined_in(self, path: str, name: str) -> Target | None:
         return Target(path, name) if name in self._defined[path] else None
 
-    def _class_around(self, path: str, within: str) -> Target | None:
+    def _enclosing_class(self, path: str, within: str) -> Target | None:
         outer = within.rpartition(".")[0]
         return Target(path, outer) if outer else None
 
-    def _member(self, holder: Target | None, name: str, depth: int = 0) -> Target | None:
-        """The member of a class by its name, its own or inherited."""
-        if holder is None or depth > _DEEPEST:
+    def _find_member(self, holder: Target | None, name: str, depth: int = 0) -> Target | None:
+        """Return the member of a class by its name, its own or an inherited one."""
+        if holder is None or depth > _MAX_HOPS:
             return None
         if f"{holder.name}.{name}" in self._defined[holder.path]:
             return Target(holder.path, f"{holder.name}.{name}")
@@ -191,55 +201,57 @@ class Repository:
         for reference in symbol.references if symbol else ():
             if reference.kind == "base":
                 direct = (
-                    self._qualified(holder.path, reference.on, reference.name)
+                    self._resolve_qualified(holder.path, reference.on, reference.name)
                     if reference.on
-                    else self._plain(holder.path, "", reference.name)
+                    else self._resolve_bare(holder.path, "", reference.name)
                 )
-                found = self._member(direct[0], name, depth + 1) if direct and direct[0] != holder else None
+                found = self._find_member(direct[0], name, depth + 1) if direct and direct[0] != holder else None
                 if found:
                     return found
         return None
 
-    def _bound(self, path: str) -> _Bound:
-        if path not in self._bindings:
-            self._bindings[path] = self._bind(path)
-        return self._bindings[path]
+    def _imported_names(self, path: str) -> _ImportedNames:
+        if path not in self._imports_by_file:
+            self._imports_by_file[path] = self._collect_imports(path)
+        return self._imports_by_file[path]
 
-    def _bind(self, path: str) -> _Bound:
+    def _collect_imports(self, path: str) -> _ImportedNames:
         modules: dict[str, tuple[str, ...]] = {}
         names: dict[str, tuple[tuple[str, ...], str]] = {}
-        everything: list[str] = []
+        star_files: list[str] = []
         lines: dict[str, int] = {}
-        for each in self.outlines[path].imports:
-            whole, files = self._imported(path, each)
+        for imported in self.outlines[path].imports:
+            is_module, files = self._find_modules(path, imported)
             for file in files:
-                lines.setdefault(file, each.line)
-            if each.item == "*" or not files:
-                everything += files
-            elif whole or not each.item:
-                modules[each.alias or each.item or each.module] = files
-                last = re.split(r"[./\\:]", each.module)[-1]
+                lines.setdefault(file, imported.line)
+            if imported.item == "*" or not files:
+                star_files += files
+            elif is_module or not imported.item:
+                modules[imported.alias or imported.item or imported.module] = files
+                last = re.split(r"[./\\:]", imported.module)[-1]
                 modules.setdefault(last, files)
-                names.setdefault(each.alias or each.item or last, (files, each.item or last))
+                # `use crate::shelf` or `import Shelf` may bring in the main definition of a module by its name.
+                names.setdefault(imported.alias or imported.item or last, (files, imported.item or last))
             else:
-                names[each.alias or each.item] = (files, each.item)
-        return _Bound(modules, names, tuple(dict.fromkeys(everything)), lines)
+                names[imported.alias or imported.item] = (files, imported.item)
+        return _ImportedNames(modules, names, tuple(dict.fromkeys(star_files)), lines)
 
-    def _imported(self, path: str, each: Import) -> tuple[bool, tuple[str, ...]]:
-        """Whether an import brings in a whole module, and its files."""
-        package = self.outlines[path].language in _PACKAGES
-        if each.item and each.item != "*":
-            joint = "" if each.module.endswith(".") else "."
-            inner = self._modules.find(f"{each.module}{joint}{each.item}", path, False)
-            if inner:
-                return True, inner
-        return False, self._modules.find(each.module, path, package)
+    def _find_modules(self, path: str, imported: Import) -> tuple[bool, tuple[str, ...]]:
+        """Return whether an import brings in a whole module, and its files."""
+        is_package = self.outlines[path].language in _PACKAGE_LANGUAGES
+        if imported.item and imported.item != "*":
+            # `from a import b` means the module `a.b` if there is one.
+            dot = "" if imported.module.endswith(".") else "."
+            files = self._modules.find(f"{imported.module}{dot}{imported.item}", path, False)
+            if files:
+                return True, files
+        return False, self._modules.find(imported.module, path, is_package)
 
     def _family(self, path: str) -> str:
         language = self.outlines[path].language
-        return _FAMILIES.get(language, language)
+        return _LANGUAGE_FAMILIES.get(language, language)
 
 
 def is_test(path: str) -> bool:
-    """Whether a file holds tests, as its path tells."""
+    """Say whether a file holds tests, by its path."""
     return _TEST_PATH.search(path) is not None

@@ -1,80 +1,69 @@
-"""What all formats of documents share: files are read whole and become a document with its sections."""
+"""Document formats: each reads whole files and turns their bytes into a document, which becomes section nodes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from weft.ports import Problem, Unit
-from weft.sources.documents.sections import Document, nodes_of
-from weft.sources.files import MAX_TEXT, Naming, read_bytes, stamp_of
+from weft.sources.documents.sections import Document, document_nodes
+from weft.sources.files import MAX_TEXT_BYTES, MAX_TEXT_CHARACTERS, Naming, file_stamp, read_bytes
 from weft.sources.walk_files import File
 
-Understood = tuple[Document | None, tuple[Problem, ...]]
-"""A document, or none and the reason, and what else was wrong."""
-
-_BYTES_A_CHARACTER: Final = 4
+ParsedDocument = tuple[Document | None, tuple[Problem, ...]]
+"""A document, or None where it cannot be read, and the problems found on the way."""
 
 
 class DocumentFiles(ABC):
-    """One kind of document files of one source, one unit a file. A format says how bytes become a document."""
+    """The files of one document format in one source, one unit a file; a subclass parses their bytes."""
 
     suffixes: ClassVar[frozenset[str]] = frozenset()
-    most_bytes: ClassVar[int] = MAX_TEXT * _BYTES_A_CHARACTER
+    max_bytes: ClassVar[int] = MAX_TEXT_BYTES
     binary: ClassVar[bool] = False
 
-    def __init__(self, naming: Naming) -> None:
-        self.naming = naming
+    def __init__(self, settings: Naming) -> None:
+        self.settings = settings
         self._files: dict[str, File] = {}
 
     def takes(self, file: File) -> bool:
-        """Every file of its suffixes."""
+        """Take every file with one of the suffixes."""
         return True
 
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
-        """The (name, stamp) of every document."""
+        """List the (name, stamp) of every document."""
         self._files = {file.name: file for file in files}
         for file in files:
-            yield file.name, stamp_of(file.path)
+            yield file.name, file_stamp(file.path)
 
     def read(self, unit: str) -> Unit:
-        """One document with its sections."""
+        """Read one document with its sections."""
         file = self._files[unit]
-        stamp = stamp_of(file.path)
-        content, problem = read_bytes(file, self.most_bytes, binary=self.binary)
+        # Taken before the content: a file that changes in between is read again the next time.
+        stamp = file_stamp(file.path)
+        content, problem = read_bytes(file, self.max_bytes, binary=self.binary)
         if problem:
             return Unit(unit, stamp, problems=(problem,))
-        document, problems = self.understand(unit, content)
-        if document is not None and len(document.text) > MAX_TEXT:
+        document, problems = self.parse(unit, content)
+        if document is not None and len(document.text) > MAX_TEXT_CHARACTERS:
             reason = (
-                f"The document has {len(document.text):,} characters; at most {MAX_TEXT:,} are kept. Split it."
+                f"The document has {len(document.text):,} characters; at most {MAX_TEXT_CHARACTERS:,} are kept. "
+                "Split it."
             )
             return Unit(unit, stamp, problems=(*problems, Problem(unit, reason)))
         if document is None or not (document.text.strip() or document.headings):
             return Unit(unit, stamp, problems=problems)
-        modified = datetime.fromtimestamp(int(file.path.stat().st_mtime), UTC) if self.naming.file_times else None
-        nodes, edges = nodes_of(document, unit, self.naming, modified)
+        modified = (
+            datetime.fromtimestamp(int(file.path.stat().st_mtime), UTC) if self.settings.file_times else None
+        )
+        nodes, edges = document_nodes(document, unit, self.settings, modified)
         return Unit(unit, stamp, nodes, edges, problems)
 
     @abstractmethod
-    def understand(self, name: str, content: bytes) -> Understood:
-        """The document in some bytes."""
+    def parse(self, name: str, content: bytes) -> ParsedDocument:
+        """Parse the content of the file of this name."""
 
 
-def stem_of(name: str) -> str:
-    """The title of a document that has none."""
+def title_from_name(name: str) -> str:
+    """Return a title for a document that has none: the stem of its file's name, with blanks for underscores."""
     return PurePosixPath(name).stem.replace("_", " ").strip() or name
-
-
-def beside(name: str, target: str) -> str | None:
-    """The name of the file that a relative link in `name` leads to, or None when that is outside the source."""
-    parts = [] if target.startswith("/") else list(PurePosixPath(name).parent.parts)
-    for part in PurePosixPath(target.lstrip("/")).parts:
-        if part == ".." and not parts:
-            return None
-        if part == "..":
-            parts.pop()
-        elif part != ".":
-            parts.append(part)
-    return "/".join(parts) or None

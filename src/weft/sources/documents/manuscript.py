@@ -1,4 +1,4 @@
-"""Books as files: plain text, EPUB and Word, in chapters and scenes; an EPUB that is no story is one note."""
+"""Read books (plain text, Markdown, EPUB, Word) as chapters and scenes; an EPUB that is no story is one note."""
 
 import re
 from bisect import bisect_left
@@ -11,175 +11,183 @@ from weft.frozen import dataclass
 from weft.model import Edge, Node, Origin
 from weft.ports import Problem, Unit
 from weft.sources.documents.ebooks import ebook_text
-from weft.sources.files import MAX_TEXT, NOTES, STORY, Naming, clean, decode, read_bytes, stamp_of
+from weft.sources.files import MAX_TEXT_CHARACTERS, NOTES, STORY, Naming, clean, decode, file_stamp, read_bytes
 from weft.sources.walk_files import File
 from weft.text.chapters import Chapter, chapters, has_chapters, is_told, number_in, scenes
 
-_MOST_BYTES: Final = 64_000_000
+_MAX_FILE_BYTES: Final = 64_000_000
+"""The largest text file that is read as a book: some ten times the longest novels."""
 _EPUB: Final = ".epub"
 _EBOOKS: Final = frozenset({_EPUB, ".docx"})
 _MARKDOWN: Final = frozenset({".md", ".markdown"})
 
 
 class Manuscript:
-    """The manuscripts of one source, one unit a file; as a story the chapters of all files are numbered on."""
+    """The manuscripts of one source, one unit a file; in a story, chapter numbers run on from file to file."""
 
     suffixes = frozenset({".txt", ".text"}) | _EBOOKS | _MARKDOWN
 
-    def __init__(self, naming: Naming) -> None:
-        self.naming = naming
+    def __init__(self, settings: Naming) -> None:
+        self.settings = settings
         self._files: dict[str, File] = {}
-        self._before: dict[str, int] = {}
+        self._chapters_before: dict[str, int] = {}
 
     def takes(self, file: File) -> bool:
-        """Every EPUB; a text or Word file that is a story; a Markdown file that holds several chapters."""
+        """Take every EPUB, a text or Word file that is a story, and a Markdown file of several chapters."""
         suffix = PurePosixPath(file.name).suffix.lower()
         if suffix == _EPUB:
             return True
-        if self.naming.reading == NOTES:
+        if self.settings.reading == NOTES:
             return False
         if suffix in _MARKDOWN:
-            asked = file.explicit or self.naming.reading == STORY
-            return asked and has_chapters(_readable_text(file))
-        return self.naming.reading == STORY or is_told(_readable_text(file))
+            # In a folder of notes a Markdown file is a note, unless the user says otherwise.
+            is_requested = file.explicit or self.settings.reading == STORY
+            return is_requested and has_chapters(_text_or_empty(file))
+        return self.settings.reading == STORY or is_told(_text_or_empty(file))
 
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
-        """The (name, stamp) of every file, and the number that the chapters before it end with."""
+        """List the (name, stamp) of every file; a stamp holds the last chapter number of the files before it."""
         self._files = {file.name: file for file in files}
-        self._before = dict.fromkeys(self._files, 0)
-        if self.naming.reading == STORY and len(files) > 1:
-            self._number(files)
+        self._chapters_before = dict.fromkeys(self._files, 0)
+        if self.settings.reading == STORY and len(files) > 1:
+            self._count_chapters(files)
         for file in files:
             yield file.name, self._stamp(file)
 
-    def _number(self, files: Sequence[File]) -> None:
+    def _count_chapters(self, files: Sequence[File]) -> None:
+        """Note for each file the last chapter number of the files before it."""
         last = 0
         for file in files:
-            self._before[file.name] = last
-            found = self._chapters(file, _readable_text(file))
+            self._chapters_before[file.name] = last
+            found = self._chapters(file, _text_or_empty(file))
             last = max((chapter.number for chapter in found), default=last)
 
     def _stamp(self, file: File) -> str:
-        return f"{stamp_of(file.path)}-{self.naming.reading}-{self._before[file.name]}"
+        return f"{file_stamp(file.path)}-{self.settings.reading}-{self._chapters_before[file.name]}"
 
     def read(self, unit: str) -> Unit:
-        """One file: the chapters and scenes of a story, or one note."""
+        """Read one file: the chapters and scenes of a story, or one note."""
         file = self._files[unit]
         try:
-            text, problems = _text(file)
+            text, problems = _read_text(file)
         except SourceError as error:
             return Unit(unit, self._stamp(file), problems=(Problem(unit, str(error)),))
-        if self.naming.reading == STORY or (self.naming.reading != NOTES and is_told(text)):
-            nodes, edges = self._story(file, text)
+        if self.settings.reading == STORY or (self.settings.reading != NOTES and is_told(text)):
+            nodes, edges = self._story_nodes(file, text)
             return Unit(unit, self._stamp(file), nodes, edges, problems)
-        if len(text) > MAX_TEXT:
-            reason = f"The text has {len(text):,} characters; at most {MAX_TEXT:,} are kept as one note. Split it."
+        if len(text) > MAX_TEXT_CHARACTERS:
+            reason = (
+                f"The text has {len(text):,} characters; at most {MAX_TEXT_CHARACTERS:,} are kept as one note. "
+                "Split it."
+            )
             return Unit(unit, self._stamp(file), problems=(*problems, Problem(unit, reason)))
-        return Unit(unit, self._stamp(file), self._note(file, text), (), problems)
+        return Unit(unit, self._stamp(file), self._note_nodes(file, text), (), problems)
 
-    def _note(self, file: File, text: str) -> tuple[Node, ...]:
+    def _note_nodes(self, file: File, text: str) -> tuple[Node, ...]:
         if not text.strip():
             return ()
         stem = PurePosixPath(file.name).stem
-        here = _Piece(_Page(file, text), 0, len(text))
-        return (self._node(f"{self.naming.source}:{file.name}", "note", stem, here),)
+        whole = _Stretch(_LineIndex(file, text), 0, len(text))
+        return (self._node(f"{self.settings.source}:{file.name}", "note", stem, whole),)
 
     def _chapters(self, file: File, text: str) -> tuple[Chapter, ...]:
-        """The chapters of a file, numbered after those of the files before it."""
-        before = self._before[file.name]
+        """Return the chapters of a file, numbered after those of the files before it."""
+        before = self._chapters_before[file.name]
         found = chapters(text)
         if len(self._files) > 1 and not any(chapter.headed for chapter in found):
-            return self._whole(file, text)
+            return self._single_chapter(file, text)
+        # A file that goes on counting where the one before it ended keeps its numbers.
         shift = before if found and found[0].number <= before else 0
         return tuple(
             Chapter(chapter.number + shift, chapter.title, chapter.start, chapter.end) for chapter in found
         )
 
-    def _whole(self, file: File, text: str) -> tuple[Chapter, ...]:
-        """A file that is one chapter, by the number in its name or the next."""
-        before, name = self._before[file.name], PurePosixPath(file.name).stem
+    def _single_chapter(self, file: File, text: str) -> tuple[Chapter, ...]:
+        """Return a file without headings as one chapter, with the number in its name or the next one."""
+        before, name = self._chapters_before[file.name], PurePosixPath(file.name).stem
+        start, end = len(text) - len(text.lstrip()), len(text.rstrip())
+        if end <= start:
+            return ()
         number = number_in(name)
-        low = len(text) - len(text.lstrip())
-        end = len(text.rstrip())
-        return (Chapter(number if number is not None and number > before else before + 1, name, low, end),) * (
-            end > low
-        )
+        return (Chapter(number if number is not None and number > before else before + 1, name, start, end),)
 
-    def _story(self, file: File, text: str) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
+    def _story_nodes(self, file: File, text: str) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
         nodes: list[Node] = []
         edges: list[Edge] = []
-        page = _Page(file, text)
-        for place, chapter in enumerate(self._chapters(file, text), start=1):
-            key = f"{self.naming.source}:{file.name}#{place:03d}"
+        lines = _LineIndex(file, text)
+        for index, chapter in enumerate(self._chapters(file, text), start=1):
+            key = f"{self.settings.source}:{file.name}#{index:03d}"
             spans = scenes(text, chapter.start, chapter.end)
-            end = chapter.end if len(spans) < 2 else chapter.start
-            whole = _Piece(page, chapter.start, end, chapter.number)
-            nodes.append(self._node(key, "chapter", chapter.title, whole))
-            for number, span in enumerate(spans if len(spans) > 1 else (), start=1):
-                scene = f"{key}.{number:02d}"
+            has_scenes = len(spans) > 1
+            # The text of a chapter with scenes is that of its scenes; to hold it twice would print it twice.
+            own_end = chapter.start if has_scenes else chapter.end
+            own_text = _Stretch(lines, chapter.start, own_end, chapter.number)
+            nodes.append(self._node(key, "chapter", chapter.title, own_text))
+            for number, span in enumerate(spans if has_scenes else (), start=1):
+                scene_key = f"{key}.{number:02d}"
                 title = f"Ch. {chapter.number}, scene {number}"
-                nodes.append(self._node(scene, "scene", title, _Piece(page, *span, chapter.number)))
-                edges.append(Edge(key, scene, "contains", tenant=self.naming.tenant))
+                nodes.append(self._node(scene_key, "scene", title, _Stretch(lines, *span, chapter.number)))
+                edges.append(Edge(key, scene_key, "contains", tenant=self.settings.tenant))
         return tuple(nodes), tuple(edges)
 
-    def _node(self, key: str, kind: str, title: str, piece: "_Piece") -> Node:
+    def _node(self, key: str, kind: str, title: str, stretch: "_Stretch") -> Node:
         return Node(
             key=key,
             kind=kind,
-            tenant=self.naming.tenant,
+            tenant=self.settings.tenant,
             title=title,
-            text=piece.page.text[piece.start : piece.end],
-            origin=Origin(self.naming.source, piece.page.file.name, *piece.lines()),
-            sequence=piece.number,
+            text=stretch.index.text[stretch.start : stretch.end],
+            origin=Origin(self.settings.source, stretch.index.file.name, *stretch.lines()),
+            sequence=stretch.number,
         )
 
 
-class _Page:
-    """The text of a file with the places where its lines end."""
+class _LineIndex:
+    """The text of a file with the offsets of its line ends, to find line numbers without counting anew."""
 
     def __init__(self, file: File, text: str) -> None:
         self.file, self.text = file, text
         self._ends = [match.start() for match in re.finditer("\n", text)]
 
-    def line(self, place: int) -> int:
-        """The line on which a place stands, counted from 1."""
-        return bisect_left(self._ends, place) + 1
+    def line(self, offset: int) -> int:
+        """Return the line of an offset, counted from 1."""
+        return bisect_left(self._ends, offset) + 1
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _Stretch:
     """A stretch of a file's text, and the number of its chapter."""
 
-    page: _Page
+    index: _LineIndex
     start: int
     end: int
     number: int | None = None
 
     def lines(self) -> tuple[int | None, int | None]:
-        """The first and last line of the piece; the pages of an e-book have none."""
-        if not _has_lines(self.page.file):
+        """Return the first and last line of the stretch; an e-book has no lines."""
+        if not _has_lines(self.index.file):
             return None, None
-        return self.page.line(self.start), self.page.line(self.end)
+        return self.index.line(self.start), self.index.line(self.end)
 
 
 def _has_lines(file: File) -> bool:
     return PurePosixPath(file.name).suffix.lower() not in _EBOOKS
 
 
-def _text(file: File) -> tuple[str, tuple[Problem, ...]]:
-    """The text of a file, whatever its format."""
+def _read_text(file: File) -> tuple[str, tuple[Problem, ...]]:
+    """Return the text of a file, whatever its format, with problems; raise SourceError if it cannot be read."""
     if not _has_lines(file):
         return clean(ebook_text(file)), ()
-    content, problem = read_bytes(file, _MOST_BYTES)
+    content, problem = read_bytes(file, _MAX_FILE_BYTES)
     if problem is not None:
         raise SourceError(problem.reason)
     text, problems = decode(content, file.name)
     return clean(text), problems
 
 
-def _readable_text(file: File) -> str:
-    """The text of a file, or none where it cannot be read, which reading it will report."""
+def _text_or_empty(file: File) -> str:
+    """Return the text of a file, or none if it cannot be read, which `read` reports later."""
     try:
-        return _text(file)[0]
+        return _read_text(file)[0]
     except (OSError, SourceError):
         return ""

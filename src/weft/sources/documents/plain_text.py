@@ -1,18 +1,22 @@
-"""Plain text and reStructuredText: headings are underlined, numbered, or in capitals between blank lines."""
+"""Parse plain text and reStructuredText: headings are underlined, numbered, or in capitals between blank lines."""
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
 from typing import ClassVar, Final
 
 from weft.frozen import dataclass
-from weft.sources.documents import DocumentFiles, Understood, beside, stem_of
+from weft.sources.documents import DocumentFiles, ParsedDocument, title_from_name
 from weft.sources.documents.sections import Document, Heading
-from weft.sources.files import clean, decode
+from weft.sources.files import clean, decode, resolve_link
 
 _ADORNMENT: Final = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*")
 _NUMBERED: Final = re.compile(r"(\d{1,2}(?:\.\d{1,3})*)\.?[ \t]+(?=[^\W\d_])\S.{0,78}")
 _ENDS_A_SENTENCE: Final = re.compile(r"[.,;:!?]\s*$")
-_LONGEST: Final = 90
+_MAX_HEADING_CHARACTERS: Final = 90
+"""A longer line is a sentence; headings fit on one line of a page."""
+_MIN_CAPITALS: Final = 4
+"""The shortest line in capitals that is a heading; shorter ones are mostly abbreviations."""
 _COMMENT_OR_DIRECTIVE: Final = re.compile(r"\.\. ")
 _DOC_ROLE: Final = re.compile(r":doc:`(?:[^`<]*<)?([^`<>]+)>?`")
 
@@ -24,42 +28,44 @@ class _Line:
 
 
 class PlainText(DocumentFiles):
-    """Text files as documents; what looks like a heading begins a section."""
+    """The text files of a source; a line that looks like a heading begins a section."""
 
     suffixes: ClassVar[frozenset[str]] = frozenset({".txt", ".text"})
 
-    def understand(self, name: str, content: bytes) -> Understood:
-        """The text with its headings."""
+    def parse(self, name: str, content: bytes) -> ParsedDocument:
+        """Return the text with its headings."""
         decoded, problems = decode(content, name)
         text = clean(decoded)
-        lines = _lines(text)
-        found = sorted([*_underlined(lines), *_bare(lines)], key=lambda heading: heading.start)
-        return Document(_title(found, name), text, tuple(found)), problems
+        lines = _split_lines(text)
+        headings = [*_find_underlined(lines), *_find_freestanding(lines)]
+        headings.sort(key=lambda heading: heading.start)
+        return Document(_choose_title(headings, name), text, tuple(headings)), problems
 
 
 class RestructuredText(DocumentFiles):
-    """reStructuredText as documents; a title's level follows from the order in which adornments appear."""
+    """The reStructuredText files of a source; levels follow from the order in which adornments first appear."""
 
     suffixes: ClassVar[frozenset[str]] = frozenset({".rst", ".rest"})
 
-    def understand(self, name: str, content: bytes) -> Understood:
-        """The text with its headings, and the documents it refers to."""
+    def parse(self, name: str, content: bytes) -> ParsedDocument:
+        """Return the text with its headings, and the documents it refers to."""
         decoded, problems = decode(content, name)
         text = clean(decoded)
-        found = tuple(_underlined(_lines(text)))
-        targets = (beside(name, f"{match[1].strip()}.rst") for match in _DOC_ROLE.finditer(text))
+        headings = tuple(_find_underlined(_split_lines(text)))
+        folder = PurePosixPath(name).parent
+        targets = (resolve_link(folder, f"{match[1].strip()}.rst") for match in _DOC_ROLE.finditer(text))
         links = tuple(dict.fromkeys(target for target in targets if target))
-        return Document(_title(found, name), text, found, "rst", links=links), problems
+        return Document(_choose_title(headings, name), text, headings, "rst", links=links), problems
 
 
-def _title(found: Sequence[Heading], name: str) -> str:
-    """The one heading above all others, or the file's name."""
-    if found and all(each.level > found[0].level for each in found[1:]):
-        return found[0].title
-    return stem_of(name)
+def _choose_title(headings: Sequence[Heading], name: str) -> str:
+    """Return the first heading if it stands above all others, or else a title made of the file's name."""
+    if headings and all(heading.level > headings[0].level for heading in headings[1:]):
+        return headings[0].title
+    return title_from_name(name)
 
 
-def _lines(text: str) -> list[_Line]:
+def _split_lines(text: str) -> list[_Line]:
     lines = []
     start = 0
     for line in text.split("\n"):
@@ -68,48 +74,50 @@ def _lines(text: str) -> list[_Line]:
     return lines
 
 
-def _underlined(lines: Sequence[_Line]) -> Iterator[Heading]:
-    """Lines with an adornment below, and perhaps above, at least as long as they are."""
+def _find_underlined(lines: Sequence[_Line]) -> Iterator[Heading]:
+    """Find the lines with an adornment below, and perhaps the same above, that is about as long as they are."""
+    # The same character means another level when it also stands above the title.
     levels: dict[tuple[str, bool], int] = {}
-    for place in range(1, len(lines)):
-        title, below = lines[place - 1].text, lines[place].text
+    for index in range(1, len(lines)):
+        title, below = lines[index - 1].text, lines[index].text
         if not _is_title(title, below):
             continue
-        above = lines[place - 2] if place >= 2 else None
-        over = above is not None and above.text.rstrip() == below.rstrip()
-        if not over and (title[0] in " \t" or (above is not None and above.text.strip())):
+        above = lines[index - 2] if index >= 2 else None
+        has_overline = above is not None and above.text.rstrip() == below.rstrip()
+        if not has_overline and (title[0] in " \t" or (above is not None and above.text.strip())):
             continue
-        level = levels.setdefault((below[0], over), len(levels) + 1)
-        first = above if over and above is not None else lines[place - 1]
-        yield Heading(level, title.strip(), first.start, _next(lines, place))
+        level = levels.setdefault((below[0], has_overline), len(levels) + 1)
+        first = above if has_overline and above is not None else lines[index - 1]
+        yield Heading(level, title.strip(), first.start, _end_of_line(lines, index))
 
 
 def _is_title(title: str, below: str) -> bool:
-    """Whether a line can be a title: words, not longer than what underlines it by more than a slip."""
+    """Say whether a line can be a title: it has words, and the adornment is at most one character shorter."""
     return (
         _ADORNMENT.fullmatch(below) is not None
         and bool(title.strip())
-        and len(title.strip()) <= min(_LONGEST, len(below.rstrip()) + 1)
+        and len(title.strip()) <= min(_MAX_HEADING_CHARACTERS, len(below.rstrip()) + 1)
         and _ADORNMENT.fullmatch(title) is None
         and _COMMENT_OR_DIRECTIVE.match(title) is None
         and any(map(str.isalnum, title))
     )
 
 
-def _bare(lines: Sequence[_Line]) -> Iterator[Heading]:
-    """Numbered lines, and lines in capitals, that stand between blank ones."""
-    for place, line in enumerate(lines):
-        before = lines[place - 1].text.strip() if place else ""
-        after = lines[place + 1].text.strip() if place + 1 < len(lines) else ""
-        if before or after or len(line.text) > _LONGEST or _ENDS_A_SENTENCE.search(line.text):
+def _find_freestanding(lines: Sequence[_Line]) -> Iterator[Heading]:
+    """Find the numbered lines and the lines in capitals that stand between blank lines."""
+    for index, line in enumerate(lines):
+        before = lines[index - 1].text.strip() if index else ""
+        after = lines[index + 1].text.strip() if index + 1 < len(lines) else ""
+        if before or after or len(line.text) > _MAX_HEADING_CHARACTERS or _ENDS_A_SENTENCE.search(line.text):
             continue
         numbered = _NUMBERED.fullmatch(line.text.rstrip())
         if numbered:
-            yield Heading(1 + numbered[1].count("."), line.text.strip(), line.start, _next(lines, place))
-        elif line.text.isupper() and line.text[:1].isalpha() and len(line.text) >= 4:
-            yield Heading(1, line.text.strip(), line.start, _next(lines, place))
+            level = 1 + numbered[1].count(".")
+            yield Heading(level, line.text.strip(), line.start, _end_of_line(lines, index))
+        elif line.text.isupper() and line.text[:1].isalpha() and len(line.text) >= _MIN_CAPITALS:
+            yield Heading(1, line.text.strip(), line.start, _end_of_line(lines, index))
 
 
-def _next(lines: Sequence[_Line], place: int) -> int:
-    """Where the line after this one begins, or the text ends."""
-    return lines[place].start + len(lines[place].text) + (place + 1 < len(lines))
+def _end_of_line(lines: Sequence[_Line], index: int) -> int:
+    """Return the offset at which the line after this one begins, or the text ends."""
+    return lines[index].start + len(lines[index].text) + (index + 1 < len(lines))

@@ -1,4 +1,4 @@
-"""A document becomes a node for itself and one for each section, of the kind that its heading says."""
+"""Split a document into nodes: one for itself and one for each section, of the kind that its heading names."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,26 +10,28 @@ from weft.frozen import dataclass
 from weft.model import Edge, Json, Node, Origin
 from weft.sources.files import Naming
 
-_ONE: Final[Mapping[str, re.Pattern[str]]] = {
+_NAMES_ONE: Final[Mapping[str, re.Pattern[str]]] = {
     "requirement": re.compile(
         r"(?:(?i:(?:(?:non-)?functional|system|user|business) )?(?i:requirement)\b|(?:REQ|FR|NFR|SRS)[-_ ]?\d)"
     ),
     "feature": re.compile(r"(?:(?i:feature|user story)\b|(?:FEAT|US)[-_ ]?\d|F-?\d+(?:[.-]\d+)*\b)"),
 }
-"""Headings of one requirement or feature: `Requirement: …`, `REQ-12 …`, `Feature 3 …`, `F6.3 …`."""
-_MANY: Final[Mapping[str, re.Pattern[str]]] = {
+"""Headings that name one requirement or feature: `Requirement: …`, `REQ-12 …`, `Feature 3 …`, `F6.3 …`."""
+_NAMES_MANY: Final[Mapping[str, re.Pattern[str]]] = {
     "requirement": re.compile(r"\brequirements\s*$", re.IGNORECASE),
     "feature": re.compile(r"\bfeatures\s*$", re.IGNORECASE),
 }
-"""Headings whose sections are one each."""
-_NO_SLUG: Final = re.compile(r"[^\w.]+")
-_OUTLINE: Final = 12
-"""How many sections the summary of a document without words of its own names."""
+"""Headings under which every section is one requirement or feature."""
+_NOT_IN_SLUG: Final = re.compile(r"[^\w.]+")
+_MAX_SLUG_CHARACTERS: Final = 80
+"""How much of a heading the key of its section holds; keys are printed in ledgers and manifests."""
+_MAX_LISTED_SECTIONS: Final = 12
+"""How many sections the summary of a part without text of its own lists: about as many as fit on two lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading of a document: how deep it stands, where it begins in the text, and where what it heads begins."""
+    """A heading of a document: its level, and the offsets in the text where it and its section's body begin."""
 
     level: int
     title: str
@@ -40,8 +42,11 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text and its headings in order. `first_line` is the file's line on which the text begins, None where the
-    text is not made of the file's own lines. `links` are the names of other files of the source."""
+    """A text and its headings in order.
+
+    `first_line` is the file's line on which the text begins, None where the text is not made of the file's own
+    lines. `links` are the names of other files of the source.
+    """
 
     title: str
     text: str
@@ -54,7 +59,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One section: its heading, what it says without the sections below it, and its place among the parts."""
+    """The document itself or one section: `span` is its text without the sections below it, `parent` an index."""
 
     title: str
     kind: str
@@ -64,83 +69,89 @@ class _Part:
     page: int | None = None
 
 
-def kind_said(title: str) -> str | None:
-    """`requirement` or `feature` where a heading says that it is about one."""
-    return next((kind for kind, pattern in _ONE.items() if pattern.match(title.strip())), None)
+def kind_in_heading(title: str) -> str | None:
+    """Return `requirement` or `feature` if a heading names one, else None."""
+    return next((kind for kind, pattern in _NAMES_ONE.items() if pattern.match(title.strip())), None)
 
 
-def speaks_of_kinds(headings: Sequence[Heading]) -> bool:
-    """Whether any section of the headings is a requirement or a feature."""
-    parts = _parts(Document("", "", tuple(headings)))
+def has_named_kinds(headings: Sequence[Heading]) -> bool:
+    """Say whether any section under these headings is a requirement or a feature."""
+    parts = _split_parts(Document("", "", tuple(headings)))
     return any(part.kind not in ("document", "section") for part in parts)
 
 
-def nodes_of(
-    document: Document, name: str, naming: Naming, modified: datetime | None
+def document_nodes(
+    document: Document, name: str, settings: Naming, modified: datetime | None
 ) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
-    """The document and its sections, the links from each to those it contains, and those to other documents."""
-    parts = _parts(document)
-    keys = _keys(f"{naming.source}:{name}", parts)
-    outlines = _outlines(parts)
-    kept = [place for place, part in enumerate(parts) if _says_something(document, part, outlines[place])]
+    """Return the nodes of a document and its sections, and the edges between them and to other documents."""
+    parts = _split_parts(document)
+    keys = _part_keys(f"{settings.source}:{name}", parts)
+    summaries = _list_subsections(parts)
+    kept = [index for index, part in enumerate(parts) if _is_worth_a_node(document, part, summaries[index])]
     nodes = tuple(
-        _node(document, parts[place], (keys[place], name, outlines[place]), naming, modified) for place in kept
+        _part_node(document, parts[index], (keys[index], name, summaries[index]), settings, modified)
+        for index in kept
     )
     edges = [
-        Edge(keys[above], keys[place], "contains", tenant=naming.tenant)
-        for place in kept
-        if (above := parts[place].parent) is not None
+        Edge(keys[parent], keys[index], "contains", tenant=settings.tenant)
+        for index in kept
+        if (parent := parts[index].parent) is not None
     ]
-    targets = dict.fromkeys(f"{naming.source}:{link}" for link in document.links if link != name)
-    edges += [Edge(keys[0], target, "links", tenant=naming.tenant) for target in targets]
+    targets = dict.fromkeys(f"{settings.source}:{link}" for link in document.links if link != name)
+    edges += [Edge(keys[0], target, "links", tenant=settings.tenant) for target in targets]
     return nodes, tuple(edges)
 
 
-def _parts(document: Document) -> list[_Part]:
-    """The document itself, then its sections in order; a single heading above all others is the document's own."""
+def _split_parts(document: Document) -> list[_Part]:
+    """Return the document itself, then its sections in order."""
     headings, title, begin = list(document.headings), document.title, 0
-    if headings and _is_own(headings, title):
-        own = headings.pop(0)
-        title = own.title
-        begin = 0 if document.text[: own.start].strip() else own.body
+    if headings and _is_document_title(headings, title):
+        title_heading = headings.pop(0)
+        title = title_heading.title
+        begin = 0 if document.text[: title_heading.start].strip() else title_heading.body
     ends = [*(heading.start for heading in headings), len(document.text)]
-    parts = [_Part(title, kind_said(title) or "document", (begin, ends[0]))]
-    above: list[tuple[int, int]] = []
-    for place, heading in enumerate(headings, start=1):
-        above = [each for each in above if each[0] < heading.level]
-        parent = above[-1][1] if above else 0
+    parts = [_Part(title, kind_in_heading(title) or "document", (begin, ends[0]))]
+    # The (level, index) of the headings that the current one is nested in.
+    open_headings: list[tuple[int, int]] = []
+    for index, heading in enumerate(headings, start=1):
+        open_headings = [opened for opened in open_headings if opened[0] < heading.level]
+        parent = open_headings[-1][1] if open_headings else 0
         path = (*parts[parent].path, parts[parent].title) if parts[parent].title else ()
-        span = (heading.body, max(heading.body, ends[place]))
-        parts.append(_Part(heading.title, _kind(heading.title, parts[parent]), span, parent, path, heading.page))
-        above.append((heading.level, place))
+        span = (heading.body, max(heading.body, ends[index]))
+        parts.append(
+            _Part(heading.title, _section_kind(heading.title, parts[parent]), span, parent, path, heading.page)
+        )
+        open_headings.append((heading.level, index))
     return parts
 
 
-def _is_own(headings: Sequence[Heading], title: str) -> bool:
-    return title in ("", headings[0].title) and all(each.level > headings[0].level for each in headings[1:])
+def _is_document_title(headings: Sequence[Heading], title: str) -> bool:
+    """Say whether the first heading stands above all others and is the document's own title."""
+    first, *others = headings
+    return title in ("", first.title) and all(heading.level > first.level for heading in others)
 
 
-def _kind(title: str, parent: _Part) -> str:
-    """What a heading says, or the heading above it: what stands under `Requirements` is one each."""
-    said = kind_said(title)
-    return said or next((kind for kind, many in _MANY.items() if many.search(parent.title)), "section")
+def _section_kind(title: str, parent: _Part) -> str:
+    """Return the kind that a heading names, or the one above it: each section under `Requirements` is one."""
+    kind_above = (kind for kind, pattern in _NAMES_MANY.items() if pattern.search(parent.title))
+    return kind_in_heading(title) or next(kind_above, "section")
 
 
-def _keys(document: str, parts: Sequence[_Part]) -> list[str]:
-    """The key of the document and of each section after it, told apart by number where titles are the same."""
-    met: dict[str, int] = {}
+def _part_keys(document: str, parts: Sequence[_Part]) -> list[str]:
+    """Return the key of the document and of each section after it, numbered where titles are the same."""
+    counts: dict[str, int] = {}
     keys = [document]
     for part in parts[1:]:
-        slug = _NO_SLUG.sub("-", part.title.lower()).strip("-")[:80] or "section"
-        met[slug] = met.get(slug, 0) + 1
-        keys.append(f"{document}#{slug}" + (f"-{met[slug]}" if met[slug] > 1 else ""))
+        slug = _NOT_IN_SLUG.sub("-", part.title.lower()).strip("-")[:_MAX_SLUG_CHARACTERS] or "section"
+        counts[slug] = counts.get(slug, 0) + 1
+        keys.append(f"{document}#{slug}" + (f"-{counts[slug]}" if counts[slug] > 1 else ""))
     return keys
 
 
-def _node(
-    document: Document, part: _Part, named: tuple[str, str, str], naming: Naming, modified: datetime | None
+def _part_node(
+    document: Document, part: _Part, labels: tuple[str, str, str], settings: Naming, modified: datetime | None
 ) -> Node:
-    key, name, outline = named
+    key, name, summary = labels
     start, end = part.span
     text = document.text[start:end].strip("\n")
     first = last = None
@@ -151,38 +162,39 @@ def _node(
     return Node(
         key=key,
         kind=part.kind,
-        tenant=naming.tenant,
+        tenant=settings.tenant,
         title=part.title,
-        summary="" if text.strip() else outline,
+        summary="" if text.strip() else summary,
         text=text,
         language=document.language,
-        fields=dict(_fields(document, part)),
-        origin=Origin(naming.source, name, first, last),
+        fields=dict(_part_fields(document, part)),
+        origin=Origin(settings.source, name, first, last),
         modified=modified,
     )
 
 
-def _says_something(document: Document, part: _Part, outline: str) -> bool:
-    """Whether a part has words or sections; one that is only a name is kept where the name says what it is."""
-    told = document.text[slice(*part.span)].strip() or outline
-    return bool(told) or part.kind not in ("document", "section")
+def _is_worth_a_node(document: Document, part: _Part, summary: str) -> bool:
+    """Say whether a part has text or sections; a requirement or feature is kept even if it is only a heading."""
+    content = document.text[slice(*part.span)].strip() or summary
+    return bool(content) or part.kind not in ("document", "section")
 
 
-def _outlines(parts: Sequence[_Part]) -> list[str]:
-    """The names of the sections directly below each part, which stand for its words where it has none."""
-    below: list[list[str]] = [[] for _ in parts]
+def _list_subsections(parts: Sequence[_Part]) -> list[str]:
+    """Return for each part a summary that lists the sections directly below it, for parts without text."""
+    titles_below: list[list[str]] = [[] for _ in parts]
     for part in parts:
         if part.parent is not None:
-            below[part.parent].append(part.title)
-    return [_outline(titles) for titles in below]
+            titles_below[part.parent].append(part.title)
+    return [_list_titles(titles) for titles in titles_below]
 
 
-def _outline(titles: Sequence[str]) -> str:
-    more = f", and {len(titles) - _OUTLINE} more" if len(titles) > _OUTLINE else ""
-    return f"Sections: {', '.join(titles[:_OUTLINE])}{more}." if titles else ""
+def _list_titles(titles: Sequence[str]) -> str:
+    left_out = len(titles) - _MAX_LISTED_SECTIONS
+    more = f", and {left_out} more" if left_out > 0 else ""
+    return f"Sections: {', '.join(titles[:_MAX_LISTED_SECTIONS])}{more}." if titles else ""
 
 
-def _fields(document: Document, part: _Part) -> Iterator[tuple[str, Json]]:
+def _part_fields(document: Document, part: _Part) -> Iterator[tuple[str, Json]]:
     if part.parent is None:
         yield from document.fields.items()
     if part.path:

@@ -1,4 +1,8 @@
-"""The history of a repository as a format without files: commits, and what each of them touched."""
+"""Read the history of a repository as a format without files: commits, and what each of them touched.
+
+Commits are parsed once and cached. Then all of them are followed from the newest to the oldest, so that an edge
+leads to a file or definition by the name that it has now.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -11,173 +15,193 @@ import xxhash
 from weft.errors import SourceError
 from weft.model import Edge, Json, Node, Origin
 from weft.ports import Tell, Unit, untold
-from weft.sources.derived_cache import Memory
+from weft.sources.derived_cache import DerivedCache
 from weft.sources.files import Naming
-from weft.sources.git.log import Change, Commit, commits, cut_off, packed, read_commits, unpacked
+from weft.sources.git.log import (
+    Change,
+    Commit,
+    list_commits,
+    list_shallow_commits,
+    pack,
+    read_commits,
+    unpack,
+)
 from weft.sources.walk_files import File
 
-MOST_COMMITS: Final = 50_000
-TOUCHES: Final = "touches"
+_MAX_COMMITS: Final = 50_000
+"""The newest commits that are read. Reading them takes minutes the first time; older ones are rarely asked for."""
+_MAX_LISTED_FILES: Final = 100
+"""Paths in the field `files_changed`; a commit with more is a move or an import."""
+_MAX_EDGES: Final = 200
+"""Edges to files and definitions of one commit; each of them weighs little in a commit that touches so many."""
+_SHORT_HASH: Final = 12
+"""Characters of a hash in keys: enough to be unique in repositories of millions of commits."""
+_TOUCHES: Final = "touches"
 
-_READING: Final = "2"
-"""Changes whenever the same commit would be read differently."""
-
+_PARSER_VERSION: Final = "2"
+"""To be changed whenever the same commit would be read differently; commits in the cache are then read again."""
 _UNREAD: Final = "commits that git could not show (see `git fsck`)"
-_STATE: Final = "state"
-"""The name under which the state of repository and code is remembered to which all marks belong."""
-_LISTED_FILES: Final = 100
-_MOST_EDGES: Final = 200
-_SHORT: Final = 12
+_STATE_ENTRY: Final = "state"
+"""The name of the cache entry that holds the state of repository and code for which all links were computed."""
+
+_FollowedCommit = tuple[Commit, tuple[str, ...]]
+"""A commit, and the files and definitions it touched by the names they have now."""
 
 
 class Definitions(Protocol):
-    """What is known of the code that commits touched."""
+    """The definitions in the code that commits touched."""
 
     def digest(self) -> str:
-        """What changes whenever a definition comes, goes or gets another name."""
+        """Return a digest that changes whenever a definition is added, removed or renamed."""
         ...
 
     def symbols(self) -> Mapping[str, Mapping[str, str]]:
-        """For each file the full names of its definitions by their last part, where only one ends so."""
+        """Return for each file the full names of its definitions by their last part, where that is unique."""
         ...
 
 
 class History:
-    """The commits that lead to what is checked out, one unit a commit; files are followed through renames."""
+    """The commits that lead to the one checked out, one unit a commit; files are followed through renames."""
 
     suffixes: frozenset[str] = frozenset()
 
-    def __init__(self, naming: Naming, root: Path, code: Definitions) -> None:
-        self.naming = naming
+    def __init__(self, settings: Naming, root: Path, code: Definitions) -> None:
+        self.settings = settings
         self._root, self._code = root, code
-        self._memory = Memory(naming.remembering("git"))
+        self._cache = DerivedCache(settings.cache_file("git"))
         self._hashes: list[str] = []
-        self._followed: dict[str, _Followed] | None = None
+        self._followed: dict[str, _FollowedCommit] | None = None
         self._tell: Tell = untold
         self._remarks: dict[str, int] = {}
 
     def takes(self, file: File) -> bool:
-        """No file: what it reads is in none of them."""
+        """Take no file: the commits are in none of them."""
         return False
 
     def tell_to(self, tell: Tell) -> None:
-        """Say from now on how many of the new commits are read."""
+        """Report to `tell` from now on how many of the new commits are read."""
         self._tell = tell
 
     def remarks(self) -> Mapping[str, int]:
-        """Why the history could not be read, or not whole."""
+        """Return why the history could not be read, or not as a whole."""
         return self._remarks
 
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
-        """The (name, stamp) of every commit, children first; a commit once read is never asked for again."""
+        """List the (name, stamp) of every commit, children first; git is run only for commits not in the cache."""
         self._remarks, self._followed = {}, None
         try:
-            self._hashes = commits(self._root, MOST_COMMITS)
+            self._hashes = list_commits(self._root, _MAX_COMMITS)
         except SourceError as error:
             self._remarks = {f"history ({error})": 1}
             return
-        if len(self._hashes) == MOST_COMMITS:
-            self._remarks = {f"history before the newest {MOST_COMMITS:,} commits": 1}
+        if len(self._hashes) == _MAX_COMMITS:
+            self._remarks = {f"history before the newest {_MAX_COMMITS:,} commits": 1}
         try:
-            self._renew()
-            known = self._memory.known()
+            self._update_cache()
+            entries = self._cache.entries()
         finally:
-            self._memory.settle()
-        unread = len(self._hashes) - len(known.keys() & set(self._hashes))
+            self._cache.close()
+        unread = len(self._hashes) - len(entries.keys() & set(self._hashes))
         if unread:
             self._remarks[_UNREAD] = unread
         for hash in self._hashes:
-            if hash in known and known[hash].mark:
-                yield _unit(hash), f"{_READING}-{known[hash].mark}"
+            if hash in entries and entries[hash].links_state:
+                yield _unit_name(hash), f"{_PARSER_VERSION}-{entries[hash].links_state}"
 
     def read(self, unit: str) -> Unit:
-        """One commit, with edges to the files and the definitions that it touched, as they are called now."""
-        commit, targets = self._present()[unit]
-        node = _node(unit, commit, self.naming)
+        """Read one commit, with edges to the files and definitions that it touched, by their present names."""
+        commit, targets = self._followed_commits()[unit]
+        node = _commit_node(unit, commit, self.settings)
+        # A commit that changes many files says less about each of them.
         weight = round(1 / max(len(commit.changes), 1) ** 0.5, 3)
         edges = (
-            Edge(node.key, f"{self.naming.source}:{target}", TOUCHES, weight=weight, tenant=self.naming.tenant)
-            for target in targets[:_MOST_EDGES]
+            Edge(
+                node.key, f"{self.settings.source}:{target}", _TOUCHES, weight=weight, tenant=self.settings.tenant
+            )
+            for target in targets[:_MAX_EDGES]
         )
-        return Unit(unit, _READING, (node,), tuple(edges))
+        return Unit(unit, _PARSER_VERSION, (node,), tuple(edges))
 
     def let_go(self) -> None:
-        """Forget the commits."""
+        """Release the memory of the commits; they are read from the cache again when needed."""
         self._followed = None
-        self._memory.settle()
+        self._cache.close()
 
-    def _renew(self) -> None:
-        """Read the commits that are new, forget those that are gone, and follow all of them to the present."""
-        known = self._memory.known()
-        state = f"{_READING}-{self._code.digest()}-{xxhash.xxh3_64_hexdigest(' '.join(self._hashes).encode())}"
-        if _STATE in known and known[_STATE].stamp == state:
+    def _update_cache(self) -> None:
+        """Add new commits, delete those that are gone, and compute all links anew if anything changed."""
+        entries = self._cache.entries()
+        hashes_digest = xxhash.xxh3_64_hexdigest(" ".join(self._hashes).encode())
+        state = f"{_PARSER_VERSION}-{self._code.digest()}-{hashes_digest}"
+        if _STATE_ENTRY in entries and entries[_STATE_ENTRY].stamp == state:
             return
-        read = {hash for hash, each in known.items() if each.stamp == _READING}
-        self._memory.forget(known.keys() - read.intersection(self._hashes))
-        whole = self._read([hash for hash in self._hashes if hash not in read])
-        marks = {unit: _mark(targets) for unit, (_, targets) in self._present().items()}
-        self._memory.mark((hash, marks.get(_unit(hash), "")) for hash in self._hashes)
-        if whole:
-            self._memory.keep(_STATE, state, b"")
+        cached = {hash for hash, entry in entries.items() if entry.stamp == _PARSER_VERSION}
+        self._cache.delete(entries.keys() - cached.intersection(self._hashes))
+        all_read = self._read_new([hash for hash in self._hashes if hash not in cached])
+        states = {unit: _digest(targets) for unit, (_, targets) in self._followed_commits().items()}
+        self._cache.set_links_states((hash, states.get(_unit_name(hash), "")) for hash in self._hashes)
+        # Without this entry the next run tries again to read the commits that git could not show.
+        if all_read:
+            self._cache.put(_STATE_ENTRY, state, b"")
 
-    def _read(self, fresh: Sequence[str]) -> bool:
-        """Remember the commits, and say whether git could show them all."""
-        ends = cut_off(self._root) if fresh else frozenset()
-        inner, outer = ([hash for hash in fresh if (hash in ends) == end] for end in (False, True))
-        # Where a shallow clone ends, everything would seem to be new.
-        told = chain(read_commits(self._root, inner), read_commits(self._root, outer, changes=False))
-        done = 0
-        for done, commit in enumerate(told, 1):
-            self._memory.keep(commit.hash, _READING, packed(commit))
-            self._tell(f"history of {self.naming.source}", done, len(fresh))
-        return done == len(fresh)
+    def _read_new(self, hashes: Sequence[str]) -> bool:
+        """Read commits into the cache, and return whether git could show them all."""
+        shallow = list_shallow_commits(self._root) if hashes else frozenset()
+        inner, outer = ([hash for hash in hashes if (hash in shallow) == is_end] for is_end in (False, True))
+        # Where a shallow clone ends, every file would seem to be new.
+        commits = chain(read_commits(self._root, inner), read_commits(self._root, outer, changes=False))
+        count = 0
+        for count, commit in enumerate(commits, 1):
+            self._cache.put(commit.hash, _PARSER_VERSION, pack(commit))
+            self._tell(f"history of {self.settings.source}", count, len(hashes))
+        return count == len(hashes)
 
-    def _present(self) -> "dict[str, _Followed]":
-        """Every commit that is told, followed to what it touched as that is called now."""
+    def _followed_commits(self) -> "dict[str, _FollowedCommit]":
+        """Return the commits that become nodes, by unit, with the present names of what they touched."""
         if self._followed is None:
-            contents = dict(self._memory.contents())
-            listed = [unpacked(contents[hash]) for hash in self._hashes if hash in contents]
-            self._followed = dict(_follow(listed, self._code.symbols()))
+            contents = dict(self._cache.contents())
+            commits = [unpack(contents[hash]) for hash in self._hashes if hash in contents]
+            self._followed = dict(_follow_to_present(commits, self._code.symbols()))
         return self._followed
 
 
-_Followed = tuple[Commit, tuple[str, ...]]
+def _unit_name(hash: str) -> str:
+    return f"commit/{hash[:_SHORT_HASH]}"
 
 
-def _unit(hash: str) -> str:
-    return f"commit/{hash[:_SHORT]}"
-
-
-def _mark(targets: Sequence[str]) -> str:
+def _digest(targets: Sequence[str]) -> str:
     return xxhash.xxh3_64_hexdigest("\0".join(targets).encode("utf-8", "replace"))
 
 
-def _follow(listed: Sequence[Commit], symbols: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, _Followed]]:
-    """Each commit worth telling, newest first, with what it touched by the names that has now."""
-    present: dict[str, str] = {}
-    for commit in listed:
+def _follow_to_present(
+    commits: Sequence[Commit], symbols: Mapping[str, Mapping[str, str]]
+) -> Iterator[tuple[str, _FollowedCommit]]:
+    """Iterate over (unit, followed commit), newest first, without merges that have only a subject line."""
+    present_paths: dict[str, str] = {}
+    for commit in commits:
         if not commit.merges or "\n" in commit.message:
             targets = dict.fromkeys(
-                target for change in commit.changes for target in _touched(change, present, symbols)
+                target for change in commit.changes for target in _touched(change, present_paths, symbols)
             )
-            yield _unit(commit.hash), (commit, tuple(targets))
+            yield _unit_name(commit.hash), (commit, tuple(targets))
+        # Older commits know a renamed file by the path it had before.
         for change in commit.changes:
             if change.before:
-                present[change.before] = present.get(change.path, change.path)
+                present_paths[change.before] = present_paths.get(change.path, change.path)
 
 
 def _touched(
-    change: Change, present: Mapping[str, str], symbols: Mapping[str, Mapping[str, str]]
+    change: Change, present_paths: Mapping[str, str], symbols: Mapping[str, Mapping[str, str]]
 ) -> Iterator[str]:
-    path = present.get(change.path, change.path)
+    """Iterate over the present path of a changed file, and the definitions in it that the change touched."""
+    path = present_paths.get(change.path, change.path)
     yield path
     defined = symbols.get(path, {})
     yield from (f"{path}#{defined[name]}" for name in change.names if name in defined)
 
 
-def _node(unit: str, commit: Commit, naming: Naming) -> Node:
-    moment = _moment(commit.time)
-    files: list[Json] = [change.path for change in commit.changes[:_LISTED_FILES]]
+def _commit_node(unit: str, commit: Commit, settings: Naming) -> Node:
+    time = _parse_time(commit.time)
+    files: list[Json] = [change.path for change in commit.changes[:_MAX_LISTED_FILES]]
     fields: dict[str, Json] = {
         "author": commit.author,
         "deletions": commit.deletions,
@@ -185,23 +209,23 @@ def _node(unit: str, commit: Commit, naming: Naming) -> Node:
         "insertions": commit.insertions,
         "sha": commit.hash,
     }
-    if moment is not None:
+    if time is not None:
         fields["timestamp"] = commit.time
     return Node(
-        key=f"{naming.source}:{unit}",
+        key=f"{settings.source}:{unit}",
         kind="commit",
-        tenant=naming.tenant,
-        title=commit.message.partition("\n")[0].strip() or commit.hash[:_SHORT],
+        tenant=settings.tenant,
+        title=commit.message.partition("\n")[0].strip() or commit.hash[:_SHORT_HASH],
         text=commit.message,
         fields=fields,
-        origin=Origin(naming.source, commit=commit.hash),
-        created=moment,
-        modified=moment,
+        origin=Origin(settings.source, commit=commit.hash),
+        created=time,
+        modified=time,
     )
 
 
-def _moment(time: str) -> datetime | None:
-    """When a commit was written; clocks and scripts write dates and zones that there are not."""
+def _parse_time(time: str) -> datetime | None:
+    """Return when a commit was written, or None: scripts write dates and zones that do not exist."""
     try:
         return datetime.fromisoformat(time)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Folders of Markdown notes: front matter, wikilinks, relative links, tags, embeds and images."""
+"""Read folders of Markdown notes: front matter, wikilinks, relative links, tags, embeds and pictures."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -11,124 +11,145 @@ import xxhash
 from weft.frozen import dataclass
 from weft.model import Alias, Edge, Json, Node, Origin
 from weft.ports import Problem, Unit
-from weft.sources.documents.sections import Document, nodes_of, speaks_of_kinds
-from weft.sources.files import MAX_TEXT, Naming, clean, decode, read_bytes, stamp_of
-from weft.sources.notes.pictures import Pictures, joined, with_pictures
+from weft.sources.documents.sections import Document, document_nodes, has_named_kinds
+from weft.sources.files import (
+    MAX_TEXT_BYTES,
+    MAX_TEXT_CHARACTERS,
+    Naming,
+    clean,
+    decode,
+    file_stamp,
+    read_bytes,
+    resolve_link,
+)
+from weft.sources.notes.pictures import Pictures, add_pictures
 from weft.sources.notes.references import (
     Reference,
+    find_headings,
+    find_references,
+    find_tags,
     first_heading,
-    headings_in,
-    references,
     split_front_matter,
-    tags_in,
 )
-from weft.sources.notes.vault import Vault, in_scenes, vault_of
-from weft.sources.values import Unusable, integer_of, names_of, number_of, text_of, time_of, words_of
+from weft.sources.notes.vault import Vault, read_vault, split_scenes
+from weft.sources.values import (
+    UnusableValue,
+    split_names,
+    split_words,
+    text_of,
+    to_integer,
+    to_number,
+    to_time,
+)
 from weft.sources.walk_files import File
 
 Value = TypeVar("Value")
 
-_PLAIN_KIND: Final = "note"
-_NO_WORDS: Final[tuple[str, ...]] = ()
-_BYTES_A_CHARACTER: Final = 4
+_DEFAULT_KIND: Final = "note"
+_NO_TEXTS: Final[tuple[str, ...]] = ()
 
 
 class Markdown:
-    """Markdown notes of one source, one unit a file; links are resolved among all its notes."""
+    """The Markdown notes of one source, one unit a file; links are resolved among all its notes."""
 
     suffixes = frozenset({".md", ".markdown", ".mdx"})
 
-    def __init__(self, naming: Naming) -> None:
-        self.naming = naming
+    def __init__(self, settings: Naming) -> None:
+        self.settings = settings
         self._files: dict[str, File] = {}
-        self._notes = Notes()
+        self._note_index = NoteIndex()
         self._pictures = Pictures()
         self._vault = Vault()
 
     def survey(self, files: Sequence[File]) -> None:
-        """Note which pictures there are for notes to show."""
+        """Take note of the pictures among the files, which notes may show."""
         self._pictures = Pictures.of([file.name for file in files])
 
     def takes(self, file: File) -> bool:
-        """Every file of its suffixes."""
+        """Take every file with one of the suffixes."""
         return True
 
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
-        """The (name, stamp) of every note; the stamps change together when notes or pictures come or go."""
+        """List the (name, stamp) of every note; all stamps change when a note or picture comes or goes."""
         self._files = {file.name: file for file in files}
-        self._notes = Notes.of(list(self._files))
-        self._vault = vault_of(list(self._files), self.naming.reading)
+        self._note_index = NoteIndex.of(list(self._files))
+        self._vault = read_vault(list(self._files), self.settings.reading)
         for file in files:
             yield file.name, self._stamp(file)
 
     def _stamp(self, file: File) -> str:
-        reading = f"-{self.naming.reading}" if self.naming.reading else ""
-        return f"{stamp_of(file.path)}-{self._notes.digest}{self._pictures.digest}{reading}"
+        # The set of notes and pictures decides which file a link means, so it is part of every stamp.
+        reading = f"-{self.settings.reading}" if self.settings.reading else ""
+        return f"{file_stamp(file.path)}-{self._note_index.digest}{self._pictures.digest}{reading}"
 
     def read(self, unit: str) -> Unit:
-        """One note with its links."""
+        """Read one note with its links."""
         file = self._files[unit]
-        content, problem = read_bytes(file, MAX_TEXT * _BYTES_A_CHARACTER)
+        content, problem = read_bytes(file, MAX_TEXT_BYTES)
         stamp = self._stamp(file)
         if problem:
             return Unit(unit, stamp, problems=(problem,))
         text, problems = decode(content, unit)
-        if len(text) > MAX_TEXT:
-            reason = f"The note has {len(text):,} characters; at most {MAX_TEXT:,} are kept. Split it."
+        if len(text) > MAX_TEXT_CHARACTERS:
+            reason = f"The note has {len(text):,} characters; at most {MAX_TEXT_CHARACTERS:,} are kept. Split it."
             return Unit(unit, stamp, problems=(Problem(unit, reason),))
-        nodes, edges, more = self._understand(file, clean(text))
+        nodes, edges, more = self._parse(file, clean(text))
         return Unit(unit, stamp, nodes, edges, (*problems, *more))
 
-    def _understand(self, file: File, text: str) -> tuple[tuple[Node, ...], tuple[Edge, ...], tuple[Problem, ...]]:
-        matter, body, line, problems = split_front_matter(text, file.name)
-        found = references(body)
-        notes = _FrontMatter(file.name, matter, list(problems))
-        key = f"{self.naming.source}:{file.name}"
-        node = _node(notes, self.naming, file, _Body(body, line, found), self._vault)
-        node = replace(node, fields=_sorted(with_pictures(node.fields, found, self._pictures, file.name)))
-        nodes, contained = in_scenes(node)
+    def _parse(self, file: File, text: str) -> tuple[tuple[Node, ...], tuple[Edge, ...], tuple[Problem, ...]]:
+        values, body, line, problems = split_front_matter(text, file.name)
+        references = find_references(body)
+        front_matter = _FrontMatterReader(file.name, values, list(problems))
+        node = _note_node(front_matter, self.settings, file, _Body(body, line), self._vault)
+        fields = add_pictures(node.fields, references, self._pictures, file.name)
+        node = replace(node, fields={name: fields[name] for name in sorted(fields)})
+        nodes, inner_edges = split_scenes(node)
         if len(nodes) == 1:
-            nodes, contained = self._specified(node, file.name)
-        return nodes, (*self._edges(key, file.name, found), *contained), tuple(notes.problems)
+            nodes, inner_edges = self._split_sections(node, file.name)
+        edges = (*self._link_edges(node.key, file.name, references), *inner_edges)
+        return nodes, edges, tuple(front_matter.problems)
 
-    def _specified(self, note: Node, name: str) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
-        """The note alone; one whose headings name requirements or features, as a document with its sections."""
-        headings = headings_in(note.text)
-        if not speaks_of_kinds(headings):
+    def _split_sections(self, note: Node, name: str) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
+        """Split a note whose headings name requirements or features into sections; return any other alone."""
+        headings = find_headings(note.text)
+        if not has_named_kinds(headings):
             return (note,), ()
         document = Document(note.title, note.text, headings, note.language, note.origin.first_line or 1)
-        (whole, *sections), edges = nodes_of(document, name, self.naming, note.modified)
-        kind = note.kind if note.kind != _PLAIN_KIND else whole.kind
+        (whole, *sections), edges = document_nodes(document, name, self.settings, note.modified)
+        kind = note.kind if note.kind != _DEFAULT_KIND else whole.kind
         summary = note.summary or whole.summary
         first = replace(note, kind=kind, summary=summary, text=whole.text, origin=whole.origin)
         return (first, *sections), edges
 
-    def _edges(self, key: str, name: str, found: Sequence[Reference]) -> tuple[Edge, ...]:
+    def _link_edges(self, key: str, name: str, references: Sequence[Reference]) -> tuple[Edge, ...]:
+        """Return one edge for each note and kind of link; its evidence is the first such link."""
         edges: dict[tuple[str, str], Edge] = {}
-        for reference in found:
+        for reference in references:
             if reference.remote:
                 continue
-            target, share = self._notes.resolve(reference, name)
-            full = f"{self.naming.source}:{target}"
+            target, confidence = self._note_index.resolve(reference, name)
+            target_key = f"{self.settings.source}:{target}"
             kind = "embeds" if reference.embedded else "links"
-            if target is not None and full != key:
+            if target is not None and target_key != key:
                 evidence = f"{reference.written} (line {reference.line})"
-                edge = Edge(key, full, kind, confidence=share, evidence=evidence, tenant=self.naming.tenant)
-                edges.setdefault((full, kind), edge)
+                edge = Edge(
+                    key, target_key, kind, confidence=confidence, evidence=evidence, tenant=self.settings.tenant
+                )
+                edges.setdefault((target_key, kind), edge)
         return tuple(edges.values())
 
 
 @dataclass(frozen=True, slots=True)
-class Notes:
-    """The notes of a folder as links name them: by path and by stem, whatever the case."""
+class NoteIndex:
+    """The notes of a folder by path and by stem in lower case, as links name them."""
 
     paths: Mapping[str, str] = field(default_factory=dict)
     stems: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     digest: str = ""
 
     @classmethod
-    def of(cls, names: Sequence[str]) -> "Notes":
-        """The names to resolve among; shorter paths come first where a stem is not unique."""
+    def of(cls, names: Sequence[str]) -> "NoteIndex":
+        """Index the notes of these names; of notes with the same stem the one nearest to the root comes first."""
         paths: dict[str, str] = {}
         stems: dict[str, tuple[str, ...]] = {}
         for name in sorted(names, key=lambda name: (name.count("/"), name)):
@@ -140,67 +161,70 @@ class Notes:
         return cls(paths, stems, digest)
 
     def resolve(self, reference: Reference, within: str) -> tuple[str | None, float]:
-        """The note a reference names and how sure that is; the name it would have if there is none (yet)."""
+        """Return the note that a reference in the note `within` means, and the confidence in that.
+
+        A note that does not exist (yet) is returned by the name it would have; None is no note at all.
+        """
         target = PurePosixPath(reference.target)
-        if (
-            target.suffix
-            and target.suffix.lower() not in Markdown.suffixes
-            and not self._is_note(reference.target)
-        ):
+        has_other_suffix = target.suffix and target.suffix.lower() not in Markdown.suffixes
+        if has_other_suffix and not self._is_note(reference.target):
             return None, 0.0
-        here = PurePosixPath(within).parent
-        beside = joined(here, reference.target)
-        at_root = joined(PurePosixPath(), reference.target)
-        for path in (at_root, beside) if reference.wiki else (beside, at_root):
+        folder = PurePosixPath(within).parent
+        beside_note = resolve_link(folder, reference.target)
+        at_root = resolve_link(PurePosixPath(), reference.target)
+        for path in (at_root, beside_note) if reference.wiki else (beside_note, at_root):
             if path is not None and path.casefold() in self.paths:
                 return self.paths[path.casefold()], 1.0
-        owners = self.stems.get(_stem(target).casefold(), ())
+        # Obsidian writes only a note's name where it suffices; several notes of that name share the confidence.
+        stem = target.stem if _has_note_suffix(target) else target.name
+        owners = self.stems.get(stem.casefold(), ())
         if owners:
-            near = [owner for owner in owners if PurePosixPath(owner).parent == here] or owners
+            near = [owner for owner in owners if PurePosixPath(owner).parent == folder] or owners
             return near[0], round(1 / len(near), 3)
-        missing = at_root if reference.wiki else beside or at_root
-        return (_with_suffix(missing) if missing else None), 1.0
+        missing = at_root if reference.wiki else beside_note or at_root
+        if not missing:
+            return None, 1.0
+        return (missing if _has_note_suffix(PurePosixPath(missing)) else f"{missing}.md"), 1.0
 
     def _is_note(self, target: str) -> bool:
+        # A dot in a name, as in `v1.2`, looks like a suffix.
         return target.casefold() in self.paths or PurePosixPath(target).name.casefold() in self.stems
 
 
-def _stem(target: PurePosixPath) -> str:
-    return target.stem if target.suffix.lower() in Markdown.suffixes else target.name
-
-
-def _with_suffix(target: str) -> str:
-    return target if PurePosixPath(target).suffix.lower() in Markdown.suffixes else f"{target}.md"
+def _has_note_suffix(path: PurePosixPath) -> bool:
+    return path.suffix.lower() in Markdown.suffixes
 
 
 @dataclass(frozen=True, slots=True)
 class _Body:
+    """The text of a note below its front matter, and the line on which it begins."""
+
     text: str
-    line: int
-    found: tuple[Reference, ...]
+    first_line: int
 
     @property
     def last_line(self) -> int:
-        return self.line + self.text.rstrip("\n").count("\n")
+        """The last line that is not blank."""
+        return self.first_line + self.text.rstrip("\n").count("\n")
 
 
 @dataclass(slots=True)
-class _FrontMatter:
-    """Front matter being read: known keys are taken out, what is left over becomes fields."""
+class _FrontMatterReader:
+    """A reader of front matter: known keys are taken out, and the rest becomes fields."""
 
     where: str
     values: dict[str, Json]
     problems: list[Problem]
 
     def take(self, names: Sequence[str], convert: Callable[[object], Value], default: Value) -> Value:
-        """The first of the names that is there, converted; an unusable value is reported and stays a field."""
+        """Take the first value under these names, converted; an unusable one is reported and stays a field."""
         for name in names:
             value = self.values.get(name)
             if value is None or value == "":
                 continue
             try:
                 converted = convert(value)
-            except Unusable as error:
+            except UnusableValue as error:
                 self.problems.append(Problem(f"{self.where}:1", f"{name}: {error}. The note is kept without it."))
                 return default
             del self.values[name]
@@ -208,34 +232,34 @@ class _FrontMatter:
         return default
 
 
-def _node(matter: _FrontMatter, naming: Naming, file: File, body: _Body, vault: Vault) -> Node:
-    take = matter.take
+def _note_node(front_matter: _FrontMatterReader, settings: Naming, file: File, body: _Body, vault: Vault) -> Node:
+    take = front_matter.take
     title = take(("title",), text_of, "") or first_heading(body.text) or PurePosixPath(file.name).stem
-    tags = take(("tags", "tag"), _tags, _NO_WORDS)
-    aliases = take(("aliases", "alias"), names_of, _NO_WORDS)
-    created = take(("created", "date"), time_of, None)
-    modified = take(("modified", "updated"), time_of, None) or _file_time(file, naming)
+    tags = take(("tags", "tag"), _read_tags, _NO_TEXTS)
+    aliases = take(("aliases", "alias"), split_names, _NO_TEXTS)
+    created = take(("created", "date"), to_time, None)
+    modified = take(("modified", "updated"), to_time, None) or _modified_time(file, settings)
     node = Node(
-        key=f"{naming.source}:{file.name}",
+        key=f"{settings.source}:{file.name}",
         kind=take(("kind", "type"), text_of, vault.kind(file.name)).lower(),
-        tenant=naming.tenant,
+        tenant=settings.tenant,
         title=title,
         summary=take(("summary", "description"), text_of, ""),
         text=body.text,
         language="markdown",
-        tags=tuple(dict.fromkeys((*tags, *tags_in(body.text)))),
-        aliases=tuple(Alias(alias, naming.maker) for alias in aliases if alias != title),
-        origin=Origin(naming.source, file.name, body.line, body.last_line),
-        sequence=take(("sequence", "chapter"), integer_of, vault.sequence(file.name)),
-        known_from=take(("known_from",), integer_of, None),
+        tags=tuple(dict.fromkeys((*tags, *find_tags(body.text)))),
+        aliases=tuple(Alias(alias, settings.maker) for alias in aliases if alias != title),
+        origin=Origin(settings.source, file.name, body.first_line, body.last_line),
+        sequence=take(("sequence", "chapter"), to_integer, vault.sequence(file.name)),
+        known_from=take(("known_from",), to_integer, None),
         created=created,
         modified=modified,
-        importance=take(("importance",), lambda value: number_of(value, 0.0, 1.0), 0.0),
+        importance=take(("importance",), lambda value: to_number(value, 0.0, 1.0), 0.0),
     )
-    return replace(node, fields=_fields(matter.values, node.importance))
+    return replace(node, fields=_remaining_fields(front_matter.values, node.importance))
 
 
-def _fields(rest: Mapping[str, Json], importance: float) -> dict[str, Json]:
+def _remaining_fields(rest: Mapping[str, Json], importance: float) -> dict[str, Json]:
     fields: dict[str, Json] = {name: value for name, value in rest.items() if value is not None and value != ""}
     if importance:
         # Kept as a field too, so that a computed importance never replaces a given one.
@@ -243,14 +267,11 @@ def _fields(rest: Mapping[str, Json], importance: float) -> dict[str, Json]:
     return fields
 
 
-def _sorted(fields: Mapping[str, Json]) -> dict[str, Json]:
-    return {name: fields[name] for name in sorted(fields)}
-
-
-def _tags(value: object) -> tuple[str, ...]:
-    words = words_of(value.replace(" ", ",")) if isinstance(value, str) else words_of(value)
+def _read_tags(value: object) -> tuple[str, ...]:
+    """Return the tags of front matter, which are separated by blanks or commas and may begin with `#`."""
+    words = split_words(value.replace(" ", ",")) if isinstance(value, str) else split_words(value)
     return tuple(dict.fromkeys(stripped for word in words if (stripped := word.lstrip("#").strip())))
 
 
-def _file_time(file: File, naming: Naming) -> datetime | None:
-    return datetime.fromtimestamp(int(file.path.stat().st_mtime), UTC) if naming.file_times else None
+def _modified_time(file: File, settings: Naming) -> datetime | None:
+    return datetime.fromtimestamp(int(file.path.stat().st_mtime), UTC) if settings.file_times else None

@@ -1,4 +1,4 @@
-"""Pictures of a folder of notes, kept as references: where each is, and what is said of it."""
+"""Find the pictures that notes show and keep them as references: the path of each, and its description."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,19 +10,20 @@ import xxhash
 
 from weft.frozen import dataclass
 from weft.model import Json
+from weft.sources.files import resolve_link
 from weft.sources.notes.references import Reference
 
 _SUFFIXES: Final = frozenset({".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".bmp", ".avif", ".tif", ".tiff"})
-_REMOTE: Final = re.compile(r"https?://", re.IGNORECASE)
-_WIKI: Final = re.compile(r"!?\[\[([^\[\]|#]+)[^\[\]|]*(?:\|([^\[\]]*))?\]\]")
+_WEB_ADDRESS: Final = re.compile(r"https?://", re.IGNORECASE)
+_WIKILINK: Final = re.compile(r"!?\[\[([^\[\]|#]+)[^\[\]|]*(?:\|([^\[\]]*))?\]\]")
 _SIZE: Final = re.compile(r"\d+(?:x\d+)?")
-_GIVEN: Final = ("images", "image")
+_PICTURE_KEYS: Final = ("images", "image")
 """The keys of front matter that name pictures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """The picture files of a folder as notes name them: by path and by name, whatever the case."""
+    """The picture files of a folder, by path and by name as notes write them, in lower case."""
 
     paths: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
@@ -30,58 +31,53 @@ class Pictures:
 
     @classmethod
     def of(cls, names: Sequence[str]) -> "Pictures":
-        """The pictures among these files; the one with the shortest path owns a name that several have."""
-        shown = sorted((name for name in names if is_picture(name)), key=lambda name: (name.count("/"), name))
-        owners = {PurePosixPath(name).name.casefold(): name for name in reversed(shown)}
-        digest = xxhash.xxh3_64_hexdigest("\n".join(shown).encode("utf-8", "replace")) if shown else ""
-        return cls({name.casefold(): name for name in reversed(shown)}, owners, digest)
+        """Collect the pictures among these files; of several with one name, that nearest to the root owns it."""
+        found = sorted((name for name in names if is_picture(name)), key=lambda name: (name.count("/"), name))
+        owners = {PurePosixPath(name).name.casefold(): name for name in reversed(found)}
+        digest = xxhash.xxh3_64_hexdigest("\n".join(found).encode("utf-8", "replace")) if found else ""
+        return cls({name.casefold(): name for name in reversed(found)}, owners, digest)
 
-    def place(self, target: str, within: str, *, wiki: bool) -> str:
-        """The path of a picture below the folder; one that is not there is called what the note calls it."""
-        if _REMOTE.match(target):
+    def locate(self, target: str, note: str, *, wiki: bool) -> str:
+        """Return the path of a picture that a note shows; one that is not there keeps the path the note gives."""
+        if _WEB_ADDRESS.match(target):
             return target
-        beside, at_root = joined(PurePosixPath(within).parent, target), joined(PurePosixPath(), target)
-        tried = (at_root, beside) if wiki else (beside, at_root)
-        for path in tried:
+        beside_note = resolve_link(PurePosixPath(note).parent, target)
+        at_root = resolve_link(PurePosixPath(), target)
+        # Wikilinks count from the root of the vault, Markdown links from the note; both are written either way.
+        candidates = (at_root, beside_note) if wiki else (beside_note, at_root)
+        for path in candidates:
             if path is not None and path.casefold() in self.paths:
                 return self.paths[path.casefold()]
-        return self.names.get(PurePosixPath(target).name.casefold()) or tried[0] or target
+        return self.names.get(PurePosixPath(target).name.casefold()) or candidates[0] or target
 
 
 def is_picture(target: str) -> bool:
-    """Whether a file is a picture by its name."""
+    """Say whether a file is a picture, by its suffix."""
     return PurePosixPath(target).suffix.lower() in _SUFFIXES
 
 
-def joined(folder: PurePosixPath, target: str) -> str | None:
-    """The path below the root, or None when it leads outside."""
-    parts: list[str] = [] if target.startswith("/") else list(folder.parts)
-    for part in PurePosixPath(target.lstrip("/")).parts:
-        if part == "..":
-            if not parts:
-                return None
-            parts.pop()
-        elif part != ".":
-            parts.append(part)
-    return "/".join(parts) or None
-
-
-def with_pictures(
-    fields: Mapping[str, Json], found: Sequence[Reference], pictures: Pictures, within: str
+def add_pictures(
+    fields: Mapping[str, Json], references: Sequence[Reference], pictures: Pictures, note: str
 ) -> dict[str, Json]:
-    """The fields of a note with `images`, those of its front matter before those of its text, and `embeds`."""
-    given = {name: tuple(_given(fields.get(name))) for name in _GIVEN}
-    shown: dict[str, str] = {}
-    for target, said in [each for listed in given.values() for each in listed]:
-        shown.setdefault(pictures.place(target, within, wiki=True), said)
-    embedded = [each for each in found if each.embedded]
-    for each in embedded:
-        if each.remote or is_picture(each.target):
-            place = pictures.place(each.target, within, wiki=each.wiki)
-            shown[place] = shown.get(place) or _said(each.label)
-    images: list[Json] = [{"ref": place, "alt": said} if said else place for place, said in shown.items()]
-    others = [each.target for each in embedded if not each.remote and not is_picture(each.target)]
-    kept: dict[str, Json] = {name: value for name, value in fields.items() if not given.get(name)}
+    """Return a note's fields with `images`, those of the front matter before those of the text, and `embeds`."""
+    in_front_matter = {key: tuple(_pictures_in(fields.get(key))) for key in _PICTURE_KEYS}
+    described: dict[str, str] = {}
+    for listed in in_front_matter.values():
+        for target, description in listed:
+            described.setdefault(pictures.locate(target, note, wiki=True), description)
+    embedded = [reference for reference in references if reference.embedded]
+    for reference in embedded:
+        if reference.remote or is_picture(reference.target):
+            path = pictures.locate(reference.target, note, wiki=reference.wiki)
+            described[path] = described.get(path) or _description(reference.label)
+    images: list[Json] = [
+        {"ref": path, "alt": description} if description else path for path, description in described.items()
+    ]
+    others = [
+        reference.target for reference in embedded if not reference.remote and not is_picture(reference.target)
+    ]
+    # A key whose value named no picture, such as the image of a container, stays as it is.
+    kept: dict[str, Json] = {key: value for key, value in fields.items() if not in_front_matter.get(key)}
     if images:
         kept["images"] = images
     if others:
@@ -89,23 +85,24 @@ def with_pictures(
     return kept
 
 
-def _given(value: Json) -> Iterator[tuple[str, str]]:
-    """The pictures that front matter names and what it says of each: texts, links, or `ref` with `alt`.
+def _pictures_in(value: Json) -> Iterator[tuple[str, str]]:
+    """Iterate over (target, description) of the pictures in a value of front matter.
 
-    The image of a container is none.
+    A value is a path, an address, a wikilink, a mapping with `ref` and `alt`, or a list of these.
     """
     if isinstance(value, list | tuple):
-        for each in value:
-            yield from _given(each)
+        for part in value:
+            yield from _pictures_in(part)
     elif isinstance(value, Mapping):
-        yield from ((target, str(value.get("alt") or "").strip()) for target, _ in _given(value.get("ref")))
+        description = str(value.get("alt") or "").strip()
+        yield from ((target, description) for target, _ in _pictures_in(value.get("ref")))
     elif isinstance(value, str) and value.strip():
-        link = _WIKI.fullmatch(value.strip())
+        link = _WIKILINK.fullmatch(value.strip())
         target, label = (link[1].strip(), link[2] or "") if link else (value.strip(), "")
-        if _REMOTE.match(target) or is_picture(target):
-            yield target, _said(label)
+        if _WEB_ADDRESS.match(target) or is_picture(target):
+            yield target, _description(label)
 
 
-def _said(label: str) -> str:
-    """What a label says of its picture; a width or a size says nothing."""
+def _description(label: str) -> str:
+    """Return the words of a picture's label, without the widths and sizes that Obsidian writes there."""
     return " ".join(part for part in map(str.strip, label.split("|")) if part and not _SIZE.fullmatch(part))

@@ -1,4 +1,8 @@
-"""What a Markdown text points to: links, embeds and images, tags, and its headings."""
+"""Find the links, embeds, tags and headings of a Markdown text, and split off its front matter.
+
+Everything is found by regular expressions over the text with code blanked out, so that offsets, lines and the text
+as written stay exact, and wikilinks and tags, which Markdown itself does not know, are found in the same way.
+"""
 
 import re
 from collections.abc import Mapping
@@ -13,26 +17,38 @@ from weft.ports import Problem
 from weft.sources.documents.sections import Heading
 from weft.sources.values import plain
 
+# Fenced code, also where the fence is never closed, and code between backticks within a line.
 _CODE: Final = re.compile(
     r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)"
     r"|(?P<ticks>`+)(?!`)[^\n]{1,1000}?(?<!`)(?P=ticks)(?!`)",
     re.DOTALL | re.MULTILINE,
 )
-_WIKI: Final = re.compile(r"(!?)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
+# `[[target#heading|label]]`, an embed with `!` before it.
+_WIKILINK: Final = re.compile(r"(!?)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
+# `[label](<target> "title")`; a bare target may hold one level of parentheses.
 _LINK: Final = re.compile(
     r"(!?)\[([^\[\]\n]*)\]"
     r"\(\s*(?:<([^<>\n]*)>|([^()\s]*(?:\([^()\s]*\)[^()\s]*)*))(?:\s+[\"'(][^\n]*?)?\)"
 )
+# A tag holds a letter, so that `#12` stays a number; `#` inside a word, path or link begins none.
 _TAG: Final = re.compile(r"(?<![\w/#&(\[])#(\d*[^\W\d_][\w/-]*)")
-_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
-_URL: Final = re.compile(r"https?://\S+")
-_HEADING: Final = re.compile(r"^# +(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
-_ANY_HEADING: Final = re.compile(r"^(#{1,6})[ \t]+(\S.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_WEB_ADDRESS: Final = re.compile(r"https?://\S+")
+_TITLE_HEADING: Final = re.compile(r"^# +(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_HEADING: Final = re.compile(r"^(#{1,6})[ \t]+(\S.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_NOT_LINE_END: Final = re.compile(r"[^\n]")
+_FRONT_MATTER: Final = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_MAX_FRONT_MATTER_CHARACTERS: Final = 65_536
+"""Longer front matter is not parsed: YAML is slow, and nobody writes as much by hand."""
+_MAX_ERROR_CHARACTERS: Final = 160
+"""How much of the YAML parser's complaint a problem quotes."""
+_YAML_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The parser in C is about ten times as fast; some builds of PyYAML lack it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One link or embed as it is written: its target without heading, its label, and where it stands."""
+    """One link or embed: its target without heading, as it is written, its line in the text, and its label."""
 
     target: str
     written: str
@@ -43,100 +59,100 @@ class Reference:
     remote: bool = False
 
 
-def without_code(text: str) -> str:
-    """The text with code and comments blanked out, every other character in its place."""
-    visible = _CODE.sub(_blank, text)
+def blank_code(text: str) -> str:
+    """Return the text with code and comments replaced by blanks, every other character at its offset."""
+    visible = _CODE.sub(_blank_match, text)
+    # Not by a regular expression: a text with many unclosed comments would take quadratic time.
     start = visible.find("<!--")
     while start >= 0 and (end := visible.find("-->", start)) >= 0:
-        hidden = "".join("\n" if character == "\n" else " " for character in visible[start : end + 3])
-        visible = visible[:start] + hidden + visible[end + 3 :]
+        end += len("-->")
+        visible = visible[:start] + _NOT_LINE_END.sub(" ", visible[start:end]) + visible[end:]
         start = visible.find("<!--", end)
     return visible
 
 
-def references(text: str) -> tuple[Reference, ...]:
-    """Links and embeds in the order of the text; of web addresses only those of pictures."""
-    visible = without_code(text)
-    found = [(match.start(), _from_wiki(match, text)) for match in _WIKI.finditer(visible)]
-    found += [(match.start(), _from_link(match, text)) for match in _LINK.finditer(_WIKI.sub(_blank, visible))]
-    return tuple(one for _, one in sorted(found, key=lambda pair: pair[0]) if one.target)
+def find_references(text: str) -> tuple[Reference, ...]:
+    """Return the links and embeds in the order of the text; of web addresses only those of pictures."""
+    visible = blank_code(text)
+    found = [(match.start(), _read_wikilink(match, text)) for match in _WIKILINK.finditer(visible)]
+    without_wikilinks = _WIKILINK.sub(_blank_match, visible)
+    found += [(match.start(), _read_link(match, text)) for match in _LINK.finditer(without_wikilinks)]
+    found.sort(key=lambda pair: pair[0])
+    return tuple(reference for _, reference in found if reference.target)
 
 
-def tags_in(text: str) -> tuple[str, ...]:
-    """The `#tags` of a text, in order and once each, not those inside code, links or addresses."""
-    visible = without_code(text)
-    for pattern in (_WIKI, _LINK, _URL):
-        visible = pattern.sub(_blank, visible)
+def find_tags(text: str) -> tuple[str, ...]:
+    """Return the `#tags` of a text, in order and once each, not those inside code, links or addresses."""
+    visible = blank_code(text)
+    for pattern in (_WIKILINK, _LINK, _WEB_ADDRESS):
+        visible = pattern.sub(_blank_match, visible)
     return tuple(dict.fromkeys(match.group(1).rstrip("/-") for match in _TAG.finditer(visible)))
 
 
 def first_heading(text: str) -> str:
-    """The first heading of level one outside code, or nothing."""
-    match = _HEADING.search(without_code(text))
+    """Return the first heading of level one outside code, or an empty text."""
+    match = _TITLE_HEADING.search(blank_code(text))
     return text[match.start(1) : match.end(1)].strip() if match else ""
 
 
-def headings_in(text: str) -> tuple[Heading, ...]:
-    """All headings outside code, in order."""
+def find_headings(text: str) -> tuple[Heading, ...]:
+    """Return all headings outside code, in order."""
     return tuple(
         Heading(len(match[1]), match[2].strip(), match.start(), min(match.end() + 1, len(text)))
-        for match in _ANY_HEADING.finditer(without_code(text))
+        for match in _HEADING.finditer(blank_code(text))
     )
 
 
-def _from_wiki(match: re.Match[str], text: str) -> Reference:
+def _read_wikilink(match: re.Match[str], text: str) -> Reference:
     line = text.count("\n", 0, match.start()) + 1
     label = match.group(4) or ""
     return Reference(match.group(2).strip(), match.group(0), line, bool(match.group(1)), wiki=True, label=label)
 
 
-def _from_link(match: re.Match[str], text: str) -> Reference:
+def _read_link(match: re.Match[str], text: str) -> Reference:
     embedded, label = bool(match.group(1)), match.group(2)
-    written = match.group(3) if match.group(3) is not None else match.group(4)
+    address = match.group(3) if match.group(3) is not None else match.group(4)
     line = text.count("\n", 0, match.start()) + 1
-    if _ADDRESS.match(written) or written.startswith("//"):
-        target = written if embedded and _URL.fullmatch(written) else ""
+    if _SCHEME.match(address) or address.startswith("//"):
+        # The empty target of other web links makes `find_references` drop them.
+        target = address if embedded and _WEB_ADDRESS.fullmatch(address) else ""
         return Reference(target, match.group(0), line, embedded, wiki=False, label=label, remote=True)
-    target = unquote(written.partition("#")[0]).replace("\\", "/").strip()
+    target = unquote(address.partition("#")[0]).replace("\\", "/").strip()
     return Reference(target, match.group(0), line, embedded, wiki=False, label=label)
 
 
-def _blank(match: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", match.group(0))
-
-
-_BLOCK: Final = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_MAX_BLOCK: Final = 65_536
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+def _blank_match(match: re.Match[str]) -> str:
+    return _NOT_LINE_END.sub(" ", match.group(0))
 
 
 def split_front_matter(text: str, where: str) -> tuple[dict[str, Json], str, int, tuple[Problem, ...]]:
-    """The front matter by lower-case key, the body, the line it begins on, and what was wrong."""
-    block = _BLOCK.match(text)
+    """Split a note into its front matter by lower-case key, its body, the body's first line, and problems."""
+    block = _FRONT_MATTER.match(text)
     if block is None:
         return {}, text, 1, ()
     body, line = text[block.end() :], text.count("\n", 0, block.end()) + 1
-    values, reason = _load(block.group(1))
-    problems = (
-        (Problem(f"{where}:1", f"{reason} The note is indexed without its front matter."),) if reason else ()
-    )
-    return values, body, line, problems
+    values, reason = _parse_yaml(block.group(1))
+    if reason:
+        problem = Problem(f"{where}:1", f"{reason} The note is indexed without its front matter.")
+        return values, body, line, (problem,)
+    return values, body, line, ()
 
 
-def _load(block: str) -> tuple[dict[str, Json], str]:
-    if len(block) > _MAX_BLOCK:
-        return {}, f"The front matter has {len(block):,} characters; at most {_MAX_BLOCK:,} are read."
+def _parse_yaml(block: str) -> tuple[dict[str, Json], str]:
+    """Return the values of front matter and no reason, or no values and the reason why it cannot be used."""
+    if len(block) > _MAX_FRONT_MATTER_CHARACTERS:
+        limit = _MAX_FRONT_MATTER_CHARACTERS
+        return {}, f"The front matter has {len(block):,} characters; at most {limit:,} are read."
     try:
-        loaded = yaml.load(block, Loader=_LOADER)
+        loaded = yaml.load(block, Loader=_YAML_LOADER)
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
-        return {}, f"The front matter is not YAML ({' '.join(str(error).split())[:160]})."
+        message = " ".join(str(error).split())[:_MAX_ERROR_CHARACTERS]
+        return {}, f"The front matter is not YAML ({message})."
     if loaded is None:
         return {}, ""
     if not isinstance(loaded, Mapping):
         return {}, f"The front matter is {type(loaded).__name__}, not `key: value` lines."
-    made = plain(loaded)
-    return (
-        ({str(name).strip().lower(): value for name, value in made.items()}, "")
-        if isinstance(made, dict)
-        else ({}, "")
-    )
+    values = plain(loaded)
+    if not isinstance(values, dict):
+        return {}, ""
+    return {str(name).strip().lower(): value for name, value in values.items()}, ""

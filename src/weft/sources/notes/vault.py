@@ -1,4 +1,4 @@
-"""A folder of Markdown notes that holds a story: which notes are chapters, and which describe its entities."""
+"""Recognise a folder of Markdown notes that holds a story: its chapters, and the notes about its entities."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from weft.model import Edge, Node
 from weft.sources.files import NOTES, STORY
 from weft.text.chapters import STRETCH, number_in, scenes
 
-_FOLDERS: Final = {
+_KIND_BY_FOLDER: Final = {
     **dict.fromkeys(("characters", "character", "people", "cast"), "character"),
     **dict.fromkeys(("locations", "location", "places", "settings"), "location"),
     **dict.fromkeys(("factions", "faction", "organizations", "organisations", "groups", "houses"), "faction"),
@@ -20,81 +20,88 @@ _FOLDERS: Final = {
     **dict.fromkeys(("chapters", "chapter", "manuscript", "draft"), "chapter"),
     **dict.fromkeys(("scenes", "scene"), "scene"),
 }
-_TELLING: Final = frozenset({"characters", "chapters"})
-"""Folders that only a story has."""
+"""The kind of a note by the name of its folder."""
+_STORY_FOLDERS: Final = frozenset({"characters", "chapters"})
+"""Folders that only a story has; `people` or `events` occur in any vault."""
+_MIN_CHAPTER_FILES: Final = 2
+"""Files called chapters that make a folder a story; a single one may be about anything."""
+_MIN_SCENES_CHARACTERS: Final = 2 * STRETCH
+"""A chapter is split into scenes only if it is longer than this; shorter ones are quoted whole."""
 _CHAPTER: Final = re.compile(r"chapter[\s_.-]*\w+", re.IGNORECASE)
-_PROSE: Final = ("chapter", "scene")
+_PROSE_KINDS: Final = ("chapter", "scene")
 
 
 @dataclass(frozen=True, slots=True)
 class Vault:
-    """What the paths of a source's notes say about them; empty when they tell no story."""
+    """The kinds and chapter numbers that follow from the paths of notes; empty when they hold no story."""
 
     kinds: dict[str, str] = field(default_factory=dict)
-    places: dict[str, int] = field(default_factory=dict)
+    chapter_numbers: dict[str, int] = field(default_factory=dict)
 
     def kind(self, name: str) -> str:
-        """The kind of a note whose front matter gives none."""
+        """Return the kind of a note whose front matter gives none."""
         return self.kinds.get(name, "note")
 
     def sequence(self, name: str) -> int | None:
-        """The number of a chapter whose front matter gives none."""
-        return self.places.get(name)
+        """Return the number of a chapter whose front matter gives none."""
+        return self.chapter_numbers.get(name)
 
 
-def vault_of(names: Sequence[str], reading: str) -> Vault:
-    """The vault that notes of these paths make, read as a story, as notes, or as they look."""
-    if reading == NOTES or not (reading == STORY or _tells(names)):
+def read_vault(names: Sequence[str], reading: str) -> Vault:
+    """Return the vault that notes of these paths make, read as a story, as notes, or by what they look like."""
+    if reading == NOTES or not (reading == STORY or _looks_like_story(names)):
         return Vault()
-    kinds = {name: kind for name in names if (kind := _kind(name, reading))}
-    prose = sorted(name for name, kind in kinds.items() if kind in _PROSE)
-    return Vault(kinds, {name: _number(name, place) for place, name in enumerate(prose, start=1)})
+    kinds = {name: kind for name in names if (kind := _kind_by_path(name, reading))}
+    prose = sorted(name for name, kind in kinds.items() if kind in _PROSE_KINDS)
+    return Vault(kinds, {name: _chapter_number(name, index) for index, name in enumerate(prose, start=1)})
 
 
-def _tells(names: Sequence[str]) -> bool:
-    """Whether there is a folder that only a story has, or at least two files are called chapters."""
+def _looks_like_story(names: Sequence[str]) -> bool:
+    """Say whether there is a folder that only a story has, or at least two files are called chapters."""
     folders = {part.casefold() for name in names for part in PurePosixPath(name).parts[:-1]}
-    return (
-        bool(folders & _TELLING) or sum(_CHAPTER.match(PurePosixPath(name).stem) is not None for name in names) > 1
-    )
+    chapter_files = sum(_CHAPTER.match(PurePosixPath(name).stem) is not None for name in names)
+    return bool(folders & _STORY_FOLDERS) or chapter_files >= _MIN_CHAPTER_FILES
 
 
-def _kind(name: str, reading: str) -> str:
+def _kind_by_path(name: str, reading: str) -> str:
+    """Return the kind by the innermost folder that names one, or `chapter` for a file that is called so."""
     path = PurePosixPath(name)
     for part in reversed(path.parts[:-1]):
-        if part.casefold() in _FOLDERS:
-            return _FOLDERS[part.casefold()]
+        if part.casefold() in _KIND_BY_FOLDER:
+            return _KIND_BY_FOLDER[part.casefold()]
     return "chapter" if reading == STORY or _CHAPTER.match(path.stem) else ""
 
 
-def _number(name: str, place: int) -> int:
+def _chapter_number(name: str, index: int) -> int:
+    """Return the number in a file's name, 0 for what comes before the first chapter, or else its index."""
     stem = PurePosixPath(name).stem
     number = number_in(stem)
     if number is None and stem.casefold().startswith(("prologue", "preface")):
         return 0
-    return place if number is None else number
+    return index if number is None else number
 
 
-def in_scenes(node: Node) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
-    """A long chapter with its scenes, which then hold its text; any other node as it is."""
-    spans = scenes(node.text, 0, len(node.text)) if node.kind in _PROSE and len(node.text) > 2 * STRETCH else ()
+def split_scenes(node: Node) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
+    """Split a long chapter into itself and its scenes, which then hold its text; return others as they are."""
+    is_long = node.kind in _PROSE_KINDS and len(node.text) > _MIN_SCENES_CHARACTERS
+    spans = scenes(node.text, 0, len(node.text)) if is_long else ()
     if len(spans) < 2:
         return (node,), ()
-    found = [_scene(node, number, span) for number, span in enumerate(spans, start=1)]
-    edges = (Edge(node.key, scene.key, "contains", tenant=node.tenant) for scene in found)
-    return (replace(node, text=""), *found), tuple(edges)
+    scene_nodes = [_scene_node(node, number, span) for number, span in enumerate(spans, start=1)]
+    edges = (Edge(node.key, scene.key, "contains", tenant=node.tenant) for scene in scene_nodes)
+    return (replace(node, text=""), *scene_nodes), tuple(edges)
 
 
-def _scene(node: Node, number: int, span: tuple[int, int]) -> Node:
+def _scene_node(node: Node, number: int, span: tuple[int, int]) -> Node:
     start, end = span
     first = (node.origin.first_line or 1) + node.text.count("\n", 0, start)
     last = first + node.text.count("\n", start, end)
-    where = "" if node.sequence is None else f"Ch. {node.sequence}, "
+    prefix = "" if node.sequence is None else f"Ch. {node.sequence}, "
     return Node(
         key=f"{node.key}#{number:02d}",
         kind="scene",
         tenant=node.tenant,
-        title=f"{where}scene {number}".capitalize(),
+        title=f"{prefix}scene {number}".capitalize(),
         text=node.text[start:end],
         language=node.language,
         origin=replace(node.origin, first_line=first, last_line=last),

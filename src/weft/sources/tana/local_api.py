@@ -1,4 +1,4 @@
-"""The Local API of Tana Desktop, read only: what is asked of it, and what is said when it does not answer."""
+"""Call the Local API of Tana Desktop, read only, and turn its failures into errors that say what to do."""
 
 import http.client
 import json
@@ -11,123 +11,124 @@ from urllib.parse import quote, urlencode
 from weft.errors import SourceError
 from weft.frozen import dataclass
 
-DEFAULT_PLACE: Final = "127.0.0.1:8262"
+DEFAULT_HOST: Final = "127.0.0.1:8262"
 SEARCH_LIMIT: Final = 100
-"""The most that one search returns; there is no second page."""
-_PAGE: Final = 200
-_MAX_ANSWER: Final = 64_000_000
+"""The most results that the API gives for one search; it has no second page."""
+_PAGE_SIZE: Final = 200
+"""Children or tags asked for in one call; smaller pages mean more calls."""
+_READ_DEPTH: Final = 2
+"""Levels below a node that the API prints: its fields, and their values."""
+_MAX_ANSWER_BYTES: Final = 64_000_000
+"""How much of an answer is read; a longer one is cut off, and reported as no JSON."""
 
 
-class Unreachable(SourceError):
-    """The Local API does not answer, or not as it should: the app is closed, busy or another program."""
+class ApiUnavailable(SourceError):
+    """The Local API does not answer, or not as it should: the app is closed or busy, or it is another program."""
 
 
-class _Missing(Unreachable):
+class NodeNotFound(ApiUnavailable):
     """The Local API has no such node."""
 
 
-def is_missing(error: Unreachable) -> bool:
-    """Whether only the node that was asked for is not there."""
-    return isinstance(error, _Missing)
-
-
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """The token is for this address alone, so it is never sent on to another."""
+    """A handler that follows no redirects, so that the token is never sent to another address."""
 
     def redirect_request(self, *_: Any) -> None:
-        """Nowhere."""
+        """Refuse every redirect."""
         return
 
 
 @dataclass(frozen=True, slots=True)
 class TanaApi:
-    """One Local API with its token; every call waits at most `timeout` seconds."""
+    """The Local API at `host` (host:port) with its token; every call waits at most `timeout` seconds."""
 
-    place: str
+    host: str
     token: str
     timeout: float = 10.0
 
     def health(self) -> str:
-        """The time by Tana's own clock, in ISO 8601, once its notes are loaded."""
-        answer = self._mapping("/health")
+        """Return the time of Tana's own clock, in ISO 8601; raise ApiUnavailable until its notes are loaded."""
+        answer = self._get_mapping("/health")
         if not answer.get("nodeSpaceReady"):
-            raise Unreachable("Tana is still loading its notes")
+            raise ApiUnavailable("Tana is still loading its notes")
         return str(answer.get("timestamp", ""))
 
     def workspaces(self) -> list[Mapping[str, Any]]:
-        """The workspaces, each with id, name and homeNodeId."""
-        return self._list("/workspaces")
+        """Return the workspaces, each with id, name and homeNodeId."""
+        return self._get_list("/workspaces")
 
     def tags(self, workspace: str) -> list[Mapping[str, Any]]:
-        """The supertags of a workspace, each with id and name."""
-        return self._list(f"/workspaces/{_part(workspace)}/tags", {"limit": _PAGE})
+        """Return the supertags of a workspace, each with id and name."""
+        return self._get_list(f"/workspaces/{_quote_path(workspace)}/tags", {"limit": _PAGE_SIZE})
 
     def schema(self, tag: str) -> str:
-        """What Tana says about the fields of a supertag, as Markdown."""
-        return str(self._mapping(f"/tags/{_part(tag)}/schema").get("markdown", ""))
+        """Return the description of a supertag's fields, as Markdown."""
+        return str(self._get_mapping(f"/tags/{_quote_path(tag)}/schema").get("markdown", ""))
 
     def read(self, node: str) -> Mapping[str, Any]:
-        """A node as Markdown, with its name and description, and deep enough to show what its fields hold."""
-        return self._mapping(f"/nodes/{_part(node)}", {"maxDepth": 2})
+        """Return a node as Markdown, deep enough to show the values of its fields, with name and description."""
+        return self._get_mapping(f"/nodes/{_quote_path(node)}", {"maxDepth": _READ_DEPTH})
 
     def children(self, node: str) -> Iterator[Mapping[str, Any]]:
-        """All children of a node, page by page."""
+        """Iterate over all children of a node, page by page."""
         offset = 0
         while True:
-            answer = self._mapping(f"/nodes/{_part(node)}/children", {"limit": _PAGE, "offset": offset})
-            page = [each for each in answer.get("children") or () if isinstance(each, dict)]
+            answer = self._get_mapping(
+                f"/nodes/{_quote_path(node)}/children", {"limit": _PAGE_SIZE, "offset": offset}
+            )
+            page = [child for child in answer.get("children") or () if isinstance(child, dict)]
             yield from page
             offset += len(page)
             if not page or not answer.get("hasMore"):
                 return
 
     def edited_since(self, milliseconds: int) -> list[Mapping[str, Any]]:
-        """The nodes edited since a moment, at most SEARCH_LIMIT of them."""
-        return self._list("/nodes/search", {"query[edited][since]": milliseconds, "limit": SEARCH_LIMIT})
+        """Return the nodes edited since a time, at most SEARCH_LIMIT of them."""
+        return self._get_list("/nodes/search", {"query[edited][since]": milliseconds, "limit": SEARCH_LIMIT})
 
-    def _list(self, path: str, query: Mapping[str, Any] | None = None) -> list[Mapping[str, Any]]:
+    def _get_list(self, path: str, query: Mapping[str, Any] | None = None) -> list[Mapping[str, Any]]:
         answer = self._get(path, query)
         if not isinstance(answer, list):
-            raise Unreachable(f"{path} answered with something else than a list")
-        return [each for each in answer if isinstance(each, dict) and isinstance(each.get("id"), str)]
+            raise ApiUnavailable(f"{path} answered with something else than a list")
+        return [item for item in answer if isinstance(item, dict) and isinstance(item.get("id"), str)]
 
-    def _mapping(self, path: str, query: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+    def _get_mapping(self, path: str, query: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
         answer = self._get(path, query)
         if not isinstance(answer, dict):
-            raise Unreachable(f"{path} answered with something else than an object")
+            raise ApiUnavailable(f"{path} answered with something else than an object")
         return answer
 
     def _get(self, path: str, query: Mapping[str, Any] | None) -> Any:
-        address = f"http://{self.place}{path}" + (f"?{urlencode(query)}" if query else "")
+        address = f"http://{self.host}{path}" + (f"?{urlencode(query)}" if query else "")
         request = urllib.request.Request(address, headers={"Authorization": f"Bearer {self.token}"})
-        # A proxy has no business between two programs on one machine.
+        # Proxies of the environment are for the web, not for a program on the same machine.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
         try:
             with opener.open(request, timeout=self.timeout) as answer:
-                return json.loads(answer.read(_MAX_ANSWER))
+                return json.loads(answer.read(_MAX_ANSWER_BYTES))
         except urllib.error.HTTPError as error:
-            raise _refusal(error.code, path) from error
+            raise _http_error(error.code, path) from error
         except (OSError, http.client.HTTPException) as error:
-            raise Unreachable(_reason(error)) from error
+            raise ApiUnavailable(_failure_reason(error)) from error
         except ValueError as error:
-            raise Unreachable(f"{path} answered with something else than JSON") from error
+            raise ApiUnavailable(f"{path} answered with something else than JSON") from error
 
 
-def _part(name: str) -> str:
+def _quote_path(name: str) -> str:
     return quote(name, safe="")
 
 
-def _refusal(code: int, path: str) -> SourceError:
+def _http_error(code: int, path: str) -> SourceError:
     if code in (401, 403):
         return SourceError(
             f"Tana refuses the token (status {code}). Copy the one under Settings > Local API in Tana Desktop "
             "into WEFT_TANA_TOKEN."
         )
-    kind = _Missing if code == 404 else Unreachable
-    return kind(f"{path} answered with status {code}")
+    error_type = NodeNotFound if code == 404 else ApiUnavailable
+    return error_type(f"{path} answered with status {code}")
 
 
-def _reason(error: Exception) -> str:
+def _failure_reason(error: Exception) -> str:
     inner = getattr(error, "reason", error)
     if isinstance(inner, TimeoutError) or isinstance(error, TimeoutError):
         return "it did not answer in time"

@@ -24,7 +24,7 @@ from weft import Weft
 from weft.ports import Unit
 from weft.sources import open_source
 from weft.sources.chat.conversations import looks_like_conversations
-from weft.sources.chat.logs import sessions_of_json, sessions_of_lines
+from weft.sources.chat.logs import read_json_export, read_json_lines
 
 FILES = {
     "log.jsonl": coding_log(),
@@ -154,7 +154,7 @@ def test_records_stay_records(tmp_path: Path) -> None:
 def test_a_chain_that_turns_back_on_itself_ends(tmp_path: Path) -> None:
     said = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["Hello."]}}
     mapping = {"a": {"parent": "b", "message": said}, "b": {"parent": "a", "message": said}}
-    (session,) = sessions_of_json([{"mapping": mapping, "current_node": "a"}])
+    (session,) = read_json_export([{"mapping": mapping, "current_node": "a"}])
     assert [turn.text for turn in session.turns] == ["Hello.\n\nHello."]
 
 
@@ -188,7 +188,7 @@ ODD: st.SearchStrategy[Any] = st.recursive(
 @given(st.lists(ODD, max_size=4))
 def test_logs_of_any_shape_can_be_read(records: list[Any]) -> None:
     for session in [
-        *sessions_of_json(records),
-        *sessions_of_lines(record for record in records if isinstance(record, dict)),
+        *read_json_export(records),
+        *read_json_lines(record for record in records if isinstance(record, dict)),
     ]:
         assert all(turn.text.strip() for turn in session.turns)

@@ -37,7 +37,7 @@ def read(
     folder: Path, memory: Path | None = None
 ) -> tuple[dict[str, Node], set[tuple[str, str, str]], list[Unit]]:
     """The nodes by key, edges as (source, type, target) without the source's name, and the units."""
-    source = open_source(str(folder), name="s", memory=memory)
+    source = open_source(str(folder), name="s", cache_folder=memory)
     units = [source.read(name) for name, _ in source.units()]
     edges = {(bare(edge.source), edge.type, bare(edge.target)) for unit in units for edge in unit.edges}
     return {bare(node.key): node for unit in units for node in unit.nodes}, edges, units
@@ -163,7 +163,7 @@ def test_a_module_of_the_standard_library_is_not_a_file_of_that_name_elsewhere(t
 
 
 def stamps(folder: Path, memory: Path) -> dict[str, str]:
-    return dict(open_source(str(folder), name="s", memory=memory).units())
+    return dict(open_source(str(folder), name="s", cache_folder=memory).units())
 
 
 def test_a_change_inside_a_body_touches_only_its_own_file(shop: Path, tmp_path: Path) -> None:

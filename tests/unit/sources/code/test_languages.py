@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pytest
 
 from weft.sources.code.languages import LANGUAGES, language_of
-from weft.sources.code.outline import Outline, packed, unpacked
-from weft.sources.code.parse import outline_of
+from weft.sources.code.outline import Outline, pack, unpack
+from weft.sources.code.parse import parse_outline
 from weft.text import is_code
 
 
@@ -386,7 +386,7 @@ CREATE FUNCTION total(a INT) RETURNS INT AS $$ SELECT sum(x) FROM orders $$ LANG
 def outlined(sample: Sample) -> Outline:
     language = language_of(sample.path)
     assert language is not None
-    return outline_of(sample.text, language)
+    return parse_outline(sample.text, language)
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.path)
@@ -415,7 +415,7 @@ def test_lines_are_those_of_the_file_and_begin_with_what_stands_above(sample: Sa
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.path)
 def test_an_outline_is_the_same_after_it_was_put_away(sample: Sample) -> None:
     outline = outlined(sample)
-    assert unpacked(packed(outline)) == outline
+    assert unpack(pack(outline)) == outline
 
 
 def test_there_is_a_sample_of_every_language() -> None:
@@ -429,7 +429,7 @@ def test_every_language_is_known_to_be_code() -> None:
 def test_a_syntax_error_leaves_what_parsed() -> None:
     language = language_of("broken.py")
     assert language is not None
-    outline = outline_of("def good():\n    pass\n\ndef bad(:\n    ]]\n\ndef other():\n    good()\n", language)
+    outline = parse_outline("def good():\n    pass\n\ndef bad(:\n    ]]\n\ndef other():\n    good()\n", language)
     assert outline.broken
     assert {"good", "other"} <= {symbol.name for symbol in outline.symbols}
 
@@ -445,13 +445,13 @@ def test_a_syntax_error_leaves_what_parsed() -> None:
 def test_a_comment_above_the_body_is_no_part_of_the_signature(path: str, text: str, signature: str) -> None:
     language = language_of(path)
     assert language is not None
-    assert outline_of(text, language).symbols[0].signature == signature
+    assert parse_outline(text, language).symbols[0].signature == signature
 
 
 def test_a_name_that_is_defined_twice_has_two_outlines() -> None:
     language = language_of("twice.py")
     assert language is not None
-    outline = outline_of(
+    outline = parse_outline(
         "class A:\n    @property\n    def x(self): ...\n    @x.setter\n    def x(self, y): ...\n", language
     )
     assert [symbol.name for symbol in outline.symbols] == ["A", "A.x", "A.x~2"]

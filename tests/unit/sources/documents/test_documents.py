@@ -285,7 +285,7 @@ MARKUP = st.lists(
 @given(MARKUP)
 def test_any_markup_can_be_read_and_every_section_says_where_it_stands(text: str) -> None:
     for made in (Html, PlainText, RestructuredText):
-        document, _ = made(NAMING).understand("x", text.encode())
+        document, _ = made(NAMING).parse("x", text.encode())
         assert document is not None
         starts = [heading.start for heading in document.headings]
         assert starts == sorted(starts)

@@ -47,7 +47,7 @@ def repository(tmp_path: Path) -> Repository:
 
 
 def history(root: Path, memory: Path | None = None) -> list[Unit]:
-    source = open_source(str(root), name="s", memory=memory)
+    source = open_source(str(root), name="s", cache_folder=memory)
     return [source.read(name) for name, _ in source.units() if name.startswith("commit/")]
 
 
@@ -101,7 +101,7 @@ def test_files_are_followed_through_renames(repository: Repository) -> None:
 
 def test_only_new_commits_change_a_stamp(repository: Repository, tmp_path: Path) -> None:
     def stamps() -> dict[str, str]:
-        source = open_source(str(repository.root), name="s", memory=tmp_path / "memory")
+        source = open_source(str(repository.root), name="s", cache_folder=tmp_path / "memory")
         return {name: stamp for name, stamp in source.units() if name.startswith("commit/")}
 
     repository.commit("first", {"clock.py": CLOCK})

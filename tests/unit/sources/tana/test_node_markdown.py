@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.sources.tana.node_markdown import read_markdown
+from weft.sources.tana.node_markdown import parse_node
 
 VISIT = """\
 - [x] Visit the orangery #small_task <!-- node-id: visit -->
@@ -26,7 +26,7 @@ VISIT = """\
 
 
 def test_fields_are_told_with_one_value_or_several() -> None:
-    fields = read_markdown(VISIT).fields
+    fields = parse_node(VISIT).fields
     assert fields["minutes"] == "90"
     assert fields["area"] == "4. Home & Garden"
     assert fields["topic(s)"] == ["Glass", "Issue #12", "plain words"]
@@ -34,13 +34,13 @@ def test_fields_are_told_with_one_value_or_several() -> None:
 
 
 def test_boxes_are_yes_or_no() -> None:
-    fields = read_markdown(VISIT).fields
+    fields = parse_node(VISIT).fields
     assert (fields["packed"], fields["paid"], fields["done"]) == (False, True, True)
-    assert "done" not in read_markdown("- [ ] Visit the orangery").fields
+    assert "done" not in parse_node("- [ ] Visit the orangery").fields
 
 
 def test_values_that_are_nodes_are_linked_by_their_field() -> None:
-    assert read_markdown(VISIT).links == [
+    assert parse_node(VISIT).links == [
         ("Area", "area"),
         ("Topic(s)", "glass"),
         ("Topic(s)", "putty"),
@@ -49,16 +49,16 @@ def test_values_that_are_nodes_are_linked_by_their_field() -> None:
 
 
 def test_a_value_with_notes_below_it_is_a_note_and_what_is_below_is_not_the_nodes_own() -> None:
-    printed = read_markdown(VISIT)
-    assert printed.owned == [("said", "What was said:")]
-    assert "price" not in printed.fields
-    assert "phone" not in printed.fields
+    parsed = parse_node(VISIT)
+    assert parsed.owned == [("said", "What was said:")]
+    assert "price" not in parsed.fields
+    assert "phone" not in parsed.fields
 
 
 def test_what_the_name_refers_to_is_told() -> None:
-    assert read_markdown("- Tea with [Ada Quill #person](tana:ada)\n  - **Day**: today").references == ("ada",)
+    assert parse_node("- Tea with [Ada Quill #person](tana:ada)\n  - **Day**: today").references == ("ada",)
 
 
 @given(st.text(alphabet="-*[]#:() \n\tax<!>", max_size=80))
 def test_any_text_can_be_read(text: str) -> None:
-    read_markdown(text)
+    parse_node(text)
