@@ -178,12 +178,12 @@ def relate_all(store: Store, index: Index, tenant: str, wishes: Wishes, progress
     """Draw all links that the settings ask for, remove the others, and store the settings for later changes."""
     if wishes.similar is not None and not 0.0 < wishes.similar <= 1.0:
         raise InvalidInput(f"A threshold of {wishes.similar} is no nearness. Give more than 0 and at most 1.")
-    settings = (
+    stamps = (
         (TAG_EDGE, "on" if wishes.shared_tags else ""),
         (SIMILAR_EDGE, "" if wishes.similar is None else repr(wishes.similar)),
     )
     with store.writing():
-        store.write(Changes(units=tuple((tenant, SETTINGS_SOURCE, name, stamp) for name, stamp in settings)))
+        store.write(Changes(units=tuple((tenant, SETTINGS_SOURCE, name, stamp) for name, stamp in stamps)))
         tags_by_key = {row.node.key: set(row.node.tags) for row in store.iterate(tenant)}
         drawn = 0
         if wishes.shared_tags:
