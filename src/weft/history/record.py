@@ -1,7 +1,7 @@
 """Describe a context for keeping: its id, its record as JSON, its request, and what it showed of each node."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from datetime import datetime
 from functools import cache
@@ -21,6 +21,7 @@ from weft.model import (
     Item,
     LedgerEntry,
     Node,
+    PlacedSection,
     Received,
     Request,
     Shown,
@@ -100,7 +101,7 @@ def _plain_value(value: object) -> object:
 def shown_on(context: Context) -> dict[tuple[str, str], Shown]:
     """Return what the page shows of each node, by tenant and key."""
     shown: dict[tuple[str, str], Shown] = {}
-    for item in _items(context):
+    for item in printed_items(context.page.sections):
         if item.detail in _CONTENT_DETAILS:
             node = item.candidate.node
             ref = (node.tenant, node.key)
@@ -109,13 +110,12 @@ def shown_on(context: Context) -> dict[tuple[str, str], Shown]:
     return shown
 
 
-def _items(context: Context) -> Iterator[Item]:
-    """Yield every item of the page in printed order."""
-    for section in context.page.sections:
+def printed_items(sections: Iterable[PlacedSection]) -> Iterator[Item]:
+    """Yield every item of some sections and of the groups within them, in printed order."""
+    for section in sections:
         yield from section.items
         for group in section.groups:
-            for part in group.parts:
-                yield from part.items
+            yield from printed_items(group.parts)
 
 
 def join_shown(before: Shown | None, now: Shown) -> Shown:
@@ -170,7 +170,7 @@ class Record:
 
 def record_of(context: Context, request: Request, made: datetime) -> Record:
     """Return the record of a context, to be kept."""
-    nodes = [item.candidate.node for item in _items(context)]
+    nodes = [item.candidate.node for item in printed_items(context.page.sections)]
     return Record(
         id=context.id,
         made=made.isoformat(timespec="seconds"),
