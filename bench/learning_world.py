@@ -15,10 +15,10 @@ from weft.memory import (
     Lesson,
     Outcome,
     RootCause,
-    begun,
-    ended,
+    apply_outcome,
     experience_nodes,
     memory_node,
+    new_experience,
     new_memory,
 )
 from weft.model import DEFAULT_TENANT, Node, Origin
@@ -89,12 +89,12 @@ class LearningWorld:
 
 def _experience(pick: random.Random, said: Sequence[str], at: datetime) -> tuple[Node, ...]:
     words = {name: said[place][:160] for place, name in enumerate(("goal", "hypothesis", "action", "prediction"))}
-    started = begun(domain=pick.choice(DOMAINS), strategy=pick.choice(STRATEGIES), now=at, **words)
+    started = new_experience(domain=pick.choice(DOMAINS), strategy=pick.choice(STRATEGIES), now=at, **words)
     cause = RootCause(pick.choice(ROOT_CAUSES), said[5][:200])
     outcome = Outcome(
         pick.choice(OUTCOMES), said[4][:120], said[3][:200], cause, Lesson(said[5][:160]), pick.random() < 0.3
     )
-    return experience_nodes(ended(started, outcome, at + timedelta(hours=1)))
+    return experience_nodes(apply_outcome(started, outcome, at + timedelta(hours=1)))
 
 
 def _commit(pick: random.Random, said: Sequence[str], at: datetime, number: int) -> Node:

@@ -16,7 +16,7 @@ import numpy as np
 
 from weft.model import Filter, Node, Origin, Passage, View
 from weft.ports import Changes, PreparedNode, PreparedPassage, TailPassage
-from weft.scoring.vectors import cosines, dots_by_numpy, norms, quantise, sign_distances, signs_of, stacked
+from weft.scoring.vectors import cosines, norms, quantise, sign_distances, signs_of, stacked
 from weft.store.embedded.index import EmbeddedIndex
 from weft.store.embedded.lexical import engine
 from weft.store.embedded.vector_writer import VectorWriter, start_columns
@@ -173,7 +173,7 @@ def scans(folder: Path, rows: np.ndarray) -> None:
     if len(rows) <= 100_000:
         wide = rows.astype(np.float32)
         timed("float32, BLAS", lambda q: best(wide @ q.astype(np.float32)), queries)
-        timed("int8 by numpy", lambda q: best(dots_by_numpy(rows, q)), queries[:5])
+        timed("int8 by numpy", lambda q: best(rows.astype(np.float32) @ q.astype(np.float32)), queries[:5])
     timed("int8 kernel, all rows", lambda q: best(cosines(rows, lengths, q)), queries)
     signs = generation.columns["signs"]
     timed("signs only", lambda q: sign_distances(signs, signs_of(q[None, :])[0]), queries)

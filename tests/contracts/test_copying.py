@@ -13,7 +13,7 @@ from weft import Edge, Node, Weft
 from weft.embed import open_embedder
 from weft.errors import InvalidInput, StoreError
 from weft.history import History
-from weft.indexing import copy
+from weft.indexing.copy import Copied, copy
 from weft.model import Alias, AliasSet
 from weft.ports import Changes
 from weft.store import Opened
@@ -74,19 +74,19 @@ def test_a_copy_and_the_copy_of_a_copy_print_the_same_pages(source: Weft, empty:
         assert [node.key for node in weft.show("Given")] == ["p:a"]
 
 
-def test_an_interrupted_copy_goes_on_where_it_stopped(
-    source: Weft, empty: Empty, backend: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("weft.indexing.copy._PORTION", 20)
+def copy_by_twenty(source: Weft, target: Weft, progress: Callable[[str, int, int | None], None]) -> Copied:
+    return copy(source.store, target.store, target._index, progress, nodes_per_portion=20)
 
+
+def test_an_interrupted_copy_goes_on_where_it_stopped(source: Weft, empty: Empty, backend: Backend) -> None:
     def stopping(stage: str, done: int, total: int | None) -> None:
         if done >= 40:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        source.copy_to(empty(), stopping)
+        copy_by_twenty(source, empty(), stopping)
     told: list[int] = []
-    done = source.copy_to(empty(), lambda stage, count, total: told.append(count))
+    done = copy_by_twenty(source, empty(), lambda stage, count, total: told.append(count))
     assert done.resumed_after > 0
     assert told[0] == 60
     assert source.copy_to(empty()).resumed_after == 0
@@ -94,13 +94,12 @@ def test_an_interrupted_copy_goes_on_where_it_stopped(
 
 def die_while_copying(backend: Backend, source: str) -> None:
     """Copy a store portion by portion, and be killed in the middle."""
-    copy._PORTION = 20  # type: ignore[misc]
 
     def dying(stage: str, done: int, total: int | None) -> None:
         if done >= 40:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    weft_at(Backend("sqlite", Path(source)), "world").copy_to(weft_at(backend, "copied"), dying)
+    copy_by_twenty(weft_at(Backend("sqlite", Path(source)), "world"), weft_at(backend, "copied"), dying)
 
 
 def test_a_copy_that_was_killed_goes_on_where_it_stopped_and_holds_everything_in_the_end(

@@ -1,4 +1,4 @@
-"""How much of the evidence reaches the page: judged sets read, asked, measured and compared."""
+"""Measure how much of the evidence reaches the page: read judged sets, ask their questions, report and compare."""
 
 from weft.evaluation.ablation import ABLATIONS, ablated
 from weft.evaluation.corpus import CorpusSource

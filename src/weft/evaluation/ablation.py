@@ -1,22 +1,20 @@
-"""A profile with one of its powers taken away, to see what it was worth: other values, the same pipeline."""
+"""Take one ability away from a profile, to measure what it is worth: other values, the same pipeline."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from weft.model import Detail
-from weft.profiles.types import Part, Profile, Score, Section
-
-Ablate = Callable[[Profile], Profile]
+from weft.profiles.types import Profile, Score
 
 
-def ablated(profile: Profile, power: str) -> Profile:
-    """The profile without the named power, one of ABLATIONS."""
-    return ABLATIONS[power](profile)
+def ablated(profile: Profile, ability: str) -> Profile:
+    """Return the profile without the named ability, one of ABLATIONS."""
+    return ABLATIONS[ability](profile)
 
 
 def _without_vector(profile: Profile) -> Profile:
-    """Words only: every probe by words, and no weight on meaning."""
+    """Search by words only: every probe matches words, and meaning has no weight."""
     lexical = profile.fusion.lexical or 1.0
     return replace(
         profile,
@@ -26,7 +24,7 @@ def _without_vector(profile: Profile) -> Profile:
 
 
 def _without_graph(profile: Profile) -> Profile:
-    """No link is followed, and no rare word leads from one text to another."""
+    """Follow no link, and let no rare word lead from one text to another."""
     sections = tuple(
         replace(section, score=section.score and _without_bridges(section.score)) for section in profile.sections
     )
@@ -39,20 +37,19 @@ def _without_graph(profile: Profile) -> Profile:
 
 
 def _without_bridges(score: Score) -> Score:
+    def others(weights: Mapping[str, float]) -> dict[str, float]:
+        return {signal: weight for signal, weight in weights.items() if signal != "bridge"}
+
     return replace(
         score,
-        weights=_others(score.weights),
-        boosts=_others(score.boosts),
-        without={signal: _others(weights) for signal, weights in score.without.items()},
+        weights=others(score.weights),
+        boosts=others(score.boosts),
+        without={signal: others(weights) for signal, weights in score.without.items()},
     )
 
 
-def _others(weights: Mapping[str, float]) -> dict[str, float]:
-    return {signal: weight for signal, weight in weights.items() if signal != "bridge"}
-
-
 def _without_dedupe(profile: Profile) -> Profile:
-    """The same thing may be told twice."""
+    """Let the same thing be printed twice."""
     sections = tuple(
         replace(section, dedupe=section.dedupe and replace(section.dedupe, scope="none"))
         for section in profile.sections
@@ -61,24 +58,23 @@ def _without_dedupe(profile: Profile) -> Profile:
 
 
 def _without_excerpting(profile: Profile) -> Profile:
-    """What does not fit whole goes straight to its summary or a pointer."""
-    return replace(profile, sections=tuple(map(_section_without_excerpts, profile.sections)))
+    """Print what does not fit whole by its summary or a pointer."""
+
+    def ladder(detail: tuple[Detail, ...]) -> tuple[Detail, ...]:
+        return tuple(level for level in detail if level is not Detail.EXCERPT) or (Detail.POINTER,)
+
+    sections = tuple(
+        replace(
+            section,
+            detail=ladder(section.detail),
+            parts=tuple(replace(part, detail=ladder(part.detail)) for part in section.parts),
+        )
+        for section in profile.sections
+    )
+    return replace(profile, sections=sections)
 
 
-def _section_without_excerpts(section: Section) -> Section:
-    parts = tuple(_part_without_excerpts(part) for part in section.parts)
-    return replace(section, detail=_ladder(section.detail), parts=parts)
-
-
-def _part_without_excerpts(part: Part) -> Part:
-    return replace(part, detail=_ladder(part.detail))
-
-
-def _ladder(detail: tuple[Detail, ...]) -> tuple[Detail, ...]:
-    return tuple(level for level in detail if level is not Detail.EXCERPT) or (Detail.POINTER,)
-
-
-ABLATIONS: Final[Mapping[str, Ablate]] = {
+ABLATIONS: Final[Mapping[str, Callable[[Profile], Profile]]] = {
     "vector": _without_vector,
     "graph": _without_graph,
     "dedupe": _without_dedupe,

@@ -1,4 +1,8 @@
-"""A judged set: documents, questions, and which documents hold the evidence for each question."""
+"""Read judged sets: documents, questions, and which documents hold the evidence for each question.
+
+A line that cannot be used is a problem of the set and not an error: most sets have a few, and the rest is
+measured.
+"""
 
 import json
 import re
@@ -13,6 +17,20 @@ from weft.model import Json
 from weft.ports import Problem
 from weft.sources import source_name
 
+_LAYOUT: Final = (
+    "A judged set is a folder with corpus.jsonl, queries.jsonl and qrels.tsv (or qrels/test.tsv, as BEIR has it)."
+)
+_QRELS_COLUMNS: Final = 3
+_GRADE: Final = re.compile(r"[+-]?\d{1,9}(\.0*)?")
+
+
+@dataclass(slots=True)
+class _Problems:
+    """The problems met while reading: lines that could not be used, and ids that do not exist."""
+
+    unusable: list[Problem] = field(default_factory=list)
+    unknown: list[Problem] = field(default_factory=list)
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -25,7 +43,7 @@ class Document:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to find: neither a title nor a text."""
+        """Whether the document has neither a title nor a text to be found by."""
         return not any(str(self.record.get(name) or "").strip() for name in ("title", "text"))
 
 
@@ -61,21 +79,158 @@ class Judged:
 
     @property
     def empty_documents(self) -> tuple[str, ...]:
-        """The ids of documents that hold nothing."""
+        """The ids of documents without title and text."""
         return tuple(document.id for document in self.documents if document.empty)
 
     def askable(self, scoped: bool) -> tuple[Question, ...]:
-        """The questions that can be measured: judged, and not shut out from all their gold by their scope."""
-        out = {*self.unjudged, *(self.excluded if scoped else ())}
-        return tuple(question for question in self.questions if question.id not in out)
+        """Return the questions that can be measured: judged, and with some of their gold in their scope."""
+        left_out = {*self.unjudged, *(self.excluded if scoped else ())}
+        return tuple(question for question in self.questions if question.id not in left_out)
 
 
-_COLUMNS: Final = 3
-_GRADE: Final = re.compile(r"[+-]?\d{1,9}(\.0*)?")
+def read_folder(folder: Path) -> Judged:
+    """Read the judged set in a folder; lines that cannot be used are among its problems."""
+    corpus, queries, qrels = _find_files(folder)
+    problems = _Problems()
+    documents = tuple(
+        Document(id, record, corpus.name, line) for id, line, record in _identified(corpus, problems.unusable)
+    )
+    questions = tuple(_read_questions(queries, problems.unusable))
+    _check_some(documents, corpus, problems.unusable)
+    _check_some(questions, queries, problems.unusable)
+    document_ids = frozenset(document.id for document in documents)
+    question_ids = frozenset(question.id for question in questions)
+    gold = _read_gold(qrels, document_ids, question_ids, problems)
+    scope_file = folder / "scope.jsonl"
+    if scope_file.is_file():
+        scopes = _read_scopes(scope_file, document_ids, question_ids, problems)
+    else:
+        scopes = _scopes_in_metadata(documents, questions)
+    unjudged = tuple(question.id for question in questions if not gold.get(question.id))
+    if len(unjudged) == len(questions):
+        first = _first_problem(problems.unusable + problems.unknown)
+        raise InvalidInput(f"{qrels} judges none of the questions in {queries.name}.{first}")
+    excluded = tuple(id for id, allowed in scopes.items() if gold.get(id) and not allowed & gold[id].keys())
+    return Judged(
+        name=source_name(folder),
+        documents=documents,
+        questions=questions,
+        gold=gold,
+        scopes=scopes,
+        problems=tuple(problems.unusable),
+        unknown=tuple(problems.unknown),
+        unjudged=unjudged,
+        excluded=excluded,
+        place=folder.resolve().as_posix(),
+    )
 
 
-def numbered(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file that are not blank, with their numbers; broken UTF-8 is replaced."""
+def _find_files(folder: Path) -> tuple[Path, Path, Path]:
+    if not folder.is_dir():
+        raise InvalidInput(f"There is no folder {str(folder)!r}. {_LAYOUT}")
+    corpus, queries = folder / "corpus.jsonl", folder / "queries.jsonl"
+    tables = [folder / "qrels.tsv", folder / "qrels" / "test.tsv"]
+    # A split of another name counts where it is the only one.
+    others = sorted((folder / "qrels").glob("*.tsv"))
+    tables += others if len(others) == 1 else []
+    qrels = next((table for table in tables if table.is_file()), tables[0])
+    missing = [path.name for path in (corpus, queries, qrels) if not path.is_file()]
+    if missing:
+        raise InvalidInput(f"{str(folder)!r} has no {' and no '.join(missing)}. {_LAYOUT}")
+    return corpus, queries, qrels
+
+
+def _check_some(found: Sequence[object], path: Path, problems: Sequence[Problem]) -> None:
+    if not found:
+        raise InvalidInput(f"{path} holds nothing that can be used.{_first_problem(problems)} {_LAYOUT}")
+
+
+def _first_problem(problems: Sequence[Problem]) -> str:
+    return f" The first problem is at {problems[0].where}: {problems[0].reason}" if problems else ""
+
+
+def _read_questions(path: Path, problems: list[Problem]) -> Iterable[Question]:
+    for id, line, record in _identified(path, problems):
+        text = record.get("text")
+        if not isinstance(text, str) or not text.strip():
+            reason = f"The question {id!r} has no text. The line was skipped."
+            problems.append(Problem(f"{path.name}:{line}", reason))
+            continue
+        meta = record.get("meta", record.get("metadata"))
+        metadata: Mapping[str, Json] = dict(meta) if isinstance(meta, Mapping) else {}
+        answers = [*_texts(record.get("answer")), *_texts(metadata.get("answer_aliases"))]
+        yield Question(id, text, tuple(dict.fromkeys(answers)), metadata)
+
+
+def _texts(value: object) -> list[str]:
+    """Return one text or several as a list; blank ones and anything else are left out."""
+    values = value if isinstance(value, list) else [value]
+    scalars = [str(item) for item in values if isinstance(item, str | int | float) and not isinstance(item, bool)]
+    return [text for text in scalars if text.strip()]
+
+
+def _read_gold(
+    path: Path, document_ids: frozenset[str], question_ids: frozenset[str], problems: _Problems
+) -> dict[str, dict[str, int]]:
+    """Read the positive grades by question and document."""
+    gold: dict[str, dict[str, int]] = {}
+    for line, question, document, grade in _judgements(path, problems.unusable):
+        where = f"{path.name}:{line}"
+        if question not in question_ids:
+            reason = f"There is no question {question!r}. The judgement was left out."
+            problems.unknown.append(Problem(where, reason))
+        elif document not in document_ids:
+            reason = f"There is no document {document!r}. The judgement was left out."
+            problems.unknown.append(Problem(where, reason))
+        elif grade > 0:
+            gold.setdefault(question, {})[document] = grade
+    return gold
+
+
+def _read_scopes(
+    path: Path, document_ids: frozenset[str], question_ids: frozenset[str], problems: _Problems
+) -> dict[str, frozenset[str]]:
+    """Read the documents that each question is limited to from scope.jsonl."""
+    scopes: dict[str, frozenset[str]] = {}
+    for line, record in objects(path, problems.unusable):
+        where = f"{path.name}:{line}"
+        question, listed = record.get("query"), record.get("docs")
+        if question is None or not isinstance(listed, list):
+            reason = 'A scope is {"query": id, "docs": [id, ...]}. The line was skipped.'
+            problems.unusable.append(Problem(where, reason))
+        elif str(question).strip() not in question_ids:
+            reason = f"There is no question {str(question)!r}. The scope was left out."
+            problems.unknown.append(Problem(where, reason))
+        else:
+            named = frozenset(str(document).strip() for document in listed)
+            problems.unknown += [
+                Problem(where, f"There is no document {document!r}. It was left out of the scope.")
+                for document in sorted(named - document_ids)
+            ]
+            scopes[str(question).strip()] = named & document_ids
+    return scopes
+
+
+def _scopes_in_metadata(documents: Sequence[Document], questions: Sequence[Question]) -> dict[str, frozenset[str]]:
+    """Return the documents that each question is limited to by `meta.scope` on both sides."""
+    members: dict[str, set[str]] = {}
+    for document in documents:
+        meta = document.record.get("meta", document.record.get("metadata"))
+        for scope in _texts(meta.get("scope")) if isinstance(meta, Mapping) else ():
+            members.setdefault(scope, set()).add(document.id)
+    scopes_by_question = {question.id: _texts(question.meta.get("scope")) for question in questions}
+    return {
+        id: frozenset().union(*(members.get(scope, set()) for scope in scopes))
+        for id, scopes in scopes_by_question.items()
+        if scopes
+    }
+
+
+# --- lines of files ----------------------------------------------------------------------------------------------
+
+
+def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file that are not blank, with their numbers; broken UTF-8 is replaced."""
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as stream:
             for number, line in enumerate(stream, start=1):
@@ -87,8 +242,8 @@ def numbered(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def objects(path: Path, problems: list[Problem]) -> Iterator[tuple[int, Mapping[str, object]]]:
-    """The JSON objects of a file, one a line."""
-    for number, line in numbered(path):
+    """Yield the JSON objects of a file, one a line, with their line numbers."""
+    for number, line in _numbered_lines(path):
         where = f"{path.name}:{number}"
         try:
             value = json.loads(line, strict=False)
@@ -103,8 +258,8 @@ def objects(path: Path, problems: list[Problem]) -> Iterator[tuple[int, Mapping[
             problems.append(Problem(where, reason))
 
 
-def identified(path: Path, problems: list[Problem]) -> Iterator[tuple[str, int, Mapping[str, object]]]:
-    """The objects of a file that have an id (`id` or `_id`); of those with the same id the last one counts."""
+def _identified(path: Path, problems: list[Problem]) -> Iterator[tuple[str, int, Mapping[str, object]]]:
+    """Yield the objects of a file that have an id (`id` or `_id`); of several with one id the last counts."""
     found: dict[str, tuple[int, Mapping[str, object]]] = {}
     for number, record in objects(path, problems):
         given = record.get("id", record.get("_id"))
@@ -121,11 +276,11 @@ def identified(path: Path, problems: list[Problem]) -> Iterator[tuple[str, int, 
         yield name, number, record
 
 
-def judgements(path: Path, problems: list[Problem]) -> Iterator[tuple[int, str, str, int]]:
-    """The (line, question id, document id, grade) of a file of three tab-separated columns, header or not."""
-    for place, (number, line) in enumerate(numbered(path)):
+def _judgements(path: Path, problems: list[Problem]) -> Iterator[tuple[int, str, str, int]]:
+    """Yield the (line, question id, document id, grade) of a file of three tab-separated columns."""
+    for index, (number, line) in enumerate(_numbered_lines(path)):
         cells = [cell.strip() for cell in line.split("\t")]
-        if len(cells) != _COLUMNS or not cells[0] or not cells[1]:
+        if len(cells) != _QRELS_COLUMNS or not cells[0] or not cells[1]:
             reason = (
                 f"{line[:60]!r} has {len(cells)} columns; three separated by tabs are needed: question, document, "
                 "grade. The line was skipped."
@@ -133,147 +288,7 @@ def judgements(path: Path, problems: list[Problem]) -> Iterator[tuple[int, str, 
             problems.append(Problem(f"{path.name}:{number}", reason))
         elif _GRADE.fullmatch(cells[2]):
             yield number, cells[0], cells[1], int(float(cells[2]))
-        elif place:
+        elif index:
+            # The first line may be a header.
             reason = f"The grade {cells[2]!r} is no whole number. The line was skipped."
             problems.append(Problem(f"{path.name}:{number}", reason))
-
-
-_LAYOUT: Final = (
-    "A judged set is a folder with corpus.jsonl, queries.jsonl and qrels.tsv (or qrels/test.tsv, as BEIR has it)."
-)
-
-
-def read_folder(folder: Path) -> Judged:
-    """The judged set in a folder; lines that cannot be used are among its problems."""
-    corpus, queries, qrels = _files(folder)
-    problems: list[Problem] = []
-    unknown: list[Problem] = []
-    documents = tuple(Document(id, record, corpus.name, line) for id, line, record in identified(corpus, problems))
-    questions = tuple(_questions(queries, problems))
-    _check_some(documents, corpus, problems)
-    _check_some(questions, queries, problems)
-    known = frozenset(document.id for document in documents)
-    asked = frozenset(question.id for question in questions)
-    gold = _gold(qrels, known, asked, (problems, unknown))
-    scopes = _scopes(folder / "scope.jsonl", documents, questions, (problems, unknown))
-    unjudged = tuple(question.id for question in questions if not gold.get(question.id))
-    if len(unjudged) == len(questions):
-        raise InvalidInput(f"{qrels} judges none of the questions in {queries.name}.{_first(problems + unknown)}")
-    excluded = tuple(id for id, allowed in scopes.items() if gold.get(id) and not allowed & gold[id].keys())
-    return Judged(
-        name=source_name(folder),
-        documents=documents,
-        questions=questions,
-        gold=gold,
-        scopes=scopes,
-        problems=tuple(problems),
-        unknown=tuple(unknown),
-        unjudged=unjudged,
-        excluded=excluded,
-        place=folder.resolve().as_posix(),
-    )
-
-
-def _files(folder: Path) -> tuple[Path, Path, Path]:
-    if not folder.is_dir():
-        raise InvalidInput(f"There is no folder {str(folder)!r}. {_LAYOUT}")
-    corpus, queries = folder / "corpus.jsonl", folder / "queries.jsonl"
-    tables = [folder / "qrels.tsv", folder / "qrels" / "test.tsv"]
-    others = sorted((folder / "qrels").glob("*.tsv"))
-    tables += others if len(others) == 1 else []
-    qrels = next((table for table in tables if table.is_file()), tables[0])
-    missing = [path.name for path in (corpus, queries, qrels) if not path.is_file()]
-    if missing:
-        raise InvalidInput(f"{str(folder)!r} has no {' and no '.join(missing)}. {_LAYOUT}")
-    return corpus, queries, qrels
-
-
-def _check_some(found: Sequence[object], path: Path, problems: Sequence[Problem]) -> None:
-    if not found:
-        raise InvalidInput(f"{path} holds nothing that can be used.{_first(problems)} {_LAYOUT}")
-
-
-def _first(problems: Sequence[Problem]) -> str:
-    return f" The first problem is at {problems[0].where}: {problems[0].reason}" if problems else ""
-
-
-def _questions(path: Path, problems: list[Problem]) -> Iterable[Question]:
-    for id, line, record in identified(path, problems):
-        text = record.get("text")
-        if not isinstance(text, str) or not text.strip():
-            reason = f"The question {id!r} has no text. The line was skipped."
-            problems.append(Problem(f"{path.name}:{line}", reason))
-            continue
-        meta = record.get("meta", record.get("metadata"))
-        told: Mapping[str, Json] = dict(meta) if isinstance(meta, Mapping) else {}
-        answers = [*texts_of(record.get("answer")), *texts_of(told.get("answer_aliases"))]
-        yield Question(id, text, tuple(dict.fromkeys(answers)), told)
-
-
-def texts_of(value: object) -> list[str]:
-    """One text or several, as a list; blank ones and anything else are left out."""
-    values = value if isinstance(value, list) else [value]
-    scalars = [str(each) for each in values if isinstance(each, str | int | float) and not isinstance(each, bool)]
-    return [each for each in scalars if each.strip()]
-
-
-def _gold(
-    path: Path, known: frozenset[str], asked: frozenset[str], told: tuple[list[Problem], list[Problem]]
-) -> dict[str, dict[str, int]]:
-    problems, unknown = told
-    gold: dict[str, dict[str, int]] = {}
-    for line, question, document, grade in judgements(path, problems):
-        where = f"{path.name}:{line}"
-        if question not in asked:
-            unknown.append(Problem(where, f"There is no question {question!r}. The judgement was left out."))
-        elif document not in known:
-            unknown.append(Problem(where, f"There is no document {document!r}. The judgement was left out."))
-        elif grade > 0:
-            gold.setdefault(question, {})[document] = grade
-    return gold
-
-
-def _scopes(
-    path: Path,
-    documents: Sequence[Document],
-    questions: Sequence[Question],
-    told: tuple[list[Problem], list[Problem]],
-) -> dict[str, frozenset[str]]:
-    """The documents each question is limited to: from scope.jsonl, else from `meta.scope` on both sides."""
-    if path.is_file():
-        known = frozenset(document.id for document in documents)
-        return _listed(path, known, frozenset(question.id for question in questions), told)
-    members: dict[str, set[str]] = {}
-    for document in documents:
-        meta = document.record.get("meta", document.record.get("metadata"))
-        for scope in texts_of(meta.get("scope")) if isinstance(meta, Mapping) else ():
-            members.setdefault(scope, set()).add(document.id)
-    named = {question.id: texts_of(question.meta.get("scope")) for question in questions}
-    return {
-        id: frozenset().union(*(members.get(scope, set()) for scope in scopes))
-        for id, scopes in named.items()
-        if scopes
-    }
-
-
-def _listed(
-    path: Path, known: frozenset[str], asked: frozenset[str], told: tuple[list[Problem], list[Problem]]
-) -> dict[str, frozenset[str]]:
-    problems, unknown = told
-    scopes: dict[str, frozenset[str]] = {}
-    for line, record in objects(path, problems):
-        where = f"{path.name}:{line}"
-        question, listed = record.get("query"), record.get("docs")
-        if question is None or not isinstance(listed, list):
-            reason = 'A scope is {"query": id, "docs": [id, ...]}. The line was skipped.'
-            problems.append(Problem(where, reason))
-        elif str(question).strip() not in asked:
-            unknown.append(Problem(where, f"There is no question {str(question)!r}. The scope was left out."))
-        else:
-            wanted = frozenset(str(each).strip() for each in listed)
-            unknown += [
-                Problem(where, f"There is no document {each!r}. It was left out of the scope.")
-                for each in sorted(wanted - known)
-            ]
-            scopes[str(question).strip()] = wanted & known
-    return scopes

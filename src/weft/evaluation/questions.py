@@ -1,4 +1,4 @@
-"""A question as it is put: its text, shaped by a template and followed by the conversation before it."""
+"""Shape questions for asking: fill their text into a template, and add the conversation before them."""
 
 import string
 from collections.abc import Mapping, Sequence
@@ -9,12 +9,12 @@ from weft.evaluation.judged_sets import Question
 from weft.frozen import dataclass
 from weft.model import Json
 
-_PLAIN: Final = ("text", "id")
+_PLAIN_PLACEHOLDERS: Final = ("text", "id")
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A question as it is put, and what was said before it, the latest first."""
+    """A question as it is asked, and what was said before it, the latest first."""
 
     text: str
     history: tuple[str, ...] = ()
@@ -27,32 +27,34 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How questions are put: `template` may use {text}, {id} and {meta.NAME}; `history` adds what was said."""
+    """The shape of questions: `template` may use {text}, {id} and {meta.NAME}; `history` adds what was said."""
 
     template: str = "{text}"
     history: bool = False
 
     def put(self, question: Question) -> "Put":
-        """The question in this shape."""
-        asked = "".join(_filled(self.template, question)).strip()
-        return Put(asked, history_of(question) if self.history else ())
+        """Return the question in this shape."""
+        parts = (literal + _read_value(name, question) for literal, name in _parse(self.template))
+        return Put("".join(parts).strip(), _read_history(question) if self.history else ())
 
     def check(self, questions: Sequence[Question]) -> None:
         """Refuse a template that names what no question has, or history where there is none."""
-        for name in _names(self.template):
-            if name in _PLAIN:
+        for _, name in _parse(self.template):
+            if name is None or name in _PLAIN_PLACEHOLDERS:
                 continue
-            if not any(_value(name, question) for question in questions):
-                allowed = [*_PLAIN, *sorted({f"meta.{key}" for each in questions for key in each.meta})]
+            if not any(_read_value(name, question) for question in questions):
+                in_metadata = {f"meta.{key}" for question in questions for key in question.meta}
+                allowed = [*_PLAIN_PLACEHOLDERS, *sorted(in_metadata)]
                 raise UnknownName("placeholder", name, allowed, "A --query-template may use these in braces.")
-        if self.history and not any(history_of(question) for question in questions):
+        if self.history and not any(_read_history(question) for question in questions):
             raise InvalidInput(
                 "No question has a history. --history reads `meta.history_recent_first` or `meta.history`; "
                 "leave it out for a set without conversations."
             )
 
 
-def _parsed(template: str) -> list[tuple[str, str | None]]:
+def _parse(template: str) -> list[tuple[str, str | None]]:
+    """Return the literal texts of a template, each with the name of the placeholder after it, if there is one."""
     try:
         return [(literal, name) for literal, name, _, _ in string.Formatter().parse(template)]
     except ValueError as error:
@@ -61,20 +63,10 @@ def _parsed(template: str) -> list[tuple[str, str | None]]:
         ) from error
 
 
-def _names(template: str) -> list[str]:
-    return [name for _, name in _parsed(template) if name is not None]
-
-
-def _filled(template: str, question: Question) -> list[str]:
-    parts: list[str] = []
-    for literal, name in _parsed(template):
-        parts.append(literal)
-        if name is not None:
-            parts.append(_value(name, question))
-    return parts
-
-
-def _value(name: str, question: Question) -> str:
+def _read_value(name: str | None, question: Question) -> str:
+    """Return the value of a placeholder; empty where the question has none."""
+    if name is None:
+        return ""
     if name == "text":
         return question.text
     if name == "id":
@@ -83,34 +75,30 @@ def _value(name: str, question: Question) -> str:
     value: Json = question.meta if first == "meta" else None
     for step in rest.split("."):
         value = value.get(step) if isinstance(value, Mapping) else None
-    return _words(value)
+    return _join_words(value)
 
 
-def _words(value: Json) -> str:
+def _join_words(value: Json) -> str:
+    """Return a text, a number or a list of them as one text."""
     if value is None or isinstance(value, Mapping):
         return ""
     if isinstance(value, str | int | float):
         return str(value)
-    return " ".join(_words(each) for each in value)
+    return " ".join(_join_words(item) for item in value)
 
 
-def history_of(question: Question) -> tuple[str, ...]:
-    """What was said before the question, the latest first."""
+def _read_history(question: Question) -> tuple[str, ...]:
+    """Return what was said before the question, the latest first."""
     recent = question.meta.get("history_recent_first")
-    turns = _turns(recent) if recent else _turns(question.meta.get("history"))[::-1]
+    turns = _read_turns(recent) if recent else _read_turns(question.meta.get("history"))[::-1]
     return tuple(turn for turn in turns if turn)
 
 
-def _turns(value: Json) -> list[str]:
-    """The turns of a conversation: one text, texts, or messages with `content` or `text`."""
+def _read_turns(value: Json) -> list[str]:
+    """Return the turns of a conversation: one text, texts, or messages with `content` or `text`."""
     if value is None or isinstance(value, str):
         return [value] if value else []
-    if isinstance(value, Sequence):
-        return [_turn(each) for each in value]
-    return []
-
-
-def _turn(value: Json) -> str:
-    if isinstance(value, Mapping):
-        return _words(value.get("content") or value.get("text"))
-    return _words(value)
+    if not isinstance(value, Sequence):
+        return []
+    messages = [(turn.get("content") or turn.get("text")) if isinstance(turn, Mapping) else turn for turn in value]
+    return [_join_words(message) for message in messages]

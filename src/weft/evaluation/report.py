@@ -1,4 +1,4 @@
-"""How good a ranking is, against graded judgements: recall, nDCG and reciprocal rank."""
+"""Report an evaluation: the measures of each question (recall, nDCG, reciprocal rank, evidence) and of the set."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -7,55 +7,19 @@ from weft.evaluation.run import Answered, Exam, Sheet
 from weft.frozen import dataclass
 from weft.model import Json
 
-
-def recall(ranking: Sequence[str], gold: Collection[str], depth: int) -> float:
-    """The share of the gold among the first `depth`."""
-    return len(set(ranking[:depth]) & set(gold)) / len(gold)
-
-
-def ndcg(ranking: Sequence[str], gold: Mapping[str, int], depth: int) -> float:
-    """The gain of the first `depth`, discounted by log2 of the rank, as a share of the best possible."""
-    best = _gain(sorted(gold.values(), reverse=True)[:depth])
-    return _gain([gold.get(document, 0) for document in ranking[:depth]]) / best
-
-
-def _gain(grades: Sequence[int]) -> float:
-    return sum(grade / math.log2(place + 2) for place, grade in enumerate(grades))
-
-
-def reciprocal_rank(ranking: Sequence[str], gold: Collection[str]) -> float:
-    """One over the rank of the first gold document, 0 when there is none."""
-    return next((1 / rank for rank, document in enumerate(ranking, start=1) if document in gold), 0.0)
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which a share of the values lie, between neighbours in proportion; 0 when there are none."""
-    ordered = sorted(values)
-    if not ordered:
-        return 0.0
-    place = (len(ordered) - 1) * share
-    low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
-    return low + (high - low) * (place - math.floor(place))
-
-
-def mean(values: Sequence[float]) -> float:
-    """The mean, 0 when there are no values."""
-    return math.fsum(values) / len(values) if values else 0.0
-
-
 Row = dict[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What it took besides asking; the peak is None where the system does not tell it."""
+    """The cost of a run besides asking; the peak of memory is None where the system does not report it."""
 
     index_seconds: float
     peak_mb: float | None
 
 
 def measures(answered: Answered) -> dict[str, float]:
-    """The measures of one question, as fractions."""
+    """Return the measures of one question, as fractions."""
     ranking, gold = answered.ranking, answered.gold
     found = {
         "recall@5": recall(ranking, gold, 5),
@@ -70,9 +34,9 @@ def measures(answered: Answered) -> dict[str, float]:
 
 
 def summary(answers: Sequence[Answered], exam: Exam, costs: Costs) -> Row:
-    """The measures of the set: means over questions, and what the pages cost."""
-    each = [measures(answered) for answered in answers]
-    names = list(each[0]) if each else []
+    """Return the measures of the set: means over questions, and what the pages cost."""
+    by_question = [measures(answered) for answered in answers]
+    names = list(by_question[0]) if by_question else []
     pages = [sheet for answered in answers for sheet in answered.sheets]
     times = [sheet.milliseconds for sheet in pages]
     return {
@@ -80,7 +44,7 @@ def summary(answers: Sequence[Answered], exam: Exam, costs: Costs) -> Row:
         "documents": len(exam.judged.documents),
         "queries": len(answers),
         "gold": sum(len(answered.gold) for answered in answers),
-        **{name: round(mean([one[name] for one in each]), 6) for name in names},
+        **{name: round(mean([measured[name] for measured in by_question]), 6) for name in names},
         "budget_violations": sum(sheet.tokens > sheet.budget for sheet in pages),
         "fill": round(_fill(pages), 6),
         **{
@@ -90,13 +54,13 @@ def summary(answers: Sequence[Answered], exam: Exam, costs: Costs) -> Row:
         "latency_ms": {"p50": round(percentile(times, 0.5), 3), "p95": round(percentile(times, 0.95), 3)},
         "index_seconds": round(costs.index_seconds, 3),
         "peak_mb": None if costs.peak_mb is None else round(costs.peak_mb, 1),
-        **_input(exam),
+        **_input_problems(exam),
         "notes": _shared_notes(answers),
     }
 
 
 def _shared_notes(answers: Sequence[Answered]) -> list[str]:
-    """What every page noted: something about the set-up, not about a question."""
+    """Return the notes that every page has: they are about the set-up, not about a question."""
     first = answers[0].notes if answers else ()
     return [note for note in first if all(note in answered.notes for answered in answers)]
 
@@ -105,20 +69,20 @@ def _fill(pages: Sequence[Sheet]) -> float:
     return mean([sheet.tokens / sheet.budget for sheet in pages])
 
 
-def _input(exam: Exam) -> Row:
-    """What was wrong with the set's files, counted and listed."""
+def _input_problems(exam: Exam) -> Row:
+    """Return what was wrong with the set's files, counted and listed."""
     judged = exam.judged
     return {
         "queries_without_gold": len(judged.unjudged),
         "queries_shut_out_by_scope": list(judged.excluded) if exam.scoped else [],
         "empty_documents": list(judged.empty_documents),
-        "unknown_ids": [{"where": each.where, "reason": each.reason} for each in judged.unknown],
-        "problems": [{"where": each.where, "reason": each.reason} for each in judged.problems],
+        "unknown_ids": [{"where": problem.where, "reason": problem.reason} for problem in judged.unknown],
+        "problems": [{"where": problem.where, "reason": problem.reason} for problem in judged.problems],
     }
 
 
 def rows_of(answers: Sequence[Answered]) -> list[Row]:
-    """A row for each question, for comparing one run with another and for looking into misses."""
+    """Return a row for each question, for comparing one run with another and for looking into misses."""
     return [
         {
             "id": answered.question.id,
@@ -136,7 +100,7 @@ def rows_of(answers: Sequence[Answered]) -> list[Row]:
 
 
 def _gold_row(answered: Answered, document: str) -> Mapping[str, Json]:
-    """Where a gold document came in the ranking (None: not at all), and what each page made of it."""
+    """Return where a gold document came in the ranking (None: not at all), and how each page prints it."""
     rank = answered.ranking.index(document) + 1 if document in answered.ranking else None
     key = answered.keys[document]
     return {
@@ -145,3 +109,41 @@ def _gold_row(answered: Answered, document: str) -> Mapping[str, Json]:
         "printed": {str(sheet.budget): str(sheet.printed.get(key, "absent")) for sheet in answered.sheets},
         "counts": {str(sheet.budget): key in sheet.evidence for sheet in answered.sheets},
     }
+
+
+# --- metrics -------------------------------------------------------------------------------------------------
+
+
+def recall(ranking: Sequence[str], gold: Collection[str], depth: int) -> float:
+    """Return the share of the gold among the first `depth`."""
+    return len(set(ranking[:depth]) & set(gold)) / len(gold)
+
+
+def ndcg(ranking: Sequence[str], gold: Mapping[str, int], depth: int) -> float:
+    """Return the gain of the first `depth`, discounted by log2 of the rank, as a share of the best possible."""
+    best = _gain(sorted(gold.values(), reverse=True)[:depth])
+    return _gain([gold.get(document, 0) for document in ranking[:depth]]) / best
+
+
+def _gain(grades: Sequence[int]) -> float:
+    return sum(grade / math.log2(rank + 1) for rank, grade in enumerate(grades, start=1))
+
+
+def reciprocal_rank(ranking: Sequence[str], gold: Collection[str]) -> float:
+    """Return one over the rank of the first gold document, 0 when there is none."""
+    return next((1 / rank for rank, document in enumerate(ranking, start=1) if document in gold), 0.0)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return the value below which a share of the values lie, interpolated; 0 when there are none."""
+    ordered = sorted(values)
+    if not ordered:
+        return 0.0
+    index = (len(ordered) - 1) * share
+    low, high = ordered[math.floor(index)], ordered[math.ceil(index)]
+    return low + (high - low) * (index - math.floor(index))
+
+
+def mean(values: Sequence[float]) -> float:
+    """Return the mean, 0 when there are no values."""
+    return math.fsum(values) / len(values) if values else 0.0

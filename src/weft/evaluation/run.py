@@ -1,4 +1,7 @@
-"""Whether a page shows a document's evidence: its text whole, or an excerpt that holds the answer."""
+"""Ask the questions of a judged set, and find which pages show the evidence.
+
+A page shows the evidence of a document when it prints its text whole, or an excerpt that holds an answer.
+"""
 
 import html
 import json
@@ -11,93 +14,18 @@ from weft.evaluation.corpus import CorpusSource
 from weft.evaluation.judged_sets import Judged, Question
 from weft.evaluation.questions import Put, Shape
 from weft.frozen import dataclass
-from weft.model import Context, Detail, Filter, Item, LedgerEntry, PlacedSection
+from weft.history.record import printed_items
+from weft.model import Context, Detail, Filter, Item, LedgerEntry
 from weft.text.folding import UNSPACED
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 _WORD: Final = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 _MARKS: Final = re.compile(r"[\W_]+")
 
-
-def shown(context: Context, answers: Sequence[str], texts: Mapping[str, str]) -> dict[str, Detail]:
-    """Which of the documents, given as texts by key, the page shows, with the detail that shows each.
-
-    What the page says it prints is looked up in the printed text itself, marks and spaces aside. The same text
-    printed whole under another key shows the document as well.
-    """
-    page = _letters(_plain(context))
-    wanted = [words for words in map(_words, answers) if words.strip()]
-    found: dict[str, Detail] = {}
-    whole: set[str] = set()
-    for item in items_of(context.page.sections):
-        node = item.candidate.node
-        if item.detail is Detail.WHOLE and (letters := _letters(node.text)) in page:
-            found[node.key] = Detail.WHOLE
-            whole.add(letters)
-        elif item.detail is Detail.EXCERPT and node.key in texts and _tells(item, wanted, page):
-            found.setdefault(node.key, Detail.EXCERPT)
-    found |= {key: Detail.WHOLE for key, text in texts.items() if text and _letters(text) in whole}
-    return {key: found[key] for key in texts if key in found}
-
-
-def items_of(sections: Sequence[PlacedSection]) -> Iterator[Item]:
-    """Every item of some sections and of the groups within them, in printed order."""
-    for section in sections:
-        yield from section.items
-        for group in section.groups:
-            yield from items_of(group.parts)
-
-
-def _tells(item: Item, wanted: Sequence[str], page: str) -> bool:
-    """Whether an excerpt holds an answer that its document holds."""
-    text = item.candidate.node.text
-    spans = [text[start:end] for start, end in item.spans]
-    printed = [_words(span) for span in spans if _letters(span) in page]
-    whole = _words(text)
-    return any(answer in whole and any(answer in span for span in printed) for answer in wanted)
-
-
-def _words(text: str) -> str:
-    """The words of a text in lower case between single spaces, so that only whole words are found in it."""
-    return f" {' '.join(_WORD.findall(text.casefold()))} "
-
-
-def _letters(text: str) -> str:
-    """The letters and digits alone: what escaping, fences, bullets and line breaks leave as it was."""
-    return _MARKS.sub("", text)
-
-
-def _plain(context: Context) -> str:
-    """The page without the escapes of its format."""
-    if context.format == "xml":
-        return html.unescape(context.text)
-    if context.format == "json" and context.text:
-        return " ".join(_strings(json.loads(context.text)))
-    return context.text
-
-
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _strings(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _strings(each)
-
-
-def ranking(ledger: Sequence[LedgerEntry]) -> tuple[str, ...]:
-    """The keys of all candidates, best first, each once: what was thought of them before any budget."""
-    ordered = sorted(ledger, key=lambda entry: (-entry.score, entry.tenant, entry.key))
-    return tuple(dict.fromkeys(entry.key for entry in ordered))
-
-
 Ask = Callable[[Put, int, Filter], Context]
-"""A question, a budget and a filter, to a page."""
-Told = Callable[[str, int, int | None], None]
-"""Told (stage, done, total) as work goes on."""
-
+"""Asks a question with a budget and a filter, and returns the page."""
+Progress = Callable[[str, int, int | None], None]
+"""Called with (stage, done, total) as work goes on."""
 
 _AS_WRITTEN: Final = Shape()
 
@@ -130,7 +58,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Exam:
-    """What is asked and how: a set with its source, the budgets, the shape of questions, and how many."""
+    """An evaluation to run: a set with its source, the budgets, the shape of questions, and how many."""
 
     judged: Judged
     source: CorpusSource
@@ -140,7 +68,7 @@ class Exam:
     limit: int | None = None
 
     def check(self) -> None:
-        """Refuse what cannot be asked of this set."""
+        """Refuse settings that do not suit the set."""
         if self.limit is not None and self.limit < 1:
             raise InvalidInput(f"A limit of {self.limit} questions asks nothing. Give 1 or more.")
         if self.scoped and not self.judged.scopes:
@@ -153,21 +81,22 @@ class Exam:
         self.shape.check(self.questions())
 
     def questions(self) -> tuple[Question, ...]:
-        """The questions that are put."""
+        """Return the questions that are asked."""
         return self.judged.askable(self.scoped)[: self.limit]
 
 
-def evaluate(exam: Exam, ask: Ask, clock: Callable[[], float], tell: Told) -> tuple[Answered, ...]:
-    """What became of every question that can be measured; `clock` gives seconds."""
+def evaluate(exam: Exam, ask: Ask, clock: Callable[[], float], progress: Progress) -> tuple[Answered, ...]:
+    """Ask every question that can be measured, and return the results; `clock` gives seconds."""
     questions = exam.questions()
     answered = []
     for done, question in enumerate(questions, start=1):
         answered.append(_answer(exam, question, ask, clock))
-        tell(f"asking {exam.judged.name}", done, len(questions))
+        progress(f"asking {exam.judged.name}", done, len(questions))
     return tuple(answered)
 
 
 def _answer(exam: Exam, question: Question, ask: Ask, clock: Callable[[], float]) -> Answered:
+    """Ask one question with each budget."""
     asked = exam.shape.put(question)
     gold = exam.judged.gold[question.id]
     texts = exam.source.texts(gold)
@@ -177,18 +106,89 @@ def _answer(exam: Exam, question: Question, ask: Ask, clock: Callable[[], float]
     for budget in exam.budgets:
         started = clock()
         context = ask(asked, budget, exam.source.filter(question.id))
-        spent = (clock() - started) * 1000
+        milliseconds = (clock() - started) * 1000
+        # The ranking comes before any budget, so the first page has it.
         ranked = ranked or tuple(map(exam.source.document, ranking(context.ledger)))
         notes |= dict.fromkeys(context.notes)
-        sheets.append(_sheet(context, budget, spent, question.answers, texts))
+        sheets.append(_measure_page(context, budget, milliseconds, question.answers, texts))
     keys = dict(zip(gold, texts, strict=True))
     return Answered(question, asked.joined, gold, keys, ranked, tuple(sheets), tuple(notes))
 
 
-def _sheet(
+def _measure_page(
     context: Context, budget: int, milliseconds: float, answers: Sequence[str], texts: Mapping[str, str]
 ) -> Sheet:
-    # The page is counted once more, so that a page which miscounts itself is found out.
+    # Counted again and not taken from the page, so that a page which miscounts itself is found out.
     tokens = counter_for(DEFAULT_ENCODING)[0].count(context.text)
     printed = {entry.key: entry.detail for entry in context.ledger if entry.key in texts}
     return Sheet(budget, tokens, milliseconds, shown(context, answers, texts), printed)
+
+
+# --- evidence ------------------------------------------------------------------------------------------------
+
+
+def shown(context: Context, answers: Sequence[str], texts: Mapping[str, str]) -> dict[str, Detail]:
+    """Return which of the documents, given as texts by key, the page shows, with the detail that shows each.
+
+    The content that the ledger claims is looked up in the printed text itself, marks and spaces aside. The same
+    text printed whole under another key shows the document as well.
+    """
+    page = _letters(_unescaped_text(context))
+    wanted = [words for words in map(_words, answers) if words.strip()]
+    found: dict[str, Detail] = {}
+    whole: set[str] = set()
+    for item in printed_items(context.page.sections):
+        node = item.candidate.node
+        if item.detail is Detail.WHOLE and (letters := _letters(node.text)) in page:
+            found[node.key] = Detail.WHOLE
+            whole.add(letters)
+        elif item.detail is Detail.EXCERPT and node.key in texts and _holds_answer(item, wanted, page):
+            found.setdefault(node.key, Detail.EXCERPT)
+    found |= {key: Detail.WHOLE for key, text in texts.items() if text and _letters(text) in whole}
+    return {key: found[key] for key in texts if key in found}
+
+
+def _holds_answer(item: Item, wanted: Sequence[str], page: str) -> bool:
+    """Whether an excerpt holds an answer that its document holds."""
+    text = item.candidate.node.text
+    spans = [text[start:end] for start, end in item.spans]
+    printed = [_words(span) for span in spans if _letters(span) in page]
+    whole = _words(text)
+    return any(answer in whole and any(answer in span for span in printed) for answer in wanted)
+
+
+def _words(text: str) -> str:
+    """Return the words of a text in lower case between single spaces, so that only whole words are found in it."""
+    return f" {' '.join(_WORD.findall(text.casefold()))} "
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits alone, which escaping, fences, bullets and line breaks leave as they were."""
+    return _MARKS.sub("", text)
+
+
+def _unescaped_text(context: Context) -> str:
+    """Return the page without the escapes of its format."""
+    if context.format == "xml":
+        return html.unescape(context.text)
+    if context.format == "json" and context.text:
+        return " ".join(_strings(json.loads(context.text)))
+    return context.text
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Yield the texts in a JSON value, however deeply they are nested."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+
+
+def ranking(ledger: Sequence[LedgerEntry]) -> tuple[str, ...]:
+    """Return the keys of all candidates, best first, each once: their order before any budget."""
+    ordered = sorted(ledger, key=lambda entry: (-entry.score, entry.tenant, entry.key))
+    return tuple(dict.fromkeys(entry.key for entry in ordered))

@@ -1,4 +1,4 @@
-"""What was handed out: the id of every context, its manifest kept beside the store, and what changed since."""
+"""Keep the contexts that were handed out beside the store: record, find and compare them."""
 
 from weft.history.compare import Change, Difference, compare
 from weft.history.contexts import History

@@ -1,4 +1,4 @@
-"""What changed between two kept contexts, node by node, and why."""
+"""Compare two kept contexts: which nodes appeared, vanished, changed or moved, and why."""
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -8,14 +8,16 @@ from weft.frozen import dataclass
 from weft.history.record import Record
 from weft.model import Detail, LedgerEntry
 
-Place = tuple[str, str]
+Ref = tuple[str, str]
+"""The tenant and key of a node."""
+What = Literal["appeared", "vanished", "changed", "moved"]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of one node from the earlier page to the later one."""
+    """The change of one node from the earlier page to the later one."""
 
-    what: Literal["appeared", "vanished", "changed", "moved"]
+    what: What
     tenant: str
     key: str
     kind: str
@@ -25,7 +27,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """All changes: in what was asked, and on the page (in the later page's order, then what vanished)."""
+    """All changes in the request and on the page (in the later page's order, then what vanished)."""
 
     before: str
     after: str
@@ -40,68 +42,61 @@ class Difference:
 
 
 def compare(before: Record, after: Record) -> Difference:
-    """The difference between two contexts."""
-    old, new = _printed(before), _printed(after)
-    moved = _moved(old, new)
-    changes = [
-        change
-        for place in (*new, *(place for place in old if place not in new))
-        if (change := _change(place, (before, old), (after, new), place in moved)) is not None
-    ]
+    """Return the difference between two contexts."""
+    old, new = _printed_entries(before), _printed_entries(after)
+    moved = _find_moved(old, new)
+    changes: list[Change] = []
+    for ref, entry in new.items():
+        if ref not in old:
+            changes.append(_change("appeared", entry, f"{_absence(before, ref, 'then')}; {_score_text(entry)}"))
+        elif differences := _differences(
+            old[ref], entry, has_new_content=before.fingerprints.get(ref) != after.fingerprints.get(ref)
+        ):
+            changes.append(_change("changed", entry, "; ".join(differences)))
+        elif ref in moved:
+            changes.append(_change("moved", entry, _movement(old[ref], entry)))
+    # Everything so far is on the later page; what vanished is not.
+    unchanged = len(new) - len(changes)
+    for ref, entry in old.items():
+        if ref not in new:
+            why = f"{_absence(after, ref, 'now')}; then {_score_text(entry)}"
+            changes.append(_change("vanished", entry, why))
     return Difference(
         before=before.id,
         after=after.id,
-        asked=_asked(before.request, after.request),
+        asked=_request_changes(before.request, after.request),
         changes=tuple(changes),
-        unchanged=len(new) - sum(each.what != "vanished" for each in changes),
+        unchanged=unchanged,
     )
 
 
-def _printed(record: Record) -> dict[Place, LedgerEntry]:
-    """What the page shows, in its order."""
-    printed: dict[Place, LedgerEntry] = {}
+def _printed_entries(record: Record) -> dict[Ref, LedgerEntry]:
+    """Return the entries that the page shows, in its order; of a node shown twice the first."""
+    printed: dict[Ref, LedgerEntry] = {}
     for entry in record.ledger:
         if entry.detail is not Detail.DROPPED:
             printed.setdefault((entry.tenant, entry.key), entry)
     return printed
 
 
-def _change(
-    place: Place,
-    earlier: tuple[Record, Mapping[Place, LedgerEntry]],
-    later: tuple[Record, Mapping[Place, LedgerEntry]],
-    moved: bool,
-) -> Change | None:
-    (before, old), (after, new) = earlier, later
-    if place not in old:
-        return _told("appeared", new[place], f"{_absence(before, place, 'then')}; {_scored(new[place])}")
-    if place not in new:
-        return _told("vanished", old[place], f"{_absence(after, place, 'now')}; then {_scored(old[place])}")
-    changes = _differences(old[place], new[place], before.fingerprints.get(place), after.fingerprints.get(place))
-    if changes:
-        return _told("changed", new[place], "; ".join(changes))
-    if moved:
-        return _told("moved", new[place], _movement(old[place], new[place]))
-    return None
-
-
-def _told(what: Literal["appeared", "vanished", "changed", "moved"], entry: LedgerEntry, why: str) -> Change:
+def _change(what: What, entry: LedgerEntry, why: str) -> Change:
     return Change(what, entry.tenant, entry.key, entry.kind, entry.title, why)
 
 
-def _absence(record: Record, place: Place, when: str) -> str:
-    """Why a node is not on a page."""
-    entry = next((each for each in record.ledger if (each.tenant, each.key) == place), None)
+def _absence(record: Record, ref: Ref, when: str) -> str:
+    """Return why a node is not on a page."""
+    entry = next((entry for entry in record.ledger if (entry.tenant, entry.key) == ref), None)
     return f"not found {when}" if entry is None else f"left out {when}: {entry.reason}"
 
 
-def _scored(entry: LedgerEntry) -> str:
+def _score_text(entry: LedgerEntry) -> str:
     parts = ", ".join(f"{name} {value:.2f}" for name, value in sorted(entry.parts.items()))
     return f"score {entry.score:.3f}" + (f" ({parts})" if parts else "")
 
 
-def _differences(old: LedgerEntry, new: LedgerEntry, was: str | None, now: str | None) -> list[str]:
-    found = ["its content changed"] if was != now else []
+def _differences(old: LedgerEntry, new: LedgerEntry, has_new_content: bool) -> list[str]:
+    """Return how a node on both pages differs, apart from its place."""
+    found = ["its content changed"] if has_new_content else []
     if old.detail is not new.detail:
         why = new.reason if new.detail is not Detail.WHOLE else "there is room for all of it"
         found.append(f"{old.detail} became {new.detail}: {why}")
@@ -109,49 +104,51 @@ def _differences(old: LedgerEntry, new: LedgerEntry, was: str | None, now: str |
 
 
 def _movement(old: LedgerEntry, new: LedgerEntry) -> str:
+    """Return why a node moved: its section, its score, or the nodes around it."""
     if old.section != new.section:
         return f"from section {old.section!r} to {new.section!r}"
-    moves = [
+    # Compared as they are printed, so that no change is reported that cannot be seen.
+    changed_parts = [
         f"{name} {old.parts.get(name, 0.0):.2f} → {new.parts.get(name, 0.0):.2f}"
         for name in sorted(old.parts.keys() | new.parts.keys())
         if round(old.parts.get(name, 0.0), 2) != round(new.parts.get(name, 0.0), 2)
     ]
     if round(old.score, 3) == round(new.score, 3):
         return f"others moved around it (score {new.score:.3f})"
-    return f"score {old.score:.3f} → {new.score:.3f}" + (f" ({', '.join(moves)})" if moves else "")
+    parts = f" ({', '.join(changed_parts)})" if changed_parts else ""
+    return f"score {old.score:.3f} → {new.score:.3f}{parts}"
 
 
-def _moved(old: Mapping[Place, LedgerEntry], new: Mapping[Place, LedgerEntry]) -> set[Place]:
-    """The fewest nodes whose moving explains the new order, and those that changed section."""
-    common = [place for place in new if place in old]
-    rank = {place: number for number, place in enumerate(old)}
-    kept = set(_rising([rank[place] for place in common]))
+def _find_moved(old: Mapping[Ref, LedgerEntry], new: Mapping[Ref, LedgerEntry]) -> set[Ref]:
+    """Return the fewest nodes whose moving explains the new order, and those that changed section."""
+    common = [ref for ref in new if ref in old]
+    rank = {ref: number for number, ref in enumerate(old)}
+    in_order = set(_longest_rising([rank[ref] for ref in common]))
     return {
-        place
-        for number, place in enumerate(common)
-        if number not in kept or old[place].section != new[place].section
+        ref for index, ref in enumerate(common) if index not in in_order or old[ref].section != new[ref].section
     }
 
 
-def _rising(numbers: Sequence[int]) -> list[int]:
-    """The indexes of the longest rising subsequence."""
+def _longest_rising(numbers: Sequence[int]) -> list[int]:
+    """Return the indexes of the longest rising subsequence."""
+    # ends[n] is the least number that ends a rising subsequence of n + 1 numbers, and end_indexes[n] its index.
     ends: list[int] = []
-    at: list[int] = []
+    end_indexes: list[int] = []
     previous: list[int] = []
     for index, number in enumerate(numbers):
-        place = bisect_left(ends, number)
-        ends[place : place + 1] = [number]
-        at[place : place + 1] = [index]
-        previous.append(at[place - 1] if place else -1)
+        length = bisect_left(ends, number)
+        ends[length : length + 1] = [number]
+        end_indexes[length : length + 1] = [index]
+        previous.append(end_indexes[length - 1] if length else -1)
     found = []
-    index = at[-1] if at else -1
+    index = end_indexes[-1] if end_indexes else -1
     while index >= 0:
         found.append(index)
         index = previous[index]
     return found[::-1]
 
 
-def _asked(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
+def _request_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(
         f"{name}: {old.get(name)!r} → {new.get(name)!r}"
         for name in sorted(old.keys() | new.keys())

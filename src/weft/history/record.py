@@ -1,7 +1,7 @@
-"""Names made from content: the id of a context, and the fingerprint of what a node says."""
+"""Describe a context for keeping: its id, its record as JSON, its request, and what it showed of each node."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from datetime import datetime
 from functools import cache
@@ -21,6 +21,7 @@ from weft.model import (
     Item,
     LedgerEntry,
     Node,
+    PlacedSection,
     Received,
     Request,
     Shown,
@@ -31,53 +32,62 @@ from weft.model import (
 
 _SORTED: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
+_CONTENT_DETAILS: Final = (Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY)
+"""The details that show content. A pointer only says that there is something: its node has not been received."""
+
+
+# --- ids and fingerprints --------------------------------------------------------------------------------------
+
 
 def context_id(text_hash: str, request: Request) -> str:
-    """The id of a context: the same text for the same request has the same id, whenever it is made."""
-    # Only what differs from the defaults counts, so that a new kind of request leaves the ids of the others alone.
-    asked = {name: value for name, value in plain_request(request).items() if value != _usual().get(name)}
-    return blake2b(f"{text_hash} {_digest(asked)}".encode(), digest_size=8).hexdigest()
+    """Return the id of a context: the same text for the same request has the same id, whenever it is made."""
+    # Only what differs from the defaults counts, so that a new field of requests leaves the ids of others alone.
+    defaults = _default_request()
+    given = {name: value for name, value in plain_request(request).items() if value != defaults.get(name)}
+    return blake2b(f"{text_hash} {_digest(given)}".encode(), digest_size=8).hexdigest()
 
 
 @cache
-def _usual() -> dict[str, Any]:
+def _default_request() -> dict[str, Any]:
     return plain_request(Request())
 
 
 def fingerprint(node: Node) -> str:
-    """A short hash of everything a page can say of a node; it changes when the node's content does."""
+    """Return a short hash of everything a page can say of a node; it changes when the node's content does."""
     return _digest([node.kind, node.title, node.summary, node.text, node.fields, node.tags])[:16]
 
 
 def plain_request(request: Request) -> dict[str, Any]:
-    """A request as JSON values; candidates brought by the caller are named, not copied."""
+    """Return a request as JSON values; candidates brought by the caller are named, not copied."""
     plain: dict[str, Any] = {
-        each.name: getattr(request, each.name)
-        for each in fields(request)
-        if each.name not in ("candidates", "received")
+        field.name: getattr(request, field.name)
+        for field in fields(request)
+        if field.name not in ("candidates", "received")
     }
     if request.candidates is not None:
-        plain["candidates"] = [(each.node.tenant, each.node.key, each.score) for each in request.candidates]
+        plain["candidates"] = [
+            (candidate.node.tenant, candidate.node.key, candidate.score) for candidate in request.candidates
+        ]
     if request.received is not None:
         plain["session"] = request.received.session
-    decoded: dict[str, Any] = json.loads(_encoded(plain))
+    decoded: dict[str, Any] = json.loads(_encode(plain))
     return decoded
 
 
 def _digest(value: object) -> str:
-    return blake2b(_encoded(value), digest_size=16).hexdigest()
+    return blake2b(_encode(value), digest_size=16).hexdigest()
 
 
-def _encoded(value: object) -> bytes:
+def _encode(value: object) -> bytes:
     try:
-        return orjson.dumps(value, default=_plain, option=_SORTED)
+        return orjson.dumps(value, default=_plain_value, option=_SORTED)
     except TypeError:
         # Text that is no valid Unicode, such as half of a surrogate pair, which the slower encoder escapes.
-        return json.dumps(value, default=_plain, sort_keys=True).encode("ascii")
+        return json.dumps(value, default=_plain_value, sort_keys=True).encode("ascii")
 
 
-def _plain(value: object) -> object:
-    """What JSON has no form for: mappings of other types, our own values, times."""
+def _plain_value(value: object) -> object:
+    """Return a plain form of what JSON has none for: mappings of other types, our own records, times."""
     if isinstance(value, Mapping):
         return dict(value)
     if is_dataclass(value) and not isinstance(value, type):
@@ -85,33 +95,31 @@ def _plain(value: object) -> object:
     return repr(value)
 
 
-_TOLD = (Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY)
-"""A pointer only says that there is something: its node has not been received."""
+# --- what a page showed ----------------------------------------------------------------------------------------
 
 
 def shown_on(context: Context) -> dict[tuple[str, str], Shown]:
-    """What the page shows of each node, by tenant and key."""
+    """Return what the page shows of each node, by tenant and key."""
     shown: dict[tuple[str, str], Shown] = {}
-    for item in items_of(context):
-        if item.detail in _TOLD:
+    for item in printed_items(context.page.sections):
+        if item.detail in _CONTENT_DETAILS:
             node = item.candidate.node
-            place = (node.tenant, node.key)
+            ref = (node.tenant, node.key)
             spans = None if item.detail is Detail.WHOLE else item.spans
-            shown[place] = joined(shown.get(place), Shown(fingerprint(node), spans))
+            shown[ref] = join_shown(shown.get(ref), Shown(fingerprint(node), spans))
     return shown
 
 
-def items_of(context: Context) -> Iterator[Item]:
-    """Every item of the page in printed order."""
-    for section in context.page.sections:
+def printed_items(sections: Iterable[PlacedSection]) -> Iterator[Item]:
+    """Yield every item of some sections and of the groups within them, in printed order."""
+    for section in sections:
         yield from section.items
         for group in section.groups:
-            for part in group.parts:
-                yield from part.items
+            yield from printed_items(group.parts)
 
 
-def joined(before: Shown | None, now: Shown) -> Shown:
-    """Both together; what was shown of content that has changed since counts no more."""
+def join_shown(before: Shown | None, now: Shown) -> Shown:
+    """Return both together; what was shown of content that has changed since counts no more."""
     if before is None or before.fingerprint != now.fingerprint:
         return now
     if before.spans is None or now.spans is None:
@@ -120,7 +128,7 @@ def joined(before: Shown | None, now: Shown) -> Shown:
 
 
 def already_received(received: Received | None, candidate: Candidate) -> bool:
-    """Whether a session has what this candidate would show: unchanged, and whole or the part that matters now."""
+    """Whether a session received what this candidate would show: unchanged, and whole or the part that matters."""
     if received is None:
         return False
     node = candidate.node
@@ -131,6 +139,9 @@ def already_received(received: Received | None, candidate: Candidate) -> bool:
         return True
     first, last = candidate.spans[0]
     return any(start < last and first < end for start, end in shown.spans)
+
+
+# --- records ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +163,14 @@ class Record:
     @property
     def asked(self) -> str:
         """The question, the names it started from, or the topics."""
-        told = self.request.get("question") or ", ".join(self.request.get("start", ()))
-        topics = [each["question"] or ", ".join(each["start"]) for each in self.request.get("topics", ())]
-        return str(told or " / ".join(topics))
+        question = self.request.get("question") or ", ".join(self.request.get("start", ()))
+        topics = [topic["question"] or ", ".join(topic["start"]) for topic in self.request.get("topics", ())]
+        return str(question or " / ".join(topics))
 
 
 def record_of(context: Context, request: Request, made: datetime) -> Record:
-    """What is kept of a context."""
-    nodes = [item.candidate.node for item in items_of(context)]
+    """Return the record of a context, to be kept."""
+    nodes = [item.candidate.node for item in printed_items(context.page.sections)]
     return Record(
         id=context.id,
         made=made.isoformat(timespec="seconds"),
@@ -176,58 +187,57 @@ def record_of(context: Context, request: Request, made: datetime) -> Record:
 
 
 def request_of(record: Record) -> Request:
-    """The request that led to a kept context, to be asked again."""
-    asked = dict(record.request)
-    if "candidates" in asked:
+    """Return the request that led to a kept context, to be asked again."""
+    if "candidates" in record.request:
         raise InvalidInput(
             f"Context {record.id} was made from candidates that the caller brought, which are not kept. "
             "Ask again with them, and compare the two ids."
         )
-    asked.pop("session", None)
-    known = {each.name for each in fields(Request)}
-    values = {name: value for name, value in asked.items() if name in known}
+    # A record of another version may have fields that requests no longer have, and the session is none of them.
+    known = {field.name for field in fields(Request)}
+    values = {name: value for name, value in record.request.items() if name in known}
     values["start"] = tuple(values.get("start", ()))
     values["history"] = tuple(values.get("history", ()))
-    values["topics"] = tuple(Topic(**{**each, "start": tuple(each["start"])}) for each in values.get("topics", ()))
-    values["filter"] = _filter(values.get("filter", {}))
-    values["view"] = _view(values.get("view", {}))
+    values["topics"] = tuple(
+        Topic(**{**topic, "start": tuple(topic["start"])}) for topic in values.get("topics", ())
+    )
+    values["filter"] = _read_filter(values.get("filter", {}))
+    values["view"] = View(**{name: _tuples(value) for name, value in values.get("view", {}).items()})
     if values.get("max_tokens") == UNSET.value:
         values["max_tokens"] = UNSET
     return Request(**values)
 
 
-def _filter(kept: Mapping[str, Any]) -> Filter:
-    values: dict[str, Any] = {name: _tuples(value) for name, value in kept.items()}
+def _read_filter(stored: Mapping[str, Any]) -> Filter:
+    values: dict[str, Any] = {name: _tuples(value) for name, value in stored.items()}
     for name in ("since", "until"):
         if values.get(name) is not None:
             values[name] = datetime.fromisoformat(values[name])
     return Filter(**values)
 
 
-def _view(kept: Mapping[str, Any]) -> View:
-    return View(**{name: _tuples(value) for name, value in kept.items()})
-
-
 def _tuples(value: Any) -> Any:
-    return tuple(_tuples(each) for each in value) if isinstance(value, list) else value
+    """Return lists, which JSON made of tuples, as tuples again."""
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
 
 
 def to_bytes(record: Record) -> bytes:
-    """A record as JSON."""
-    plain = {each.name: getattr(record, each.name) for each in fields(record)}
-    plain["fingerprints"] = [[*place, value] for place, value in sorted(record.fingerprints.items())]
+    """Return a record as JSON."""
+    plain = {field.name: getattr(record, field.name) for field in fields(record)}
+    # JSON has no tuples as keys.
+    plain["fingerprints"] = [[*ref, value] for ref, value in sorted(record.fingerprints.items())]
     return orjson.dumps(plain, default=dict)
 
 
-def from_bytes(kept: bytes) -> Record:
-    """The record that `to_bytes` wrote."""
-    plain = orjson.loads(kept)
+def from_bytes(stored: bytes) -> Record:
+    """Return the record that `to_bytes` wrote."""
+    plain = orjson.loads(stored)
     plain["fingerprints"] = {(tenant, key): value for tenant, key, value in plain["fingerprints"]}
-    plain["ledger"] = tuple(_entry(each) for each in plain["ledger"])
+    plain["ledger"] = tuple(_read_entry(entry) for entry in plain["ledger"])
     plain["notes"], plain["manifest"] = tuple(plain["notes"]), tuple(plain["manifest"])
     return Record(**plain)
 
 
-def _entry(kept: dict[str, Any]) -> LedgerEntry:
-    path = tuple(Step(**step) for step in kept["path"])
-    return LedgerEntry(**{**kept, "path": path, "detail": Detail(kept["detail"])})
+def _read_entry(stored: dict[str, Any]) -> LedgerEntry:
+    path = tuple(Step(**step) for step in stored["path"])
+    return LedgerEntry(**{**stored, "path": path, "detail": Detail(stored["detail"])})

@@ -1,1 +1,1 @@
-"""From sources to the store: reading, preparing, writing, linking."""
+"""Bring sources into the store: read, prepare, write, link; and copy, embed again and view what is stored."""

@@ -1,4 +1,4 @@
-"""One store into another, whatever engines they are: streamed, resumable, and compared at the end."""
+"""Copy one store into another, whatever engines they are: streamed, resumable, and compared at the end."""
 
 from collections.abc import Callable
 from typing import Final, Protocol
@@ -6,11 +6,12 @@ from typing import Final, Protocol
 from weft.errors import InvalidInput, StoreError
 from weft.frozen import dataclass
 from weft.model import DEFAULT_TENANT
-from weft.ports import Changes, Exporting, Fingerprint, Index, Store
+from weft.ports import Changes, Exporting, Index, Store
 
-_PORTION: Final = 5000
-_PLACE: Final = ":copy"
-"""The source under whose units a copy remembers how far it came: no source has this name."""
+_NODES_PER_PORTION: Final = 5000
+"""Nodes that are read and written together: more take more memory, fewer more transactions."""
+_PROGRESS_SOURCE: Final = ":copy"
+"""The source under whose units a copy stores how far it came: no real source has this name."""
 
 Progress = Callable[[str, int, int | None], None]
 
@@ -21,7 +22,7 @@ class Copyable(Store, Exporting, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What a copy did, and what both stores hold now."""
+    """The outcome of a copy: what both stores hold now, and after which node an earlier copy was resumed."""
 
     nodes: int
     edges: int
@@ -29,66 +30,72 @@ class Copied:
     resumed_after: int = 0
 
 
-def copy(source: Copyable, target: Copyable, index: Index, tell: Progress) -> Copied:
-    """Bring everything that the source holds into the target; interrupted, it goes on next time.
+def copy(
+    source: Copyable,
+    target: Copyable,
+    index: Index,
+    progress: Progress,
+    *,
+    nodes_per_portion: int = _NODES_PER_PORTION,
+) -> Copied:
+    """Copy everything that the source holds into the target; an interrupted copy is resumed by the next call.
 
     The source is read portion by portion. Should it change meanwhile, the comparison at the end says so.
     """
     books = source.books()
-    resumed = _begun(source, target)
+    resumed_after = _find_resume_point(source, target)
     with target.writing():
         if books.embedder is not None:
             target.remember_embedder(*books.embedder)
-        _copy_portions(source, target, books.nodes, resumed, tell)
+        _copy_nodes(source, target, resumed_after, nodes_per_portion, progress)
         target.write(source.strays())
         for tenant, shared in books.shared.items():
             target.share(tenant, shared)
+        # Units come last: an interrupted copy must not look like a store whose sources are all indexed.
         target.write(Changes(units=books.units))
-        tell("building the search index", 0, None)
+        progress("building the search index", 0, None)
         index.catch_up(target)
-        reached = _compared(source, target, tell)
-        target.write(Changes(units=((DEFAULT_TENANT, _PLACE, books.identity, ""),)))
-    return Copied(reached.nodes, reached.edges, reached.digest, resumed)
+        progress("comparing", 0, None)
+        copied, reached = source.fingerprint(), target.fingerprint()
+        if copied != reached:
+            raise StoreError(
+                f"The copy differs: {copied.nodes:,} nodes and {copied.edges:,} links were to be copied, "
+                f"{reached.nodes:,} and {reached.edges:,} are there now ({copied.digest} against "
+                f"{reached.digest}). If the source was written to meanwhile, run the same command again; "
+                "otherwise copy into an empty store."
+            )
+        target.write(Changes(units=((DEFAULT_TENANT, _PROGRESS_SOURCE, books.identity, ""),)))
+    return Copied(copied.nodes, copied.edges, copied.digest, resumed_after)
 
 
-def _begun(source: Copyable, target: Copyable) -> int:
-    """After which node an earlier copy of the same state stopped; refuses a target with something else in it."""
-    books, there = source.books(), target.books()
-    if books.identity == there.identity:
+def _find_resume_point(source: Copyable, target: Copyable) -> int:
+    """Return the id after which an earlier copy of the same state stopped, 0 for none; refuse a target in use."""
+    books, target_books = source.books(), target.books()
+    if books.identity == target_books.identity:
         raise InvalidInput("Both stores are the same one. Name another with --to.")
-    stamp = target.units(DEFAULT_TENANT, _PLACE).get(books.identity)
+    stamp = target.units(DEFAULT_TENANT, _PROGRESS_SOURCE).get(books.identity)
     if stamp is None:
-        if there.nodes and target.fingerprint() != source.fingerprint():
+        if target_books.nodes and target.fingerprint() != source.fingerprint():
             raise InvalidInput(
-                f"The store to copy to holds {there.nodes:,} nodes that did not come from this one. Copy into an "
-                "empty store: choose another folder, or another ?schema=NAME."
+                f"The store to copy to holds {target_books.nodes:,} nodes that did not come from this one. Copy "
+                "into an empty store: choose another folder, or another ?schema=NAME."
             )
         return 0
-    sequence, _, last = stamp.partition(" ")
-    return int(last) if int(sequence) == books.sequence else 0
+    sequence, _, last_id = stamp.partition(" ")
+    return int(last_id) if int(sequence) == books.sequence else 0
 
 
-def _copy_portions(source: Copyable, target: Copyable, total: int, after: int, tell: Progress) -> None:
+def _copy_nodes(
+    source: Copyable, target: Copyable, after: int, nodes_per_portion: int, progress: Progress
+) -> None:
+    """Copy the nodes after an id with their edges and aliases, storing with each portion how far the copy came."""
     books = source.books()
-    done = total - source.left(after)
-    while portion := source.portion(after, _PORTION):
+    done = books.nodes - source.left(after)
+    while portion := source.portion(after, nodes_per_portion):
         after, changes = portion.last, portion.changes
-        stamp = (DEFAULT_TENANT, _PLACE, books.identity, f"{books.sequence} {after}")
+        stamp = (DEFAULT_TENANT, _PROGRESS_SOURCE, books.identity, f"{books.sequence} {after}")
         target.write(
             Changes(upserts=changes.upserts, edges=changes.edges, aliases=changes.aliases, units=(stamp,))
         )
         done += len(changes.upserts)
-        tell("copying nodes", done, total)
-
-
-def _compared(source: Copyable, target: Copyable, tell: Progress) -> Fingerprint:
-    """The fingerprint that both have."""
-    tell("comparing", 0, None)
-    ours, theirs = source.fingerprint(), target.fingerprint()
-    if ours != theirs:
-        raise StoreError(
-            f"The copy differs: {ours.nodes:,} nodes and {ours.edges:,} links were to be copied, {theirs.nodes:,} "
-            f"and {theirs.edges:,} are there now ({ours.digest} against {theirs.digest}). If the source was "
-            "written to meanwhile, run the same command again; otherwise copy into an empty store."
-        )
-    return ours
+        progress("copying nodes", done, books.nodes)

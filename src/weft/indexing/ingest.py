@@ -1,4 +1,9 @@
-"""Sources into the store: only what changed is read, prepared and written; then links and the search index."""
+"""Index sources into the store: read what changed, prepare, write and link it, and update the search index.
+
+`ingest` is the whole run from top to bottom. Each source is read unit by unit (`_index_source`): the nodes of
+changed units are prepared while the batch before them is written, and what a source no longer holds is removed.
+Then the entities of changed stories are found, and at the end links are drawn between everything that was written.
+"""
 
 from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -7,8 +12,8 @@ from typing import Final
 
 from weft.errors import SourceError
 from weft.frozen import dataclass
-from weft.indexing.link import Relating, Relinking, declare_shared
-from weft.indexing.prepare import PREPARATION, Prepared, Preparing, content_hash
+from weft.indexing.link import MentionLinker, RelationLinker, declare_shared
+from weft.indexing.prepare import PREPARATION, NodePreparer, PendingNodes, content_hash
 from weft.indexing.stories import changed_stories
 from weft.model import DEFAULT_TENANT, Edge, EdgeSet, Node
 from weft.ports import (
@@ -31,17 +36,20 @@ from weft.ports import (
 
 Progress = Tell
 
-_BATCH: Final = 1_000
-_CATCH_UP: Final = 50_000
-_PLACE: Final = ""
-"""The unit under which a source's place is remembered: no file has this name."""
-_WRITTEN: Final = "written, but not linked"
+_NODES_PER_BATCH: Final = 1_000
+"""Nodes that are written in one transaction: more keep more in memory, fewer pay for more transactions."""
+_NODES_PER_CATCH_UP: Final = 50_000
+"""Written nodes after which the search index catches up during a run. Until then those who ask meanwhile scan the
+new nodes one by one, which stays quick up to about this many."""
+_IDENTITY_UNIT: Final = ""
+"""The unit whose stamp is the identity of the source: no file has this name."""
+_NOT_LINKED: Final = "written, but not linked"
 """The stamp of a unit until the run that wrote it is done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What indexing did."""
+    """The outcome of an indexing run, in counts."""
 
     sources: tuple[str, ...] = ()
     units: int = 0
@@ -54,14 +62,14 @@ class Report:
     problems: tuple[Problem, ...] = ()
     sequence: int = 0
     kinds: Mapping[str, int] = field(default_factory=dict)
-    """Nodes in what was read, by kind."""
+    """Nodes in the units that were read, by kind."""
     passed_over: Mapping[str, int] = field(default_factory=dict)
     """Files and folders that were left out, or read in part, by reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What indexing works with."""
+    """The store, search index, embedder and token counter that indexing works with."""
 
     store: Store
     index: Index
@@ -70,257 +78,276 @@ class Workshop:
 
 
 @dataclass(slots=True)
-class _Tally:
-    """The report while it is being made, and what waits for linking."""
+class _Run:
+    """One indexing run: its tools, its counts so far, and the unit stamps to store at its end."""
 
+    indexing: Workshop
+    tenant: str
+    progress: Progress
+    preparer: NodePreparer
+    mentions: MentionLinker
+    relations: RelationLinker
     units: int = 0
     units_changed: int = 0
     written: int = 0
     unchanged: int = 0
     removed: int = 0
     entities: int = 0
+    written_since_catch_up: int = 0
     problems: list[Problem] = field(default_factory=list)
     stamps: list[tuple[str, str, str, str]] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
     passed_over: Counter[str] = field(default_factory=Counter)
-    since_catch_up: int = 0
 
-
-def ingest(
-    sources: Sequence[Source], shop: Workshop, tenant: str = DEFAULT_TENANT, progress: Progress | None = None
-) -> Report:
-    """Bring the store up to what the sources hold; interrupted, it leaves whole batches and goes on next time."""
-    tell = progress or untold
-    tally = _Tally()
-    relinking, relating = Relinking(shop.store, shop.index), Relating(shop.store, shop.index)
-    with shop.store.writing():
-        if shop.embed is not None:
-            shop.store.remember_embedder(shop.embed.name, shop.embed.dimensions)
-        job = _Job(shop, tenant, tally, relinking, relating, tell)
-        with Preparing(shop.embed, shop.count) as preparing:
-            for source in sources:
-                _ingest_source(source, job, preparing)
-            _tell_stories([source.name for source in sources], job, preparing)
-        shop.index.catch_up(shop.store)
-        links = relinking.run(lambda done: tell("linking", done, None)) + relating.run()
-        relinking.weigh()
-        # Stamps are kept only now: what was written but not yet linked is looked at again after an interruption.
-        shop.store.write(Changes(units=tuple(tally.stamps)))
-        sequence = shop.index.catch_up(shop.store)
-    return Report(
-        sources=tuple(source.name for source in sources),
-        units=tally.units,
-        units_changed=tally.units_changed,
-        written=tally.written,
-        unchanged=tally.unchanged,
-        removed=tally.removed,
-        entities=tally.entities,
-        links=links,
-        problems=tuple(tally.problems),
-        sequence=sequence,
-        kinds=dict(sorted(tally.kinds.items())),
-        passed_over=dict(sorted(tally.passed_over.items())),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """Indexing one source: what it works with and what it tells."""
-
-    shop: Workshop
-    tenant: str
-    tally: _Tally
-    relinking: Relinking
-    relating: Relating
-    tell: Progress
-
-    def owned(self, unit: str) -> str:
-        """The name under which a node remembers its unit."""
+    def unit_name(self, unit: str) -> str:
+        """Return the name under which a node remembers its unit: two tenants may index the same file."""
         return f"{self.tenant}/{unit}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Units that were read: their fresh nodes, being prepared, and those that are stored as they are."""
+    """Units that were read: their changed nodes, which are being prepared, and those stored as they are."""
 
     units: Sequence[Unit]
-    slots: Collection[tuple[str, str]]
-    fresh: Sequence[tuple[Node, str]]
-    known: tuple[PreparedNode, ...]
-    prepared: Prepared
+    refs: Collection[tuple[str, str]]
+    changed: Sequence[tuple[Node, str]]
+    unchanged: tuple[PreparedNode, ...]
+    prepared: PendingNodes
 
 
-def _ingest_source(source: Source, job: _Job, preparing: Preparing) -> None:
-    known = job.shop.store.units(job.tenant, source.name)
-    _check_place(source, known.pop(_PLACE, None))
+def ingest(
+    sources: Sequence[Source], indexing: Workshop, tenant: str = DEFAULT_TENANT, progress: Progress | None = None
+) -> Report:
+    """Bring the store up to what the sources hold; the next run completes one that was interrupted."""
+    store, index = indexing.store, indexing.index
+    with store.writing():
+        if indexing.embed is not None:
+            store.remember_embedder(indexing.embed.name, indexing.embed.dimensions)
+        with NodePreparer(indexing.embed, indexing.count) as preparer:
+            linkers = MentionLinker(store, index), RelationLinker(store, index)
+            run = _Run(indexing, tenant, progress or untold, preparer, *linkers)
+            for source in sources:
+                _index_source(source, run)
+            _index_stories([source.name for source in sources], run)
+        # Linking looks new names up in the search index, which must hold what was just written.
+        index.catch_up(store)
+        links = run.mentions.link(lambda done: run.progress("linking", done, None)) + run.relations.link()
+        run.mentions.update_importance()
+        # Stamps are stored only now: units that are written but not linked are looked at again after an
+        # interruption.
+        store.write(Changes(units=tuple(run.stamps)))
+        sequence = index.catch_up(store)
+    return Report(
+        sources=tuple(source.name for source in sources),
+        units=run.units,
+        units_changed=run.units_changed,
+        written=run.written,
+        unchanged=run.unchanged,
+        removed=run.removed,
+        entities=run.entities,
+        links=links,
+        problems=tuple(run.problems),
+        sequence=sequence,
+        kinds=dict(sorted(run.kinds.items())),
+        passed_over=dict(sorted(run.passed_over.items())),
+    )
+
+
+# --- one source ------------------------------------------------------------------------------------------------
+
+
+def _index_source(source: Source, run: _Run) -> None:
+    """Write the changed units of a source and remove what it no longer holds."""
+    stored_stamps = run.indexing.store.units(run.tenant, source.name)
+    _check_identity(source, stored_stamps.pop(_IDENTITY_UNIT, None))
     if isinstance(source, Resumable):
-        source.resume(_bare(known, source, job.shop))
+        source.resume(_stamps_for_source(stored_stamps, source, run.indexing))
     if isinstance(source, Telling):
-        source.tell_to(job.tell)
-    present = {name: _stamp(stamp, source, job.shop) for name, stamp in source.units()}
+        source.tell_to(run.progress)
+    stamps = {name: _full_stamp(stamp, source, run.indexing) for name, stamp in source.units()}
     if isinstance(source, Remarking):
-        job.tally.passed_over.update(source.remarks())
-    changed = [name for name, stamp in present.items() if known.get(name) != stamp]
-    job.tally.units += len(present)
-    job.tally.units_changed += len(changed)
-    held: dict[str, set[tuple[str, str]]] = {}
-    unlinked = {job.owned(name) for name, stamp in known.items() if stamp == _WRITTEN}
-    for batch in _prepared(source, changed, job, preparing):
-        _write(source, batch, job, unlinked)
-        held |= {unit.name: {(node.tenant, node.key) for node in unit.nodes} for unit in batch.units}
-        job.tell(f"reading {source.name}", len(held), len(changed))
-        _keep_up(job)
+        run.passed_over.update(source.remarks())
+    changed = [name for name, stamp in stamps.items() if stored_stamps.get(name) != stamp]
+    run.units += len(stamps)
+    run.units_changed += len(changed)
+    unlinked = {run.unit_name(name) for name, stamp in stored_stamps.items() if stamp == _NOT_LINKED}
+    refs_by_unit: dict[str, set[tuple[str, str]]] = {}
+    for batch in _prepare_batches(source, changed, run):
+        _write_batch(source, batch, run, unlinked)
+        refs_by_unit |= {unit.name: {(node.tenant, node.key) for node in unit.nodes} for unit in batch.units}
+        run.progress(f"reading {source.name}", len(refs_by_unit), len(changed))
+        if run.written_since_catch_up >= _NODES_PER_CATCH_UP:
+            run.indexing.index.catch_up(run.indexing.store)
+            run.written_since_catch_up = 0
     if isinstance(source, Releasing):
         source.let_go()
-    _remove_gone(source, held, job)
-    _forget(source, sorted(known.keys() - present.keys()), job)
-    # Stamps are written at the very end: what is stored but not yet linked is looked at again if interrupted.
-    job.tally.stamps += [(job.tenant, source.name, name, present[name]) for name in held]
-    job.tally.stamps.append((job.tenant, source.name, _PLACE, source.identity()))
+    _remove_missing_nodes(source, refs_by_unit, run)
+    _remove_missing_units(source, sorted(stored_stamps.keys() - stamps.keys()), run)
+    # A unit that could not be read has no entry here, keeps its old stamp and is tried again next time.
+    run.stamps += [(run.tenant, source.name, name, stamps[name]) for name in refs_by_unit]
+    run.stamps.append((run.tenant, source.name, _IDENTITY_UNIT, source.identity()))
 
 
-def _tell_stories(sources: Sequence[str], job: _Job, preparing: Preparing) -> None:
-    """Find anew who and what is in the stories that changed."""
-    for retold in changed_stories(job.shop.store, job.tenant, sources):
-        fresh, known = parted([(node, retold.unit) for node in retold.nodes], job.shop)
-        job.relinking.writing([node for node, _ in fresh], ())
-        job.relating.changing((node.tenant, node.key, node.tags) for node, _ in fresh)
-        upserts = preparing.prepared(fresh)() + known
-        _remove(retold.gone, (), job)
-        job.shop.store.write(Changes(upserts=upserts, edges=retold.edges, aliases=retold.aliases))
-        job.tally.entities += len(retold.nodes)
-        job.tally.stamps.append(retold.remembered())
-        job.tell(f"telling {retold.source}", len(retold.nodes), len(retold.nodes))
-
-
-def _stamp(stamp: str, source: Source, shop: Workshop) -> str:
-    """A unit is read again when it changed, and also when it would be understood or prepared differently."""
-    return " ".join([stamp, source.maker, PREPARATION, shop.embed.name if shop.embed is not None else ""])
-
-
-def _bare(known: Mapping[str, str], source: Source, shop: Workshop) -> dict[str, str]:
-    """The stamps as the source gave them; empty for units that must be read again whatever the source says."""
-    added = _stamp("", source, shop)
-    return {name: stamp.removesuffix(added) if stamp.endswith(added) else "" for name, stamp in known.items()}
-
-
-def _check_place(source: Source, remembered: str | None) -> None:
-    if remembered is not None and source.identity() not in ("", remembered):
+def _check_identity(source: Source, stored_identity: str | None) -> None:
+    """Refuse a source whose name belongs to another one: each would remove what the other brought."""
+    if stored_identity is not None and source.identity() not in ("", stored_identity):
         raise SourceError(
             f"A source named {source.name!r} was indexed from another place. Give this one a name of its own with "
             f"--source NAME, or take the other out first with: weft remove {source.name}"
         )
 
 
-def _keep_up(job: _Job) -> None:
-    """Let readers of a long run find what is written, without scanning it."""
-    if job.tally.since_catch_up >= _CATCH_UP:
-        job.shop.index.catch_up(job.shop.store)
-        job.tally.since_catch_up = 0
+def _full_stamp(stamp: str, source: Source, indexing: Workshop) -> str:
+    """Extend a unit's stamp by the versions of reader, preparation and embedder: a new one reads it again."""
+    embedder = indexing.embed.name if indexing.embed is not None else ""
+    return " ".join([stamp, source.maker, PREPARATION, embedder])
 
 
-def _remove_gone(source: Source, held: Mapping[str, set[tuple[str, str]]], job: _Job) -> None:
-    """Remove what changed units no longer hold, once all are read: a node may have moved to a later one."""
-    store = job.shop.store
-    gone = [
-        slot for unit in held for slot in store.unit_keys(source.name, job.owned(unit)) if slot not in held[unit]
-    ]
-    _remove(gone, (), job)
+def _stamps_for_source(stored: Mapping[str, str], source: Source, indexing: Workshop) -> dict[str, str]:
+    """Return the stamps as the source gave them; empty for units that must be read again in any case."""
+    versions = _full_stamp("", source, indexing)
+    return {
+        name: stamp.removesuffix(versions) if stamp.endswith(versions) else "" for name, stamp in stored.items()
+    }
 
 
-def _remove(gone: Sequence[tuple[str, str]], edges: tuple[EdgeSet, ...], job: _Job) -> None:
-    if gone or edges:
-        job.relinking.removing(gone)
-        job.relating.changing((tenant, key, ()) for tenant, key in gone)
-        job.shop.store.write(Changes(removes=tuple(gone), edges=edges))
-        job.tally.removed += len(gone)
+# --- reading and preparing ---------------------------------------------------------------------------------------
 
 
-def _batches(source: Source, changed: Sequence[str]) -> Iterator[list[Unit]]:
-    """Changed units, read, in groups of about a thousand nodes."""
+def _prepare_batches(source: Source, changed: Sequence[str], run: _Run) -> Iterator[_Batch]:
+    """Read the changed units in batches; while one batch is written, those after it are read and prepared."""
+    waiting: deque[_Batch] = deque()
+    for units in _read_batches(source, changed):
+        run.problems += [problem for unit in units for problem in unit.problems]
+        readable = [unit for unit in units if unit.stamp]
+        run.kinds.update(node.kind for unit in readable for node in unit.nodes)
+        nodes = {
+            (node.tenant, node.key): (node, run.unit_name(unit.name)) for unit in readable for node in unit.nodes
+        }
+        if any(not nodes.keys().isdisjoint(batch.refs) for batch in waiting):
+            # A node in two units is compared with what is stored, so the earlier batch must be written first.
+            yield from waiting
+            waiting.clear()
+        fresh, unchanged = separate_unchanged(list(nodes.values()), run.indexing)
+        waiting.append(_Batch(readable, nodes.keys(), fresh, unchanged, run.preparer.submit_nodes(fresh)))
+        if len(waiting) > run.preparer.lookahead:
+            yield waiting.popleft()
+    yield from waiting
+
+
+def _read_batches(source: Source, changed: Sequence[str]) -> Iterator[list[Unit]]:
+    """Read the changed units, in groups of about a thousand nodes."""
     batch: list[Unit] = []
     size = 0
     for name in changed:
         unit = source.read(name)
         batch.append(unit)
+        # A unit without nodes counts too: a thousand empty files are a batch.
         size += len(unit.nodes) + 1
-        if size >= _BATCH:
+        if size >= _NODES_PER_BATCH:
             yield batch
             batch, size = [], 0
     if batch:
         yield batch
 
 
-def _prepared(source: Source, changed: Sequence[str], job: _Job, preparing: Preparing) -> Iterator[_Batch]:
-    """Changed units in batches; while one is written, those after it are read and prepared."""
-    waiting: deque[_Batch] = deque()
-    for units in _batches(source, changed):
-        job.tally.problems += [problem for unit in units for problem in unit.problems]
-        readable = [unit for unit in units if unit.stamp]
-        job.tally.kinds.update(node.kind for unit in readable for node in unit.nodes)
-        nodes = {(node.tenant, node.key): (node, job.owned(unit.name)) for unit in readable for node in unit.nodes}
-        if any(not nodes.keys().isdisjoint(batch.slots) for batch in waiting):
-            # A node that two units hold is compared with what the earlier one made of it.
-            yield from waiting
-            waiting.clear()
-        fresh, known = parted(list(nodes.values()), job.shop)
-        waiting.append(_Batch(readable, nodes.keys(), fresh, known, preparing.prepared(fresh)))
-        if len(waiting) > preparing.ahead:
-            yield waiting.popleft()
-    yield from waiting
-
-
-def _write(source: Source, batch: _Batch, job: _Job, unlinked: Collection[str]) -> None:
-    """Write the changed nodes; those of `unlinked` units were written by a run that could not link them."""
-    edges = tuple(each for unit in batch.units for each in _edge_sets(source, unit.name, unit.edges, job))
-    declare_shared(job.shop.store, [edge for unit in batch.units for edge in unit.edges])
-    job.relinking.writing([node for node, _ in batch.fresh], [each.node for each in batch.known])
-    job.relating.changing((node.tenant, node.key, node.tags) for node, _ in batch.fresh)
-    job.relinking.naming([each.node for each in batch.known if each.unit in unlinked])
-    upserts = batch.prepared() + batch.known
-    written = tuple((job.tenant, source.name, unit.name, _WRITTEN) for unit in batch.units)
-    job.shop.store.write(Changes(upserts=upserts, edges=edges, units=written))
-    job.tally.written += len(batch.fresh)
-    job.tally.since_catch_up += len(batch.fresh)
-    job.tally.unchanged += len(batch.known)
-
-
-def _edge_sets(source: Source, unit: str, edges: Sequence[Edge], job: _Job) -> tuple[EdgeSet, ...]:
-    """A unit's edges by the tenant they start in, and nothing wherever it had drawn some before.
-
-    Edges are remembered by unit, so that reading one file again replaces only what that file said, in whatever
-    tenant and by whatever version of the source.
-    """
-    name, _, version = source.maker.rpartition("@")
-    drawer = f"{name}#{job.owned(unit)}@"
-    drawn: dict[tuple[str, str], list[Edge]] = {each: [] for each in job.shop.store.drawn(drawer)}
-    for edge in edges:
-        drawn.setdefault((drawer + version, edge.tenant), []).append(edge)
-    return tuple(EdgeSet(maker, tenant, tuple(mine)) for (maker, tenant), mine in drawn.items())
-
-
-def parted(
-    nodes: Sequence[tuple[Node, str]], shop: Workshop
+def separate_unchanged(
+    nodes: Sequence[tuple[Node, str]], indexing: Workshop
 ) -> tuple[list[tuple[Node, str]], tuple[PreparedNode, ...]]:
-    """The nodes that must be prepared, and those stored as they are, which only tell their unit."""
-    by_tenant: dict[str, list[str]] = {}
+    """Separate the (node, unit) pairs that must be prepared from the nodes that are stored as they are."""
+    keys_by_tenant: dict[str, list[str]] = {}
     for node, _ in nodes:
-        by_tenant.setdefault(node.tenant, []).append(node.key)
-    stored = {tenant: shop.store.hashes(tenant, keys) for tenant, keys in by_tenant.items()}
-    fresh: list[tuple[Node, str]] = []
-    known: list[PreparedNode] = []
+        keys_by_tenant.setdefault(node.tenant, []).append(node.key)
+    stored = {tenant: indexing.store.hashes(tenant, keys) for tenant, keys in keys_by_tenant.items()}
+    changed: list[tuple[Node, str]] = []
+    unchanged: list[PreparedNode] = []
     for node, unit in nodes:
         digest = stored[node.tenant].get(node.key)
-        if digest is not None and digest == content_hash(node, shop.embed):
-            known.append(PreparedNode(node, digest, (), 0, b"", unit))
+        if digest is not None and digest == content_hash(node, indexing.embed):
+            # Without passages the store keeps those it has.
+            unchanged.append(PreparedNode(node, digest, (), 0, b"", unit))
         else:
-            fresh.append((node, unit))
-    return fresh, tuple(known)
+            changed.append((node, unit))
+    return changed, tuple(unchanged)
 
 
-def _forget(source: Source, units: Sequence[str], job: _Job) -> None:
-    """Remove what units that no longer exist had brought."""
+# --- writing and removing ------------------------------------------------------------------------------------
+
+
+def _write_batch(source: Source, batch: _Batch, run: _Run, unlinked: Collection[str]) -> None:
+    """Write a batch; the nodes of `unlinked` units were written by an interrupted run that did not link them."""
+    store = run.indexing.store
+    edges = tuple(edge_set for unit in batch.units for edge_set in _edge_sets(source, unit.name, unit.edges, run))
+    declare_shared(store, [edge for unit in batch.units for edge in unit.edges])
+    run.mentions.before_write([node for node, _ in batch.changed], [prepared.node for prepared in batch.unchanged])
+    run.relations.before_change((node.tenant, node.key, node.tags) for node, _ in batch.changed)
+    run.mentions.search_names([prepared.node for prepared in batch.unchanged if prepared.unit in unlinked])
+    upserts = batch.prepared() + batch.unchanged
+    stamps = tuple((run.tenant, source.name, unit.name, _NOT_LINKED) for unit in batch.units)
+    store.write(Changes(upserts=upserts, edges=edges, units=stamps))
+    run.written += len(batch.changed)
+    run.written_since_catch_up += len(batch.changed)
+    run.unchanged += len(batch.unchanged)
+
+
+def _edge_sets(source: Source, unit: str, edges: Sequence[Edge], run: _Run) -> tuple[EdgeSet, ...]:
+    """Group a unit's edges by the tenant they start in, with an empty set wherever it had drawn some before.
+
+    Edges are remembered by unit, so that reading one file again replaces only the edges of that file, in any
+    tenant and by any version of the source.
+    """
+    name, _, version = source.maker.rpartition("@")
+    unit_maker = f"{name}#{run.unit_name(unit)}@"
+    by_maker: dict[tuple[str, str], list[Edge]] = {
+        maker_and_tenant: [] for maker_and_tenant in run.indexing.store.drawn(unit_maker)
+    }
+    for edge in edges:
+        by_maker.setdefault((unit_maker + version, edge.tenant), []).append(edge)
+    return tuple(EdgeSet(maker, tenant, tuple(drawn)) for (maker, tenant), drawn in by_maker.items())
+
+
+def _remove_missing_nodes(source: Source, refs_by_unit: Mapping[str, set[tuple[str, str]]], run: _Run) -> None:
+    """Remove the nodes that changed units no longer hold, once all are read: a node may have moved on."""
+    store = run.indexing.store
+    missing = [
+        ref
+        for unit, refs in refs_by_unit.items()
+        for ref in store.unit_keys(source.name, run.unit_name(unit))
+        if ref not in refs
+    ]
+    _remove(missing, (), run)
+
+
+def _remove_missing_units(source: Source, units: Sequence[str], run: _Run) -> None:
+    """Remove the nodes and edges of units that no longer exist."""
     for unit in units:
-        gone = job.shop.store.unit_keys(source.name, job.owned(unit))
-        _remove(gone, _edge_sets(source, unit, (), job), job)
-        job.tally.stamps.append((job.tenant, source.name, unit, ""))
+        refs = run.indexing.store.unit_keys(source.name, run.unit_name(unit))
+        _remove(refs, _edge_sets(source, unit, (), run), run)
+        # An empty stamp makes the store forget the unit.
+        run.stamps.append((run.tenant, source.name, unit, ""))
+
+
+def _remove(refs: Sequence[tuple[str, str]], edges: tuple[EdgeSet, ...], run: _Run) -> None:
+    """Remove the nodes of the given (tenant, key), and replace the given edge sets."""
+    if refs or edges:
+        run.mentions.before_removal(refs)
+        run.relations.before_change((tenant, key, ()) for tenant, key in refs)
+        run.indexing.store.write(Changes(removes=tuple(refs), edges=edges))
+        run.removed += len(refs)
+
+
+# --- stories -------------------------------------------------------------------------------------------------
+
+
+def _index_stories(sources: Sequence[str], run: _Run) -> None:
+    """Find the entities of the stories that changed, and write them in place of those found before."""
+    for story in changed_stories(run.indexing.store, run.tenant, sources):
+        changed, unchanged = separate_unchanged([(node, story.unit) for node in story.nodes], run.indexing)
+        run.mentions.before_write([node for node, _ in changed], ())
+        run.relations.before_change((node.tenant, node.key, node.tags) for node, _ in changed)
+        upserts = run.preparer.submit_nodes(changed)() + unchanged
+        _remove(story.removed, (), run)
+        run.indexing.store.write(Changes(upserts=upserts, edges=story.edges, aliases=story.aliases))
+        run.entities += len(story.nodes)
+        run.stamps.append(story.stamped_unit())
+        run.progress(f"finding entities in {story.source}", len(story.nodes), len(story.nodes))

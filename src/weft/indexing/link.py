@@ -1,4 +1,9 @@
-"""Which texts must be read for names again after a change, and the reading of them."""
+"""Keep links current while nodes change: which texts to scan for names, and the links by tags and by meaning.
+
+Both linkers are told of nodes before these are written or removed, while the store still has their old names and
+tags, and draw their links when everything is written. `MentionLinker` links texts with the nodes they name.
+`RelationLinker` links nodes that share tags or are near in meaning, in tenants whose `Wishes` ask for that.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -23,227 +28,243 @@ from weft.links.similar import (
 from weft.model import Edge, EdgeSet, Filter, Node, View
 from weft.ports import Changes, Index, Snapshot, Store
 
-_PROPOSED: Final = 2_000
-_WEIGHED: Final = 50_000
-"""In larger tenants only the importance that sources give counts: PageRank over all of it would delay each run."""
-
 SHARED_TENANT: Final = "shared"
 """The tenant that every other may link into without declaring so."""
 
-Names = dict[str, dict[str, None]]
-"""Keys by tenant, each once, in the order they came."""
+SETTINGS_SOURCE: Final = ":links"
+"""The source under whose units a tenant's link settings are stored: no real source has this name."""
+
+_MIN_PASSAGES_ASKED: Final = 2_000
+"""Passages that the index is asked for at least when older texts are searched for a name. It is never asked for
+fewer than hold the term, so none is missed; raising it only makes the answers larger."""
+
+_MAX_PASSAGES_FOR_IMPORTANCE: Final = 50_000
+"""In larger tenants only the importance that sources give counts: PageRank over all nodes would delay each run."""
+
+_MAX_EDGES_OF_CHANGED: Final = 100_000
+"""Edges read around the nodes of one change, to find those whose nearest neighbours may be others now. One change
+has about a thousand nodes with at most a few similar ones each, so this is out of reach and bounds memory only."""
+
+_KEYS_PER_WRITE: Final = 500
+"""Nodes whose relation edges are computed and written together: more take more memory, fewer more transactions."""
+
+KeysByTenant = dict[str, dict[str, None]]
+"""Keys by tenant, each once, in the order in which they came."""
+
+
+# --- mentions --------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
-class Relinking:
-    """What changed while indexing: texts to scan, and nodes whose names others may mention now or no longer."""
+class MentionLinker:
+    """The texts to scan for names, and the nodes whose names others may mention now or no longer."""
 
     store: Store
     index: Index
-    texts: Names = field(default_factory=dict)
-    named: Names = field(default_factory=dict)
+    texts: KeysByTenant = field(default_factory=dict)
+    renamed: KeysByTenant = field(default_factory=dict)
 
-    def writing(self, fresh: Sequence[Node], known: Sequence[Node]) -> None:
-        """Call before nodes are written; `known` are unchanged, but may not have been linked yet."""
-        for node in (*fresh, *known):
+    def before_write(self, changed: Sequence[Node], unchanged: Sequence[Node]) -> None:
+        """Note nodes that are about to be written; the unchanged ones may not have been linked yet."""
+        for node in (*changed, *unchanged):
             self.texts.setdefault(node.tenant, {})[node.key] = None
-        before = self._names(fresh)
-        self.naming([node for node in fresh if before.get((node.tenant, node.key)) != _names(node)])
+        stored_names = self._stored_names(changed)
+        self.search_names([node for node in changed if stored_names.get((node.tenant, node.key)) != _names(node)])
 
-    def naming(self, nodes: Sequence[Node]) -> None:
-        """Look the nodes' names up in older texts, although they are not new."""
+    def search_names(self, nodes: Sequence[Node]) -> None:
+        """Search older texts for the nodes' names too, as if the names were new."""
         for node in nodes:
-            self.named.setdefault(node.tenant, {})[node.key] = None
+            self.renamed.setdefault(node.tenant, {})[node.key] = None
 
-    def removing(self, gone: Sequence[tuple[str, str]]) -> None:
-        """Call before nodes are removed: a name they shared with others weighs more for those afterwards."""
-        by_tenant: dict[str, list[str]] = {}
-        for tenant, key in gone:
-            by_tenant.setdefault(tenant, []).append(key)
+    def before_removal(self, refs: Sequence[tuple[str, str]]) -> None:
+        """Note nodes that are about to be removed: a name they shared then means the others alone."""
+        keys_by_tenant: dict[str, list[str]] = {}
+        for tenant, key in refs:
+            keys_by_tenant.setdefault(tenant, []).append(key)
             self.texts.get(tenant, {}).pop(key, None)
-            self.named.get(tenant, {}).pop(key, None)
-        for owner, keys in by_tenant.items():
+            self.renamed.get(tenant, {}).pop(key, None)
+        for owner, keys in keys_by_tenant.items():
             for tenant in (owner, *self.store.sharing(owner)):
-                touched = affected(self.store, tenant, {owner: keys}, self._containing(tenant))
+                touched = affected(self.store, tenant, {owner: keys}, self._text_search(tenant))
                 self.texts.setdefault(tenant, {}).update(dict.fromkeys(touched))
 
-    def run(self, progress: Callable[[int], None]) -> int:
-        """Scan, write the links found, and return how many there are."""
+    def link(self, progress: Callable[[int], None]) -> int:
+        """Scan the noted texts, write the mentions found, and return how many there are."""
         links = done = 0
-        for tenant in sorted({*self.texts, *(each for owner in self.named for each in self.store.sharing(owner))}):
+        # A name that is new in a shared tenant may stand in the texts of all tenants that link into it.
+        sharing = (tenant for owner in self.renamed for tenant in self.store.sharing(owner))
+        for tenant in sorted({*self.texts, *sharing}):
             owners = (tenant, *self.store.shared(tenant))
-            renamed = {owner: tuple(self.named[owner]) for owner in owners if self.named.get(owner)}
+            renamed = {owner: tuple(self.renamed[owner]) for owner in owners if self.renamed.get(owner)}
             texts = tuple(self.texts.get(tenant, ()))
             mentions = each_mentions(
-                self.store, tenant, texts, self._containing(tenant), renamed=renamed, run=run_in_worker
+                self.store, tenant, texts, self._text_search(tenant), renamed=renamed, run=run_in_worker
             )
-            for each in mentions:
-                self.store.write(Changes(edges=(each,)))
-                links += len(each.edges)
-                done += len(each.scope or ())
+            for edge_set in mentions:
+                self.store.write(Changes(edges=(edge_set,)))
+                links += len(edge_set.edges)
+                done += len(edge_set.scope or ())
                 progress(done)
         return links
 
-    def weigh(self) -> None:
-        """Compute anew how much each node matters in the tenants that changed, where that takes only moments."""
+    def update_importance(self) -> None:
+        """Compute the importance of all nodes anew in the changed tenants that are small enough."""
         for tenant in sorted(self.texts):
             with self.store.snapshot(View((tenant,))) as snapshot:
                 passages = snapshot.statistics(()).passages
-            if passages <= _WEIGHED:
+            if passages <= _MAX_PASSAGES_FOR_IMPORTANCE:
                 self.store.write(Changes(importance=importance(self.store, tenant)))
 
-    def _names(self, nodes: Sequence[Node]) -> dict[tuple[str, str], tuple[str, ...]]:
-        """What those of the nodes that are stored are called there now."""
-        keys: Names = {}
+    def _stored_names(self, nodes: Sequence[Node]) -> dict[tuple[str, str], tuple[str, ...]]:
+        """Return the names that the store has now for those of the nodes that it holds."""
+        keys_by_tenant: KeysByTenant = {}
         for node in nodes:
-            keys.setdefault(node.tenant, {})[node.key] = None
-        stored_keys = [key for tenant, each in keys.items() for key in self.store.hashes(tenant, list(each))]
-        if not stored_keys:
+            keys_by_tenant.setdefault(node.tenant, {})[node.key] = None
+        stored = [key for tenant, keys in keys_by_tenant.items() for key in self.store.hashes(tenant, list(keys))]
+        if not stored:
             return {}
-        with self.store.snapshot(View(tuple(keys))) as snapshot:
-            stored = snapshot.nodes(_ids_by_name(snapshot, stored_keys))
-        return {(row.node.tenant, row.node.key): _names(row.node) for row in stored.values()}
+        with self.store.snapshot(View(tuple(keys_by_tenant))) as snapshot:
+            ids = {id for found in snapshot.find(stored).values() for id in found}
+            rows = snapshot.nodes(sorted(ids))
+        return {(row.node.tenant, row.node.key): _names(row.node) for row in rows.values()}
 
-    def _containing(self, tenant: str) -> Callable[[Sequence[int]], Sequence[int]]:
-        """A look-up of nodes whose text holds the rarest of some terms, for names new among older texts."""
+    def _text_search(self, tenant: str) -> Callable[[Sequence[int]], Sequence[int]]:
+        """Return a search for nodes whose text holds the rarest of some terms: new names in older texts."""
 
-        def containing(term_hashes: Sequence[int]) -> Sequence[int]:
+        def nodes_containing(term_hashes: Sequence[int]) -> Sequence[int]:
             with self.store.snapshot(View((tenant,))) as snapshot:
                 frequency = snapshot.statistics(term_hashes).frequency
-                rarest = min(term_hashes, key=lambda each: (frequency.get(each, 0), each))
+                rarest = min(term_hashes, key=lambda term: (frequency.get(term, 0), term))
                 if not frequency.get(rarest, 0):
                     return ()
-                found = self.index.lexical(snapshot, [rarest], Filter(), max(_PROPOSED, frequency[rarest]))
+                limit = max(_MIN_PASSAGES_ASKED, frequency[rarest])
+                found = self.index.lexical(snapshot, [rarest], Filter(), limit)
                 return sorted({row.node_id for row in snapshot.passages(found.passage_ids.tolist())})
 
-        return containing
-
-
-def declare_shared(store: Store, edges: Sequence[Edge]) -> None:
-    """Let a tenant that draws an edge into the shared tenant link into it from now on."""
-    for tenant in sorted({edge.tenant for edge in edges if edge.target_tenant == SHARED_TENANT != edge.tenant}):
-        known = store.shared(tenant)
-        if SHARED_TENANT not in known:
-            store.share(tenant, (*known, SHARED_TENANT))
-
-
-def _ids_by_name(snapshot: Snapshot, keys: Sequence[str]) -> list[int]:
-    return sorted({each for ids in snapshot.find(keys).values() for each in ids})
+        return nodes_containing
 
 
 def _names(node: Node) -> tuple[str, ...]:
     return (node.title, *(alias.text for alias in node.aliases))
 
 
-SETTINGS: Final = ":links"
-"""The source under whose units a tenant's wishes are remembered: no source has this name."""
+def declare_shared(store: Store, edges: Sequence[Edge]) -> None:
+    """Let a tenant that draws an edge into the shared tenant link into it from now on."""
+    for tenant in sorted({edge.tenant for edge in edges if edge.target_tenant == SHARED_TENANT != edge.tenant}):
+        declared = store.shared(tenant)
+        if SHARED_TENANT not in declared:
+            store.share(tenant, (*declared, SHARED_TENANT))
 
-_BATCH: Final = 500
+
+# --- links by tags and by meaning ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """Which links a tenant wants drawn; `similar` is the least cosine, None for no such links."""
+    """The relation links that a tenant has drawn; `similar` is the least cosine, None for no such links."""
 
     shared_tags: bool = False
     similar: float | None = None
 
 
 def wishes_of(store: Store, tenant: str) -> Wishes:
-    """What was last wished for a tenant."""
-    units = store.units(tenant, SETTINGS)
-    least = units.get(SIMILAR_EDGE)
-    return Wishes(TAG_EDGE in units, float(least) if least else None)
-
-
-@dataclass(slots=True)
-class Relating:
-    """What is about to change while writing: nodes by tenant, with the tags they have and had."""
-
-    store: Store
-    index: Index
-    tags: dict[str, dict[str, set[str]]] = field(default_factory=dict)
-    beside: dict[str, set[str]] = field(default_factory=dict)
-    _known: dict[str, Wishes] = field(default_factory=dict)
-
-    def changing(self, nodes: Iterable[tuple[str, str, Iterable[str]]]) -> None:
-        """Call before nodes, given as (tenant, key, tags to come), are written or removed."""
-        by_tenant: dict[str, dict[str, set[str]]] = {}
-        for tenant, key, tags in nodes:
-            if self._wishes(tenant) != Wishes():
-                by_tenant.setdefault(tenant, {})[key] = set(tags)
-        for tenant, coming in by_tenant.items():
-            self._remember(tenant, coming)
-
-    def _wishes(self, tenant: str) -> Wishes:
-        if tenant not in self._known:
-            self._known[tenant] = wishes_of(self.store, tenant)
-        return self._known[tenant]
-
-    def _remember(self, tenant: str, coming: Mapping[str, set[str]]) -> None:
-        mine, beside = self.tags.setdefault(tenant, {}), self.beside.setdefault(tenant, set())
-        with self.store.snapshot(View((tenant,))) as snapshot:
-            ids = _ids_by_key(snapshot, list(coming))
-            had = {row.node.key: row.node.tags for row in snapshot.nodes(list(ids.values())).values()}
-            if self._wishes(tenant).similar is not None and ids:
-                drawn = snapshot.edges(sorted(ids.values()), 100_000)
-                beside.update(edge.source for _, _, edge in drawn if edge.type == SIMILAR_EDGE)
-        for key, tags in coming.items():
-            mine.setdefault(key, set()).update(tags, had.get(key, ()))
-
-    def run(self) -> int:
-        """Draw anew what depends on the changes, and return how many edges that are."""
-        return sum(self._draw(tenant, self._wishes(tenant)) for tenant in sorted(self.tags))
-
-    def _draw(self, tenant: str, wishes: Wishes) -> int:
-        drawn = 0
-        if wishes.shared_tags:
-            drawn += draw_tags(self.store, tenant, self.tags[tenant])
-        if wishes.similar is not None:
-            keys = self.beside[tenant] | self.tags[tenant].keys()
-            drawn += draw_similar(self.store, self.index, tenant, sorted(keys), wishes.similar, around=True)
-        return drawn
+    """Read the link settings that were last stored for a tenant."""
+    units = store.units(tenant, SETTINGS_SOURCE)
+    threshold = units.get(SIMILAR_EDGE)
+    return Wishes(TAG_EDGE in units, float(threshold) if threshold else None)
 
 
 def relate_all(store: Store, index: Index, tenant: str, wishes: Wishes, progress: Callable[[int], None]) -> int:
-    """Draw all links that are wished for a tenant, take away those that are not, and keep it so from now on."""
+    """Draw all links that the settings ask for, remove the others, and store the settings for later changes."""
     if wishes.similar is not None and not 0.0 < wishes.similar <= 1.0:
         raise InvalidInput(f"A threshold of {wishes.similar} is no nearness. Give more than 0 and at most 1.")
-    settings = ((TAG_EDGE, "on" if wishes.shared_tags else ""), (SIMILAR_EDGE, _told(wishes.similar)))
+    stamps = (
+        (TAG_EDGE, "on" if wishes.shared_tags else ""),
+        (SIMILAR_EDGE, "" if wishes.similar is None else repr(wishes.similar)),
+    )
     with store.writing():
-        store.write(Changes(units=tuple((tenant, SETTINGS, name, stamp) for name, stamp in settings)))
-        nodes = {row.node.key: set(row.node.tags) for row in store.iterate(tenant)}
+        store.write(Changes(units=tuple((tenant, SETTINGS_SOURCE, name, stamp) for name, stamp in stamps)))
+        tags_by_key = {row.node.key: set(row.node.tags) for row in store.iterate(tenant)}
         drawn = 0
         if wishes.shared_tags:
-            drawn += draw_tags(store, tenant, nodes, whole=True)
+            drawn += _draw_tag_edges(store, tenant, tags_by_key, is_whole=True)
         else:
             store.write(Changes(edges=(EdgeSet(TAG_MAKER, tenant, ()),)))
         if wishes.similar is None:
             store.write(Changes(edges=(EdgeSet(SIMILAR_MAKER, tenant, ()),)))
             return drawn
-        for keys in _batches(sorted(nodes)):
-            drawn += draw_similar(store, index, tenant, keys, wishes.similar, around=False)
+        for keys in _batches(sorted(tags_by_key)):
+            drawn += _draw_similar_edges(store, index, tenant, keys, wishes.similar, with_neighbours=False)
             progress(drawn)
         return drawn
 
 
-def _told(threshold: float | None) -> str:
-    return "" if threshold is None else repr(threshold)
+@dataclass(slots=True)
+class RelationLinker:
+    """The changed nodes by tenant with the tags they have and had, and the nodes that were similar to them."""
+
+    store: Store
+    index: Index
+    tags: dict[str, dict[str, set[str]]] = field(default_factory=dict)
+    similar_keys: dict[str, set[str]] = field(default_factory=dict)
+    _settings: dict[str, Wishes] = field(default_factory=dict)
+
+    def before_change(self, nodes: Iterable[tuple[str, str, Iterable[str]]]) -> None:
+        """Note nodes, given as (tenant, key, new tags), that are about to be written or removed."""
+        by_tenant: dict[str, dict[str, set[str]]] = {}
+        for tenant, key, tags in nodes:
+            if self._tenant_settings(tenant) != Wishes():
+                by_tenant.setdefault(tenant, {})[key] = set(tags)
+        for tenant, new_tags in by_tenant.items():
+            self._note(tenant, new_tags)
+
+    def _tenant_settings(self, tenant: str) -> Wishes:
+        if tenant not in self._settings:
+            self._settings[tenant] = wishes_of(self.store, tenant)
+        return self._settings[tenant]
+
+    def _note(self, tenant: str, new_tags: Mapping[str, set[str]]) -> None:
+        """Note one tenant's changed nodes with their stored tags, and the nodes with similar edges to them."""
+        noted, similar_keys = self.tags.setdefault(tenant, {}), self.similar_keys.setdefault(tenant, set())
+        with self.store.snapshot(View((tenant,))) as snapshot:
+            ids = _ids_by_key(snapshot, list(new_tags))
+            stored_tags = {row.node.key: row.node.tags for row in snapshot.nodes(list(ids.values())).values()}
+            if self._tenant_settings(tenant).similar is not None and ids:
+                edges = snapshot.edges(sorted(ids.values()), _MAX_EDGES_OF_CHANGED)
+                similar_keys.update(edge.source for _, _, edge in edges if edge.type == SIMILAR_EDGE)
+        for key, tags in new_tags.items():
+            noted.setdefault(key, set()).update(tags, stored_tags.get(key, ()))
+
+    def link(self) -> int:
+        """Draw the links that depend on the noted changes, and return how many there are."""
+        drawn = 0
+        for tenant in sorted(self.tags):
+            settings = self._tenant_settings(tenant)
+            if settings.shared_tags:
+                drawn += _draw_tag_edges(self.store, tenant, self.tags[tenant])
+            if settings.similar is not None:
+                keys = sorted(self.similar_keys[tenant] | self.tags[tenant].keys())
+                drawn += _draw_similar_edges(
+                    self.store, self.index, tenant, keys, settings.similar, with_neighbours=True
+                )
+        return drawn
 
 
-def draw_tags(store: Store, tenant: str, changed: Mapping[str, Iterable[str]], whole: bool = False) -> int:
-    """Draw the tag edges that depend on the changed nodes; `whole` says that these are all there are."""
+def _draw_tag_edges(
+    store: Store, tenant: str, changed: Mapping[str, Iterable[str]], is_whole: bool = False
+) -> int:
+    """Draw the tag edges that depend on the changed nodes; `is_whole` says that these are all nodes."""
 
     @cache
     def carriers(tag: str) -> Sequence[str]:
         return store.tagged(tenant, tag)
 
-    keys = sorted(changed if whole else touched_by(changed, carriers) | changed.keys())
+    keys = sorted(changed if is_whole else touched_by(changed, carriers) | changed.keys())
     drawn = 0
     for scope in _batches(keys):
-        tags = dict(_tags(store, tenant, scope))
-        near = {other for key in tags for tag in tags[key] for other in following(key, carriers(tag))}
-        tags |= dict(_tags(store, tenant, sorted(near - tags.keys())))
+        tags = _read_tags(store, tenant, scope)
+        neighbours = {other for key in tags for tag in tags[key] for other in following(key, carriers(tag))}
+        tags |= _read_tags(store, tenant, sorted(neighbours - tags.keys()))
         present = [key for key in scope if key in tags]
         edges = tuple(edge for key in present for edge in tag_edges(tenant, key, tags, carriers))
         store.write(Changes(edges=(EdgeSet(TAG_MAKER, tenant, edges, tuple(scope)),)))
@@ -251,41 +272,46 @@ def draw_tags(store: Store, tenant: str, changed: Mapping[str, Iterable[str]], w
     return drawn
 
 
-def _tags(store: Store, tenant: str, keys: Sequence[str]) -> Iterator[tuple[str, frozenset[str]]]:
+def _read_tags(store: Store, tenant: str, keys: Sequence[str]) -> dict[str, frozenset[str]]:
     with store.snapshot(View((tenant,))) as snapshot:
-        for row in snapshot.nodes(sorted(_ids_by_key(snapshot, keys).values())).values():
-            yield row.node.key, frozenset(row.node.tags)
+        rows = snapshot.nodes(sorted(_ids_by_key(snapshot, keys).values()))
+        return {row.node.key: frozenset(row.node.tags) for row in rows.values()}
 
 
-def draw_similar(
-    store: Store, index: Index, tenant: str, keys: Sequence[str], threshold: float, *, around: bool
+def _draw_similar_edges(
+    store: Store, index: Index, tenant: str, keys: Sequence[str], threshold: float, *, with_neighbours: bool
 ) -> int:
-    """Draw the nearest neighbours of the nodes; with `around` also of those near enough to have new ones."""
+    """Draw edges to the nearest neighbours of the nodes, and on request also those of the neighbours themselves.
+
+    A neighbour of a new node may have that node among its nearest now.
+    """
     with store.snapshot(View((tenant,))) as snapshot:
         ids = _ids_by_key(snapshot, keys)
-        near = {each: nearest(snapshot, index, each, threshold) for each in ids.values()}
-        others = {other for found in near.values() for other, _ in found} - near.keys() if around else set()
-        near |= {each: nearest(snapshot, index, each, threshold) for each in sorted(others)}
-        mentioned = {*near, *(other for found in near.values() for other, _ in found[:NEAREST])}
-        named = {number: row.node.key for number, row in snapshot.nodes(sorted(mentioned)).items()}
+        near = {id: nearest(snapshot, index, id, threshold) for id in ids.values()}
+        if with_neighbours:
+            others = {other for found in near.values() for other, _ in found} - near.keys()
+            near |= {id: nearest(snapshot, index, id, threshold) for id in sorted(others)}
+        linked = {*near, *(other for found in near.values() for other, _ in found[:NEAREST])}
+        key_by_id = {id: row.node.key for id, row in snapshot.nodes(sorted(linked)).items()}
     edges = tuple(
-        Edge(named[one], named[other], SIMILAR_EDGE, cosine, tenant=tenant)
-        for one, found in near.items()
+        Edge(key_by_id[id], key_by_id[other], SIMILAR_EDGE, cosine, tenant=tenant)
+        for id, found in near.items()
         for other, cosine in found[:NEAREST]
     )
-    scope = sorted({*keys, *(named[one] for one in near)})
+    # Keys without a node are in the scope too, so that the edges of removed nodes go.
+    scope = sorted({*keys, *(key_by_id[id] for id in near)})
     store.write(Changes(edges=(EdgeSet(SIMILAR_MAKER, tenant, edges, tuple(scope)),)))
     return len(edges)
 
 
 def _ids_by_key(snapshot: Snapshot, keys: Sequence[str]) -> dict[str, int]:
-    """Ids of the nodes with exactly these keys."""
+    """Return the ids of the nodes with exactly these keys: `find` also finds nodes by title and alias."""
     found = snapshot.find(list(keys))
-    rows = snapshot.nodes(sorted({each for ids in found.values() for each in ids}))
-    wanted = frozenset(keys)
-    return {row.node.key: number for number, row in rows.items() if row.node.key in wanted}
+    rows = snapshot.nodes(sorted({id for ids in found.values() for id in ids}))
+    exact = frozenset(keys)
+    return {row.node.key: id for id, row in rows.items() if row.node.key in exact}
 
 
 def _batches(keys: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(keys), _BATCH):
-        yield keys[start : start + _BATCH]
+    for start in range(0, len(keys), _KEYS_PER_WRITE):
+        yield keys[start : start + _KEYS_PER_WRITE]

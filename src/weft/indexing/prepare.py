@@ -1,4 +1,4 @@
-"""Nodes made ready to be stored: split, analysed, embedded, counted and sketched, all in batches."""
+"""Prepare nodes for the store, in batches: split, pack terms, embed, count tokens and sketch."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 import xxhash
 
-from weft.indexing.worker import Beside, Trade
+from weft.indexing.worker import ITEMS_BEFORE_START, WorkerJob, WorkerProcess
 from weft.model import Json, Node, Passage
 from weft.ports import Embedder, PreparedNode, PreparedPassage, TokenCounter
 from weft.scoring.bm25 import pack, term_hashes
@@ -19,29 +19,58 @@ from weft.scoring.vectors import quantise
 from weft.text import analyze, split_passages
 
 PREPARATION: Final = "1"
-"""Changes whenever the same node would be prepared differently, so that every node is prepared again."""
+"""The version of this module: raise it when the same node would be prepared differently, so that all are again."""
 
-_FIELD_LIMIT: Final = 4_000
+_MAX_FIELD_CHARACTERS: Final = 4_000
+"""Characters of one text field that are searched: enough for any description, and a field that holds a whole
+document does not outweigh the text."""
+
+_CACHED_TAGS: Final = 8_192
+"""Tags whose term hashes are remembered. Most sources have far fewer, and others only analyse a tag more often."""
+
+NodeInUnit = tuple[Node, str]
+"""A node with the name of its unit."""
+PendingNodes = Callable[[], tuple[PreparedNode, ...]]
+"""A batch being prepared: call it once, when the batch is to be written, to wait for the prepared nodes."""
+
+_DERIVED_PARTS: Final = attrgetter(*(field.name for field in fields(PreparedNode) if field.name != "node"))
+"""Reads the parts of a prepared node that are derived; the node itself need not travel back from a worker."""
+
+
+class NodePreparer(WorkerProcess[NodeInUnit, list[Any]]):
+    """Prepares batches of nodes, in this process or in another one."""
+
+    def __init__(
+        self, embed: Embedder | None, count: TokenCounter, *, start_after: int = ITEMS_BEFORE_START
+    ) -> None:
+        super().__init__(WorkerJob(_make_preparer, (embed, count)), start_after=start_after)
+
+    def submit_nodes(self, nodes: Sequence[NodeInUnit]) -> PendingNodes:
+        """Submit a batch; call the returned function to have it prepared."""
+        derived = self.submit(nodes)
+        return lambda: tuple(PreparedNode(node, *parts) for (node, _), parts in zip(nodes, derived(), strict=True))
+
+
+def _make_preparer(embed: Embedder | None, count: TokenCounter) -> Callable[[Sequence[NodeInUnit]], list[Any]]:
+    return lambda nodes: [_DERIVED_PARTS(prepared) for prepared in prepare(nodes, embed, count)]
 
 
 def content_hash(node: Node, embed: Embedder | None) -> str:
-    """A digest that differs whenever storing the node again would change anything."""
-    told = replace(node, id=0) if node.id else node
-    maker = embed.name if embed is not None else ""
-    packed = orjson.dumps([told, PREPARATION, maker], default=str, option=orjson.OPT_SORT_KEYS)
+    """Return a digest that differs whenever storing the node again would change anything."""
+    without_id = replace(node, id=0) if node.id else node
+    embedder = embed.name if embed is not None else ""
+    packed = orjson.dumps([without_id, PREPARATION, embedder], default=str, option=orjson.OPT_SORT_KEYS)
     return xxhash.xxh3_128_hexdigest(packed)
 
 
-def prepare(
-    nodes: Sequence[tuple[Node, str]], embed: Embedder | None, count: TokenCounter
-) -> tuple[PreparedNode, ...]:
-    """The prepared form of each (node, unit)."""
-    # Counting leaves Python to others, so it goes on beside the rest on a second core.
-    with ThreadPoolExecutor(1) as beside:
-        counting = beside.submit(count.count_many, [node.text for node, _ in nodes])
-        split = [_passages(node) for node, _ in nodes]
-        vectors = iter(_vectors(nodes, split, embed))
-        packed = [_packed(node, passages, vectors) for (node, _), passages in zip(nodes, split, strict=True)]
+def prepare(nodes: Sequence[NodeInUnit], embed: Embedder | None, count: TokenCounter) -> tuple[PreparedNode, ...]:
+    """Return the prepared form of each (node, unit)."""
+    # The token counter releases the interpreter lock, so it runs on a second core while the rest is done here.
+    with ThreadPoolExecutor(1) as executor:
+        counting = executor.submit(count.count_many, [node.text for node, _ in nodes])
+        split = [_split(node) for node, _ in nodes]
+        vectors = iter(_embed(nodes, split, embed))
+        packed = [_pack(node, passages, vectors) for (node, _), passages in zip(nodes, split, strict=True)]
         tokens = counting.result()
     return tuple(
         PreparedNode(node, content_hash(node, embed), passages, counted, sketched, unit)
@@ -49,94 +78,70 @@ def prepare(
     )
 
 
-def _passages(node: Node) -> tuple[Passage, ...]:
+def _split(node: Node) -> tuple[Passage, ...]:
+    """Split a node's text into passages; a node without text has an empty one, by which its title is found."""
     passages = tuple(split_passages(node.text, markdown=node.language == "markdown"))
     return passages or (Passage(0, 0, 0, 1, 1),)
 
 
-def _vectors(
-    nodes: Sequence[tuple[Node, str]], split: Sequence[tuple[Passage, ...]], embed: Embedder | None
+def _embed(
+    nodes: Sequence[NodeInUnit], split: Sequence[tuple[Passage, ...]], embed: Embedder | None
 ) -> list[bytes]:
+    """Return the stored vector of every passage of every node, in order; empty without an embedder."""
     total = sum(len(passages) for passages in split)
     if embed is None or not total:
         return [b""] * total
     texts = [
-        embedded_text(node, each) for (node, _), passages in zip(nodes, split, strict=True) for each in passages
+        embedded_text(node, passage)
+        for (node, _), passages in zip(nodes, split, strict=True)
+        for passage in passages
     ]
     return quantise(embed.embed(texts))
 
 
 def embedded_text(node: Node, passage: Passage) -> str:
-    """What the embedder reads of a passage: where it stands, then what it says."""
-    said = node.text[passage.start : passage.end] or " ".join([node.summary, *_field_texts(node)])
-    return "\n".join([part for part in (node.title, *passage.heading_path[-1:], said) if part])
+    """Return the text that the embedder reads of a passage: title, nearest heading, and the passage itself."""
+    body = node.text[passage.start : passage.end] or " ".join([node.summary, *_field_texts(node.fields.values())])
+    return "\n".join([part for part in (node.title, *passage.heading_path[-1:], body) if part])
 
 
-def _packed(
+def _pack(
     node: Node, passages: tuple[Passage, ...], vectors: Iterator[bytes]
 ) -> tuple[tuple[PreparedPassage, ...], bytes]:
-    """The node's passages with their terms and vectors, and its sketch."""
-    title = _hashed([node.title, *(alias.text for alias in node.aliases)])
-    tags = [term for tag in node.tags for term in _hashed_tag(tag)]
-    beside = [*_hashed([node.summary]), *tags, *_hashed(_field_texts(node))]
+    """Return the node's passages with their terms and vectors, and the node's sketch."""
+    title = _hash_terms([node.title, *(alias.text for alias in node.aliases)])
+    tags = [term for tag in node.tags for term in _hash_tag(tag)]
+    metadata = [*_hash_terms([node.summary]), *tags, *_hash_terms(_field_texts(node.fields.values()))]
     words: list[int] = []
     packed = []
     for passage in passages:
-        headings = _hashed(passage.heading_path)
-        body = _hashed([node.text[passage.start : passage.end]])
+        headings = _hash_terms(passage.heading_path)
+        body = _hash_terms([node.text[passage.start : passage.end]])
         words += body
-        # What stands beside the text is found through the first passage, once.
-        extra = beside if passage.ordinal == 0 else []
+        # Summary, tags and fields are found through the first passage only, so that they count once.
+        extra = metadata if passage.ordinal == 0 else []
         hashes, counts, length = pack([*title, *headings], [*body, *extra])
         packed.append(PreparedPassage(passage, hashes, counts, length, next(vectors)))
-    return tuple(packed), sketch(words or beside or title)
+    return tuple(packed), sketch(words or metadata or title)
 
 
-def _hashed(texts: Iterable[str]) -> list[int]:
-    """The term hashes of some texts in their order."""
+def _hash_terms(texts: Iterable[str]) -> list[int]:
+    """Return the term hashes of some texts in their order."""
     return [term for text in texts if text for term in term_hashes(analyze(text))]
 
 
-@lru_cache(8192)
-def _hashed_tag(tag: str) -> tuple[int, ...]:
+@lru_cache(_CACHED_TAGS)
+def _hash_tag(tag: str) -> tuple[int, ...]:
     # Tags repeat from node to node.
-    return tuple(_hashed([tag]))
+    return tuple(_hash_terms([tag]))
 
 
-def _field_texts(node: Node) -> list[str]:
-    return list(_texts(node.fields.values()))
-
-
-def _texts(values: Iterable[Json]) -> Iterable[str]:
+def _field_texts(values: Iterable[Json]) -> Iterable[str]:
+    """Yield the texts among the values of fields, however deeply they are nested."""
     for value in values:
         if isinstance(value, str):
-            yield value[:_FIELD_LIMIT]
+            yield value[:_MAX_FIELD_CHARACTERS]
         elif isinstance(value, list | tuple):
-            yield from _texts(value)
+            yield from _field_texts(value)
         elif isinstance(value, dict):
-            yield from _texts(value.values())
-
-
-Placed = tuple[Node, str]
-"""A node with its unit."""
-Prepared = Callable[[], tuple[PreparedNode, ...]]
-"""Asked for once, when the batch is to be written."""
-
-_DERIVED: Final = attrgetter(*(field.name for field in fields(PreparedNode) if field.name != "node"))
-"""What is derived from a node; the node itself need not travel back."""
-
-
-class Preparing(Beside[Placed, list[Any]]):
-    """Prepares batches of nodes, here or in another process."""
-
-    def __init__(self, embed: Embedder | None, count: TokenCounter) -> None:
-        super().__init__(Trade(_deriving, (embed, count)))
-
-    def prepared(self, nodes: Sequence[Placed]) -> Prepared:
-        """Give a batch; call what is returned to have it prepared."""
-        derived = self.submit(nodes)
-        return lambda: tuple(PreparedNode(node, *parts) for (node, _), parts in zip(nodes, derived(), strict=True))
-
-
-def _deriving(embed: Embedder | None, count: TokenCounter) -> Callable[[Sequence[Placed]], list[Any]]:
-    return lambda nodes: [_DERIVED(each) for each in prepare(nodes, embed, count)]
+            yield from _field_texts(value.values())

@@ -1,4 +1,4 @@
-"""Vectors of another embedder for a whole store, made beside those in use, which are searched until the switch."""
+"""Embed a whole PostgreSQL store with another embedder; the old vectors are searched until the switch."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
@@ -12,32 +12,36 @@ if TYPE_CHECKING:
     from weft.store.postgres import PostgresStore
 
 
-_BATCH: Final = 500
+_PASSAGES_PER_BATCH: Final = 500
+"""Passages embedded and written together: an interruption repeats at most so many."""
 
 Tell = Callable[[int, int], None]
-"""Told how many passages have their vector, and up to which one."""
+"""Called with the number of passages embedded so far and the id of the last one."""
 
 
-def reembed(store: "PostgresStore", embed: Embedder, tell: Tell) -> int:
-    """Embed every passage anew and then switch to the new vectors in one step; returns the sequence after it.
+def reembed(store: "PostgresStore", embed: Embedder, progress: Tell) -> int:
+    """Embed every passage anew and then switch to the new vectors in one step; return the sequence after it.
 
-    Interrupted, it goes on with the passages that have none yet. Others may write meanwhile: what they add is
-    embedded before the switch, the last of it while they wait.
+    An interrupted run is resumed with the passages that have no vector yet. Others may write meanwhile: the
+    passages they add are embedded before the switch, the last of them while writers wait.
     """
     from weft.store.postgres import vector_spaces
 
     space = vector_spaces.begin_space(store, embed.name, embed.dimensions)
-    last = _fill(store, space, embed, 0, tell)
+    last = _embed_missing(store, space, embed, 0, progress)
     vector_spaces.make_graph(store, space, embed.dimensions)
     with store.writing():
-        _fill(store, space, embed, last, tell)
+        _embed_missing(store, space, embed, last, progress)
         sequence = vector_spaces.switch_space(store, space)
     vector_spaces.clear_space(store, space - 1)
     return sequence
 
 
 def is_embedded(store: "PostgresStore", embed: Embedder) -> bool:
-    """Whether the vectors in use are this embedder's already; the ones before may have outlived their worker."""
+    """Whether the vectors in use are this embedder's already; if so, those before them are removed.
+
+    A process that was killed after the switch leaves the old vectors behind.
+    """
     from weft.store.postgres import vector_spaces
 
     with store.everything() as snapshot:
@@ -47,22 +51,22 @@ def is_embedded(store: "PostgresStore", embed: Embedder) -> bool:
     return True
 
 
-def _fill(store: "PostgresStore", space: int, embed: Embedder, after: int, tell: Tell) -> int:
+def _embed_missing(store: "PostgresStore", space: int, embed: Embedder, after: int, progress: Tell) -> int:
     """Embed the passages after an id that lack a vector, and return the last id."""
     from weft.store.postgres import vector_spaces
 
     done = 0
-    while rows := vector_spaces.waiting_passages(store, space, after, _BATCH):
-        vectors = quantise(embed.embed(_texts(store, rows)))
+    while rows := vector_spaces.waiting_passages(store, space, after, _PASSAGES_PER_BATCH):
+        vectors = quantise(embed.embed(_read_texts(store, rows)))
         vector_spaces.add_vectors(
             store, space, [(row.id, vector) for row, vector in zip(rows, vectors, strict=True)]
         )
         after, done = rows[-1].id, done + len(rows)
-        tell(done, after)
+        progress(done, after)
     return after
 
 
-def _texts(store: "PostgresStore", rows: "Sequence[PassageRow]") -> list[str]:
+def _read_texts(store: "PostgresStore", rows: "Sequence[PassageRow]") -> list[str]:
     with store.everything() as snapshot:
         nodes = snapshot.nodes([row.node_id for row in rows])
     # A node that was removed meanwhile has no text, and its passages take no vector.

@@ -1,4 +1,9 @@
-"""What people corrected about the entities of their stories: kept in the store, apart from what is found."""
+"""Find the entities and relations of stories again when their prose changes, and keep the corrections people made.
+
+`changed_stories` is called at the end of an indexing run. It compares the prose, the notes and the corrections of
+each story with the stamp of the last run, and turns what `weft.story` finds in a changed story into nodes and
+edges. Corrections are kept in the store apart from what is found, so that they outlive every new run.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,58 +14,80 @@ import xxhash
 
 from weft.errors import InvalidInput
 from weft.frozen import dataclass
-from weft.indexing.link import SETTINGS
+from weft.indexing.link import SETTINGS_SOURCE
 from weft.model import FOUND_ENTITY, STORY_MAKER, Alias, AliasSet, Edge, EdgeSet, Filter, Node, Origin, View
 from weft.ports import Changes, Snapshot, Store
 from weft.story import KINDS, Correction, Entity, Known, Passage, Prose, Story, folded, noted_relations, tell
 
-KEPT_UNDER: Final = ":corrections"
-"""The source under whose units corrections are kept: no source has this name, so that no indexing touches them."""
+STORY_VERSION: Final = "7"
+"""The version of story reading: raise it when the same prose would give other entities or relations."""
+
+_CORRECTIONS_SOURCE: Final = ":corrections"
+"""The source under whose units corrections are kept: no real source has this name, so no indexing touches them."""
+_STORIES_SOURCE: Final = ":story"
+"""The source under whose units the stamps of stories are kept: no real source has this name."""
+_STORY_UNIT: Final = ":story"
+"""The unit to which the found entities of a source belong: no file has this name."""
+
+_PROSE_KINDS: Final = ("chapter", "scene")
+_MAX_SUMMARY_CHARACTERS: Final = 320
+"""About two sentences of the passage that defines an entity."""
+_MAX_QUOTE_CHARACTERS: Final = 240
+"""About one long sentence: a relation may have several quotes as evidence, and each must show who does what."""
+
+_MARKUP: Final = re.compile(r"^#{1,6}[^\n]*$|\[\[[^\]|\n]*\||\[\[|\]\]|\]\([^)\n]*\)", re.MULTILINE)
+_NON_WORD: Final = re.compile(r"\W+")
+
+
+# --- corrections -----------------------------------------------------------------------------------------------
 
 
 def corrections_of(store: Store, tenant: str) -> Mapping[int, Correction]:
-    """The corrections of a tenant's stories by number, in the order in which they were made."""
-    kept = sorted((int(name), orjson.loads(stamp)) for name, stamp in store.units(tenant, KEPT_UNDER).items())
+    """Read the corrections of a tenant's stories by number, in the order in which they were made."""
+    units = store.units(tenant, _CORRECTIONS_SOURCE)
+    numbered = sorted((int(name), orjson.loads(stamp)) for name, stamp in units.items())
     return {
-        number: Correction(each["action"], tuple(each["names"]), each["value"], each["chapter"])
-        for number, each in kept
+        number: Correction(stored["action"], tuple(stored["names"]), stored["value"], stored["chapter"])
+        for number, stored in numbered
     }
 
 
 def add_correction(store: Store, tenant: str, correction: Correction) -> int:
-    """Keep a correction after those before it and return its number; it holds when the story is next told."""
+    """Store a correction after those before it and return its number; it counts when the story is next indexed."""
     number = max(corrections_of(store, tenant), default=0) + 1
-    store.write(Changes(units=((tenant, KEPT_UNDER, str(number), orjson.dumps(correction).decode()),)))
+    stamp = orjson.dumps(correction).decode()
+    store.write(Changes(units=((tenant, _CORRECTIONS_SOURCE, str(number), stamp),)))
     return number
 
 
 def take_back(store: Store, tenant: str, number: int) -> Correction:
-    """Forget a correction."""
-    kept = corrections_of(store, tenant)
-    if number not in kept:
-        listed = ", ".join(map(str, kept)) or "(none)"
+    """Remove a correction and return it."""
+    corrections = corrections_of(store, tenant)
+    if number not in corrections:
+        numbers = ", ".join(map(str, corrections)) or "(none)"
         raise InvalidInput(
-            f"There is no correction {number}. Kept: {listed}. `weft entities corrections` shows them."
+            f"There is no correction {number}. Kept: {numbers}. `weft entities corrections` shows them."
         )
-    store.write(Changes(units=((tenant, KEPT_UNDER, str(number), ""),)))
-    return kept[number]
+    store.write(Changes(units=((tenant, _CORRECTIONS_SOURCE, str(number), ""),)))
+    return corrections[number]
 
 
-PROSE_KINDS: Final = ("chapter", "scene")
-VERSION: Final = "7"
-"""Changes whenever the same prose would be told differently."""
-_TOLD: Final = ":story"
-"""The source under whose units the told stories are remembered: no source has this name."""
-_UNIT: Final = ":story"
-_SUMMARY: Final = 320
-_QUOTED: Final = 240
-_MARKS: Final = re.compile(r"^#{1,6}[^\n]*$|\[\[[^\]|\n]*\||\[\[|\]\]|\]\([^)\n]*\)", re.MULTILINE)
-_NOT_WORD: Final = re.compile(r"\W+")
+def copy_settings(source: Store, target: Store, tenant: str) -> None:
+    """Copy a tenant's corrections and link settings, with which the same prose gives the same story and links."""
+    units = (
+        (tenant, kept_under, name, stamp)
+        for kept_under in (_CORRECTIONS_SOURCE, SETTINGS_SOURCE)
+        for name, stamp in source.units(tenant, kept_under).items()
+    )
+    target.write(Changes(units=tuple(units)))
+
+
+# --- which stories changed -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Retold:
-    """A story that changed: its nodes and edges as they are now, and the nodes that are gone."""
+class ChangedStory:
+    """A story that changed: its nodes, edges and aliases as they are now, and the nodes to remove."""
 
     source: str
     tenant: str
@@ -68,172 +95,180 @@ class Retold:
     nodes: tuple[Node, ...]
     edges: tuple[EdgeSet, ...]
     aliases: tuple[AliasSet, ...]
-    gone: tuple[tuple[str, str], ...]
+    removed: tuple[tuple[str, str], ...]
     stamp: str
 
-    def remembered(self) -> tuple[str, str, str, str]:
-        """The unit to store once all of it is written."""
-        return (self.tenant, _TOLD, self.source, self.stamp)
-
-
-def changed_stories(store: Store, tenant: str, sources: Iterable[str]) -> Iterator[Retold]:
-    """The stories among some sources, and those told before, whose prose, notes or corrections changed."""
-    told = store.units(tenant, _TOLD)
-    for source in sorted({*sources, *told}):
-        with store.snapshot(View((tenant,))) as snapshot:
-            texts = _prose_nodes(snapshot, source)
-            if not texts and source not in told:
-                continue
-            known = _notes(snapshot)
-        corrections = tuple(corrections_of(store, tenant).values())
-        stamp = _stamp(texts, known, corrections) if texts else ""
-        if stamp != told.get(source):
-            yield _retold(store, tenant, source, _Told(source, tenant, texts, known, corrections), stamp)
-
-
-def tells_stories(store: Store, tenants: Iterable[str]) -> bool:
-    """Whether any of the tenants has a story."""
-    return any(store.units(tenant, _TOLD) for tenant in tenants)
-
-
-def hand_on(before: Store, after: Store, tenant: str) -> None:
-    """Give another store the settings from which the same prose makes the same story: corrections and wishes."""
-    kept = (
-        (tenant, source, name, stamp)
-        for source in (KEPT_UNDER, SETTINGS)
-        for name, stamp in before.units(tenant, source).items()
-    )
-    after.write(Changes(units=tuple(kept)))
-
-
-# --- what a story is told from -----------------------------------------------------------------------------
+    def stamped_unit(self) -> tuple[str, str, str, str]:
+        """Return the unit to store once the whole story is written."""
+        return (self.tenant, _STORIES_SOURCE, self.source, self.stamp)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What one story is told from."""
+class _StoryInput:
+    """Everything that one story is read from: its prose, the notes about entities, and the corrections."""
 
     source: str
     tenant: str
     texts: Sequence[Node]
-    known: Sequence[Node]
+    notes: Sequence[Node]
     corrections: Sequence[Correction]
 
+    def stamp(self) -> str:
+        """Return a digest of all of it; empty for a story that has no prose any more."""
+        if not self.texts:
+            return ""
+        content = [
+            STORY_VERSION,
+            [(node.key, node.sequence, node.text) for node in self.texts],
+            [_known_entity(note) for note in self.notes],
+            [noted_relations(note.fields) for note in self.notes],
+            self.corrections,
+        ]
+        return f"{xxhash.xxh3_128_hexdigest(orjson.dumps(content))} {len(self.texts)}"
 
-def _prose_nodes(snapshot: Snapshot, source: str) -> list[Node]:
-    """The chapters and scenes of a source that have text, in narrative order; those without a place come last."""
-    nodes = _nodes(snapshot, Filter(kinds=PROSE_KINDS, sources=(source,)))
-    placed = [node for node in nodes if node.text.strip()]
-    return sorted(placed, key=lambda node: (node.sequence is None, node.sequence or 0, node.key))
+
+def changed_stories(store: Store, tenant: str, sources: Iterable[str]) -> Iterator[ChangedStory]:
+    """Yield the stories, of the given sources and indexed before, whose prose, notes or corrections changed."""
+    stamps = store.units(tenant, _STORIES_SOURCE)
+    for source in sorted({*sources, *stamps}):
+        with store.snapshot(View((tenant,))) as snapshot:
+            texts = _read_prose(snapshot, source)
+            if not texts and source not in stamps:
+                continue
+            notes = _read_notes(snapshot)
+        story_input = _StoryInput(source, tenant, texts, notes, tuple(corrections_of(store, tenant).values()))
+        stamp = story_input.stamp()
+        if stamp != stamps.get(source):
+            yield _read_story(store, story_input, stamp)
 
 
-def _notes(snapshot: Snapshot) -> list[Node]:
-    """The entities that somebody described, which are not found in prose."""
-    nodes = _nodes(snapshot, Filter(kinds=KINDS))
+def tells_stories(store: Store, tenants: Iterable[str]) -> bool:
+    """Whether any of the tenants has a story."""
+    return any(store.units(tenant, _STORIES_SOURCE) for tenant in tenants)
+
+
+def _read_prose(snapshot: Snapshot, source: str) -> list[Node]:
+    """Read the chapters and scenes of a source that have text, in narrative order, unnumbered ones last."""
+    nodes = _read_nodes(snapshot, Filter(kinds=_PROSE_KINDS, sources=(source,)))
+    with_text = [node for node in nodes if node.text.strip()]
+    return sorted(with_text, key=lambda node: (node.sequence is None, node.sequence or 0, node.key))
+
+
+def _read_notes(snapshot: Snapshot) -> list[Node]:
+    """Read the entities that somebody described, as opposed to those found in prose."""
+    nodes = _read_nodes(snapshot, Filter(kinds=KINDS))
     return sorted((node for node in nodes if FOUND_ENTITY not in node.key), key=lambda node: node.key)
 
 
-def _nodes(snapshot: Snapshot, wanted: Filter) -> list[Node]:
+def _read_nodes(snapshot: Snapshot, wanted: Filter) -> list[Node]:
     return [row.node for row in snapshot.nodes(snapshot.matching(wanted).tolist()).values()]
 
 
-def _stamp(texts: Sequence[Node], known: Sequence[Node], corrections: Sequence[Correction]) -> str:
-    """A digest of everything that a story is told from."""
-    told = [VERSION, [(node.key, node.sequence, node.text) for node in texts], [_known(node) for node in known]]
-    digest = xxhash.xxh3_128_hexdigest(
-        orjson.dumps([*told, [noted_relations(node.fields) for node in known], corrections])
-    )
-    return f"{digest} {len(texts)}"
+def _known_entity(note: Node) -> Known:
+    """Return the entity of a note, by the names that its author gave it."""
+    names = (note.title, *(alias.text for alias in note.aliases if not alias.found))
+    return Known(note.key, note.kind, names)
 
 
-def _known(node: Node) -> Known:
-    return Known(node.key, node.kind, (node.title, *(alias.text for alias in node.aliases if not alias.found)))
+# --- the story as nodes and edges ------------------------------------------------------------------------------
 
 
-# --- the story as nodes and edges --------------------------------------------------------------------------
-
-
-def _retold(store: Store, tenant: str, source: str, told: _Told, stamp: str) -> Retold:
-    proses = [Prose(node.key, _read(node), node.sequence or 0) for node in told.texts]
+def _read_story(store: Store, story_input: _StoryInput, stamp: str) -> ChangedStory:
+    """Find the entities and relations of a story, and return what to write and what to remove."""
+    source, tenant = story_input.source, story_input.tenant
+    proses = [Prose(node.key, _blank_markup(node), node.sequence or 0) for node in story_input.texts]
     last = max((prose.sequence for prose in proses), default=0)
-    corrections = [each for each in told.corrections if each.chapter <= last]
-    story = tell(proses, [_known(node) for node in told.known], corrections) if proses else Story()
-    keys = _keys(story, source)
+    # A view of the first chapters must not know what a later chapter corrects.
+    corrections = [correction for correction in story_input.corrections if correction.chapter <= last]
+    known = [_known_entity(note) for note in story_input.notes]
+    story = tell(proses, known, corrections) if proses else Story()
+    keys = _entity_keys(story, source)
     nodes = tuple(
-        _node(entity, key, told) for entity, key in zip(story.entities, keys, strict=True) if not entity.note
+        _entity_node(entity, key, story_input)
+        for entity, key in zip(story.entities, keys, strict=True)
+        if not entity.note
     )
-    edges = (*_mentions(story, keys, told), *_ties(story, keys, told), *_noted_ties(told))
-    unit = f"{tenant}/{_UNIT}"
-    held = {(tenant, node.key) for node in nodes}
-    gone = tuple(slot for slot in store.unit_keys(source, unit) if slot not in held)
-    makers = _makers(store, tenant, source)
-    drawn = tuple(EdgeSet(maker, tenant, edges if maker == makers[0] else ()) for maker in makers)
-    names = _names_of_notes(story, told)
-    called = tuple(AliasSet(_namer(maker), tenant, names if maker == makers[0] else {}) for maker in makers)
-    return Retold(source, tenant, unit, nodes, drawn, called, gone, stamp)
+    edges = (
+        *_mention_edges(story, keys, story_input),
+        *_relation_edges(story, keys, story_input),
+        *_noted_relation_edges(story_input),
+    )
+    aliases = _aliases_of_notes(story, story_input)
+    unit = f"{tenant}/{_STORY_UNIT}"
+    refs = {(tenant, node.key) for node in nodes}
+    removed = tuple(ref for ref in store.unit_keys(source, unit) if ref not in refs)
+    # Older versions of the reader drew under their own names; an empty set takes their edges and aliases away.
+    maker = _maker(source)
+    drawn = store.drawn(maker.removesuffix(STORY_VERSION))
+    makers = (maker, *sorted({other for other, drawn_in in drawn if drawn_in == tenant} - {maker}))
+    return ChangedStory(
+        source=source,
+        tenant=tenant,
+        unit=unit,
+        nodes=nodes,
+        edges=tuple(EdgeSet(each, tenant, edges if each == maker else ()) for each in makers),
+        aliases=tuple(AliasSet(_note_namer(each), tenant, aliases if each == maker else {}) for each in makers),
+        removed=removed,
+        stamp=stamp,
+    )
 
 
-def _makers(store: Store, tenant: str, source: str) -> tuple[str, ...]:
-    """Who tells this story, and before him the older versions, in place of whose work there is nothing now."""
-    mine = _maker(source)
-    older = {maker for maker, of in store.drawn(mine.removesuffix(VERSION)) if of == tenant} - {mine}
-    return (mine, *sorted(older))
+def _maker(source: str) -> str:
+    return f"{STORY_MAKER}{source}@{STORY_VERSION}"
 
 
-def _names_of_notes(story: Story, told: _Told) -> dict[str, tuple[Alias, ...]]:
-    """By what other names the prose calls those who have notes: Sansa, of whom the note says Sansa Stark."""
-    given = {node.key: {folded(name) for name in _known(node).names} for node in told.known}
+def _note_namer(maker: str) -> str:
+    """Return the maker of the names given to notes: a maker's names are replaced as a whole, and the story's own
+    maker names the entities it found."""
+    story, _, version = maker.rpartition("@")
+    return f"{story}:notes@{version}"
+
+
+def _aliases_of_notes(story: Story, story_input: _StoryInput) -> dict[str, tuple[Alias, ...]]:
+    """Return the names that only the prose gives to noted entities: Sansa, whose note says Sansa Stark."""
+    noted = {note.key: {folded(name) for name in _known_entity(note).names} for note in story_input.notes}
     return {
         entity.note: tuple(
-            Alias(name, _namer(_maker(told.source)))
+            Alias(name, _note_namer(_maker(story_input.source)))
             for name in entity.aliases
-            if folded(name) not in given[entity.note]
+            if folded(name) not in noted[entity.note]
         )
         for entity in story.entities
         if entity.note
     }
 
 
-def _maker(source: str) -> str:
-    return f"{STORY_MAKER}{source}@{VERSION}"
-
-
-def _namer(maker: str) -> str:
-    """Who gives names to notes: another than he who names what he found, for he takes back all that he gave."""
-    story, _, version = maker.rpartition("@")
-    return f"{story}:notes@{version}"
-
-
-def _read(node: Node) -> str:
-    """The text as it is read aloud: marks, headings and targets of links are blank, and words stay in place."""
+def _blank_markup(node: Node) -> str:
+    """Return the text with marks, headings and link targets as blanks, so that all words keep their offsets."""
     if node.language != "markdown":
         return node.text
-    return _MARKS.sub(lambda match: " " * len(match.group()), node.text)
+    return _MARKUP.sub(lambda match: " " * len(match.group()), node.text)
 
 
-def _keys(story: Story, source: str) -> list[str]:
-    """A key for each entity: that of its note, or one made from its name, numbered where names are alike."""
-    used: dict[str, int] = {}
+def _entity_keys(story: Story, source: str) -> list[str]:
+    """Return a key for each entity: that of its note, or one made from its name, numbered where alike."""
+    times_used: dict[str, int] = {}
     keys = []
     for entity in story.entities:
-        slug = _NOT_WORD.sub("-", entity.name.lower()).strip("-") or "unnamed"
-        used[slug] = used.get(slug, 0) + 1
-        number = f"-{used[slug]}" if used[slug] > 1 else ""
+        slug = _NON_WORD.sub("-", entity.name.lower()).strip("-") or "unnamed"
+        times_used[slug] = times_used.get(slug, 0) + 1
+        number = f"-{times_used[slug]}" if times_used[slug] > 1 else ""
         keys.append(entity.note or f"{source}{FOUND_ENTITY}{slug}{number}")
     return keys
 
 
-def _node(entity: Entity, key: str, told: _Told) -> Node:
-    """An entity as a node whose text is the passage that defines it."""
-    place = entity.definition
-    text = told.texts[place.prose].text[place.start : place.end]
-    first = told.texts[entity.mentions[0].prose]
+def _entity_node(entity: Entity, key: str, story_input: _StoryInput) -> Node:
+    """Return an entity as a node whose text is the passage that defines it."""
+    definition = entity.definition
+    prose = story_input.texts[definition.prose]
+    text = prose.text[definition.start : definition.end]
+    first = story_input.texts[entity.mentions[0].prose]
     return Node(
         key=key,
         kind=entity.kind,
-        tenant=told.tenant,
+        tenant=story_input.tenant,
         title=entity.name,
-        summary=_shortened(text, _SUMMARY),
+        summary=_shorten(text, _MAX_SUMMARY_CHARACTERS),
         text=text,
         fields={
             "confidence": entity.confidence,
@@ -241,62 +276,62 @@ def _node(entity: Entity, key: str, told: _Told) -> Node:
             "mentions": len(entity.mentions),
             "spoken": entity.spoke,
         },
-        aliases=tuple(Alias(name, _maker(told.source)) for name in entity.aliases),
-        origin=_origin(told.texts[place.prose], place),
+        aliases=tuple(Alias(name, _maker(story_input.source)) for name in entity.aliases),
+        origin=_passage_origin(prose, definition),
         sequence=first.sequence,
     )
 
 
-def _origin(node: Node, place: Passage) -> Origin:
-    """Where a passage of a node stands in the node's file."""
+def _passage_origin(node: Node, passage: Passage) -> Origin:
+    """Return the origin of a passage: the lines of the node's file that it stands on."""
     origin = node.origin
     if origin.first_line is None:
         return origin
-    first = origin.first_line + node.text.count("\n", 0, place.start)
-    return Origin(
-        origin.source, origin.file, first, first + node.text.count("\n", place.start, place.end), origin.url
-    )
+    first = origin.first_line + node.text.count("\n", 0, passage.start)
+    last = first + node.text.count("\n", passage.start, passage.end)
+    return Origin(origin.source, origin.file, first, last, origin.url)
 
 
-def _shortened(text: str, most: int) -> str:
+def _shorten(text: str, max_characters: int) -> str:
     plain = " ".join(text.split())
-    return plain if len(plain) <= most else plain[: most - 1].rsplit(" ", 1)[0] + "…"
+    return plain if len(plain) <= max_characters else plain[: max_characters - 1].rsplit(" ", 1)[0] + "…"
 
 
-def _mentions(story: Story, keys: Sequence[str], told: _Told) -> Iterator[Edge]:
-    """From each text to everyone it names; who is named more often weighs more."""
+def _mention_edges(story: Story, keys: Sequence[str], story_input: _StoryInput) -> Iterator[Edge]:
+    """Yield an edge from each text to every entity it names; the weight nears 1 the more often it does."""
     for entity, key in zip(story.entities, keys, strict=True):
         counts: dict[int, int] = {}
-        firsts: dict[int, str] = {}
-        for sighting in entity.mentions:
-            counts[sighting.prose] = counts.get(sighting.prose, 0) + 1
-            text = told.texts[sighting.prose].text
-            firsts.setdefault(
-                sighting.prose, f"{' '.join(text[sighting.start : sighting.end].split())} @{sighting.start}"
-            )
+        evidence: dict[int, str] = {}
+        for mention in entity.mentions:
+            counts[mention.prose] = counts.get(mention.prose, 0) + 1
+            name = story_input.texts[mention.prose].text[mention.start : mention.end]
+            evidence.setdefault(mention.prose, f"{' '.join(name.split())} @{mention.start}")
         for prose, count in counts.items():
             weight = round(count / (count + 1), 6)
-            source = told.texts[prose].key
-            yield Edge(source, key, "mentions", weight, entity.confidence, firsts[prose], told.tenant)
+            source = story_input.texts[prose].key
+            yield Edge(source, key, "mentions", weight, entity.confidence, evidence[prose], story_input.tenant)
 
 
-def _ties(story: Story, keys: Sequence[str], told: _Told) -> Iterator[Edge]:
+def _relation_edges(story: Story, keys: Sequence[str], story_input: _StoryInput) -> Iterator[Edge]:
+    """Yield the relations found in prose, with a quote from each text that shows them."""
     for tie in story.ties:
-        evidence = "\n".join(_quoted(told.texts[place.prose], place) for place in tie.evidence)
-        yield Edge(keys[tie.source], keys[tie.target], tie.type, tie.weight, tie.confidence, evidence, told.tenant)
+        quotes = []
+        for passage in tie.evidence:
+            node = story_input.texts[passage.prose]
+            quote = _shorten(node.text[passage.start : passage.end], _MAX_QUOTE_CHARACTERS)
+            quotes.append(f"{node.key}: {quote}")
+        source, target = keys[tie.source], keys[tie.target]
+        yield Edge(source, target, tie.type, tie.weight, tie.confidence, "\n".join(quotes), story_input.tenant)
 
 
-def _quoted(node: Node, place: Passage) -> str:
-    """A passage with the key of the text it stands in."""
-    return f"{node.key}: {_shortened(node.text[place.start : place.end], _QUOTED)}"
-
-
-def _noted_ties(told: _Told) -> Iterator[Edge]:
-    """The relations that the fields of notes state."""
-    by_name = {name.casefold(): node.key for node in reversed(told.known) for name in _known(node).names}
-    for node in told.known:
-        for field, kind, inward, name in noted_relations(node.fields):
+def _noted_relation_edges(story_input: _StoryInput) -> Iterator[Edge]:
+    """Yield the relations that the fields of notes state."""
+    # Reversed, so that of several notes with one name the first has it.
+    notes = reversed(story_input.notes)
+    by_name = {name.casefold(): note.key for note in notes for name in _known_entity(note).names}
+    for note in story_input.notes:
+        for field, kind, is_inward, name in noted_relations(note.fields):
             other = by_name.get(name.casefold())
-            if other is not None and other != node.key:
-                source, target = (other, node.key) if inward else (node.key, other)
-                yield Edge(source, target, kind, 1.0, 1.0, f"{node.key}: {field}: {name}", told.tenant)
+            if other is not None and other != note.key:
+                source, target = (other, note.key) if is_inward else (note.key, other)
+                yield Edge(source, target, kind, 1.0, 1.0, f"{note.key}: {field}: {name}", story_input.tenant)

@@ -1,4 +1,8 @@
-"""A store as it was at a point of its stories: made of nothing later, on first use, and kept beside the store."""
+"""Keep views of a store as of a point of its stories: built from nothing later, on first use, beside the store.
+
+A view is a small store of its own. Cutting later chapters out of an answer would not do: entities, relations and
+importance are derived from the whole story, so a view indexes again what was known at its point.
+"""
 
 import shutil
 import threading
@@ -14,7 +18,7 @@ import xxhash
 from weft.frozen import dataclass
 from weft.indexing.ingest import Workshop, ingest
 from weft.indexing.prepare import PREPARATION
-from weft.indexing.stories import VERSION, hand_on
+from weft.indexing.stories import STORY_VERSION, copy_settings
 from weft.model import FOUND_ENTITY, Edge, Node, View
 from weft.ports import Embedder, Source, TokenCounter, Unit
 from weft.store import EmbeddedIndex, SqliteStore
@@ -23,101 +27,110 @@ if TYPE_CHECKING:
     from weft.store.open import AnyStore
 
 
-_KEPT: Final = 12
-"""Views that stay on disk; those used longest ago go first."""
-_OPEN: Final = 4
-_PAGE: Final = 5_000
-_DRAWN_OUTSIDE: Final = ("source:", "put@")
-"""Who draws what the world says; all other edges are derived, and drawn anew."""
+_MAX_VIEWS_ON_DISK: Final = 12
+"""Views that stay on disk; those used longest ago go first. Each takes about as much as the store it is made
+from."""
+_MAX_OPEN_VIEWS: Final = 4
+"""Views that stay open for the next question: each holds a database and an index in memory."""
+_ROWS_PER_PAGE: Final = 5_000
+"""Nodes or edges that are read from the store at a time."""
+_SOURCE_MAKERS: Final = ("source:", "put@")
+"""The prefixes of makers whose edges come from outside; all other edges are derived, and a view derives its
+own."""
+_BUILDING_PREFIX: Final = "making-"
+"""The names of folders in which a view is being built begin like this."""
 
 
 @dataclass(slots=True)
-class _Opened:
-    """A view in use or ready for the next question."""
+class _OpenView:
+    """A view in use, or kept open for the next question."""
 
     store: SqliteStore
     index: EmbeddedIndex
     readers: int = 0
 
     def close(self) -> None:
-        """Let go of its files."""
+        """Close its files."""
         self.index.close()
         self.store.close()
 
 
 @dataclass(slots=True)
 class Views:
-    """The views of one store; from any thread, each is made by one of those who want it."""
+    """The views of one store, for all threads: of those that want the same view, one builds it."""
 
     store: "AnyStore"
     folder: Path
     embed: Embedder | None
     count: TokenCounter
-    _opened: dict[str, _Opened] = field(default_factory=dict)
+    max_on_disk: int = _MAX_VIEWS_ON_DISK
+    _open_views: dict[str, _OpenView] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _scratch: TemporaryDirectory[str] | None = None
 
     @contextmanager
     def at(self, view: View) -> Iterator[tuple[SqliteStore, EmbeddedIndex]]:
-        """The store as of the view's point, in which everything may be seen."""
+        """Lend the store and index as of the view's point, in which everything may be seen."""
         with self._lock:
-            mine = self._ready(self._name(view), view)
-            mine.readers += 1
+            open_view = self._open(self._name(view), view)
+            open_view.readers += 1
         try:
-            yield mine.store, mine.index
+            yield open_view.store, open_view.index
         finally:
             with self._lock:
-                mine.readers -= 1
-
-    def _ready(self, name: str, view: View) -> _Opened:
-        """The view, opened now if need be; of the others only some stay open."""
-        mine = self._opened.pop(name, None)
-        if mine is None:
-            folder = self._made(name, view)
-            mine = _Opened(SqliteStore.open(folder, create=False), EmbeddedIndex(folder / "derived"))
-        idle = [each for each, opened in self._opened.items() if not opened.readers]
-        for each in idle[: max(0, len(self._opened) - _OPEN + 1)]:
-            self._opened.pop(each).close()
-        self._opened[name] = mine
-        return mine
+                open_view.readers -= 1
 
     def close(self) -> None:
-        """Let go of the open views."""
+        """Close the open views and remove temporary ones."""
         with self._lock:
-            for each in self._opened.values():
-                each.close()
-            self._opened.clear()
+            for open_view in self._open_views.values():
+                open_view.close()
+            self._open_views.clear()
             if self._scratch is not None:
                 self._scratch.cleanup()
                 self._scratch = None
 
     def _name(self, view: View) -> str:
-        """What tells this view from every other: the store's last write, tenants, point, and how it is made."""
+        """Return a name that differs for every last write, choice of tenants, point and version of indexing."""
         with self.store.snapshot(View(view.tenants)) as snapshot:
             written = f"{snapshot.identity} {snapshot.sequence}"
-        maker = self.embed.name if self.embed is not None else ""
-        told = [written, *sorted(view.tenants), str(view.as_of), VERSION, PREPARATION, maker]
-        return xxhash.xxh3_128_hexdigest("\n".join(told).encode())
+        embedder = self.embed.name if self.embed is not None else ""
+        parts = [written, *sorted(view.tenants), str(view.as_of), STORY_VERSION, PREPARATION, embedder]
+        return xxhash.xxh3_128_hexdigest("\n".join(parts).encode())
 
-    def _made(self, name: str, view: View) -> Path:
-        """The folder of a view, made whole elsewhere and then moved to its place."""
-        home = self._home()
-        place = home / name
-        if not place.is_dir():
-            making = Path(mkdtemp(prefix="making-", dir=home))
+    def _open(self, name: str, view: View) -> _OpenView:
+        """Return the view, opened now if need be, and close others that are idle and too many."""
+        open_view = self._open_views.pop(name, None)
+        if open_view is None:
+            folder = self._find_or_build(name, view)
+            open_view = _OpenView(SqliteStore.open(folder, create=False), EmbeddedIndex(folder / "derived"))
+        # The mapping is in order of use, so the first ones were used longest ago.
+        idle = [other for other, candidate in self._open_views.items() if not candidate.readers]
+        for other in idle[: max(0, len(self._open_views) - _MAX_OPEN_VIEWS + 1)]:
+            self._open_views.pop(other).close()
+        self._open_views[name] = open_view
+        return open_view
+
+    def _find_or_build(self, name: str, view: View) -> Path:
+        """Return the folder of a view, which is built whole elsewhere and then moved to its name."""
+        home = self._views_folder()
+        folder = home / name
+        if not folder.is_dir():
+            unfinished = Path(mkdtemp(prefix=_BUILDING_PREFIX, dir=home))
             try:
-                self._make(making, view)
+                self._build(unfinished, view)
                 # Another process may have been quicker; its view is the same.
                 with suppress(OSError):
-                    making.rename(place)
+                    unfinished.rename(folder)
             finally:
-                shutil.rmtree(making, ignore_errors=True)
-            _prune(home, place)
-        place.touch()
-        return place
+                shutil.rmtree(unfinished, ignore_errors=True)
+            _remove_oldest(home, folder, self.max_on_disk)
+        # The time of last use decides which views are removed.
+        folder.touch()
+        return folder
 
-    def _home(self) -> Path:
-        """Where views are kept; beside a store that takes no writes, a folder that goes with this process."""
+    def _views_folder(self) -> Path:
+        """Return the folder of all views; for a store that takes no writes, one that goes with this process."""
         if not self.store.read_only:
             self.folder.mkdir(parents=True, exist_ok=True)
             return self.folder
@@ -125,21 +138,22 @@ class Views:
             self._scratch = TemporaryDirectory(prefix="weft-views-")
         return Path(self._scratch.name)
 
-    def _make(self, folder: Path, view: View) -> None:
+    def _build(self, folder: Path, view: View) -> None:
+        """Index what the view may see into a new store in the folder."""
         store, index = SqliteStore.open(folder), EmbeddedIndex(folder / "derived")
         try:
-            shop = Workshop(store, index, self.embed, self.count)
+            indexing = Workshop(store, index, self.embed, self.count)
             for tenant in view.tenants:
-                hand_on(self.store, store, tenant)
-                store.share(tenant, [each for each in self.store.shared(tenant) if each in view.tenants])
-                ingest(list(_copies(self.store, replace(view, tenants=(tenant,)))), shop, tenant)
+                copy_settings(self.store, store, tenant)
+                store.share(tenant, [other for other in self.store.shared(tenant) if other in view.tenants])
+                ingest(list(_stored_sources(self.store, replace(view, tenants=(tenant,)))), indexing, tenant)
         finally:
             index.close()
             store.close()
 
 
 @dataclass(slots=True)
-class Copy:
+class _StoredSource:
     """One source as far as it was known at some point, read from the store it was indexed into."""
 
     name: str
@@ -147,59 +161,59 @@ class Copy:
     unit: Unit
 
     def identity(self) -> str:
-        """The copy stands for the place its source had."""
+        """Return nothing: any place will do for a source that was read already."""
         return ""
 
     def units(self) -> Iterator[tuple[str, str]]:
-        """All of it at once."""
+        """Yield the only unit, which holds all of it."""
         yield self.unit.name, self.unit.stamp
 
     def read(self, unit: str) -> Unit:
-        """All of it."""
+        """Return the only unit."""
         return self.unit
 
 
-def _copies(store: "AnyStore", view: View) -> Iterator[Source]:
-    """The sources of one tenant with what the view may see of them and nobody derived."""
+def _stored_sources(store: "AnyStore", view: View) -> Iterator[Source]:
+    """Yield the sources of one tenant with what the view may see of them, without anything derived."""
     nodes: dict[str, list[Node]] = {}
-    sources: dict[str, str] = {}
+    source_by_key: dict[str, str] = {}
     with store.snapshot(view) as snapshot:
         after = 0
-        while rows := snapshot.page_of_nodes(after, _PAGE):
+        while rows := snapshot.page_of_nodes(after, _ROWS_PER_PAGE):
             after = rows[-1].node.id
             for row in rows:
                 if FOUND_ENTITY not in row.node.key:
-                    nodes.setdefault(row.node.origin.source, []).append(_given(row.node))
-                    sources[row.node.key] = row.node.origin.source
+                    nodes.setdefault(row.node.origin.source, []).append(_without_derived(row.node))
+                    source_by_key[row.node.key] = row.node.origin.source
     edges: dict[str, list[Edge]] = {}
-    for edge in _edges(store, view):
-        edges.setdefault(sources.get(edge.source, ""), []).append(edge)
+    for edge in _source_edges(store, view):
+        edges.setdefault(source_by_key.get(edge.source, ""), []).append(edge)
     for name in sorted(nodes):
         unit = Unit("copied", "copied", tuple(nodes[name]), tuple(edges.get(name, ())))
-        yield Copy(name, f"source:{name}@1", unit)
+        yield _StoredSource(name, f"source:{name}@1", unit)
 
 
-def _given(node: Node) -> Node:
-    """A node as its source gave it, without the importance and the names that the whole story gives it."""
+def _without_derived(node: Node) -> Node:
+    """Return a node as its source gave it, without the importance and the names that the whole story gives it."""
     given = node.fields.get("importance")
     importance = float(given) if isinstance(given, int | float) else 0.0
-    named = tuple(alias for alias in node.aliases if not alias.found)
-    return replace(node, id=0, importance=importance, aliases=named)
+    aliases = tuple(alias for alias in node.aliases if not alias.found)
+    return replace(node, id=0, importance=importance, aliases=aliases)
 
 
-def _edges(store: "AnyStore", view: View) -> Iterator[Edge]:
-    """The edges of a view that the world drew."""
+def _source_edges(store: "AnyStore", view: View) -> Iterator[Edge]:
+    """Yield the edges of a view that came from outside."""
     after = (0, 0, 0)
-    while listed := store.edges_after(view, after, _PAGE):
-        after = listed[-1].place
-        yield from (each.edge for each in listed if any(maker.startswith(_DRAWN_OUTSIDE) for maker in each.makers))
+    while rows := store.edges_after(view, after, _ROWS_PER_PAGE):
+        after = rows[-1].place
+        yield from (row.edge for row in rows if any(maker.startswith(_SOURCE_MAKERS) for maker in row.makers))
 
 
-def _prune(home: Path, latest: Path) -> None:
+def _remove_oldest(home: Path, latest: Path, max_on_disk: int) -> None:
     """Delete the views used longest ago; another process may be doing the same."""
     with suppress(OSError):
-        others = [each for each in home.iterdir() if each.is_dir() and each != latest]
-        others = [each for each in others if not each.name.startswith("making-")]
-        others.sort(key=lambda each: (each.stat().st_mtime, each.name))
-        for each in others[: -(_KEPT - 1)]:
-            shutil.rmtree(each, ignore_errors=True)
+        others = [folder for folder in home.iterdir() if folder.is_dir() and folder != latest]
+        finished = [folder for folder in others if not folder.name.startswith(_BUILDING_PREFIX)]
+        finished.sort(key=lambda folder: (folder.stat().st_mtime, folder.name))
+        for folder in finished[: -(max_on_disk - 1)]:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,8 +1,9 @@
-"""Work done in another process beside this one, where there is much to do and a second core to do it.
+"""Share batches of work with a second process, where there is much to do and a second core to do it.
 
 The other process is this interpreter with a program of four lines: unlike a forked one it shares no locks, and
-unlike a spawned one it does not run the caller's script again. Batches go in and answers come out pickled, in
-order. Nobody waits for the other process while there is a batch that it has not begun: that one is done here.
+unlike a spawned one it does not run the caller's script again. Batches go in and results come out pickled, in
+order. This process never waits for the other while there is a batch that the other has not begun: it works on that
+one itself.
 """
 
 import os
@@ -21,16 +22,18 @@ from typing import IO, Any, Final, Generic, Self, TypeVar
 
 from weft.frozen import dataclass
 
-Each = TypeVar("Each")
-Answer = TypeVar("Answer")
-Worker = Callable[[Sequence[Each]], Answer]
-_Pipes = tuple[IO[bytes], IO[bytes]]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Worker = Callable[[Sequence[Item]], Result]
 
-_AHEAD: Final = 4
-_AT_ONCE: Final = 2
-"""So many batches the other process has: one in hand, and one to go on with."""
-_ALONE: Final = 1_500
-"""Fewer things are done here before another process would have started."""
+_LOOKAHEAD_BATCHES: Final = 4
+"""Batches that callers submit before they wait for the first: enough to keep both processes busy while one batch
+is written, and few enough to fit into memory."""
+_BATCHES_IN_CHILD: Final = 2
+"""Batches that the other process has at a time: one in work, and one to go on with. With more, this process could
+take fewer back when it has nothing else to do."""
+ITEMS_BEFORE_START: Final = 1_500
+"""Items that are done here before another process is started: fewer are done before it would have loaded."""
 
 _PROGRAM: Final = """
 import sys
@@ -40,33 +43,44 @@ serve(sys.stdin.buffer, sys.stdout.buffer)
 """
 
 
-@dataclass(slots=True)
-class _Task(Generic[Each, Answer]):
-    """A batch, and its answer once it is known."""
-
-    batch: Sequence[Each]
-    done: bool = False
-    answer: Answer | None = None
-
-
 @dataclass(frozen=True, slots=True)
-class Trade(Generic[Each, Answer]):
-    """What is to be done: a function of a module that takes the tools and returns a worker."""
+class WorkerJob(Generic[Item, Result]):
+    """The work to be done: a module's function that makes a worker, and its arguments. Both are pickled."""
 
-    learn: Callable[..., Worker[Each, Answer]]
-    tools: tuple[object, ...]
+    make_worker: Callable[..., Worker[Item, Result]]
+    arguments: tuple[object, ...]
 
 
-class Beside(Generic[Each, Answer]):
-    """Batches in, answers out, worked out here or in another process, whichever is free."""
+@dataclass(slots=True)
+class _Task(Generic[Item, Result]):
+    """A batch, and its result once it is known."""
 
-    def __init__(self, trade: Trade[Each, Answer]) -> None:
-        self._trade = trade
-        self._seen = 0
-        self._other: _Other | None = None
-        self._alone = len(os.sched_getaffinity(0)) < 2 if hasattr(os, "sched_getaffinity") else False
-        self._waiting: deque[_Task[Each, Answer]] = deque()
-        self._given: deque[_Task[Each, Answer]] = deque()
+    batch: Sequence[Item]
+    is_done: bool = False
+    result: Result | None = None
+
+
+def run_in_worker(
+    make_worker: Callable[..., Worker[Item, Result]],
+    arguments: tuple[object, ...],
+    batches: Iterable[Sequence[Item]],
+) -> Iterator[tuple[Sequence[Item], Result]]:
+    """Work through the batches here and in a worker process; yield each batch with its result, in order."""
+    with WorkerProcess(WorkerJob(make_worker, arguments)) as worker:
+        yield from worker.map(batches)
+
+
+class WorkerProcess(Generic[Item, Result]):
+    """Works on batches here and, after `start_after` items, in another process, whichever is free."""
+
+    def __init__(self, job: WorkerJob[Item, Result], *, start_after: int = ITEMS_BEFORE_START) -> None:
+        self._job = job
+        self._start_after = start_after
+        self._submitted_items = 0
+        self._child: _ChildProcess | None = None
+        self._is_alone = len(os.sched_getaffinity(0)) < 2 if hasattr(os, "sched_getaffinity") else False
+        self._waiting: deque[_Task[Item, Result]] = deque()
+        self._in_child: deque[_Task[Item, Result]] = deque()
 
     def __enter__(self) -> Self:
         return self
@@ -74,121 +88,116 @@ class Beside(Generic[Each, Answer]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._other is not None:
-            self._other.end()
+        if self._child is not None:
+            self._child.stop()
 
     @property
-    def ahead(self) -> int:
-        """How many batches to give before the first answer is asked for: none while all is done here."""
-        return 0 if self._other is None else _AHEAD
+    def lookahead(self) -> int:
+        """The number of batches to submit before the first result is asked for: none while all is done here."""
+        return 0 if self._child is None else _LOOKAHEAD_BATCHES
 
-    def each(self, batches: Iterable[Sequence[Each]]) -> Iterator[tuple[Sequence[Each], Answer]]:
-        """Every batch with its answer, in order; while one is looked at, those after it are worked on."""
-        waiting: deque[tuple[Sequence[Each], Callable[[], Answer]]] = deque()
+    def map(self, batches: Iterable[Sequence[Item]]) -> Iterator[tuple[Sequence[Item], Result]]:
+        """Yield every batch with its result, in order; meanwhile the batches after it are worked on."""
+        waiting: deque[tuple[Sequence[Item], Callable[[], Result]]] = deque()
         for batch in batches:
             waiting.append((batch, self.submit(batch)))
-            if len(waiting) > self.ahead:
-                given, answer = waiting.popleft()
-                yield given, answer()
-        yield from ((given, answer()) for given, answer in waiting)
+            if len(waiting) > self.lookahead:
+                first, result = waiting.popleft()
+                yield first, result()
+        yield from ((batch, result()) for batch, result in waiting)
 
-    def submit(self, batch: Sequence[Each]) -> Callable[[], Answer]:
-        """Give a batch; call what is returned, once, to have its answer."""
-        self._seen += len(batch)
-        if self._seen > _ALONE and not self._alone and self._other is None:
-            self._other = _started(self._trade)
-            self._alone = self._other is None
-        if self._alone or self._other is None or not batch:
-            return lambda: self._here(batch)
-        task = _Task[Each, Answer](batch)
+    def submit(self, batch: Sequence[Item]) -> Callable[[], Result]:
+        """Submit a batch; call the returned function, once, to wait for its result."""
+        self._submitted_items += len(batch)
+        if self._submitted_items > self._start_after and not self._is_alone and self._child is None:
+            self._child = _start_child(self._job)
+            self._is_alone = self._child is None
+        if self._is_alone or self._child is None or not batch:
+            return lambda: self._work_here(batch)
+        task = _Task[Item, Result](batch)
         self._waiting.append(task)
-        self._hand_over(self._other)
-        return lambda: self._answer(task)
+        self._send_waiting(self._child)
+        return lambda: self._wait_for(task)
 
     @cached_property
-    def _here(self) -> Worker[Each, Answer]:
-        return self._trade.learn(*self._trade.tools)
+    def _work_here(self) -> Worker[Item, Result]:
+        return self._job.make_worker(*self._job.arguments)
 
-    def _hand_over(self, other: "_Other") -> None:
-        while self._waiting and len(self._given) < _AT_ONCE:
+    def _send_waiting(self, child: "_ChildProcess") -> None:
+        while self._waiting and len(self._in_child) < _BATCHES_IN_CHILD:
             task = self._waiting.popleft()
-            self._given.append(task)
-            other.give(task.batch)
+            self._in_child.append(task)
+            child.send(task.batch)
 
-    def _answer(self, task: _Task[Each, Answer]) -> Answer:
-        while not task.done:
-            if self._other is None:
-                return self._here(task.batch)
-            if self._waiting and not self._other.answered:
-                # The batch that the other process would come to last.
+    def _wait_for(self, task: _Task[Item, Result]) -> Result:
+        """Return the result of a task, working on other batches as long as the other process has no result."""
+        while not task.is_done:
+            if self._child is None:
+                return self._work_here(task.batch)
+            if self._waiting and not self._child.has_result:
+                # The last batch is the one that the other process would come to last.
                 own = self._waiting.pop()
-                own.answer, own.done = self._here(own.batch), True
+                own.result, own.is_done = self._work_here(own.batch), True
             else:
-                self._receive(self._other)
-        answer: Answer = task.answer  # type: ignore[assignment]
-        return answer
+                self._receive(self._child)
+        result: Result = task.result  # type: ignore[assignment]
+        return result
 
-    def _receive(self, other: "_Other") -> None:
-        """Take the next answer; should the other process have died, all is done here from now on."""
+    def _receive(self, child: "_ChildProcess") -> None:
+        """Take the next result; if the other process has died, all work is done here from now on."""
         try:
-            answer = other.answer()
+            result = child.receive()
         except EOFError:
-            other.end()
-            self._other, self._alone = None, True
+            child.stop()
+            self._child, self._is_alone = None, True
             return
-        task = self._given.popleft()
-        task.answer, task.done = answer, True
-        self._hand_over(other)
+        task = self._in_child.popleft()
+        task.result, task.is_done = result, True
+        self._send_waiting(child)
 
 
-def run_in_worker(
-    learn: Callable[..., Worker[Each, Answer]], tools: tuple[object, ...], batches: Iterable[Sequence[Each]]
-) -> Iterator[tuple[Sequence[Each], Answer]]:
-    """Work through the batches here and in a worker process; yield each batch with its answer, in order."""
-    with Beside(Trade(learn, tools)) as beside:
-        yield from beside.each(batches)
-
-
-class _Other:
-    """The other process: what is given to it, and what it has answered.
+class _ChildProcess:
+    """The other process, with queues of what is sent to it and of what it returned.
 
     Both go through threads, because a pipe holds little and neither process should wait for the other to read it.
     """
 
-    def __init__(self, process: "subprocess.Popen[bytes]", pipes: "_Pipes", trade: bytes) -> None:
+    def __init__(
+        self, process: "subprocess.Popen[bytes]", stdin: IO[bytes], stdout: IO[bytes], pickled_job: bytes
+    ) -> None:
         self._process = process
-        self._things: SimpleQueue[Any] = SimpleQueue()
-        self._answers: SimpleQueue[Any] = SimpleQueue()
-        threading.Thread(target=_give, args=(pipes[0], trade, self._things), daemon=True).start()
-        threading.Thread(target=_take, args=(pipes[1], self._answers), daemon=True).start()
+        self._batches: SimpleQueue[Any] = SimpleQueue()
+        self._results: SimpleQueue[Any] = SimpleQueue()
+        threading.Thread(target=_write_queue, args=(stdin, pickled_job, self._batches), daemon=True).start()
+        threading.Thread(target=_read_into_queue, args=(stdout, self._results), daemon=True).start()
 
-    def give(self, thing: object) -> None:
-        """Hand something over, without waiting until it is taken."""
-        self._things.put(thing)
+    def send(self, batch: object) -> None:
+        """Send a batch, without waiting until it is read."""
+        self._batches.put(batch)
 
     @property
-    def answered(self) -> bool:
-        """Whether an answer, or the end of all answers, is there to be taken."""
-        return not self._answers.empty()
+    def has_result(self) -> bool:
+        """Whether a result, or the end of all results, can be received without waiting."""
+        return not self._results.empty()
 
-    def answer(self) -> Any:
-        """The next answer, waited for; raises EOFError when no more will come."""
-        answer = self._answers.get()
-        if answer is None:
+    def receive(self) -> Any:
+        """Wait for the next result; raise EOFError when no more will come."""
+        result = self._results.get()
+        if result is None:
             raise EOFError
-        return answer
+        return result
 
-    def end(self) -> None:
-        """Let go of the process, whatever it is doing."""
+    def stop(self) -> None:
+        """Kill the process, whatever it is doing, and let the writing thread end."""
         self._process.kill()
         self._process.wait()
-        self._things.put(None)
+        self._batches.put(None)
 
 
-def _started(trade: Trade[Any, Any]) -> _Other | None:
-    """Another process that knows the trade; None where it cannot be handed over."""
+def _start_child(job: WorkerJob[Any, Any]) -> _ChildProcess | None:
+    """Start another process for the job; return None where the job cannot be pickled or no process be started."""
     try:
-        known = pickle.dumps(trade)
+        pickled_job = pickle.dumps(job)
         process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM, str(Path(__file__).parents[2])],
             stdin=subprocess.PIPE,
@@ -200,32 +209,34 @@ def _started(trade: Trade[Any, Any]) -> _Other | None:
         return None
     if process.stdin is None or process.stdout is None:
         return None
-    return _Other(process, (process.stdin, process.stdout), known)
+    return _ChildProcess(process, process.stdin, process.stdout, pickled_job)
 
 
-def serve(given: IO[bytes], answers: IO[bytes]) -> None:
-    """Answer each batch that comes in until no more do."""
-    trade: Trade[Any, Any] = pickle.load(given)
-    worker = trade.learn(*trade.tools)
+def serve(stdin: IO[bytes], stdout: IO[bytes]) -> None:
+    """Return the result of each batch that comes in until no more do: the main function of the other process."""
+    job: WorkerJob[Any, Any] = pickle.load(stdin)
+    worker = job.make_worker(*job.arguments)
     batches: SimpleQueue[Any] = SimpleQueue()
-    # What comes in is taken at once, so that nobody who gives a batch waits until the one before is taken away.
-    threading.Thread(target=_take, args=(given, batches), daemon=True).start()
+    # Batches are read at once, so that the sender does not wait until the one before is done.
+    threading.Thread(target=_read_into_queue, args=(stdin, batches), daemon=True).start()
     while (batch := batches.get()) is not None:
-        # An error ends this process, and the other side meets it again when it does the work itself.
-        pickle.dump(worker(batch), answers)
-        answers.flush()
+        # An error ends this process, and the sender meets it again when it does the work itself.
+        pickle.dump(worker(batch), stdout)
+        stdout.flush()
 
 
-def _give(pipe: IO[bytes], first: bytes, things: "SimpleQueue[Any]") -> None:
+def _write_queue(pipe: IO[bytes], first: bytes, values: "SimpleQueue[Any]") -> None:
+    """Write the first bytes and then each queued value, pickled, until the queue gives None."""
     with suppress(OSError), pipe:
         pipe.write(first)
-        while (thing := things.get()) is not None:
-            pickle.dump(thing, pipe)
+        while (value := values.get()) is not None:
+            pickle.dump(value, pipe)
             pipe.flush()
 
 
-def _take(pipe: IO[bytes], things: "SimpleQueue[Any]") -> None:
+def _read_into_queue(pipe: IO[bytes], values: "SimpleQueue[Any]") -> None:
+    """Queue each pickled value that the pipe holds, and None at its end."""
     with suppress(EOFError, OSError, pickle.UnpicklingError), pipe:
         while True:
-            things.put(pickle.load(pipe))
-    things.put(None)
+            values.put(pickle.load(pipe))
+    values.put(None)

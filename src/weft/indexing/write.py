@@ -1,4 +1,4 @@
-"""Nodes and edges written directly: a few at a time, linked and found by the next question."""
+"""Write nodes and edges directly, a few at a time: they are linked, and found by the next question."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,22 +6,25 @@ from typing import Final
 
 from weft.errors import InvalidInput
 from weft.frozen import dataclass
-from weft.indexing.ingest import Workshop, parted
-from weft.indexing.link import Relating, Relinking, declare_shared
+from weft.indexing.ingest import Workshop, separate_unchanged
+from weft.indexing.link import MentionLinker, RelationLinker, declare_shared
 from weft.indexing.prepare import prepare
 from weft.model import Edge, EdgeSet, Node
 from weft.ports import Changes
 
 MAKER: Final = "put@1"
-"""Who draws the edges that are written directly."""
+"""The maker of edges that are written directly."""
 
-_LONGEST_TEXT: Final = 5_000_000
-_LONGEST_NAME: Final = 500
+_MAX_TEXT_CHARACTERS: Final = 5_000_000
+"""A longer text is refused: it is a whole library in one node, and preparing it would take minutes and
+gigabytes."""
+_MAX_NAME_CHARACTERS: Final = 500
+"""Keys, kinds and tenants are index keys in every store, and engines bound those."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a direct write did."""
+    """The outcome of a direct write, in counts."""
 
     written: int = 0
     unchanged: int = 0
@@ -30,83 +33,82 @@ class Written:
     sequence: int = 0
 
 
-def put(shop: Workshop, nodes: Sequence[Node], edges: Sequence[Edge] = (), *, mentions: bool = True) -> Written:
+def put(
+    indexing: Workshop, nodes: Sequence[Node], edges: Sequence[Edge] = (), *, mentions: bool = True
+) -> Written:
     """Store the nodes, new or changed, and add or strengthen the edges, in one write.
 
     Without `mentions`, names in their texts are not looked for, which takes seconds in a large tenant.
     """
     for node in nodes:
         check_node(node)
-    named = tuple(_sourced(node) for node in nodes)
-    relinking, relating = Relinking(shop.store, shop.index), Relating(shop.store, shop.index)
-    with shop.store.writing():
-        if shop.embed is not None:
-            shop.store.remember_embedder(shop.embed.name, shop.embed.dimensions)
-        declare_shared(shop.store, edges)
-        fresh, known = parted([(node, "") for node in named], shop)
+    store = indexing.store
+    mention_linker, relation_linker = MentionLinker(store, indexing.index), RelationLinker(store, indexing.index)
+    with store.writing():
+        if indexing.embed is not None:
+            store.remember_embedder(indexing.embed.name, indexing.embed.dimensions)
+        declare_shared(store, edges)
+        # Unchanged nodes are not written again, not even their unit: they stay with the source that brought them.
+        changed, unchanged = separate_unchanged([(_with_source(node), "") for node in nodes], indexing)
         if mentions:
-            relinking.writing([node for node, _ in fresh], ())
-        relating.changing((node.tenant, node.key, node.tags) for node, _ in fresh)
-        # What is stored as it is stays with the source that brought it.
-        upserts = prepare(fresh, shop.embed, shop.count)
-        shop.store.write(Changes(upserts=upserts, edges=_sets(edges)))
-        return _finished(shop, relinking, relating, Written(len(fresh), len(known)))
+            mention_linker.before_write([node for node, _ in changed], ())
+        relation_linker.before_change((node.tenant, node.key, node.tags) for node, _ in changed)
+        upserts = prepare(changed, indexing.embed, indexing.count)
+        # An empty scope replaces none of the edges that are there.
+        edge_sets = tuple(
+            EdgeSet(MAKER, tenant, tuple(edge for edge in edges if edge.tenant == tenant), ())
+            for tenant in sorted({edge.tenant for edge in edges})
+        )
+        store.write(Changes(upserts=upserts, edges=edge_sets))
+        written = Written(len(changed), len(unchanged))
+        return _link(indexing, mention_linker, relation_linker, written)
 
 
-def delete(shop: Workshop, keys: Sequence[tuple[str, str]]) -> Written:
+def delete(indexing: Workshop, refs: Sequence[tuple[str, str]]) -> Written:
     """Remove the nodes of the given (tenant, key); keys that name nothing are left alone."""
-    relinking, relating = Relinking(shop.store, shop.index), Relating(shop.store, shop.index)
-    with shop.store.writing():
-        by_tenant: dict[str, list[str]] = {}
-        for tenant, key in dict.fromkeys(keys):
-            by_tenant.setdefault(tenant, []).append(key)
-        gone = [(tenant, key) for tenant, listed in by_tenant.items() for key in shop.store.hashes(tenant, listed)]
-        relinking.removing(gone)
-        relating.changing((tenant, key, ()) for tenant, key in gone)
-        shop.store.write(Changes(removes=tuple(gone)))
-        return _finished(shop, relinking, relating, Written(removed=len(gone)))
+    store = indexing.store
+    mention_linker, relation_linker = MentionLinker(store, indexing.index), RelationLinker(store, indexing.index)
+    with store.writing():
+        keys_by_tenant: dict[str, list[str]] = {}
+        for tenant, key in dict.fromkeys(refs):
+            keys_by_tenant.setdefault(tenant, []).append(key)
+        stored = [(tenant, key) for tenant, keys in keys_by_tenant.items() for key in store.hashes(tenant, keys)]
+        mention_linker.before_removal(stored)
+        relation_linker.before_change((tenant, key, ()) for tenant, key in stored)
+        store.write(Changes(removes=tuple(stored)))
+        return _link(indexing, mention_linker, relation_linker, Written(removed=len(stored)))
 
 
-def replace_edges(shop: Workshop, tenant: str, source: str, edges: Sequence[Edge]) -> Written:
+def replace_edges(indexing: Workshop, tenant: str, source: str, edges: Sequence[Edge]) -> Written:
     """Make these all the edges that direct writes drew from one node."""
-    with shop.store.writing():
-        shop.store.write(Changes(edges=(EdgeSet(MAKER, tenant, tuple(edges), (source,)),)))
-        return Written(sequence=shop.index.catch_up(shop.store))
+    with indexing.store.writing():
+        indexing.store.write(Changes(edges=(EdgeSet(MAKER, tenant, tuple(edges), (source,)),)))
+        return Written(sequence=indexing.index.catch_up(indexing.store))
 
 
 def check_node(node: Node) -> None:
     """Refuse a node that no store can hold."""
     for what, name in (("key", node.key), ("kind", node.kind), ("tenant", node.tenant)):
-        if not name.strip() or len(name) > _LONGEST_NAME:
+        if not name.strip() or len(name) > _MAX_NAME_CHARACTERS:
             raise InvalidInput(
-                f"{name[:60]!r} is no {what} for a node. Give 1 to {_LONGEST_NAME} characters, not all blank."
+                f"{name[:60]!r} is no {what} for a node. Give 1 to {_MAX_NAME_CHARACTERS} characters, not all "
+                "blank."
             )
-    if len(node.text) > _LONGEST_TEXT:
+    if len(node.text) > _MAX_TEXT_CHARACTERS:
         raise InvalidInput(
-            f"The text of {node.key!r} has {len(node.text):,} characters; at most {_LONGEST_TEXT:,} are kept. "
-            "Split it into several nodes."
+            f"The text of {node.key!r} has {len(node.text):,} characters; at most {_MAX_TEXT_CHARACTERS:,} are "
+            "kept. Split it into several nodes."
         )
 
 
-def _sourced(node: Node) -> Node:
-    """The node with the source that its key names."""
+def _with_source(node: Node) -> Node:
+    """Return the node with the source that its key names, unless it has one."""
     if node.origin.source:
         return node
     return replace(node, origin=replace(node.origin, source=node.key.partition(":")[0]))
 
 
-def _sets(edges: Sequence[Edge]) -> tuple[EdgeSet, ...]:
-    """The edges by tenant; an empty scope takes nothing away."""
-    tenants = sorted({edge.tenant for edge in edges})
-    return tuple(
-        EdgeSet(MAKER, tenant, tuple(edge for edge in edges if edge.tenant == tenant), ()) for tenant in tenants
-    )
-
-
-def _finished(shop: Workshop, relinking: Relinking, relating: Relating, done: Written) -> Written:
-    links = relinking.run(_unwatched) + relating.run()
-    return replace(done, links=links, sequence=shop.index.catch_up(shop.store))
-
-
-def _unwatched(done: int) -> None:
-    """Nobody watches the linking."""
+def _link(indexing: Workshop, mentions: MentionLinker, relations: RelationLinker, written: Written) -> Written:
+    """Draw the links of what was written, bring the index up to date, and add both to the outcome."""
+    links = mentions.link(lambda done: None) + relations.link()
+    return replace(written, links=links, sequence=indexing.index.catch_up(indexing.store))

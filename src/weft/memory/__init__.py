@@ -1,6 +1,10 @@
-"""What a coding agent learns: memories, experiences and what emerges from them, by value and as nodes."""
+"""The learning memory of coding agents: memories, experiences, and the values that emerge from them.
 
-from weft.memory.experience_nodes import experience_nodes, experience_of
+Each is a frozen record (memories, experiences, values), is kept as nodes, and is written and found by its `_store`
+module. `judge` finds repetitions and contradictions among memories, and `usage` counts how often they were used.
+"""
+
+from weft.memory.experience_nodes import experience_from_node, experience_nodes
 from weft.memory.experiences import (
     AlreadyResolved,
     Attempt,
@@ -8,14 +12,22 @@ from weft.memory.experiences import (
     Lesson,
     Outcome,
     RootCause,
-    attempted_again,
-    begun,
-    ended,
+    add_attempt,
+    apply_outcome,
+    new_experience,
 )
 from weft.memory.judge import Judgement, Verdict, judge
-from weft.memory.memories import Earlier, Memory, changed, memory_node, memory_of, merged, new_memory
+from weft.memory.memories import (
+    Earlier,
+    Memory,
+    change_memory,
+    memory_from_node,
+    memory_node,
+    merge_memories,
+    new_memory,
+)
 from weft.memory.usage import UsageBook, Used
-from weft.memory.values import Value, emerging, value_node, value_of
+from weft.memory.values import Value, find_values, value_from_node, value_node
 from weft.memory.vocabulary import (
     AXES,
     CATEGORIES,
@@ -28,7 +40,7 @@ from weft.memory.vocabulary import (
     STRATEGIES,
     TIERS,
     VALUE,
-    one_of,
+    check_word,
 )
 
 __all__ = [
@@ -56,19 +68,19 @@ __all__ = [
     "Used",
     "Value",
     "Verdict",
-    "attempted_again",
-    "begun",
-    "changed",
-    "emerging",
-    "ended",
+    "add_attempt",
+    "apply_outcome",
+    "change_memory",
+    "check_word",
+    "experience_from_node",
     "experience_nodes",
-    "experience_of",
+    "find_values",
     "judge",
+    "memory_from_node",
     "memory_node",
-    "memory_of",
-    "merged",
+    "merge_memories",
+    "new_experience",
     "new_memory",
-    "one_of",
+    "value_from_node",
     "value_node",
-    "value_of",
 ]

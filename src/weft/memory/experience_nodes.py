@@ -1,41 +1,52 @@
-"""Experiences as nodes: one that tells all, and one for each axis on which an experience is looked for alone."""
+"""Turn experiences into nodes and back: one node that holds all, and one for each axis that is searched alone."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from weft.memory.experiences import Attempt, Experience, Lesson, RootCause
-from weft.memory.memories import listed, title_of
+from weft.memory.memories import make_title, read_mappings
 from weft.memory.vocabulary import EXPERIENCE, OPEN
 from weft.model import Json, Node, Origin
 
 
 def experience_nodes(experience: Experience) -> tuple[Node, ...]:
-    """The node that tells all, and once it is resolved one for each further axis that has something to tell."""
-    return tuple(_on_axis(experience, axis, text, fields) for axis, text, fields in _axes(experience))
+    """Return the node that holds all, and for a resolved experience one for each further axis that has a text."""
+    return tuple(_axis_node(experience, axis, text, fields) for axis, text, fields in _axes(experience))
 
 
-def _axes(told: Experience) -> Iterator[tuple[str, str, dict[str, Json]]]:
-    yield "full", _narrative(told), _full_fields(told)
-    if told.status == OPEN:
+def _axes(experience: Experience) -> Iterator[tuple[str, str, dict[str, Json]]]:
+    """Yield each axis with its text and fields."""
+    yield "full", _full_text(experience), _full_fields(experience)
+    if experience.status == OPEN:
         return
-    lesson = _lesson(told)
-    outcome: dict[str, Json] = {"outcome_result": told.result}
-    yield "strategy", _lines(told, "strategy"), {**outcome, "goal": told.goal, "action": told.action, **lesson}
-    if told.surprise:
-        surprise: dict[str, Json] = {"surprise": told.surprise, "prediction": told.prediction}
-        yield "surprise", told.surprise, {**outcome, **surprise}
-    if told.root_cause is not None:
-        cause: dict[str, Json] = {"root_cause": _cause(told.root_cause), "hypothesis": told.hypothesis}
-        yield "root_cause", _lines(told, "root_cause"), {**cause, **lesson}
+    lesson = _lesson_fields(experience)
+    outcome: dict[str, Json] = {"outcome_result": experience.result}
+    strategy_lines = [
+        f"{experience.strategy} in {experience.domain} was {experience.status}.",
+        experience.result,
+        _lesson_text(experience),
+    ]
+    strategy_fields = {**outcome, "goal": experience.goal, "action": experience.action, **lesson}
+    yield "strategy", "\n".join(line for line in strategy_lines if line), strategy_fields
+    if experience.surprise:
+        surprise: dict[str, Json] = {"surprise": experience.surprise, "prediction": experience.prediction}
+        yield "surprise", experience.surprise, {**outcome, **surprise}
+    if experience.root_cause is not None:
+        cause: dict[str, Json] = {
+            "root_cause": _root_cause_fields(experience.root_cause),
+            "hypothesis": experience.hypothesis,
+        }
+        yield "root_cause", _root_cause_text(experience), {**cause, **lesson}
 
 
-def _on_axis(experience: Experience, axis: str, text: str, fields: Mapping[str, Json]) -> Node:
-    full = axis == "full"
+def _axis_node(experience: Experience, axis: str, text: str, fields: Mapping[str, Json]) -> Node:
+    is_full = axis == "full"
     return Node(
-        key=experience.key if full else f"{experience.key}/{axis}",
+        key=experience.key if is_full else f"{experience.key}/{axis}",
         kind=EXPERIENCE,
         tenant=experience.tenant,
-        title=title_of(experience.goal) if full else "",
+        # A title finds a node by name, and of one experience only one node should be found so.
+        title=make_title(experience.goal) if is_full else "",
         text=text,
         fields={
             "experience_id": experience.id,
@@ -53,20 +64,21 @@ def _on_axis(experience: Experience, axis: str, text: str, fields: Mapping[str, 
     )
 
 
-def _full_fields(told: Experience) -> dict[str, Json]:
+def _full_fields(experience: Experience) -> dict[str, Json]:
+    """Return everything that `experience_from_node` reads back and the other fields do not hold."""
     fields: dict[str, Json] = {
-        "goal": told.goal,
-        "hypothesis": told.hypothesis,
-        "action": told.action,
-        "prediction": told.prediction,
-        "outcome_result": told.result,
-        "surprise": told.surprise,
-        "attempted_at": told.attempted.isoformat(),
-        "resolved_at": told.resolved.isoformat() if told.resolved else "",
-        "root_cause": _cause(told.root_cause) if told.root_cause else None,
-        **_lesson(told),
-        "files": list(told.files),
-        "before": [_attempt_fields(each) for each in told.before],
+        "goal": experience.goal,
+        "hypothesis": experience.hypothesis,
+        "action": experience.action,
+        "prediction": experience.prediction,
+        "outcome_result": experience.result,
+        "surprise": experience.surprise,
+        "attempted_at": experience.attempted.isoformat(),
+        "resolved_at": experience.resolved.isoformat() if experience.resolved else "",
+        "root_cause": _root_cause_fields(experience.root_cause) if experience.root_cause else None,
+        **_lesson_fields(experience),
+        "files": list(experience.files),
+        "before": [_attempt_fields(attempt) for attempt in experience.before],
     }
     return {name: value for name, value in fields.items() if value not in ("", None, [])}
 
@@ -81,109 +93,101 @@ def _attempt_fields(attempt: Attempt) -> dict[str, Json]:
     }
 
 
-def _cause(cause: RootCause) -> dict[str, Json]:
+def _root_cause_fields(cause: RootCause) -> dict[str, Json]:
     return {"category": cause.category, "description": cause.description}
 
 
-def _lesson(told: Experience) -> dict[str, Json]:
-    if told.lesson is None:
+def _lesson_fields(experience: Experience) -> dict[str, Json]:
+    if experience.lesson is None:
         return {}
-    return {"lesson": {"what_worked": told.lesson.what_worked, "takeaway": told.lesson.takeaway}}
+    return {"lesson": {"what_worked": experience.lesson.what_worked, "takeaway": experience.lesson.takeaway}}
 
 
-def _narrative(told: Experience) -> str:
-    """The whole story, a line each."""
-    outcome = f"{told.status}: {told.result}" if told.result else told.status
+def _full_text(experience: Experience) -> str:
+    """Return the whole experience, a labelled line for each part."""
+    outcome = f"{experience.status}: {experience.result}" if experience.result else experience.status
     lines = [
-        ("Goal", told.goal),
-        ("Hypothesis", told.hypothesis),
-        ("Action", told.action),
-        ("Prediction", told.prediction),
+        ("Goal", experience.goal),
+        ("Hypothesis", experience.hypothesis),
+        ("Action", experience.action),
+        ("Prediction", experience.prediction),
         ("Outcome", outcome),
-        ("Surprise", told.surprise),
-        ("Root cause", _cause_words(told)),
-        ("Lesson", _lesson_words(told)),
+        ("Surprise", experience.surprise),
+        ("Root cause", _root_cause_text(experience)),
+        ("Lesson", _lesson_text(experience)),
     ]
-    return "\n".join(f"{name}: {text}" for name, text in lines if text)
+    return "\n".join(f"{label}: {text}" for label, text in lines if text)
 
 
-def _lines(told: Experience, axis: str) -> str:
-    """What one axis tells, in sentences that are searched for alone."""
-    if axis == "root_cause":
-        return _cause_words(told)
-    parts = [f"{told.strategy} in {told.domain} was {told.status}.", told.result, _lesson_words(told)]
-    return "\n".join(part for part in parts if part)
-
-
-def _cause_words(told: Experience) -> str:
-    cause = told.root_cause
+def _root_cause_text(experience: Experience) -> str:
+    cause = experience.root_cause
     if cause is None:
         return ""
     return f"{cause.category}: {cause.description}" if cause.description else cause.category
 
 
-def _lesson_words(told: Experience) -> str:
-    return " ".join([told.lesson.what_worked, told.lesson.takeaway]).strip() if told.lesson else ""
+def _lesson_text(experience: Experience) -> str:
+    lesson = experience.lesson
+    return " ".join([lesson.what_worked, lesson.takeaway]).strip() if lesson else ""
 
 
-def experience_of(node: Node) -> Experience:
-    """The experience that a node of the full axis tells."""
+# --- from nodes ------------------------------------------------------------------------------------------------
+
+
+def experience_from_node(node: Node) -> Experience:
+    """Return the experience that a node of the full axis holds; fields that another tool left out are empty."""
     fields = node.fields
     started = node.created or datetime.fromtimestamp(0, UTC)
-    resolved = _moment(fields.get("resolved_at"))
+    files = fields.get("files")
     return Experience(
         id=node.key.partition(":")[2],
-        domain=_text(fields, "domain"),
-        strategy=_text(fields, "strategy"),
-        goal=_text(fields, "goal"),
-        hypothesis=_text(fields, "hypothesis"),
-        action=_text(fields, "action"),
-        prediction=_text(fields, "prediction"),
+        domain=_read_text(fields, "domain"),
+        strategy=_read_text(fields, "strategy"),
+        goal=_read_text(fields, "goal"),
+        hypothesis=_read_text(fields, "hypothesis"),
+        action=_read_text(fields, "action"),
+        prediction=_read_text(fields, "prediction"),
         started=started,
-        attempted=_moment(fields.get("attempted_at")) or started,
+        attempted=_read_time(fields.get("attempted_at")) or started,
         tenant=node.tenant,
-        status=_text(fields, "outcome_status") or OPEN,
-        result=_text(fields, "outcome_result"),
-        surprise=_text(fields, "surprise"),
-        root_cause=_root_cause(fields.get("root_cause")),
-        lesson=_told_lesson(fields.get("lesson")),
-        tier=_text(fields, "confidence_tier"),
-        resolved=resolved,
-        before=tuple(_earlier_attempt(each, started) for each in listed(fields.get("before"))),
-        files=_texts(fields.get("files")),
+        status=_read_text(fields, "outcome_status") or OPEN,
+        result=_read_text(fields, "outcome_result"),
+        surprise=_read_text(fields, "surprise"),
+        root_cause=_read_root_cause(fields.get("root_cause")),
+        lesson=_read_lesson(fields.get("lesson")),
+        tier=_read_text(fields, "confidence_tier"),
+        resolved=_read_time(fields.get("resolved_at")),
+        before=tuple(_read_attempt(attempt, started) for attempt in read_mappings(fields.get("before"))),
+        files=tuple(str(file) for file in files) if isinstance(files, list | tuple) else (),
     )
 
 
-def _texts(value: Json) -> tuple[str, ...]:
-    return tuple(str(each) for each in value) if isinstance(value, list | tuple) else ()
-
-
-def _text(fields: Mapping[str, Json], name: str) -> str:
+def _read_text(fields: Mapping[str, Json], name: str) -> str:
     value = fields.get(name)
     return value if isinstance(value, str) else ""
 
 
-def _moment(value: Json) -> datetime | None:
+def _read_time(value: Json) -> datetime | None:
     return datetime.fromisoformat(value) if isinstance(value, str) and value else None
 
 
-def _root_cause(value: Json) -> RootCause | None:
+def _read_root_cause(value: Json) -> RootCause | None:
     if not isinstance(value, Mapping):
         return None
-    return RootCause(_text(value, "category"), _text(value, "description"))
+    return RootCause(_read_text(value, "category"), _read_text(value, "description"))
 
 
-def _told_lesson(value: Json) -> Lesson | None:
+def _read_lesson(value: Json) -> Lesson | None:
     if not isinstance(value, Mapping):
         return None
-    return Lesson(_text(value, "what_worked"), _text(value, "takeaway"))
+    return Lesson(_read_text(value, "what_worked"), _read_text(value, "takeaway"))
 
 
-def _earlier_attempt(told: Mapping[str, Json], started: datetime) -> Attempt:
+def _read_attempt(fields: Mapping[str, Json], started: datetime) -> Attempt:
     return Attempt(
-        _text(told, "hypothesis"),
-        _text(told, "action"),
-        _text(told, "prediction"),
-        _text(told, "strategy"),
-        _moment(told.get("at")) or started,
+        _read_text(fields, "hypothesis"),
+        _read_text(fields, "action"),
+        _read_text(fields, "prediction"),
+        _read_text(fields, "strategy"),
+        _read_time(fields.get("at")) or started,
     )

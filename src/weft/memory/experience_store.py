@@ -1,4 +1,7 @@
-"""Experiences in the store: started, attempted again and resolved, one writer at a time."""
+"""Keep experiences in the store: start them, add attempts, resolve them, and link them with files and commits.
+
+Every change reads and writes under the store's lock, so that of two writers neither loses the other's attempt.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,24 +11,30 @@ from typing import Final
 from weft.errors import InvalidInput
 from weft.indexing.ingest import Workshop
 from weft.indexing.write import Written, put
-from weft.memory.experience_nodes import experience_nodes, experience_of
-from weft.memory.experiences import Experience, Outcome, attempted_again, begun, ended
-from weft.memory.memory_store import is_small, newest, node_with_key
-from weft.memory.vocabulary import DOMAINS, EXPERIENCE, OPEN, OUTCOMES, STRATEGIES, one_of
+from weft.memory.experience_nodes import experience_from_node, experience_nodes
+from weft.memory.experiences import Experience, Outcome, add_attempt, apply_outcome, new_experience
+from weft.memory.memory_store import find_node, is_small_tenant, newest_nodes
+from weft.memory.vocabulary import DOMAINS, EXPERIENCE, OPEN, OUTCOMES, STRATEGIES, check_word
 from weft.model import DEFAULT_TENANT, Edge, Filter, View
 from weft.ports import Snapshot
 from weft.text.redact import redact_node
 
 TOUCHES: Final = "touches"
+"""The type of edges from an experience to the files it names."""
 DURING: Final = "during"
-_MOST_COMMITS: Final = 50
-_MOST_LINKS: Final = 100
-_LINKED_ANEW: Final = 200
-"""So many experiences, those stored last, are linked with what is indexed later."""
+"""The type of edges from an experience to the commits made while it was open."""
+
+_MAX_COMMITS: Final = 50
+"""Commits that one experience is linked with, the latest ones: more were hardly all made for it."""
+_MAX_EDGES_PER_EXPERIENCE: Final = 100
+"""Edges read of each experience on average when new ones are looked for: its files, its commits and its
+mentions."""
+_MAX_RELINKED: Final = 200
+"""Experiences, those stored last, that are linked with what is indexed later: every indexing run looks at them."""
 
 
 def start_experience(
-    shop: Workshop,
+    indexing: Workshop,
     *,
     domain: str,
     strategy: str,
@@ -37,8 +46,8 @@ def start_experience(
     files: Sequence[str] = (),
     tenant: str = DEFAULT_TENANT,
 ) -> Experience:
-    """Store what is about to be tried, before its outcome is known."""
-    experience = begun(
+    """Store an experience before its outcome is known: the goal, what is believed, done and expected."""
+    experience = new_experience(
         domain=domain,
         strategy=strategy,
         goal=goal,
@@ -49,11 +58,11 @@ def start_experience(
         tenant=tenant,
         files=tuple(files),
     )
-    return _stored(shop, experience)
+    return _store_experience(indexing, experience)
 
 
 def update_experience(
-    shop: Workshop,
+    indexing: Workshop,
     name: str,
     *,
     now: datetime,
@@ -64,11 +73,10 @@ def update_experience(
     files: Sequence[str] = (),
     tenant: str = DEFAULT_TENANT,
 ) -> Experience:
-    """The open experience with its next attempt; what was tried before is kept as its history."""
-    with shop.store.writing():
-        known = find_experience(shop, name, tenant=tenant)
-        told = attempted_again(
-            known,
+    """Add the next attempt to an open experience and return it; the attempts before are kept as its history."""
+    with indexing.store.writing():
+        experience = add_attempt(
+            find_experience(indexing, name, tenant=tenant),
             now,
             hypothesis=hypothesis,
             action=action,
@@ -76,31 +84,33 @@ def update_experience(
             strategy=strategy,
             files=tuple(files),
         )
-        return _stored(shop, told)
+        return _store_experience(indexing, experience)
 
 
 def resolve_experience(
-    shop: Workshop, name: str, outcome: Outcome, *, now: datetime, tenant: str = DEFAULT_TENANT
+    indexing: Workshop, name: str, outcome: Outcome, *, now: datetime, tenant: str = DEFAULT_TENANT
 ) -> Experience:
-    """The experience with its outcome, found on every axis that has something to tell; the first outcome stays."""
-    with shop.store.writing():
-        return _stored(shop, ended(find_experience(shop, name, tenant=tenant), outcome, now))
+    """Store the outcome of an experience on every axis that has a text; the first outcome stays."""
+    with indexing.store.writing():
+        experience = find_experience(indexing, name, tenant=tenant)
+        return _store_experience(indexing, apply_outcome(experience, outcome, now))
 
 
-def find_experience(shop: Workshop, name: str, *, tenant: str = DEFAULT_TENANT) -> Experience:
-    """The experience with this id, with or without its `experience:`."""
-    given = name.strip().removeprefix(f"{EXPERIENCE}:").partition("/")[0]
-    with shop.store.snapshot(View((tenant,))) as snapshot:
-        node = node_with_key(snapshot, f"{EXPERIENCE}:{given}")
+def find_experience(indexing: Workshop, name: str, *, tenant: str = DEFAULT_TENANT) -> Experience:
+    """Return the experience with this id, with or without its `experience:`."""
+    # A key of one axis, as pages cite it, names the whole experience.
+    id = name.strip().removeprefix(f"{EXPERIENCE}:").partition("/")[0]
+    with indexing.store.snapshot(View((tenant,))) as snapshot:
+        node = find_node(snapshot, f"{EXPERIENCE}:{id}")
     if node is None or node.kind != EXPERIENCE:
         raise InvalidInput(
             f"No experience of {tenant} has the id {name!r}. `weft experience list` lists them with their ids."
         )
-    return experience_of(node)
+    return experience_from_node(node)
 
 
 def list_experiences(
-    shop: Workshop,
+    indexing: Workshop,
     *,
     domain: str | None = None,
     strategy: str | None = None,
@@ -108,52 +118,53 @@ def list_experiences(
     limit: int = 50,
     tenant: str = DEFAULT_TENANT,
 ) -> tuple[Experience, ...]:
-    """The experiences stored last, newest first, perhaps of one domain, strategy or outcome only."""
-    asked = (
+    """Return the experiences stored last, newest first, on request of one domain, strategy or outcome only."""
+    choices = (
         ("domain", domain, DOMAINS),
         ("strategy", strategy, STRATEGIES),
         ("outcome_status", status, (OPEN, *OUTCOMES)),
     )
-    where = tuple((name, one_of(name, given, allowed)) for name, given, allowed in asked if given is not None)
+    where = tuple((name, check_word(name, word, allowed)) for name, word, allowed in choices if word is not None)
     wanted = Filter(kinds=(EXPERIENCE,), where=(("axis", "full"), *where))
-    with shop.store.snapshot(View((tenant,))) as snapshot:
-        return tuple(experience_of(node) for node in newest(snapshot, wanted, limit))
+    with indexing.store.snapshot(View((tenant,))) as snapshot:
+        return tuple(experience_from_node(node) for node in newest_nodes(snapshot, wanted, limit))
 
 
-def link_experiences(shop: Workshop, *, tenant: str = DEFAULT_TENANT) -> Written | None:
-    """Link the latest experiences with files and commits that were indexed after them; None if nothing is new."""
-    with shop.store.snapshot(View((tenant,))) as snapshot:
-        latest = newest(snapshot, Filter(kinds=(EXPERIENCE,), where=(("axis", "full"),)), _LINKED_ANEW)
-        wanted = [edge for node in latest for edge in _links(snapshot, experience_of(node))]
-        drawn = snapshot.edges([node.id for node in latest], _LINKED_ANEW * _MOST_LINKS)
-        known = {(edge.source, edge.target, edge.type) for _, _, edge in drawn}
-    new = [edge for edge in wanted if (edge.source, edge.target, edge.type) not in known]
-    return replace(put(shop, (), new), links=len(new)) if new else None
+def link_experiences(indexing: Workshop, *, tenant: str = DEFAULT_TENANT) -> Written | None:
+    """Link the latest experiences with files and commits indexed after them; return None if no link is new."""
+    with indexing.store.snapshot(View((tenant,))) as snapshot:
+        latest = newest_nodes(snapshot, Filter(kinds=(EXPERIENCE,), where=(("axis", "full"),)), _MAX_RELINKED)
+        edges = [edge for node in latest for edge in _edges(snapshot, experience_from_node(node))]
+        stored = snapshot.edges([node.id for node in latest], _MAX_RELINKED * _MAX_EDGES_PER_EXPERIENCE)
+        known = {(edge.source, edge.target, edge.type) for _, _, edge in stored}
+    new = [edge for edge in edges if (edge.source, edge.target, edge.type) not in known]
+    return replace(put(indexing, (), new), links=len(new)) if new else None
 
 
-def _stored(shop: Workshop, experience: Experience) -> Experience:
+def _store_experience(indexing: Workshop, experience: Experience) -> Experience:
+    """Store an experience without secrets, and return it as it is stored."""
     nodes = [redact_node(node)[0] for node in experience_nodes(experience)]
-    with shop.store.snapshot(View((experience.tenant,))) as snapshot:
-        links = _links(snapshot, experience)
-    put(shop, nodes, links, mentions=is_small(shop, experience.tenant))
-    return experience_of(nodes[0])
+    with indexing.store.snapshot(View((experience.tenant,))) as snapshot:
+        edges = _edges(snapshot, experience)
+    put(indexing, nodes, edges, mentions=is_small_tenant(indexing, experience.tenant))
+    return experience_from_node(nodes[0])
 
 
-def _links(snapshot: Snapshot, experience: Experience) -> list[Edge]:
-    """The files an experience names and, once it is resolved, the commits made meanwhile."""
+def _edges(snapshot: Snapshot, experience: Experience) -> list[Edge]:
+    """Return edges to the files an experience names and, once it is resolved, to the commits made meanwhile."""
     files = [(key, TOUCHES) for key in _file_keys(snapshot, experience)]
     commits = [(key, DURING) for key in _commit_keys(snapshot, experience)]
     return [Edge(experience.key, key, kind, tenant=experience.tenant) for key, kind in (*files, *commits)]
 
 
 def _file_keys(snapshot: Snapshot, experience: Experience) -> list[str]:
-    ids = [each for found in snapshot.find(experience.files).values() for each in found]
-    return sorted(row.node.key for row in snapshot.nodes(sorted(set(ids))).values() if row.node.origin.file)
+    ids = {id for found in snapshot.find(experience.files).values() for id in found}
+    return sorted(row.node.key for row in snapshot.nodes(sorted(ids)).values() if row.node.origin.file)
 
 
 def _commit_keys(snapshot: Snapshot, experience: Experience) -> list[str]:
     if experience.resolved is None:
         return []
     meanwhile = Filter(kinds=("commit",), since=experience.started, until=experience.resolved)
-    rows = snapshot.nodes(snapshot.matching(meanwhile)[-_MOST_COMMITS:].tolist())
+    rows = snapshot.nodes(snapshot.matching(meanwhile)[-_MAX_COMMITS:].tolist())
     return sorted(row.node.key for row in rows.values())

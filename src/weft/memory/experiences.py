@@ -1,4 +1,4 @@
-"""An experience: a goal, a hypothesis, an action and a prediction, and what came of it."""
+"""Describe experiences: a goal, a hypothesis, an action and a prediction, and later the outcome."""
 
 import re
 from dataclasses import replace
@@ -8,21 +8,36 @@ from typing import Final
 from weft.errors import InvalidInput
 from weft.frozen import dataclass
 from weft.memory.memories import short_digest
-from weft.memory.vocabulary import DOMAINS, EXPERIENCE, OPEN, OUTCOMES, ROOT_CAUSES, STRATEGIES, one_of, words
+from weft.memory.vocabulary import (
+    DOMAINS,
+    EXPERIENCE,
+    OPEN,
+    OUTCOMES,
+    ROOT_CAUSES,
+    STRATEGIES,
+    check_text,
+    check_word,
+)
 from weft.model import DEFAULT_TENANT
 
-_LONGEST: Final = 20_000
+_MAX_CHARACTERS: Final = 20_000
+"""Characters of one part of an experience: room for a stack trace, but not for a whole log."""
 _ADVICE: Final = "Say what matters of it; the rest belongs into a file."
 _VAGUE: Final = re.compile(
     r"\b(?:something|somehow|somewhere|maybe|perhaps|probably|not sure|no idea|dunno|unclear|whatever)\b",
     re.IGNORECASE,
 )
-_FEWEST_WORDS: Final = 4
+_MIN_HYPOTHESIS_WORDS: Final = 4
+"""A hypothesis with fewer words, such as "the cache", does not say what would prove it wrong."""
+
+
+class AlreadyResolved(InvalidInput):
+    """Raised when an experience that has its outcome is to be changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What was believed, done and expected at one time."""
+    """One attempt: the hypothesis, the action, the prediction and the strategy at one time."""
 
     hypothesis: str
     action: str
@@ -33,7 +48,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class RootCause:
-    """Why a hypothesis failed: its category, and what happened in particular."""
+    """The reason why a hypothesis failed: its category, and what happened in particular."""
 
     category: str
     description: str = ""
@@ -41,7 +56,7 @@ class RootCause:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What worked in the end, and what to take along."""
+    """The lesson of an experience: what worked in the end, and what to remember."""
 
     what_worked: str = ""
     takeaway: str = ""
@@ -73,18 +88,18 @@ class Experience:
 
     @property
     def key(self) -> str:
-        """The key of the node that tells all of it."""
+        """The key of the node that holds all of it."""
         return f"{EXPERIENCE}:{self.id}"
 
     @property
     def iterations(self) -> int:
-        """How many attempts there were."""
+        """The number of attempts so far."""
         return len(self.before) + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How an experience ended; `automatic` says that a test or build told it."""
+    """The outcome of an experience; `automatic` says that a test or build reported it."""
 
     status: str
     result: str
@@ -94,7 +109,7 @@ class Outcome:
     automatic: bool = False
 
 
-def begun(
+def new_experience(
     *,
     domain: str,
     strategy: str,
@@ -106,24 +121,17 @@ def begun(
     tenant: str = DEFAULT_TENANT,
     files: tuple[str, ...] = (),
 ) -> Experience:
-    """An experience that starts now; its id is drawn from what it says, where and when."""
-    said = [
-        words(what, text, _LONGEST, _ADVICE)
-        for what, text in (
-            ("goal", goal),
-            ("hypothesis", hypothesis),
-            ("action", action),
-            ("prediction", prediction),
-        )
-    ]
+    """Return an experience that starts now; its id is a digest of its words, its tenant and the time."""
+    parts = (("goal", goal), ("hypothesis", hypothesis), ("action", action), ("prediction", prediction))
+    texts = {name: check_text(name, text, _MAX_CHARACTERS, _ADVICE) for name, text in parts}
     return Experience(
-        id=short_digest(tenant, *said, now.isoformat()),
-        domain=one_of("domain", domain, DOMAINS),
-        strategy=one_of("strategy", strategy, STRATEGIES),
-        goal=said[0],
-        hypothesis=said[1],
-        action=said[2],
-        prediction=said[3],
+        id=short_digest(tenant, *texts.values(), now.isoformat()),
+        domain=check_word("domain", domain, DOMAINS),
+        strategy=check_word("strategy", strategy, STRATEGIES),
+        goal=texts["goal"],
+        hypothesis=texts["hypothesis"],
+        action=texts["action"],
+        prediction=texts["prediction"],
         started=now,
         attempted=now,
         tenant=tenant,
@@ -131,7 +139,7 @@ def begun(
     )
 
 
-def attempted_again(
+def add_attempt(
     experience: Experience,
     now: datetime,
     *,
@@ -141,49 +149,43 @@ def attempted_again(
     strategy: str | None = None,
     files: tuple[str, ...] = (),
 ) -> Experience:
-    """The open experience with its next attempt; the one before becomes history."""
+    """Return the open experience with its next attempt; the one before becomes history."""
     _check_open(experience)
-    given = {"hypothesis": hypothesis, "action": action, "prediction": prediction}
-    said = {name: words(name, text, _LONGEST, _ADVICE) for name, text in given.items() if text is not None}
+    parts = (("hypothesis", hypothesis), ("action", action), ("prediction", prediction))
+    changes = {name: check_text(name, text, _MAX_CHARACTERS, _ADVICE) for name, text in parts if text is not None}
     if strategy is not None:
-        said["strategy"] = one_of("strategy", strategy, STRATEGIES)
-    told = replace(experience, **said)  # type: ignore[arg-type]
-    if told != experience:
-        told = replace(told, before=(*experience.before, _attempt(experience)), attempted=now)
-    return replace(told, files=tuple(dict.fromkeys([*experience.files, *files])))
+        changes["strategy"] = check_word("strategy", strategy, STRATEGIES)
+    updated = replace(experience, **changes)  # type: ignore[arg-type]
+    # Naming further files alone is no further attempt.
+    if updated != experience:
+        previous = Attempt(
+            experience.hypothesis,
+            experience.action,
+            experience.prediction,
+            experience.strategy,
+            experience.attempted,
+        )
+        updated = replace(updated, before=(*experience.before, previous), attempted=now)
+    return replace(updated, files=tuple(dict.fromkeys([*experience.files, *files])))
 
 
-def ended(experience: Experience, outcome: Outcome, now: datetime) -> Experience:
-    """The open experience, resolved."""
+def apply_outcome(experience: Experience, outcome: Outcome, now: datetime) -> Experience:
+    """Return the open experience, resolved with the outcome."""
     _check_open(experience)
-    status = one_of("outcome", outcome.status, OUTCOMES)
+    status = check_word("outcome", outcome.status, OUTCOMES)
     cause = outcome.root_cause
     if cause is not None:
-        cause = replace(cause, category=one_of("root cause", cause.category, ROOT_CAUSES))
-    told = replace(
+        cause = replace(cause, category=check_word("root cause", cause.category, ROOT_CAUSES))
+    return replace(
         experience,
         status=status,
         result=outcome.result.strip(),
         surprise=outcome.surprise.strip(),
         root_cause=cause,
         lesson=outcome.lesson,
+        tier=_confidence_tier(status, outcome.automatic, experience.hypothesis),
         resolved=now,
     )
-    return replace(told, tier=_tier(told, outcome.automatic))
-
-
-def is_vague(hypothesis: str) -> bool:
-    """Whether a hypothesis says too little to be proven wrong."""
-    return len(hypothesis.split()) < _FEWEST_WORDS or bool(_VAGUE.search(hypothesis))
-
-
-def _tier(experience: Experience, automatic: bool) -> str:
-    """How far the outcome can be relied on."""
-    if experience.status == "abandoned":
-        return "abandoned"
-    if automatic:
-        return "gold"
-    return "bronze" if is_vague(experience.hypothesis) else "silver"
 
 
 def _check_open(experience: Experience) -> None:
@@ -195,15 +197,15 @@ def _check_open(experience: Experience) -> None:
         )
 
 
-class AlreadyResolved(InvalidInput):
-    """An experience that has its outcome is to be changed."""
+def _confidence_tier(status: str, is_automatic: bool, hypothesis: str) -> str:
+    """Return how far the outcome can be relied on, one of TIERS."""
+    if status == "abandoned":
+        return "abandoned"
+    if is_automatic:
+        return "gold"
+    return "bronze" if is_vague(hypothesis) else "silver"
 
 
-def _attempt(experience: Experience) -> Attempt:
-    return Attempt(
-        experience.hypothesis,
-        experience.action,
-        experience.prediction,
-        experience.strategy,
-        experience.attempted,
-    )
+def is_vague(hypothesis: str) -> bool:
+    """Whether a hypothesis says too little to be proven wrong."""
+    return len(hypothesis.split()) < _MIN_HYPOTHESIS_WORDS or bool(_VAGUE.search(hypothesis))

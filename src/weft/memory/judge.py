@@ -1,4 +1,4 @@
-"""Whether two short texts say the same, or the same of something but otherwise."""
+"""Judge whether two short texts say the same, contradict each other, or are about different things."""
 
 import re
 from collections import Counter
@@ -14,16 +14,22 @@ _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 _FILLERS: Final = frozenset(
     term for word in ("please", "remember", "note", "always", "really", "sure", "make") for term in analyze(word)
 )
-_COMPARED: Final = 20_000
-_CLOSE: Final = 0.6
-"""The share of their words that two texts have in common when they are about one thing."""
-_CLOSE_CHOICE: Final = 0.5
-_FEW: Final = 2
-_ADDED: Final = 0.15
+_MAX_COMPARED_CHARACTERS: Final = 20_000
+"""Characters of each text that are compared; the comparison of words takes more than linear time."""
+_MIN_SHARED: Final = 0.6
+"""The share of their words that two texts have in common when they are about one thing. Lower, texts about
+different things would contradict each other; higher, a contradiction in other words would be missed."""
+_MIN_SHARED_CHOICE: Final = 0.5
+"""The same share where one choice is replaced by another: "tabs" for "spaces" already costs a short text a
+word."""
+_MAX_REPLACED_WORDS: Final = 2
+"""Words that make up one choice; texts that differ in more say different things."""
+_MAX_ADDED_SHARE: Final = 0.15
+"""The share of words that only one of two texts may have when it repeats the other: about one word in seven."""
 
 
 class Verdict(StrEnum):
-    """How one text stands to another."""
+    """The relation of one text to another."""
 
     SAME = "same"
     CONTRADICTS = "contradicts"
@@ -32,26 +38,19 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict, and for a contradiction what speaks for it."""
+    """A verdict, and the reason for a contradiction."""
 
     verdict: Verdict
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """What a text says: its telling words in order, its numbers, and whether it negates."""
+class _Statement:
+    """The content of a text: its significant words in order, its numbers, and whether it negates."""
 
     words: tuple[str, ...]
     numbers: Counter[str]
-    negated: bool
-
-    @classmethod
-    def of(cls, text: str) -> "_Said":
-        said = text[:_COMPARED]
-        terms = (term for term in analyze(NEGATION.sub(" ", said)) if not _NUMBER.fullmatch(term))
-        words = tuple(term for term in terms if term not in _FILLERS)
-        return cls(words, Counter(_NUMBER.findall(said)), len(NEGATION.findall(said)) % 2 == 1)
+    is_negated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,50 +58,60 @@ class _Difference:
     """The share of words in common, and the words that only one of two texts has, typing errors forgiven."""
 
     shared: float
-    left: tuple[str, ...]
-    right: tuple[str, ...]
+    only_left: tuple[str, ...]
+    only_right: tuple[str, ...]
     same_order: bool
 
 
 def judge(new: str, old: str) -> Judgement:
-    """Whether `new` repeats `old`, says otherwise, or has nothing to do with it."""
-    left, right = _Said.of(new), _Said.of(old)
-    between = _difference(left.words, right.words)
-    why = _otherwise(left, right, between)
+    """Judge whether `new` repeats `old`, contradicts it, or has nothing to do with it."""
+    left, right = _read_statement(new), _read_statement(old)
+    difference = _difference(left.words, right.words)
+    why = _find_contradiction(left, right, difference)
     if why:
         return Judgement(Verdict.CONTRADICTS, why)
-    return Judgement(Verdict.SAME if _repeats(left, right, between) else Verdict.OTHER)
+    return Judgement(Verdict.SAME if _is_repetition(left, right, difference) else Verdict.OTHER)
 
 
-def _otherwise(left: _Said, right: _Said, between: _Difference) -> str:
-    """What makes two close texts contradict each other, or nothing."""
-    if between.shared >= _CLOSE:
+def _read_statement(text: str) -> _Statement:
+    compared = text[:_MAX_COMPARED_CHARACTERS]
+    terms = (term for term in analyze(NEGATION.sub(" ", compared)) if not _NUMBER.fullmatch(term))
+    words = tuple(term for term in terms if term not in _FILLERS)
+    # Two negations cancel each other out.
+    is_negated = len(NEGATION.findall(compared)) % 2 == 1
+    return _Statement(words, Counter(_NUMBER.findall(compared)), is_negated)
+
+
+def _difference(left: Sequence[str], right: Sequence[str]) -> _Difference:
+    only_left, only_right = apart(left, right)
+    longest = max(len(left), len(right), 1)
+    shared = (longest - max(len(only_left), len(only_right))) / longest
+    common = Counter(left) & Counter(right)
+    same_order = [word for word in left if word in common] == [word for word in right if word in common]
+    return _Difference(shared, tuple(only_left), tuple(only_right), same_order)
+
+
+def _find_contradiction(left: _Statement, right: _Statement, difference: _Difference) -> str:
+    """Return what makes two close texts contradict each other, or an empty text."""
+    if difference.shared >= _MIN_SHARED:
         if left.numbers - right.numbers and right.numbers - left.numbers:
             return "another number"
-        if left.negated != right.negated:
+        if left.is_negated != right.is_negated:
             return "one of them negates it"
-    if between.shared < _CLOSE_CHOICE or left.numbers != right.numbers:
+    if difference.shared < _MIN_SHARED_CHOICE or left.numbers != right.numbers:
         return ""
-    chosen, instead = between.left, between.right
-    if chosen and instead and max(len(chosen), len(instead)) <= _FEW:
+    chosen, instead = difference.only_left, difference.only_right
+    if chosen and instead and max(len(chosen), len(instead)) <= _MAX_REPLACED_WORDS:
         return f"another choice: {' '.join(chosen)!r} instead of {' '.join(instead)!r}"
     return ""
 
 
-def _repeats(left: _Said, right: _Said, between: _Difference) -> bool:
-    """The same words in the same order, give or take a few that only one of them has."""
-    if left.numbers != right.numbers or left.negated != right.negated or not between.same_order:
+def _is_repetition(left: _Statement, right: _Statement, difference: _Difference) -> bool:
+    """Whether both have the same words in the same order, give or take a few that only one of them has."""
+    if left.numbers != right.numbers or left.is_negated != right.is_negated or not difference.same_order:
         return False
-    if between.left and between.right:
+    if difference.only_left and difference.only_right:
         return False
-    added = len(between.left) + len(between.right)
-    return bool(left.words or left.numbers) and added <= _ADDED * max(len(left.words), len(right.words))
-
-
-def _difference(left: Sequence[str], right: Sequence[str]) -> _Difference:
-    first, second = apart(left, right)
-    longest = max(len(left), len(right), 1)
-    shared = (longest - max(len(first), len(second))) / longest
-    common = Counter(left) & Counter(right)
-    same_order = [word for word in left if word in common] == [word for word in right if word in common]
-    return _Difference(shared, tuple(first), tuple(second), same_order)
+    added = len(difference.only_left) + len(difference.only_right)
+    max_added = _MAX_ADDED_SHARE * max(len(left.words), len(right.words))
+    return bool(left.words or left.numbers) and added <= max_added

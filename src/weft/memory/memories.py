@@ -1,4 +1,4 @@
-"""A memory: one thing worth knowing next time, and the node that holds it."""
+"""Describe memories, each one thing worth knowing next time, and turn them into nodes and back."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -7,19 +7,23 @@ from hashlib import blake2b
 from typing import Final
 
 from weft.frozen import dataclass
-from weft.memory.vocabulary import CATEGORIES, MEMORY, fraction, one_of, words
+from weft.memory.vocabulary import CATEGORIES, MEMORY, check_fraction, check_text, check_word
 from weft.model import DEFAULT_TENANT, Json, Node, Origin
 
 LONGEST_MEMORY: Final = 100_000
-_TITLE: Final = 70
-_USUAL: Final = 0.5
-_KEPT_VERSIONS: Final = 20
+"""Characters of one memory: longer ones are documents, which are better indexed than remembered."""
+_MAX_TITLE_CHARACTERS: Final = 70
+"""Characters of a title, so that a list of memories has one line each."""
+_DEFAULT_IMPORTANCE: Final = 0.5
+"""The importance of a memory for which none is given: the middle, so that others can be above and below it."""
+_MAX_KEPT_VERSIONS: Final = 20
+"""Earlier texts that a memory keeps; the oldest go first, because all are stored with the memory."""
 _ADVICE: Final = "Index it as a file with `weft index`, and remember only what matters of it."
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What a memory said before, and until when."""
+    """An earlier text of a memory, and until when it held."""
 
     text: str
     until: datetime
@@ -43,13 +47,13 @@ class Memory:
 def new_memory(
     text: str, category: str | None, importance: float | None, tags: Sequence[str], tenant: str, now: datetime
 ) -> Memory:
-    """A memory made now; its key is drawn from what it says, where and when."""
-    said = words("memory", text, LONGEST_MEMORY, _ADVICE)
+    """Return a memory made now; its key is a digest of its text, its tenant and the time."""
+    checked = check_text("memory", text, LONGEST_MEMORY, _ADVICE)
     return Memory(
-        key=f"{MEMORY}:{short_digest(tenant, said, now.isoformat())}",
-        text=said,
-        category=one_of("category", "fact" if category is None else category, CATEGORIES),
-        importance=fraction("An importance of", _USUAL if importance is None else importance),
+        key=f"{MEMORY}:{short_digest(tenant, checked, now.isoformat())}",
+        text=checked,
+        category=check_word("category", "fact" if category is None else category, CATEGORIES),
+        importance=check_fraction("An importance of", _DEFAULT_IMPORTANCE if importance is None else importance),
         created=now,
         updated=now,
         tenant=tenant,
@@ -57,7 +61,7 @@ def new_memory(
     )
 
 
-def changed(
+def change_memory(
     memory: Memory,
     now: datetime,
     *,
@@ -66,23 +70,25 @@ def changed(
     importance: float | None = None,
     tags: Sequence[str] | None = None,
 ) -> Memory:
-    """The memory with some of it changed; another text keeps the older one as history."""
-    said = memory.text if text is None else words("memory", text, LONGEST_MEMORY, _ADVICE)
-    history = memory.history if said == memory.text else (*memory.history, Earlier(memory.text, now))
-    told = replace(
+    """Return the memory with the given parts changed; another text keeps the older one as history."""
+    new_text = memory.text if text is None else check_text("memory", text, LONGEST_MEMORY, _ADVICE)
+    history = memory.history if new_text == memory.text else (*memory.history, Earlier(memory.text, now))
+    changed = replace(
         memory,
-        text=said,
-        category=memory.category if category is None else one_of("category", category, CATEGORIES),
-        importance=memory.importance if importance is None else fraction("An importance of", importance),
+        text=new_text,
+        category=memory.category if category is None else check_word("category", category, CATEGORIES),
+        importance=memory.importance if importance is None else check_fraction("An importance of", importance),
         tags=memory.tags if tags is None else tuple(sorted(set(tags))),
-        history=history[-_KEPT_VERSIONS:],
+        history=history[-_MAX_KEPT_VERSIONS:],
     )
-    return memory if told == memory else replace(told, updated=now)
+    return memory if changed == memory else replace(changed, updated=now)
 
 
-def merged(older: Memory, newer: Memory, category: str | None = None, importance: float | None = None) -> Memory:
-    """The older memory saying what the newer one says; category and importance stay unless they are given."""
-    return changed(
+def merge_memories(
+    older: Memory, newer: Memory, category: str | None = None, importance: float | None = None
+) -> Memory:
+    """Return the older memory with the newer one's text; its category and importance stay unless given."""
+    return change_memory(
         older,
         newer.created,
         text=newer.text,
@@ -93,19 +99,21 @@ def merged(older: Memory, newer: Memory, category: str | None = None, importance
 
 
 def memory_node(memory: Memory) -> Node:
-    """The node that holds a memory."""
+    """Return the node that holds a memory."""
     fields: dict[str, Json] = {
         "category": memory.category,
         "importance": memory.importance,
         "created_at": memory.created.isoformat(),
     }
     if memory.history:
-        fields["history"] = [{"text": each.text, "until": each.until.isoformat()} for each in memory.history]
+        fields["history"] = [
+            {"text": earlier.text, "until": earlier.until.isoformat()} for earlier in memory.history
+        ]
     return Node(
         key=memory.key,
         kind=MEMORY,
         tenant=memory.tenant,
-        title=title_of(memory.text),
+        title=make_title(memory.text),
         text=memory.text,
         fields=fields,
         tags=memory.tags,
@@ -116,43 +124,42 @@ def memory_node(memory: Memory) -> Node:
     )
 
 
-def memory_of(node: Node) -> Memory:
-    """The memory that a node holds; whatever another tool left out has its usual value."""
+def memory_from_node(node: Node) -> Memory:
+    """Return the memory that a node holds; what another tool left out has its default."""
     created = node.created or node.modified or datetime.fromtimestamp(0, UTC)
     return Memory(
         key=node.key,
         text=node.text,
         category=str(node.fields.get("category", "fact")),
-        importance=number(node.fields.get("importance"), node.importance),
+        importance=read_number(node.fields.get("importance"), node.importance),
         created=created,
         updated=node.modified or created,
         tenant=node.tenant,
         tags=node.tags,
-        history=tuple(_earlier(each) for each in listed(node.fields.get("history"))),
+        history=tuple(
+            Earlier(str(earlier.get("text", "")), datetime.fromisoformat(str(earlier["until"])))
+            for earlier in read_mappings(node.fields.get("history"))
+        ),
     )
 
 
-def _earlier(told: Mapping[str, Json]) -> Earlier:
-    return Earlier(str(told.get("text", "")), datetime.fromisoformat(str(told["until"])))
+def read_mappings(value: Json) -> list[Mapping[str, Json]]:
+    """Return the mappings in a field that should be a list of them."""
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list | tuple) else []
 
 
-def listed(value: Json) -> list[Mapping[str, Json]]:
-    """The mappings in a field that should be a list of them."""
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list | tuple) else []
+def read_number(value: Json, default: float) -> float:
+    """Return a field that should be a number, or the default if it is none."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else default
 
 
-def number(value: Json, otherwise: float) -> float:
-    """A field that should be a number."""
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
-
-
-def title_of(text: str) -> str:
-    """The first line of a text, cut to the length of a title."""
+def make_title(text: str) -> str:
+    """Return the first line of a text, cut at a word to the length of a title."""
     line = " ".join(text.strip().split("\n", 1)[0].split())
-    return line if len(line) <= _TITLE else f"{line[:_TITLE].rsplit(' ', 1)[0]}…"
+    return line if len(line) <= _MAX_TITLE_CHARACTERS else f"{line[:_MAX_TITLE_CHARACTERS].rsplit(' ', 1)[0]}…"
 
 
 def short_digest(*parts: str) -> str:
-    """Twelve hexadecimal digits that stand for some words."""
-    told = "\0".join(parts).encode("utf-8", "surrogatepass")
-    return blake2b(told, digest_size=6).hexdigest()
+    """Return twelve hexadecimal digits that identify some texts: short enough to type."""
+    joined = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return blake2b(joined, digest_size=6).hexdigest()

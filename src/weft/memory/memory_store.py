@@ -1,4 +1,4 @@
-"""Memories in the store: remembered once, merged with what says the same, and found again."""
+"""Keep memories in the store: remember them, merge repetitions, note contradictions, and find them again."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,8 +9,8 @@ from weft.frozen import dataclass
 from weft.indexing.ingest import Workshop
 from weft.indexing.write import delete, put
 from weft.memory.judge import Verdict, judge
-from weft.memory.memories import Memory, changed, memory_node, memory_of, merged, new_memory
-from weft.memory.vocabulary import CATEGORIES, MEMORY, one_of
+from weft.memory.memories import Memory, change_memory, memory_from_node, memory_node, merge_memories, new_memory
+from weft.memory.vocabulary import CATEGORIES, MEMORY, check_word
 from weft.model import DEFAULT_TENANT, Edge, Filter, Node, View
 from weft.pipeline.query import understand
 from weft.pipeline.retrieve import search
@@ -19,14 +19,19 @@ from weft.profiles.types import Fusion, Probe
 from weft.text.redact import redact
 
 CONTRADICTS: Final = "contradicts"
-_COMPARED: Final = 12
-_SMALL: Final = 10_000
-_ASKED_CHARACTERS: Final = 2_000
+"""The type of edges between memories that may not both be true."""
+
+_COMPARED_MEMORIES: Final = 12
+"""Memories, those most like a new one, that it is compared with: a repetition is nearly always the first."""
+_MAX_PASSAGES_OF_SMALL_TENANT: Final = 10_000
+"""In larger tenants, searching older texts for a name takes longer than an agent should wait for `remember`."""
+_MAX_QUESTION_CHARACTERS: Final = 2_000
+"""Characters of a memory by which similar ones are searched: the beginning says what it is about."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Two memories that may not both be true, and what speaks for that."""
+    """Two memories that may not both be true, and the reason to think so."""
 
     key: str
     other: str
@@ -36,7 +41,7 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The memory as it is stored, whether it was merged into an older one, and what it may contradict."""
+    """The memory as it is stored, whether it was merged into an older one, and the ones it may contradict."""
 
     memory: Memory
     merged: bool = False
@@ -46,7 +51,7 @@ class Remembered:
 
 
 def remember(
-    shop: Workshop,
+    indexing: Workshop,
     text: str,
     *,
     now: datetime,
@@ -55,28 +60,31 @@ def remember(
     tags: Sequence[str] = (),
     tenant: str = DEFAULT_TENANT,
 ) -> Remembered:
-    """Store a memory (a fact of importance 0.5 unless told); what says the same already is merged with it."""
+    """Store a memory, by default a fact of importance 0.5; an older one that says the same is merged with it."""
     safe = redact(text)
     memory = new_memory(safe.text, category, importance, tags, tenant, now)
-    with shop.store.writing():
-        judged = [(old, judge(memory.text, old.text)) for old in _nearest(shop, memory)]
+    with indexing.store.writing():
+        judged = [(old, judge(memory.text, old.text)) for old in _similar_memories(indexing, memory)]
         same = next((old for old, judgement in judged if judgement.verdict is Verdict.SAME), None)
         if same is not None:
-            kept = merged(same, memory, category, importance)
-            put(shop, [memory_node(kept)], mentions=is_small(shop, tenant))
+            kept = merge_memories(same, memory, category, importance)
+            put(indexing, [memory_node(kept)], mentions=is_small_tenant(indexing, tenant))
             return Remembered(kept, merged=True, redacted=safe.found)
-        against = tuple(
+        contradictions = tuple(
             Contradiction(memory.key, old.key, old.text, judgement.why)
             for old, judgement in judged
             if judgement.verdict is Verdict.CONTRADICTS
         )
-        edges = [Edge(each.key, each.other, CONTRADICTS, evidence=each.why, tenant=tenant) for each in against]
-        put(shop, [memory_node(memory)], edges, mentions=is_small(shop, tenant))
-        return Remembered(memory, contradictions=against, redacted=safe.found)
+        edges = [
+            Edge(found.key, found.other, CONTRADICTS, evidence=found.why, tenant=tenant)
+            for found in contradictions
+        ]
+        put(indexing, [memory_node(memory)], edges, mentions=is_small_tenant(indexing, tenant))
+        return Remembered(memory, contradictions=contradictions, redacted=safe.found)
 
 
 def update_memory(
-    shop: Workshop,
+    indexing: Workshop,
     key: str,
     *,
     now: datetime,
@@ -86,86 +94,92 @@ def update_memory(
     tags: Sequence[str] | None = None,
     tenant: str = DEFAULT_TENANT,
 ) -> Memory:
-    """The memory with some of it changed, its older text kept as history."""
-    with shop.store.writing():
-        memory = changed(
-            find_memory(shop, key, tenant=tenant),
+    """Change parts of a memory and return it; its older text is kept as history."""
+    with indexing.store.writing():
+        memory = change_memory(
+            find_memory(indexing, key, tenant=tenant),
             now,
             text=None if text is None else redact(text).text,
             category=category,
             importance=importance,
             tags=tags,
         )
-        put(shop, [memory_node(memory)], mentions=is_small(shop, tenant))
+        put(indexing, [memory_node(memory)], mentions=is_small_tenant(indexing, tenant))
         return memory
 
 
-def forget(shop: Workshop, keys: Sequence[str], *, tenant: str = DEFAULT_TENANT) -> tuple[Memory, ...]:
+def forget(indexing: Workshop, keys: Sequence[str], *, tenant: str = DEFAULT_TENANT) -> tuple[Memory, ...]:
     """Remove memories and return them as they were; when one is missing, none is removed."""
-    with shop.store.writing():
-        gone = tuple(find_memory(shop, key, tenant=tenant) for key in dict.fromkeys(keys))
-        delete(shop, [(tenant, memory.key) for memory in gone])
-        return gone
+    with indexing.store.writing():
+        memories = tuple(find_memory(indexing, key, tenant=tenant) for key in dict.fromkeys(keys))
+        delete(indexing, [(tenant, memory.key) for memory in memories])
+        return memories
 
 
-def find_memory(shop: Workshop, key: str, *, tenant: str = DEFAULT_TENANT) -> Memory:
-    """The memory with this key, with or without its `memory:`."""
-    named = key.strip() if key.strip().startswith(f"{MEMORY}:") else f"{MEMORY}:{key.strip()}"
-    with shop.store.snapshot(View((tenant,))) as snapshot:
-        node = node_with_key(snapshot, named)
+def find_memory(indexing: Workshop, key: str, *, tenant: str = DEFAULT_TENANT) -> Memory:
+    """Return the memory with this key, with or without its `memory:`."""
+    full_key = key.strip() if key.strip().startswith(f"{MEMORY}:") else f"{MEMORY}:{key.strip()}"
+    with indexing.store.snapshot(View((tenant,))) as snapshot:
+        node = find_node(snapshot, full_key)
     if node is None or node.kind != MEMORY:
         raise InvalidInput(
             f"No memory of {tenant} has the key {key!r}. `weft memories` lists them with their keys."
         )
-    return memory_of(node)
+    return memory_from_node(node)
 
 
 def list_memories(
-    shop: Workshop, *, category: str | None = None, limit: int = 50, tenant: str = DEFAULT_TENANT
+    indexing: Workshop, *, category: str | None = None, limit: int = 50, tenant: str = DEFAULT_TENANT
 ) -> tuple[Memory, ...]:
-    """The memories stored last, newest first, perhaps of one category only."""
-    with shop.store.snapshot(View((tenant,))) as snapshot:
-        return tuple(memory_of(node) for node in newest(snapshot, _wanted(category), limit))
+    """Return the memories stored last, newest first, on request of one category only."""
+    with indexing.store.snapshot(View((tenant,))) as snapshot:
+        return tuple(memory_from_node(node) for node in newest_nodes(snapshot, _category_filter(category), limit))
 
 
 def search_memories(
-    shop: Workshop, question: str, *, category: str | None = None, limit: int = 20, tenant: str = DEFAULT_TENANT
+    indexing: Workshop,
+    question: str,
+    *,
+    category: str | None = None,
+    limit: int = 20,
+    tenant: str = DEFAULT_TENANT,
 ) -> tuple[Memory, ...]:
-    """The memories that have most to do with a question."""
-    with shop.store.snapshot(View((tenant,))) as snapshot:
-        query = understand(question, snapshot, shop.embed)
+    """Return the memories most relevant to a question, the most relevant first."""
+    with indexing.store.snapshot(View((tenant,))) as snapshot:
+        query = understand(question, snapshot, indexing.embed)
         probe = Probe("memories", limit=limit)
-        found = search(query, probe, _wanted(category), Fusion(), snapshot, shop.index)
-    return tuple(memory_of(each.node) for each in found.candidates)
+        found = search(query, probe, _category_filter(category), Fusion(), snapshot, indexing.index)
+    return tuple(memory_from_node(candidate.node) for candidate in found.candidates)
 
 
-def is_small(shop: Workshop, tenant: str) -> bool:
-    """Whether names in a new text can be looked for at once: in a large tenant an agent would wait for seconds."""
-    with shop.store.snapshot(View((tenant,))) as snapshot:
-        return snapshot.statistics(()).passages <= _SMALL
+def is_small_tenant(indexing: Workshop, tenant: str) -> bool:
+    """Whether the tenant is small enough to look for the names in a new text at once, while an agent waits."""
+    with indexing.store.snapshot(View((tenant,))) as snapshot:
+        return snapshot.statistics(()).passages <= _MAX_PASSAGES_OF_SMALL_TENANT
 
 
-def node_with_key(snapshot: Snapshot, key: str) -> Node | None:
-    """The node of exactly this key, or None."""
+def find_node(snapshot: Snapshot, key: str) -> Node | None:
+    """Return the node of exactly this key, or None: names find nodes by title and alias too."""
     rows = snapshot.nodes(snapshot.find([key]).get(key, ()))
     return next((row.node for row in rows.values() if row.node.key == key), None)
 
 
-def newest(snapshot: Snapshot, wanted: Filter, limit: int) -> list[Node]:
-    """The nodes that were stored last, newest first."""
+def newest_nodes(snapshot: Snapshot, wanted: Filter, limit: int) -> list[Node]:
+    """Return the nodes that were stored last, newest first."""
     if limit < 1:
         raise InvalidInput(f"A limit of {limit} lists nothing. Give 1 or more.")
     ids = snapshot.matching(wanted)[-limit:].tolist()
     rows = snapshot.nodes(ids)
-    return [rows[each].node for each in reversed(ids) if each in rows]
+    return [rows[id].node for id in reversed(ids) if id in rows]
 
 
-def _wanted(category: str | None) -> Filter:
-    chosen = () if category is None else (("category", one_of("category", category, CATEGORIES)),)
-    return Filter(kinds=(MEMORY,), where=chosen)
+def _category_filter(category: str | None) -> Filter:
+    where = () if category is None else (("category", check_word("category", category, CATEGORIES)),)
+    return Filter(kinds=(MEMORY,), where=where)
 
 
-def _nearest(shop: Workshop, memory: Memory) -> list[Memory]:
-    """The memories most like this one, the likest first."""
-    near = search_memories(shop, memory.text[:_ASKED_CHARACTERS], limit=_COMPARED, tenant=memory.tenant)
-    return [each for each in near if each.key != memory.key]
+def _similar_memories(indexing: Workshop, memory: Memory) -> list[Memory]:
+    """Return the stored memories most like this one, the most alike first."""
+    question = memory.text[:_MAX_QUESTION_CHARACTERS]
+    found = search_memories(indexing, question, limit=_COMPARED_MEMORIES, tenant=memory.tenant)
+    return [other for other in found if other.key != memory.key]

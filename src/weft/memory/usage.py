@@ -1,4 +1,4 @@
-"""How often memories were handed out, and when last: a file of its own, so that reading never writes the store."""
+"""Count how often memories were used, and when last, in a file of its own: reading never writes the store."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,13 +12,14 @@ from weft.errors import StoreError
 from weft.frozen import dataclass
 
 FILE_NAME: Final = "usage.sqlite"
-_WAIT_SECONDS: Final = 2.0
-_TABLE: Final = """
+_LOCK_TIMEOUT_SECONDS: Final = 2.0
+"""How long to wait for another process that counts: an answer is not worth delaying for longer."""
+_CREATE_TABLE: Final = """
 CREATE TABLE IF NOT EXISTS used (
     tenant TEXT NOT NULL, key TEXT NOT NULL, times INTEGER NOT NULL, last TEXT NOT NULL, PRIMARY KEY (tenant, key)
 ) WITHOUT ROWID
 """
-_USE: Final = (
+_COUNT_USE: Final = (
     "INSERT INTO used VALUES (?, ?, 1, ?)"
     " ON CONFLICT DO UPDATE SET times = times + 1, last = max(last, excluded.last)"
 )
@@ -26,7 +27,7 @@ _USE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """How often something was handed out, and when last."""
+    """The number of times a memory was used, and the last time."""
 
     times: int = 0
     last: datetime | None = None
@@ -34,54 +35,61 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class UsageBook:
-    """The uses of one store's memories, by tenant and key; pages never depend on it."""
+    """The uses of one store's memories, by tenant and key. No page depends on it, so losing it does no harm."""
 
     folder: Path
 
     @property
     def file(self) -> Path:
-        """Where the uses are written down."""
+        """The path of the file that holds the counts."""
         return self.folder / FILE_NAME
 
-    def note(self, slots: Sequence[tuple[str, str]], now: datetime) -> None:
-        """Write down that these were handed out now."""
+    def note(self, refs: Sequence[tuple[str, str]], now: datetime) -> None:
+        """Count a use of each of these now."""
         with (
-            self._explained(),
-            closing(sqlite3.connect(self.file, timeout=_WAIT_SECONDS)) as connection,
+            self._explain_errors(),
+            closing(sqlite3.connect(self.file, timeout=_LOCK_TIMEOUT_SECONDS)) as connection,
             connection,
         ):
+            # A count that is lost in a crash is not worth a wait for the disk.
             connection.execute("PRAGMA synchronous = OFF")
-            connection.execute(_TABLE)
-            connection.executemany(_USE, [(tenant, key, now.isoformat()) for tenant, key in sorted(set(slots))])
+            connection.execute(_CREATE_TABLE)
+            connection.executemany(
+                _COUNT_USE, [(tenant, key, now.isoformat()) for tenant, key in sorted(set(refs))]
+            )
 
-    def uses(self, slots: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Used]:
-        """The uses of each of these that was ever handed out."""
+    def uses(self, refs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Used]:
+        """Return the uses of each of these that was ever used."""
         if not self.file.is_file():
             return {}
         address = f"file:{quote(self.file.resolve().as_posix())}?mode=ro"
         found = {}
-        with self._explained(), closing(sqlite3.connect(address, uri=True, timeout=_WAIT_SECONDS)) as connection:
-            for slot in dict.fromkeys(slots):
+        with (
+            self._explain_errors(),
+            closing(sqlite3.connect(address, uri=True, timeout=_LOCK_TIMEOUT_SECONDS)) as connection,
+        ):
+            for ref in dict.fromkeys(refs):
                 row = connection.execute(
-                    "SELECT times, last FROM used WHERE tenant = ? AND key = ?", slot
+                    "SELECT times, last FROM used WHERE tenant = ? AND key = ?", ref
                 ).fetchone()
                 if row is not None:
-                    found[slot] = Used(row[0], datetime.fromisoformat(row[1]))
+                    found[ref] = Used(row[0], datetime.fromisoformat(row[1]))
         return found
 
-    def forget(self, slots: Sequence[tuple[str, str]]) -> None:
-        """Take these out."""
+    def forget(self, refs: Sequence[tuple[str, str]]) -> None:
+        """Delete the counts of these."""
         if not self.file.is_file():
             return
         with (
-            self._explained(),
-            closing(sqlite3.connect(self.file, timeout=_WAIT_SECONDS)) as connection,
+            self._explain_errors(),
+            closing(sqlite3.connect(self.file, timeout=_LOCK_TIMEOUT_SECONDS)) as connection,
             connection,
         ):
-            connection.executemany("DELETE FROM used WHERE tenant = ? AND key = ?", sorted(set(slots)))
+            connection.executemany("DELETE FROM used WHERE tenant = ? AND key = ?", sorted(set(refs)))
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
+        """Turn SQLite's errors inside the block into ours, with what to do next."""
         try:
             yield
         except sqlite3.Error as error:

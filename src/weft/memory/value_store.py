@@ -1,15 +1,15 @@
-"""Values in the store: found anew when enough experiences were resolved since they were found last."""
+"""Keep values in the store, and find them anew when enough experiences were resolved since the last time."""
 
 from typing import TYPE_CHECKING, Final
 
 from weft.errors import InvalidInput
 from weft.indexing.ingest import Workshop
 from weft.indexing.write import delete, put
-from weft.memory.experience_nodes import experience_of
+from weft.memory.experience_nodes import experience_from_node
 from weft.memory.experiences import Experience
-from weft.memory.memory_store import newest
-from weft.memory.values import Value, emerging, value_node, value_of
-from weft.memory.vocabulary import AXES, EXPERIENCE, VALUE, one_of
+from weft.memory.memory_store import newest_nodes
+from weft.memory.values import Value, find_values, value_from_node, value_node
+from weft.memory.vocabulary import AXES, EXPERIENCE, VALUE, check_word
 from weft.model import DEFAULT_TENANT, Edge, EdgeSet, Filter, View
 from weft.ports import Changes, Snapshot
 
@@ -19,93 +19,103 @@ if TYPE_CHECKING:
 
 
 EMERGES_FROM: Final = "emerges_from"
+"""The type of edges from a value to the experiences it emerges from."""
+
 _MAKER: Final = "values@1"
-_STATE: Final = ":values"
-"""The source under whose units is remembered how many experiences the values were found among."""
-_RESOLVED: Final = "resolved"
-_FEWEST_CHANGES: Final = 5
-_CHANGED_SHARE: Final = 0.1
+_STATE_SOURCE: Final = ":values"
+"""The source under whose units the state of the last run is kept: no real source has this name."""
+_RESOLVED_UNIT: Final = "resolved"
+"""The unit whose stamp is the number of experiences that the values were found among."""
+_MIN_CHANGES: Final = 5
+"""Experiences that must be resolved before values are found anew: fewer hardly make or move a cluster."""
+_MIN_CHANGED_SHARE: Final = 0.1
+"""The share of all experiences that must be, so that many experiences are not clustered for every few new ones."""
 _ALL: Final = 1_000_000
+"""A limit that lists all values: every one of them stands for several experiences."""
 
 
-def refresh_values(shop: Workshop, *, tenant: str = DEFAULT_TENANT) -> tuple[Value, ...]:
+def refresh_values(indexing: Workshop, *, tenant: str = DEFAULT_TENANT) -> tuple[Value, ...]:
     """Find the values of a tenant anew on every axis, and link each with the experiences it emerges from."""
-    with shop.store.snapshot(View((tenant,))) as snapshot:
+    with indexing.store.snapshot(View((tenant,))) as snapshot:
         if snapshot.embedder() is None:
             raise InvalidInput(
                 "Values are found by meaning, and this store has no vectors. Store experiences with an embedder, "
                 "such as --embedder static."
             )
-        resolved = _resolved(snapshot)
-        found = tuple(value for axis in AXES for value in _on_axis(snapshot, axis))
-    with shop.store.writing():
-        kept = {value.key for value in found}
-        known = [value.key for value in list_values(shop, tenant=tenant, limit=_ALL)]
-        delete(shop, [(tenant, key) for key in known if key not in kept])
-        put(shop, [value_node(value) for value in found])
-        edges = tuple(edge for value in found for edge in _links(value))
-        state = ((tenant, _STATE, _RESOLVED, str(resolved)),)
-        shop.store.write(Changes(edges=(EdgeSet(_MAKER, tenant, edges),), units=state))
-        shop.index.catch_up(shop.store)
+        resolved = _count_resolved(snapshot)
+        found = tuple(value for axis in AXES for value in _find_on_axis(snapshot, axis))
+    with indexing.store.writing():
+        keys = {value.key for value in found}
+        stored = [value.key for value in list_values(indexing, tenant=tenant, limit=_ALL)]
+        delete(indexing, [(tenant, key) for key in stored if key not in keys])
+        put(indexing, [value_node(value) for value in found])
+        edges = tuple(edge for value in found for edge in _member_edges(value))
+        state = ((tenant, _STATE_SOURCE, _RESOLVED_UNIT, str(resolved)),)
+        indexing.store.write(Changes(edges=(EdgeSet(_MAKER, tenant, edges),), units=state))
+        indexing.index.catch_up(indexing.store)
     return found
 
 
-def values_are_due(shop: Workshop, *, tenant: str = DEFAULT_TENANT) -> bool:
-    """Whether enough experiences were resolved, or taken away, since the values were found last."""
-    last = int(shop.store.units(tenant, _STATE).get(_RESOLVED, "0"))
-    with shop.store.snapshot(View((tenant,))) as snapshot:
-        changed = abs(_resolved(snapshot) - last)
-    return changed >= max(_FEWEST_CHANGES, _CHANGED_SHARE * last)
+def values_are_due(indexing: Workshop, *, tenant: str = DEFAULT_TENANT) -> bool:
+    """Whether enough experiences were resolved, or removed, since the values were found last."""
+    last = int(indexing.store.units(tenant, _STATE_SOURCE).get(_RESOLVED_UNIT, "0"))
+    with indexing.store.snapshot(View((tenant,))) as snapshot:
+        changed = abs(_count_resolved(snapshot) - last)
+    return changed >= max(_MIN_CHANGES, _MIN_CHANGED_SHARE * last)
 
 
 def list_values(
-    shop: Workshop, *, axis: str | None = None, limit: int = 50, tenant: str = DEFAULT_TENANT
+    indexing: Workshop, *, axis: str | None = None, limit: int = 50, tenant: str = DEFAULT_TENANT
 ) -> tuple[Value, ...]:
-    """The values, the largest first, perhaps of one axis only."""
-    chosen = () if axis is None else (("axis", one_of("axis", axis, AXES)),)
-    with shop.store.snapshot(View((tenant,))) as snapshot:
-        found = [value_of(node) for node in newest(snapshot, Filter(kinds=(VALUE,), where=chosen), _ALL)]
+    """Return the values, the largest first, on request of one axis only."""
+    where = () if axis is None else (("axis", check_word("axis", axis, AXES)),)
+    with indexing.store.snapshot(View((tenant,))) as snapshot:
+        found = [
+            value_from_node(node) for node in newest_nodes(snapshot, Filter(kinds=(VALUE,), where=where), _ALL)
+        ]
     return tuple(sorted(found, key=lambda value: (-value.size, value.axis, value.exemplar))[:limit])
 
 
-def _resolved(snapshot: Snapshot) -> int:
-    """How many experiences have their outcome: only those stand on the axis of strategies."""
+def _count_resolved(snapshot: Snapshot) -> int:
+    """Count the experiences that have their outcome: only those have a node on the axis of strategies."""
     return len(snapshot.matching(Filter(kinds=(EXPERIENCE,), where=(("axis", "strategy"),))))
 
 
-def _on_axis(snapshot: Snapshot, axis: str) -> tuple[Value, ...]:
+def _find_on_axis(snapshot: Snapshot, axis: str) -> tuple[Value, ...]:
+    """Find the values of one axis among the resolved experiences."""
     ids = snapshot.matching(Filter(kinds=(EXPERIENCE,), where=(("axis", axis),))).tolist()
     rows = snapshot.nodes(ids)
-    owners = {each: str(rows[each].node.fields.get("experience_id", "")) for each in ids if each in rows}
-    told = _told(snapshot, set(owners.values()))
-    usable = [each for each, owner in owners.items() if owner in told]
+    experience_ids = {id: str(rows[id].node.fields.get("experience_id", "")) for id in ids if id in rows}
+    experiences = _read_resolved(snapshot, set(experience_ids.values()))
+    usable = [id for id, experience_id in experience_ids.items() if experience_id in experiences]
     if not usable:
         return ()
-    return emerging(axis, [told[owners[each]] for each in usable], _vectors(snapshot, usable))
+    on_axis = [experiences[experience_ids[id]] for id in usable]
+    return find_values(axis, on_axis, _mean_vectors(snapshot, usable))
 
 
-def _told(snapshot: Snapshot, wanted: set[str]) -> dict[str, Experience]:
-    """Resolved experiences by id."""
+def _read_resolved(snapshot: Snapshot, wanted: set[str]) -> dict[str, Experience]:
+    """Read the resolved ones of the wanted experiences, by id."""
     ids = snapshot.matching(Filter(kinds=(EXPERIENCE,), where=(("axis", "full"),))).tolist()
-    told = (experience_of(row.node) for row in snapshot.nodes(ids).values())
-    return {each.id: each for each in told if each.id in wanted and each.resolved is not None}
+    experiences = (experience_from_node(row.node) for row in snapshot.nodes(ids).values())
+    return {each.id: each for each in experiences if each.id in wanted and each.resolved is not None}
 
 
-def _vectors(snapshot: Snapshot, nodes: list[int]) -> "NDArray[np.float64]":
-    """The direction of each node's text as a whole: the mean of its passages', of unit length."""
+def _mean_vectors(snapshot: Snapshot, node_ids: list[int]) -> "NDArray[np.float64]":
+    """Return the direction of each node's whole text: the mean of its passages' vectors, of unit length."""
     import numpy as np
 
-    rows = snapshot.passages_of(nodes)
-    places = {node: place for place, node in enumerate(nodes)}
+    rows = snapshot.passages_of(node_ids)
+    row_by_node = {node: row for row, node in enumerate(node_ids)}
     vectors = snapshot.vectors([row.id for row in rows]).astype(np.float64)
-    total = np.zeros((len(nodes), vectors.shape[1]))
-    np.add.at(total, [places[row.node_id] for row in rows], vectors)
+    total = np.zeros((len(node_ids), vectors.shape[1]))
+    np.add.at(total, [row_by_node[row.node_id] for row in rows], vectors)
     lengths = np.linalg.norm(total, axis=1, keepdims=True)
     return np.asarray(np.divide(total, lengths, out=np.zeros_like(total), where=lengths > 0))
 
 
-def _links(value: Value) -> list[Edge]:
+def _member_edges(value: Value) -> list[Edge]:
     return [
-        Edge(value.key, f"{EXPERIENCE}:{member}", EMERGES_FROM, max(near, 0.0), tenant=value.tenant)
-        for member, near in value.members
+        Edge(value.key, f"{EXPERIENCE}:{member}", EMERGES_FROM, max(similarity, 0.0), tenant=value.tenant)
+        for member, similarity in value.members
     ]

@@ -1,4 +1,4 @@
-"""Values: what many experiences have in common on one axis, told by the one in their middle."""
+"""Find values: clusters of experiences that are alike on one axis, each stated by the one nearest its centre."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from weft.errors import MissingExtra
 from weft.frozen import dataclass
 from weft.memory.experiences import Experience
-from weft.memory.memories import number
+from weft.memory.memories import read_number
 from weft.memory.vocabulary import VALUE
 from weft.model import DEFAULT_TENANT, Json, Node, Origin
 
@@ -20,13 +20,20 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-_FEWEST: Final = 3
-_DENSE: Final = 2
-_DIRECTIONS: Final = 24
-"""Many experiences are compared in so few directions: trees are of no use among hundreds."""
-_MANY: Final = 2_000
+_MIN_CLUSTER_SIZE: Final = 3
+"""Experiences that make a value at least: two may be alike by chance. It grows with the logarithm of their
+number."""
+_MIN_DENSE_NEIGHBOURS: Final = 2
+"""HDBSCAN's `min_samples`: neighbours that make a place dense. Higher values leave more experiences without a
+cluster."""
+_REDUCED_DIMENSIONS: Final = 24
+"""Many experiences are compared in so few dimensions, because HDBSCAN's trees are of no use among hundreds."""
+_MAX_FULL_COMPARISONS: Final = 2_000
+"""Up to so many experiences are compared in all dimensions, which then takes a second or two."""
 _MAJORITY: Final = 0.5
+"""A cluster has a domain or strategy when more than this share of its members has it."""
 _TIER_WEIGHT: Final = {"gold": 1.0, "silver": 0.8, "bronze": 0.5, "abandoned": 0.2}
+"""How much an experience pulls the centre of its cluster, by how far its outcome can be relied on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,28 +54,92 @@ class Value:
 
     @property
     def key(self) -> str:
-        """The key of its node: a value is the same as long as the same experience stands in its middle."""
+        """The key of its node: a value stays the same as long as the same experience is nearest its centre."""
         return f"{VALUE}:{self.axis}/{self.exemplar}"
 
 
-def emerging(axis: str, experiences: Sequence[Experience], vectors: "Floats") -> tuple[Value, ...]:
-    """The values of an axis, the largest first; `vectors` has a unit row for each experience, or one of zeros."""
-    known = sorted(range(len(experiences)), key=lambda place: experiences[place].id)
-    known = [place for place in known if vectors[place].any()]
-    if len(known) < _FEWEST:
+def find_values(axis: str, experiences: Sequence[Experience], vectors: "Floats") -> tuple[Value, ...]:
+    """Find the values of an axis, the largest first; `vectors` has a unit or zero row for each experience."""
+    # Sorted by id, so that the order in which experiences were stored changes no cluster.
+    order = sorted(range(len(experiences)), key=lambda index: experiences[index].id)
+    order = [index for index in order if vectors[index].any()]
+    if len(order) < _MIN_CLUSTER_SIZE:
         return ()
-    told, points = [experiences[place] for place in known], vectors[known]
+    ordered, points = [experiences[index] for index in order], vectors[order]
     clusters: dict[int, list[int]] = {}
-    for place, label in enumerate(_labels(points)):
+    for index, label in enumerate(_cluster(points)):
         if label >= 0:
-            clusters.setdefault(label, []).append(place)
-    found = [_value(axis, [told[place] for place in mine], points[mine]) for mine in clusters.values()]
-    found.sort(key=lambda value: (-value.size, value.exemplar))
-    return tuple(_numbered(value, place) for place, value in enumerate(found, start=1))
+            clusters.setdefault(label, []).append(index)
+    values = [
+        _make_value(axis, [ordered[index] for index in indexes], points[indexes]) for indexes in clusters.values()
+    ]
+    values.sort(key=lambda value: (-value.size, value.exemplar))
+    return tuple(
+        replace(value, cluster_id=f"{value.axis}-{number}") for number, value in enumerate(values, start=1)
+    )
+
+
+def _cluster(points: "Floats") -> list[int]:
+    """Return the cluster of each point, -1 for none; the same for the same points."""
+    try:
+        from sklearn.cluster import HDBSCAN
+        from sklearn.decomposition import PCA
+    except ModuleNotFoundError as error:
+        raise MissingExtra("Finding values", "values") from error
+    import numpy as np
+
+    if len(points) > _MAX_FULL_COMPARISONS and points.shape[1] > _REDUCED_DIMENSIONS:
+        # Rounded, so that the last digits, which differ between machines, decide nothing.
+        points = np.round(PCA(_REDUCED_DIMENSIONS, svd_solver="covariance_eigh").fit_transform(points), 6)
+    min_size = max(_MIN_CLUSTER_SIZE, int(log2(len(points))))
+    found = HDBSCAN(min_cluster_size=min_size, min_samples=_MIN_DENSE_NEIGHBOURS, copy=True).fit(points)
+    return [int(label) for label in found.labels_]
+
+
+def _make_value(axis: str, members: Sequence[Experience], points: "Floats") -> Value:
+    """Return the value of one cluster; experiences that can be relied on pull its centre nearer."""
+    import numpy as np
+
+    weights = np.array([_TIER_WEIGHT.get(member.tier, _TIER_WEIGHT["bronze"]) for member in members])
+    centre = weights @ points
+    centre /= np.linalg.norm(centre) or 1.0
+    similarities = np.round(points @ centre, 6).tolist()
+    ranked = sorted(zip(similarities, members, strict=True), key=lambda pair: (-pair[0], pair[1].id))
+    similarity, exemplar = ranked[0]
+    return Value(
+        axis=axis,
+        cluster_id="",
+        text=_statement(axis, exemplar),
+        exemplar=exemplar.id,
+        similarity=similarity,
+        members=tuple((member.id, member_similarity) for member_similarity, member in ranked),
+        size=len(members),
+        domain=_majority_word([member.domain for member in members]),
+        strategy=_majority_word([member.strategy for member in members]),
+        tenant=exemplar.tenant,
+    )
+
+
+def _majority_word(words: Sequence[str]) -> str:
+    """Return the word that most of the members share, or an empty text."""
+    word, times = min(Counter(words).items(), key=lambda counted: (-counted[1], counted[0]))
+    return word if times > _MAJORITY * len(words) else ""
+
+
+def _statement(axis: str, experience: Experience) -> str:
+    """Return what an experience says on the axis."""
+    if axis == "surprise":
+        return experience.surprise
+    if axis == "root_cause" and experience.root_cause is not None:
+        return f"{experience.root_cause.category}: {experience.root_cause.description}".removesuffix(": ")
+    lesson = experience.lesson
+    learned = (lesson.takeaway or lesson.what_worked) if lesson else ""
+    outcome = f"{experience.strategy} in {experience.domain} was {experience.status}: {experience.result}"
+    return learned or outcome.removesuffix(": ")
 
 
 def value_node(value: Value) -> Node:
-    """The node that holds a value."""
+    """Return the node that holds a value."""
     fields: dict[str, Json] = {
         "axis": value.axis,
         "cluster_id": value.cluster_id,
@@ -83,13 +154,13 @@ def value_node(value: Value) -> Node:
         kind=VALUE,
         tenant=value.tenant,
         text=value.text,
-        fields={name: told for name, told in fields.items() if told != ""},
+        fields={name: field for name, field in fields.items() if field != ""},
         origin=Origin(VALUE),
     )
 
 
-def value_of(node: Node) -> Value:
-    """The value that a node holds, without its members, which its links lead to."""
+def value_from_node(node: Node) -> Value:
+    """Return the value that a node holds, without its members, to which its edges lead."""
 
     def text(name: str) -> str:
         return str(node.fields.get(name) or "")
@@ -99,71 +170,10 @@ def value_of(node: Node) -> Value:
         cluster_id=text("cluster_id"),
         text=node.text,
         exemplar=text("exemplar"),
-        similarity=number(node.fields.get("similarity_to_centroid"), 0.0),
+        similarity=read_number(node.fields.get("similarity_to_centroid"), 0.0),
         members=(),
-        size=int(number(node.fields.get("cluster_size"), 0)),
+        size=int(read_number(node.fields.get("cluster_size"), 0)),
         domain=text("domain"),
         strategy=text("strategy"),
         tenant=node.tenant,
     )
-
-
-def _labels(points: "Floats") -> list[int]:
-    """The cluster of each point, -1 for none; the same for the same points."""
-    try:
-        from sklearn.cluster import HDBSCAN
-        from sklearn.decomposition import PCA
-    except ModuleNotFoundError as error:
-        raise MissingExtra("Finding values", "values") from error
-    import numpy as np
-
-    if len(points) > _MANY and points.shape[1] > _DIRECTIONS:
-        points = np.round(PCA(_DIRECTIONS, svd_solver="covariance_eigh").fit_transform(points), 6)
-    fewest = max(_FEWEST, int(log2(len(points))))
-    found = HDBSCAN(min_cluster_size=fewest, min_samples=_DENSE, copy=True).fit(points)
-    return [int(label) for label in found.labels_]
-
-
-def _value(axis: str, members: Sequence[Experience], points: "Floats") -> Value:
-    """The value of one cluster: what is known better pulls its centre nearer."""
-    import numpy as np
-
-    weights = np.array([_TIER_WEIGHT.get(member.tier, _TIER_WEIGHT["bronze"]) for member in members])
-    centre = weights @ points
-    centre /= np.linalg.norm(centre) or 1.0
-    near = np.round(points @ centre, 6).tolist()
-    ranked = sorted(zip(near, members, strict=True), key=lambda each: (-each[0], each[1].id))
-    similarity, exemplar = ranked[0]
-    return Value(
-        axis=axis,
-        cluster_id="",
-        text=_statement(axis, exemplar),
-        exemplar=exemplar.id,
-        similarity=similarity,
-        members=tuple((member.id, each) for each, member in ranked),
-        size=len(members),
-        domain=_usual([member.domain for member in members]),
-        strategy=_usual([member.strategy for member in members]),
-        tenant=exemplar.tenant,
-    )
-
-
-def _numbered(value: Value, place: int) -> Value:
-    return replace(value, cluster_id=f"{value.axis}-{place}")
-
-
-def _usual(words: Sequence[str]) -> str:
-    """The word that most of the members share, or nothing."""
-    word, times = min(Counter(words).items(), key=lambda each: (-each[1], each[0]))
-    return word if times > _MAJORITY * len(words) else ""
-
-
-def _statement(axis: str, told: Experience) -> str:
-    """What the experience in the middle of a cluster says on the axis."""
-    if axis == "surprise":
-        return told.surprise
-    if axis == "root_cause" and told.root_cause is not None:
-        return f"{told.root_cause.category}: {told.root_cause.description}".removesuffix(": ")
-    lesson = told.lesson
-    taken = (lesson.takeaway or lesson.what_worked) if lesson else ""
-    return taken or f"{told.strategy} in {told.domain} was {told.status}: {told.result}".removesuffix(": ")

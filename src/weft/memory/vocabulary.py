@@ -1,4 +1,4 @@
-"""The closed vocabularies of the learning memory: what a memory, an experience and its outcome may be called."""
+"""Define the closed vocabularies of the learning memory, and check the words, numbers and texts it is given."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -45,30 +45,35 @@ ROOT_CAUSES: Final = (
 )
 OUTCOMES: Final = ("confirmed", "falsified", "abandoned")
 OPEN: Final = "open"
+"""The status of an experience until it has one of the outcomes."""
 TIERS: Final = ("gold", "silver", "bronze", "abandoned")
+"""How far an outcome can be relied on, from the most to the least."""
 AXES: Final = ("full", "strategy", "surprise", "root_cause")
+"""The sides on which an experience is searched, each a node of its own."""
 
 
-def one_of(what: str, given: str, allowed: Sequence[str]) -> str:
-    """The given word if the vocabulary has it, else an error that lists the vocabulary."""
+def check_word(what: str, given: str, allowed: Sequence[str]) -> str:
+    """Return the given word as the vocabulary has it, or raise an error that lists the vocabulary."""
     word = given.strip().lower()
     if word not in allowed:
         raise UnknownName(what, given, allowed)
     return word
 
 
-def fraction(what: str, given: float) -> float:
-    """A number from 0 to 1, or an error that says so."""
+def check_fraction(what: str, given: float) -> float:
+    """Return a number from 0 to 1, or raise an error that says so."""
     if not 0.0 <= given <= 1.0:
         raise InvalidInput(f"{what} {given} is out of range. Give a number from 0 to 1.")
     return float(given)
 
 
-def words(what: str, given: str, most: int, advice: str) -> str:
-    """A text that says something and is not too long, without blanks around it."""
+def check_text(what: str, given: str, max_characters: int, advice: str) -> str:
+    """Return a text without blanks around it, or raise an error if it is empty or too long."""
     text = given.strip()
     if not text:
         raise InvalidInput(f"The {what} is empty. Say it in a few words.")
-    if len(text) > most:
-        raise InvalidInput(f"The {what} has {len(text):,} characters; at most {most:,} are kept. {advice}")
+    if len(text) > max_characters:
+        raise InvalidInput(
+            f"The {what} has {len(text):,} characters; at most {max_characters:,} are kept. {advice}"
+        )
     return text

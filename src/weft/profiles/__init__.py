@@ -1,4 +1,9 @@
-"""Reads, checks, shows and compares profiles. What a profile can say is in profile.py."""
+"""Load, check, show and compare profiles: kinds of page, as data.
+
+`types` defines every table and key of a profile. `toml_reader` reads TOML into these types and `toml_writer`
+writes it back, `checks` finds what the types cannot exclude, `loading` finds the files, and `parameters` fills in
+what a caller gives.
+"""
 
 from weft.profiles.loading import (
     apply_preset,

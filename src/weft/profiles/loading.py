@@ -1,4 +1,4 @@
-"""Finds profile and lens files, reads them and refuses what does not fit, naming every problem."""
+"""Find profile and lens files, read them, and refuse what does not fit with an error that names every problem."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -9,26 +9,28 @@ from typing import Any, Final
 
 from weft.errors import ProfileError, UnknownName
 from weft.profiles.checks import problems_of
-from weft.profiles.toml_reader import Place, amend, read
+from weft.profiles.toml_reader import Position, amend, read
 from weft.profiles.types import Lens, Profile
 
 _BUILTIN: Final = Path(__file__).parent
 _LENS_SUFFIX: Final = ".lens.toml"
 _LENS_FILE: Final = "lenses.toml"
+_CACHED_PROFILES: Final = 64
+"""Builtin profiles that stay loaded: far more than there are."""
 
 
 def builtin_profiles() -> tuple[str, ...]:
-    """The names of the profiles that come with Weft."""
+    """Return the names of the profiles that come with Weft."""
     return _names_in(_BUILTIN)
 
 
 def available_profiles(folders: Sequence[Path] = ()) -> tuple[str, ...]:
-    """The names that `load_profile` knows: the builtin ones and those of the folders."""
+    """Return the names that `load_profile` knows: the builtin ones and those of the folders."""
     return tuple(sorted({name for folder in (*folders, _BUILTIN) for name in _names_in(folder)}))
 
 
 def load_profile(name_or_path: str, folders: Sequence[Path] = ()) -> Profile:
-    """The profile of that name (folders first, in order, then the builtin ones) or in that .toml file."""
+    """Load the profile of that name (folders first, in order, then the builtin ones) or in that .toml file."""
     path = _locate(name_or_path, folders)
     if path.parent == _BUILTIN:
         return _load_builtin(path)
@@ -36,7 +38,7 @@ def load_profile(name_or_path: str, folders: Sequence[Path] = ()) -> Profile:
 
 
 def profiles_version(folders: Sequence[Path], name: str = "") -> tuple[tuple[str, int, int], ...]:
-    """What changes whenever a profile or lens in the folders, or the profile in the file of that name, does."""
+    """Return the state of the profile files in the folders, and of the named file: it changes when they do."""
     files = [path for folder in folders if folder.is_dir() for path in folder.glob("*.toml")]
     files += [Path(name)] if name.endswith(".toml") and Path(name).is_file() else []
     states = [(str(path), path.stat()) for path in sorted(files)]
@@ -44,24 +46,24 @@ def profiles_version(folders: Sequence[Path], name: str = "") -> tuple[tuple[str
 
 
 def check_profile(text: str, where: str, folders: Sequence[Path] = ()) -> tuple[str, ...]:
-    """All problems of a profile text, not just the first; empty when it can be used."""
+    """Return all problems of a profile text, not just the first; empty when it can be used."""
     profile, problems = _read(text, tuple(folders), (Path(where),))
     return tuple(f"{where}: {problem}" for problem in (*problems, *(problems_of(profile) if profile else ())))
 
 
 def apply_preset(profile: Profile, name: str) -> Profile:
-    """The profile with the preset's values instead of its own."""
+    """Return the profile with the preset's values instead of its own."""
     if name not in profile.presets:
         raise UnknownName("preset", name, profile.presets, f"The profile {profile.name!r} has no others.")
     problems: list[str] = []
-    amended = amend(profile, profile.presets[name], Place(problems, f"presets.{name}", grow=False))
+    amended = amend(profile, profile.presets[name], Position(problems, f"presets.{name}", may_add=False))
     if problems:
-        raise _refusal(f"profile {profile.name}", problems)
+        raise _make_error(f"profile {profile.name}", problems)
     return amended
 
 
 def load_lenses(folder: Path) -> tuple[Lens, ...]:
-    """The lenses a user keeps in a folder: one in each NAME.lens.toml, or tables [lenses.NAME] in lenses.toml."""
+    """Load the lenses in a folder: one in each NAME.lens.toml, or tables [lenses.NAME] in lenses.toml."""
     if not folder.is_dir():
         return ()
     paths = sorted(path for path in folder.iterdir() if _holds_lenses(path))
@@ -69,36 +71,36 @@ def load_lenses(folder: Path) -> tuple[Lens, ...]:
 
 
 def lens_path(folder: Path, name: str) -> Path:
-    """Where a lens of that name is kept in a folder when it has a file of its own."""
+    """Return the path of a lens that has a file of its own in a folder."""
     return folder / f"{name}{_LENS_SUFFIX}"
 
 
 def lenses_in(path: Path) -> tuple[Lens, ...]:
-    """The lenses in one file, or an error that names all its problems."""
+    """Load the lenses in one file, or raise an error that names all its problems."""
     try:
-        table: Mapping[str, Any] = tomllib.loads(_text_of(path))
-    except tomllib.TOMLDecodeError as broken:
-        raise ProfileError(f"{path}: not valid TOML: {broken}. Correct that line.") from broken
+        table: Mapping[str, Any] = tomllib.loads(_read_file(path))
+    except tomllib.TOMLDecodeError as error:
+        raise ProfileError(f"{path}: not valid TOML: {error}. Correct that line.") from error
     if set(table) != {"lenses"}:
         name = path.name.removesuffix(_LENS_SUFFIX).removesuffix(".toml")
         table = {"lenses": {name: {key: value for key, value in table.items() if key != "name"}}}
     problems: list[str] = []
-    profile = amend(Profile("lenses", lenses=()), table, Place(problems))
+    profile = amend(Profile("lenses", lenses=()), table, Position(problems))
     if profile.lenses:
         problems += problems_of(replace(profile, lens=profile.lenses[0].name))
     if problems:
-        raise _refusal(str(path), problems)
+        raise _make_error(str(path), problems)
     return profile.lenses
 
 
 def with_lenses(profile: Profile, lenses: Sequence[Lens]) -> Profile:
-    """The profile with the lenses added; one of the same name is replaced."""
+    """Return the profile with the lenses added; one of the same name is replaced."""
     merged = {lens.name: lens for lens in (*profile.lenses, *lenses)}
     return replace(profile, lenses=tuple(merged.values()))
 
 
 def find_lens(profile: Profile, name: str | None = None) -> Lens:
-    """The lens of that name, or the profile's own when none is named."""
+    """Return the lens of that name, or the profile's own when none is named."""
     for lens in profile.lenses:
         if lens.name == (name or profile.lens):
             return lens
@@ -116,6 +118,7 @@ def _holds_lenses(path: Path) -> bool:
 
 
 def _locate(name_or_path: str, folders: Sequence[Path], taken: Sequence[Path] = ()) -> Path:
+    """Return the file of a profile; `taken` files are passed over, so that one may inherit from its namesake."""
     if name_or_path.endswith(".toml") or "/" in name_or_path or "\\" in name_or_path:
         return Path(name_or_path)
     for folder in (*folders, _BUILTIN):
@@ -126,36 +129,38 @@ def _locate(name_or_path: str, folders: Sequence[Path], taken: Sequence[Path] = 
     raise UnknownName("profile", name_or_path, available_profiles(folders), hint)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=_CACHED_PROFILES)
 def _load_builtin(path: Path) -> Profile:
     return _load(path, (), ())
 
 
 def _load(path: Path, folders: tuple[Path, ...], chain: tuple[Path, ...]) -> Profile:
-    profile, problems = _read(_text_of(path), folders, (*chain, path))
+    profile, problems = _read(_read_file(path), folders, (*chain, path))
     problems += problems_of(profile) if profile else ()
     if profile is None or problems:
-        raise _refusal(str(path), problems)
+        raise _make_error(str(path), problems)
     return profile
 
 
 def _read(text: str, folders: tuple[Path, ...], chain: tuple[Path, ...]) -> tuple[Profile | None, list[str]]:
+    """Read a profile and all it inherits; return it, if anything can be made of it, and the problems."""
     problems: list[str] = []
     try:
         table = tomllib.loads(text)
         base = _inherited(table.pop("inherits", None), folders, chain)
-    except tomllib.TOMLDecodeError as broken:
-        return None, [f"not valid TOML: {broken}. Correct that line."]
-    except (ProfileError, UnknownName) as refused:
-        return None, [f"inherits: {refused}"]
+    except tomllib.TOMLDecodeError as error:
+        return None, [f"not valid TOML: {error}. Correct that line."]
+    except (ProfileError, UnknownName) as error:
+        return None, [f"inherits: {error}"]
     if base is None:
-        return read(Profile, table, Place(problems)), problems
+        return read(Profile, table, Position(problems)), problems
     if "name" not in table:
         problems.append('name: missing. Add name = "..."; it is not inherited.')
-    return amend(base, table, Place(problems)), problems
+    return amend(base, table, Position(problems)), problems
 
 
 def _inherited(name: object, folders: tuple[Path, ...], chain: tuple[Path, ...]) -> Profile | None:
+    """Load the profile that another inherits from; `chain` are the files that led here, to find circles."""
     if name is None:
         return None
     if not isinstance(name, str):
@@ -163,25 +168,26 @@ def _inherited(name: object, folders: tuple[Path, ...], chain: tuple[Path, ...])
     try:
         path = _locate(name, folders, chain)
     except UnknownName:
-        if all(each.stem != name for each in chain):
+        if all(file.stem != name for file in chain):
             raise
+        # The name is that of a file on the way here, which was passed over: a circle.
         path = chain[0]
     if path in chain:
-        links = " -> ".join([*(each.stem for each in chain), name])
+        links = " -> ".join([*(file.stem for file in chain), name])
         raise ProfileError(f"{links} goes in a circle. Remove one of the links.")
     return _load(path, folders, chain)
 
 
-def _text_of(path: Path) -> str:
+def _read_file(path: Path) -> str:
     try:
         return path.read_text("utf-8")
-    except OSError as failed:
-        raise ProfileError(f"{path} cannot be read: {failed.strerror}. Give the path of a .toml file.") from failed
-    except UnicodeDecodeError as failed:
-        raise ProfileError(f"{path} is not UTF-8 text (byte {failed.start}). Save it as UTF-8.") from failed
+    except OSError as error:
+        raise ProfileError(f"{path} cannot be read: {error.strerror}. Give the path of a .toml file.") from error
+    except UnicodeDecodeError as error:
+        raise ProfileError(f"{path} is not UTF-8 text (byte {error.start}). Save it as UTF-8.") from error
 
 
-def _refusal(where: str, problems: Sequence[str]) -> ProfileError:
+def _make_error(where: str, problems: Sequence[str]) -> ProfileError:
     if len(problems) == 1:
         return ProfileError(f"{where}: {problems[0]}")
     listed = "\n".join(f"- {problem}" for problem in problems)

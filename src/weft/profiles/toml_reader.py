@@ -1,4 +1,8 @@
-"""Which numbers each field of a profile takes."""
+"""Read TOML tables into the types of a profile, and collect every problem with its dotted path.
+
+The types of the fields say what a table may hold; `_BOUNDS` says which numbers each field takes. Reading goes on
+after a problem, so that an author sees all of them at once.
+"""
 
 import math
 import types
@@ -14,10 +18,20 @@ from weft.frozen import dataclass
 from weft.model import Json
 from weft.profiles.types import Block
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    T = TypeVar("T", bound=DataclassInstance)
+else:
+    T = TypeVar("T")
+
+NONE: Final = "none"
+"""How a file says "no value": TOML has no null."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Numbers from `least` to `most`; an open end leaves the end itself out."""
+    """A range of numbers from `least` to `most`; an open end leaves the end itself out."""
 
     least: float = 0.0
     most: float = math.inf
@@ -25,7 +39,7 @@ class Bound:
     open_most: bool = False
 
     def holds(self, number: float) -> bool:
-        """Whether the number is one of them."""
+        """Whether the number lies in the range."""
         above = number > self.least if self.open_least else number >= self.least
         below = number < self.most if self.open_most else number <= self.most
         return above and below and math.isfinite(number)
@@ -58,14 +72,15 @@ _BOUNDS: Final = {
     "restart": Bound(0, 1, open_least=True, open_most=True),
     "table": Bound(0, 1),
 }
-_FREE: Final = ("default", "presets")
+"""The numbers that a field of this name takes in any table; fields that are not listed take numbers from 0 up."""
+_UNBOUNDED: Final = ("default", "presets")
 """Fields of any content: what they hold is checked where it is used."""
 
 
 def check_bound(name: str, value: object) -> None:
-    """Refuses a number, or a table with a number, that the field of this name does not take."""
+    """Refuse a number, or a table with a number, that the field of this name does not take."""
     bound = _BOUNDS.get(name, _NOT_NEGATIVE)
-    for number in () if name in _FREE else _numbers(value):
+    for number in () if name in _UNBOUNDED else _numbers(value):
         if not bound.holds(number):
             raise ProfileError(f"{number:g} is not allowed. Give a number that is {bound}.")
 
@@ -76,148 +91,144 @@ def _numbers(value: object) -> list[float]:
     return [value] if isinstance(value, (int, float)) and not isinstance(value, bool) else []
 
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-    T = TypeVar("T", bound=DataclassInstance)
-else:
-    T = TypeVar("T")
-
-NONE: Final = "none"
-"""How a file says "no value": TOML has no null."""
-
-
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where reading is: a dotted path, the list that problems are added to, and whether new names may appear."""
+class Position:
+    """A position while reading: its dotted path, the list of problems so far, and whether names may be added."""
 
     problems: list[str]
     path: str = ""
-    grow: bool = True
+    may_add: bool = True
 
-    def at(self, key: str) -> "Place":
-        """The place one key further."""
+    def child(self, key: str) -> "Position":
+        """Return the position one key further."""
         return replace(self, path=f"{self.path}.{key}" if self.path else key)
 
-    def refuse(self, problem: object) -> None:
-        """Notes a problem at this place; reading goes on."""
+    def report(self, problem: object) -> None:
+        """Add a problem at this position; reading goes on."""
         self.problems.append(f"{self.path}: {problem}")
 
 
-def read(kind: type[T], table: Mapping[str, object], place: Place) -> T | None:
-    """A value of the kind, or None when what it cannot do without is missing."""
-    values = _read_fields(kind, table, place, None)
+def read(kind: type[T], table: Mapping[str, object], position: Position) -> T | None:
+    """Read a value of the kind; return None when a required key is missing."""
+    values = _read_fields(kind, table, position, None)
     required = [item.name for item in fields(kind) if item.default is MISSING and item.default_factory is MISSING]
     for name in required:
         if name not in table:
-            place.at(name).refuse(f'missing. Add {name} = "...".')
+            position.child(name).report(f'missing. Add {name} = "...".')
     return kind(**values) if all(name in values for name in required) else None
 
 
-def amend(base: T, table: Mapping[str, object], place: Place) -> T:
-    """The base with what the table says instead: tables change key by key, lists and mappings as a whole."""
-    return replace(base, **_read_fields(type(base), table, place, base))
+def amend(base: T, table: Mapping[str, object], position: Position) -> T:
+    """Return the base with the table's values: tables change key by key, lists and mappings as a whole."""
+    return replace(base, **_read_fields(type(base), table, position, base))
 
 
 @cache
-def hints(kind: type) -> dict[str, Any]:
-    """The type of each field; profile.py writes them as objects, except Json, which is a string."""
+def field_types(kind: type) -> dict[str, Any]:
+    """Return the type of each field."""
     return {item.name: item.type for item in fields(kind)}
 
 
-def named(kind: object) -> bool:
-    """Whether values of this type are told apart by a `name` and so can be written as [tables.by_name]."""
-    return isinstance(kind, type) and is_dataclass(kind) and "name" in hints(kind)
+def has_name(kind: object) -> bool:
+    """Whether values of this type have a `name`, and so can be written as [tables.by_name]."""
+    return isinstance(kind, type) and is_dataclass(kind) and "name" in field_types(kind)
 
 
-def unknown(given: object, allowed: Sequence[str], what: str = "value") -> str:
-    """A sentence that names the nearest allowed word and then all of them."""
+def describe_unknown(given: object, allowed: Sequence[str], what: str = "value") -> str:
+    """Return a sentence that names the nearest allowed word and then all of them."""
     close = nearest(str(given), allowed)
     guess = f" Did you mean {close!r}?" if close else ""
     return f"unknown {what} {given!r}.{guess} Allowed: {', '.join(allowed) or '(none defined)'}."
 
 
-def _read_fields(kind: type, table: Mapping[str, object], place: Place, base: object) -> dict[str, Any]:
-    known = hints(kind)
+def _read_fields(kind: type, table: Mapping[str, object], position: Position, base: object) -> dict[str, Any]:
+    known = field_types(kind)
     values: dict[str, Any] = {}
     for key, given in table.items():
-        here = place.at(key)
+        here = position.child(key)
         try:
             if key not in known:
-                raise ProfileError(unknown(key, tuple(known), "key"))
+                raise ProfileError(describe_unknown(key, tuple(known), "key"))
             value = _read_value(known[key], given, here, getattr(base, key, None))
             check_bound(key, value)
             values[key] = value
-        except ProfileError as refused:
-            here.refuse(refused)
+        except ProfileError as problem:
+            here.report(problem)
     return values
 
 
-def _read_value(hint: Any, given: object, place: Place, base: object) -> Any:
+def _read_value(hint: Any, given: object, position: Position, base: object) -> Any:
+    """Read a value of the hinted type; a table changes the base, if there is one."""
     origin = get_origin(hint)
     if origin is types.UnionType:
-        return None if given == NONE else _read_value(get_args(hint)[0], given, place, base)
+        return None if given == NONE else _read_value(get_args(hint)[0], given, position, base)
     if origin is tuple:
-        return _read_tuple(get_args(hint)[0], given, place, base)
+        return _read_tuple(get_args(hint)[0], given, position, base)
     if origin is not None and origin is not Literal:
-        return _read_mapping(get_args(hint)[1], given, place)
+        return _read_mapping(get_args(hint)[1], given, position)
     if is_dataclass(hint):
-        return _read_table(hint, given, place, base)
-    return _read_leaf(hint, given)
+        return _read_table(hint, given, position, base)
+    return _read_scalar(hint, given)
 
 
-def _read_table(kind: Any, given: object, place: Place, base: Any) -> Any:
+def _read_table(kind: Any, given: object, position: Position, base: Any) -> Any:
     if kind is Block and isinstance(given, str):
         return Block(given)
     table = _expect(given, dict, "a table")
-    return read(kind, table, place) if base is None else amend(base, table, place)
+    return read(kind, table, position) if base is None else amend(base, table, position)
 
 
-def _read_mapping(inner: Any, given: object, place: Place) -> dict[str, Any]:
+def _read_mapping(inner: Any, given: object, position: Position) -> dict[str, Any]:
     table = _expect(given, dict, "a table such as { name = 1.0 }")
     values = {}
     for key in sorted(table):
         try:
-            values[key] = _read_value(inner, table[key], place.at(key), None)
-        except ProfileError as refused:
-            place.at(key).refuse(refused)
+            values[key] = _read_value(inner, table[key], position.child(key), None)
+        except ProfileError as problem:
+            position.child(key).report(problem)
     return values
 
 
-def _read_tuple(inner: Any, given: object, place: Place, base: Any) -> tuple[Any, ...]:
-    if named(inner) and isinstance(given, dict):
-        return _amend_named(inner, given, place, base or ())
-    form = "a list of tables, or a table by name" if named(inner) else 'a list such as ["one", "two"]'
+def _read_tuple(inner: Any, given: object, position: Position, base: Any) -> tuple[Any, ...]:
+    """Read a list, which replaces the base, or tables by name, which change it."""
+    if has_name(inner) and isinstance(given, dict):
+        return _amend_by_name(inner, given, position, base or ())
+    form = "a list of tables, or a table by name" if has_name(inner) else 'a list such as ["one", "two"]'
     items = []
-    for position, item in enumerate(_expect(given, list, form)):
-        name = item.get("name") if named(inner) and isinstance(item, dict) else None
-        here = place.at(name) if isinstance(name, str) else replace(place, path=f"{place.path}[{position}]")
+    for index, item in enumerate(_expect(given, list, form)):
+        name = item.get("name") if has_name(inner) and isinstance(item, dict) else None
+        # A problem is reported under the item's name, where it has one, and not under its number.
+        by_number = replace(position, path=f"{position.path}[{index}]")
+        here = position.child(name) if isinstance(name, str) else by_number
         try:
             items.append(_read_value(inner, item, here, None))
-        except ProfileError as refused:
-            here.refuse(refused)
+        except ProfileError as problem:
+            here.report(problem)
     return tuple(item for item in items if item is not None)
 
 
-def _amend_named(kind: Any, tables: Mapping[str, object], place: Place, base: Sequence[Any]) -> tuple[Any, ...]:
+def _amend_by_name(
+    kind: Any, tables: Mapping[str, object], position: Position, base: Sequence[Any]
+) -> tuple[Any, ...]:
     items = {item.name: item for item in base}
     for name, given in tables.items():
         try:
-            if name not in items and not place.grow:
-                raise ProfileError(unknown(name, tuple(items), "name"))
+            if name not in items and not position.may_add:
+                raise ProfileError(describe_unknown(name, tuple(items), "name"))
             table = _expect(given, dict, "a table")
             if "name" in table:
                 raise ProfileError(f"its header already names it {name!r}. Remove the key name.")
             if name in items:
-                items[name] = amend(items[name], table, place.at(name))
-            elif (made := read(kind, {"name": name, **table}, place.at(name))) is not None:
+                items[name] = amend(items[name], table, position.child(name))
+            elif (made := read(kind, {"name": name, **table}, position.child(name))) is not None:
                 items[name] = made
-        except ProfileError as refused:
-            place.at(name).refuse(refused)
+        except ProfileError as problem:
+            position.child(name).report(problem)
     return tuple(items.values())
 
 
-def _read_leaf(hint: Any, given: object) -> Any:
+def _read_scalar(hint: Any, given: object) -> Any:
+    """Read a choice, an enum, a JSON value, or exactly the hinted type: a bool is no number here."""
     if hint == Json:
         return _read_json(given)
     if get_origin(hint) is Literal:
@@ -235,7 +246,7 @@ def _read_leaf(hint: Any, given: object) -> Any:
 def _read_choice(given: object, allowed: tuple[str, ...]) -> str:
     if isinstance(given, str) and given in allowed:
         return given
-    raise ProfileError(unknown(given, allowed))
+    raise ProfileError(describe_unknown(given, allowed))
 
 
 def _read_json(given: Any) -> Json:
@@ -247,8 +258,8 @@ def _read_json(given: Any) -> Json:
         raise ProfileError(f"{given} is a date. Write it as text in quotes.")
     if isinstance(given, float) and not math.isfinite(given):
         raise ProfileError(f"{given} is not a finite number.")
-    result: bool | int | float | str = given
-    return result
+    scalar: bool | int | float | str = given
+    return scalar
 
 
 def _expect(given: object, kind: type, words: str) -> Any:

@@ -1,4 +1,7 @@
-"""What a profile can say: probes, lenses, scores and sections, as frozen values. Reading TOML is in loading.py."""
+"""Define profiles: probes, lenses, scores and sections, as frozen values whose fields are the keys of the TOML.
+
+Every class is a table of a profile file. `toml_reader` reads files into these types, so a new key is a new field.
+"""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -34,9 +37,10 @@ SIGNALS: Final = (
     "named",
     "usage",
 )
-"""What can be weighed: the fused search score and its two halves, the walk's score, what an item adds to another
-that leads to it, closeness, the weight of the last edge, freshness, the node's importance, a value looked up in
-`score.table`, whether the question names the node, and how often a passage names the subject it is told of."""
+"""The signals that can be weighed: the fused search score and its two halves, the walk's score, what an item adds
+to another that leads to it, closeness, the weight of the last edge, freshness, the node's importance, a value
+looked up in `score.table`, whether the question names the node, and how often a passage names the subject it is
+printed for."""
 
 BLOCKS: Final = (
     "title",
@@ -56,12 +60,13 @@ BLOCKS: Final = (
     "images",
     "handle",
 )
-"""The closed vocabulary of what an item can print."""
+"""The closed vocabulary of blocks that an item can print."""
 
 AUTO: Final = "auto"
 """The preset that stands for those which the profile's rules choose by the question."""
 
 LADDER: Final = (Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY, Detail.POINTER)
+"""The details of an item from the most to the least: a step down is taken when there is no room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +87,11 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One thing to ask the store. `when` names a parameter without which the probe is not asked.
+    """One search of the store. `when` names a parameter without which the probe is left out.
 
-    The match `names` finds what the question calls by name. `rank` finds, whatever is asked, what others refer to
-    most over links of the types in `edges`, among nodes with none of `without_tags`. The others search for what
-    the question says.
+    The match `names` finds the nodes that the question calls by name. `rank` finds, for any question, the nodes
+    that others refer to most over links of the types in `edges`, among nodes with none of `without_tags`. The
+    others search for the words or the meaning of the question.
 
     With `grows`, the limit rises in proportion when the budget is larger than the profile's own.
     `floor` is how alike (as a cosine) something must be to be found by its meaning alone.
@@ -108,7 +113,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """How to walk from what was found: which edges, how far, what to raise, which fields to show.
+    """A way to walk from what was found: which edges, how far, what to raise, which fields to show.
 
     `edges` empty means all types; `edge_weights` multiply by type. With `kinds`, nodes of other kinds are
     neither taken nor walked through. Nodes with the field `named_with` are walked from, and have a relevance
@@ -141,10 +146,10 @@ class Lens:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How signals become one score: a weighted sum or product, times (1 + boost x signal) for each boost.
+    """A score made of signals: a weighted sum or product, times (1 + boost x signal) for each boost.
 
     `without` states the weights to use for the whole request when a signal is absent from it. With `coverage`, a
-    term of the question counts less for the next item once an item above has told of it. Distance is
+    term of the question counts less for the next item once an item above holds it. Distance is
     1/max(d, 1) ("inverse") or 1/(d + 1) ("decay"). `table` maps values of `table_field` to a 0..1 signal.
     """
 
@@ -162,11 +167,11 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Dedupe:
-    """What counts as the same thing twice: near-identical text, or an equal field across sections.
+    """The rule for repetitions: near-identical text, or an equal field across sections.
 
-    `same` lists fields whose values identify one thing told in several sections; "a|b" compares one field's
+    `same` lists fields whose values identify one thing printed in several sections; "a|b" compares one field's
     values with the other's. Within one section only text similarity counts, and the fields listed in `once`, of
-    which each value is told once on the whole page.
+    which each value is printed once on the whole page.
     """
 
     scope: Scope = "page"
@@ -217,7 +222,7 @@ class ForEach:
     """The subjects of a section: at most `limit` of them, each with an equal or importance-weighted budget.
 
     A number given for the parameter `limit_by` takes the place of `limit`. Where the section's share would not
-    leave each `least` tokens, there are fewer. `relations` are the types of links that trees tell of, in their
+    leave each `least` tokens, there are fewer. `relations` are the types of links that trees print, in their
     order, each with what it is called from its other end.
     """
 
@@ -230,14 +235,14 @@ class ForEach:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Which candidates, what share of the budget, how many, and how they are printed and degraded.
+    """One section of the page: which candidates it takes, its share of the budget, and how they are printed.
 
     A candidate goes to the first section that admits it: by the probe that found it, its kind, and whether it
     was a start, found by search or reached by walking. Empty tuples admit all. `share` is relative to the
     other sections present; `item_cap` limits one item to a fraction of the section's first budget; with
     `relax` that limit gives way in the end, when nothing else wants the room. What was walked to against a
     link of one of the types in `asides`, as a caller is, is only pointed to, with that link. With the unit
-    `passage` long candidates are told by their best passages.
+    `passage` long candidates are printed by their best passages.
     """
 
     name: str
@@ -266,10 +271,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What stands around the items. `title` and `footer` may use parameters; the footer also {items},
-    {sections}, {sources} and {counted}: how many different things the items are about, by the fields of `counted`
-    (named with | between them) or else by their nodes. `sources` is how many citations are printed at the end, 0
-    for none."""
+    """The frame around the items. `title` and `footer` may use parameters; the footer also {items},
+    {sections}, {sources} and {counted}: the number of different things that the items are about, by the fields of
+    `counted` (named with | between them) or else by their nodes. `sources` is how many citations are printed at
+    the end, 0 for none."""
 
     title: str = "Context: {question}"
     footer: str = ""
@@ -282,7 +287,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """How two searches become one relevance: weights of their calibrated scores, of title terms and of phrases."""
+    """The weights by which two searches become one relevance: their calibrated scores, title terms and phrases."""
 
     lexical: float = 0.7
     semantic: float = 0.3

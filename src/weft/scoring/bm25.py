@@ -1,4 +1,4 @@
-"""Packed terms of passages and the one lexical ordering score, computed over exactly what a reader may see."""
+"""Pack the terms of passages, and score passages by BM25 over exactly the passages that a reader may see."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,85 +14,94 @@ if TYPE_CHECKING:
 
 
 SATURATION: Final = 1.2
+"""BM25's k1, at its usual value: how slowly further occurrences of a term stop adding to the score."""
 LENGTH_NORMALISATION: Final = 0.75
-_COUNT_LIMIT: Final = 15
-_REMEMBERED_TERMS: Final = 50_000
+"""BM25's b, at its usual value: how much long passages are held against, from 0 (not) to 1 (in proportion)."""
+_MAX_COUNT: Final = 15
+"""The highest count that is kept of a term: four bits. Saturation makes further occurrences worth next to
+nothing."""
+_TITLE_SHIFT: Final = 4
+"""A count byte has the title's count in its high four bits and the body's in the low ones."""
+_CACHED_TERM_HASHES: Final = 50_000
+"""Terms whose hash is remembered, a few megabytes: most of the vocabulary of a collection."""
 
 
 def term_hash(term: str) -> int:
-    """The 32-bit identity of an analysed term, the same in every store."""
+    """Return the 32-bit identity of an analysed term, the same in every store."""
     return xxhash.xxh32_intdigest(term.encode("utf-8", "surrogatepass"))
 
 
-class _Hashes(dict[str, int]):
-    """The hash of every term met so far; forgets all when full, which changes no answer."""
+class _HashCache(dict[str, int]):
+    """The hash of every term met so far; it is emptied when full, which changes no answer."""
 
     def __missing__(self, term: str) -> int:
-        if len(self) >= _REMEMBERED_TERMS:
+        if len(self) >= _CACHED_TERM_HASHES:
             self.clear()
-        found = self[term] = term_hash(term)
-        return found
+        hashed = self[term] = term_hash(term)
+        return hashed
 
 
-_HASHES: Final = _Hashes()
+_HASHES: Final = _HashCache()
 
 
 def term_hashes(terms: Iterable[str]) -> list[int]:
-    """The hashes of many terms in their order."""
+    """Return the hashes of many terms in their order."""
+    # A dict subclass and `map` keep this loop out of Python: indexing spends much of its time here.
     return [*map(_HASHES.__getitem__, terms)]
 
 
 def pack(title: Sequence[int], body: Sequence[int]) -> tuple[bytes, bytes, int]:
-    """Of hashed terms: the sorted hashes, one count byte each (title high, body low), and the length in terms."""
-    counts = {each: times if times < _COUNT_LIMIT else _COUNT_LIMIT for each, times in Counter(body).items()}
-    for each, times in Counter(title).items():
-        counts[each] = counts.get(each, 0) | min(times, _COUNT_LIMIT) << 4
+    """Return the sorted hashes of some hashed terms, a count byte for each, and their number in all."""
+    counts = {term: times if times < _MAX_COUNT else _MAX_COUNT for term, times in Counter(body).items()}
+    for term, times in Counter(title).items():
+        counts[term] = counts.get(term, 0) | min(times, _MAX_COUNT) << _TITLE_SHIFT
     hashes = sorted(counts)
     packed = np.array(hashes, dtype="<u4").tobytes()
     return packed, bytes(map(counts.__getitem__, hashes)), len(title) + len(body)
 
 
 def inverse_frequency(statistics: TermStatistics, hashes: Sequence[int]) -> "NDArray[np.float64]":
-    """How telling each term is: rare terms of the view weigh more."""
-    frequency = np.array([statistics.frequency.get(each, 0) for each in hashes], dtype=np.float64)
+    """Return the weight of each term: terms that are rare in the view weigh more."""
+    frequency = np.array([statistics.frequency.get(term, 0) for term in hashes], dtype=np.float64)
     return np.log1p((statistics.passages - frequency + 0.5) / (frequency + 0.5))
 
 
 def statistics_of(rows: Sequence[PassageRow], hashes: Sequence[int]) -> TermStatistics:
-    """The statistics of just these passages."""
-    wanted = np.array(sorted(hashes), dtype=np.uint32)
-    _, position, _ = _matches(rows, wanted)
-    counts = np.bincount(position, minlength=len(wanted)).tolist()
+    """Return the statistics of just these passages."""
+    terms = np.array(sorted(hashes), dtype=np.uint32)
+    _, column, _ = _matches(rows, terms)
+    counts = np.bincount(column, minlength=len(terms)).tolist()
     length = sum(row.length for row in rows) / max(len(rows), 1)
-    return TermStatistics(len(rows), length, dict(zip(wanted.tolist(), counts, strict=True)))
+    return TermStatistics(len(rows), length, dict(zip(terms.tolist(), counts, strict=True)))
 
 
 def gains(
     rows: Sequence[PassageRow], query: Mapping[int, float], statistics: TermStatistics, title_weight: float
 ) -> "NDArray[np.float64]":
-    """What each term of the query, in ascending order, adds to the BM25 score of each passage."""
-    shares = np.zeros((len(rows), len(query)))
+    """Return what each term of the query, in ascending order, adds to the BM25 score of each passage."""
+    scores = np.zeros((len(rows), len(query)))
     if not rows or not query:
-        return shares
-    wanted = np.array(sorted(query), dtype=np.uint32)
-    weights = inverse_frequency(statistics, wanted.tolist()) * [query[int(each)] for each in wanted]
-    owner, position, counts = _matches(rows, wanted)
-    frequency = (counts & _COUNT_LIMIT) + title_weight * (counts >> 4)
-    lengths = np.array([row.length for row in rows], dtype=np.float64)
+        return scores
+    terms = np.array(sorted(query), dtype=np.uint32)
+    weights = inverse_frequency(statistics, terms.tolist()) * [query[int(term)] for term in terms]
+    row, column, counts = _matches(rows, terms)
+    frequency = (counts & _MAX_COUNT) + title_weight * (counts >> _TITLE_SHIFT)
+    lengths = np.array([passage.length for passage in rows], dtype=np.float64)
     norm = SATURATION * (
         1 - LENGTH_NORMALISATION + LENGTH_NORMALISATION * lengths / max(statistics.mean_length, 1.0)
     )
-    shares[owner, position] = weights[position] * frequency * (SATURATION + 1) / (frequency + norm[owner])
-    return shares
+    scores[row, column] = weights[column] * frequency * (SATURATION + 1) / (frequency + norm[row])
+    return scores
 
 
 def _matches(
-    rows: Sequence[PassageRow], wanted: "NDArray[np.uint32]"
+    rows: Sequence[PassageRow], terms: "NDArray[np.uint32]"
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]":
-    """(row, place in wanted, packed count) of every wanted term in every row."""
+    """Return the row, the index of the term, and the count byte of every one of the terms in every row."""
+    # One pass over the terms of all rows at once: a loop over rows would take most of a search's time.
     hashes = np.frombuffer(b"".join([row.term_hashes for row in rows]), dtype="<u4")
     counts = np.frombuffer(b"".join([row.term_counts for row in rows]), dtype=np.uint8)
-    owner = np.repeat(np.arange(len(rows)), [len(row.term_counts) for row in rows])
-    place = np.minimum(np.searchsorted(wanted, hashes), len(wanted) - 1)
-    hit = wanted[place] == hashes
-    return owner[hit], place[hit], counts[hit].astype(np.int64)
+    row_index = np.repeat(np.arange(len(rows)), [len(row.term_counts) for row in rows])
+    term_index = np.minimum(np.searchsorted(terms, hashes), len(terms) - 1)
+    hit = terms[term_index] == hashes
+    return row_index[hit], term_index[hit], counts[hit].astype(np.int64)

@@ -1,4 +1,7 @@
-"""How many shortest ways between others lead over each node, the same to the last digit every time."""
+"""Rank the nodes of a graph by their links: PageRank, over all of it or from chosen nodes, and betweenness.
+
+Every sum is over arrays in one fixed order, so results are the same to the last digit every time.
+"""
 
 from typing import TYPE_CHECKING, Final
 
@@ -10,90 +13,127 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-_EFFORT: Final = 4_000_000
-"""How many links are followed at most, roughly: larger graphs are measured from fewer nodes."""
-_FEWEST: Final = 4
+DAMPING: Final = 0.85
+"""The chance that a random walker follows an edge instead of starting anew: the value of the original PageRank.
+Higher, rank flows further and the rounds settle more slowly; lower, all nodes rank more alike."""
+MAX_ROUNDS: Final = 100
+"""Rounds after which ranking stops. With the damping above, 100 rounds leave less than 1e-7 of the first error."""
+TOLERANCE: Final = 1e-10
+"""The greatest change of a rank, as a share of the mean rank, at which it has settled: far below what is
+printed."""
+
+_MAX_FOLLOWED_LINKS: Final = 4_000_000
+"""About how many links `betweenness` follows, a second or two: larger graphs are measured from fewer nodes."""
+_MIN_START_NODES: Final = 4
+"""Nodes that `betweenness` starts from at least, however large the graph is."""
+
+
+def pagerank(
+    nodes: int,
+    source: "Integers",
+    target: "Integers",
+    weight: "Floats",
+    *,
+    home: "Floats | None" = None,
+    restart: float = 1.0 - DAMPING,
+    max_rounds: int = MAX_ROUNDS,
+    tolerance: float = TOLERANCE,
+) -> "Floats":
+    """Return the share of time that a random walker spends at each node, following edges and starting anew at
+    times.
+
+    In each round the walker starts anew with the chance `restart`, else follows an edge. Without `home`, it starts
+    at any node, follows the edges of a node in proportion to their weights, and goes anywhere from a node without
+    edges.
+
+    With `home`, the chance of each node to be started from, which sum to 1, the rank is personalised: `weight` is
+    then the chance itself that the walker takes an edge. Chances of a node that sum to less than 1 stand for edges
+    that lead out of the graph, and what leaves over them is lost, so the ranks sum to less than 1 too.
+
+    Ranking stops after `max_rounds`, or before when no rank changes by more than `tolerance` times the mean rank;
+    a tolerance of 0 makes it take all rounds.
+    """
+    import numpy as np
+
+    damping = 1.0 - restart
+    chance, dangling = weight, None
+    started: Floats | float
+    if home is None:
+        leaving = np.bincount(source, weights=weight, minlength=nodes)
+        chance, dangling = weight / leaving[source], leaving == 0
+        rank, started = np.full(nodes, 1.0 / nodes), restart / nodes
+    else:
+        rank, started = home, restart * home
+    for _ in range(max_rounds):
+        flow = np.bincount(target, weights=rank[source] * chance, minlength=nodes)
+        if dangling is not None:
+            flow = flow + rank[dangling].sum() / nodes
+        previous, rank = rank, damping * flow + started
+        if tolerance and np.abs(rank - previous).max() < tolerance / nodes:
+            break
+    return rank
 
 
 def betweenness(nodes: int, source: "Integers", target: "Integers") -> "Floats":
-    """The share of shortest ways over each node, the highest being 1, summed from evenly spread nodes."""
+    """Return the share of shortest paths over each node, the highest being 1, summed from evenly spread nodes."""
     import numpy as np
 
-    first, other = _neighbours(nodes, source, target)
+    first, other = _neighbour_lists(nodes, source, target)
     total = np.zeros(nodes)
-    spread = min(nodes, max(_EFFORT // max(len(other), 1), _FEWEST))
-    for start in np.unique(np.linspace(0, nodes - 1, spread).astype(np.int64)).tolist():
+    starts = min(nodes, max(_MAX_FOLLOWED_LINKS // max(len(other), 1), _MIN_START_NODES))
+    for start in np.unique(np.linspace(0, nodes - 1, starts).astype(np.int64)).tolist():
         total += _dependence(start, nodes, first, other)
     highest = total.max(initial=0.0)
     return total / highest if highest > 0 else total
 
 
-def _neighbours(nodes: int, source: "Integers", target: "Integers") -> "tuple[Integers, Integers]":
-    """Everybody's neighbours one after another, each pair once in either direction, and where each list begins."""
+def _neighbour_lists(nodes: int, source: "Integers", target: "Integers") -> "tuple[Integers, Integers]":
+    """Return where each node's neighbours begin, and all neighbours, each pair once in either direction."""
     import numpy as np
 
     apart = source != target
-    ends = np.unique(
+    # A pair is one number, so that sorting and removing duplicates is a single pass.
+    pairs = np.unique(
         np.concatenate([source[apart] * nodes + target[apart], target[apart] * nodes + source[apart]])
     )
-    owner, other = ends // nodes, ends % nodes
+    owner, other = pairs // nodes, pairs % nodes
     return np.searchsorted(owner, np.arange(nodes + 1)), other
 
 
 def _dependence(start: int, nodes: int, first: "Integers", other: "Integers") -> "Floats":
-    """How much of what can be reached from one node is reached over each of the others."""
+    """Return how much of what can be reached from one node is reached over each of the others.
+
+    This is Brandes' algorithm, a level of the breadth-first search at a time.
+    """
     import numpy as np
 
     distance = np.full(nodes, -1, dtype=np.int64)
-    ways = np.zeros(nodes)
-    distance[start], ways[start] = 0, 1.0
+    paths = np.zeros(nodes)
+    distance[start], paths[start] = 0, 1.0
     steps: list[tuple[Integers, Integers]] = []
     reached = np.array([start], dtype=np.int64)
     while len(reached):
         level = len(steps) + 1
-        here, there = _links_of(reached, first, other)
+        here, there = _links_from(reached, first, other)
         reached = np.unique(there[distance[there] < 0])
         distance[reached] = level
         forward = distance[there] == level
         here, there = here[forward], there[forward]
-        ways += np.bincount(there, weights=ways[here], minlength=nodes)
+        paths += np.bincount(there, weights=paths[here], minlength=nodes)
         steps.append((here, there))
-    gained = np.zeros(nodes)
+    dependence = np.zeros(nodes)
     for here, there in reversed(steps):
-        shares = ways[here] / ways[there] * (1.0 + gained[there])
-        gained += np.bincount(here, weights=shares, minlength=nodes)
-    gained[start] = 0.0
-    return gained
+        shares = paths[here] / paths[there] * (1.0 + dependence[there])
+        dependence += np.bincount(here, weights=shares, minlength=nodes)
+    dependence[start] = 0.0
+    return dependence
 
 
-def _links_of(owners: "Integers", first: "Integers", other: "Integers") -> "tuple[Integers, Integers]":
-    """Both ends of all links of the owners."""
+def _links_from(owners: "Integers", first: "Integers", other: "Integers") -> "tuple[Integers, Integers]":
+    """Return both ends of all links of the owners."""
     import numpy as np
 
     counts = first[owners + 1] - first[owners]
     before = np.cumsum(counts) - counts
-    places = np.arange(counts.sum()) - np.repeat(before - first[owners], counts)
-    return np.repeat(owners, counts), other[places]
-
-
-def pagerank(nodes: int, source: "Integers", target: "Integers", weight: "Floats") -> "Floats":
-    """The stationary share of a random walker who follows edges by weight and sometimes starts anew."""
-    import numpy as np
-
-    leaving = np.bincount(source, weights=weight, minlength=nodes)
-    share = weight / leaving[source]
-    stuck = leaving == 0
-    rank = np.full(nodes, 1.0 / nodes)
-    for _ in range(_MOST_ROUNDS):
-        flow = np.bincount(target, weights=rank[source] * share, minlength=nodes)
-        moved = DAMPING * (flow + rank[stuck].sum() / nodes) + (1.0 - DAMPING) / nodes
-        settled = np.abs(moved - rank).max() < _CLOSE_ENOUGH / nodes
-        rank = moved
-        if settled:
-            break
-    return rank
-
-
-DAMPING: Final = 0.85
-_MOST_ROUNDS: Final = 100
-_CLOSE_ENOUGH: Final = 1e-10
+    indexes = np.arange(counts.sum()) - np.repeat(before - first[owners], counts)
+    return np.repeat(owners, counts), other[indexes]

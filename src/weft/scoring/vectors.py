@@ -1,9 +1,12 @@
-"""Vectors as stored: int8 by row, compared by cosines that come out the same wherever a row stands."""
+"""Quantise vectors to int8 for storage, and compare them by exact cosines and by coarse sign distances.
 
-import importlib
+All sums are whole numbers, so that a comparison has the same result wherever a row stands and whoever adds it up.
+Signs are one bit a direction: a first, quick pass over many rows, whose best are then compared exactly.
+"""
+
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import xxhash
@@ -17,37 +20,31 @@ if TYPE_CHECKING:
     Words = NDArray[np.uint64]
 
 
-_DECIMALS: Final = 9
-_LARGEST: Final = 127
-_CHUNK: Final = 4096
-_BLOCK: Final = 32_768
+_COSINE_DECIMALS: Final = 9
+"""Decimals of a cosine: the division of exact numbers may differ in the last digits between machines."""
+_MAX_INT8: Final = 127
+_ROWS_PER_CHUNK: Final = 4096
+"""Rows that are widened to 32 bits at a time, which bounds the memory that takes."""
+_ROWS_PER_BLOCK: Final = 32_768
+"""Rows whose sign distances are computed at a time: the kernel's 8-byte counts of a block stay in the cache."""
+_BITS_PER_WORD: Final = 64
 
 
 def quantise(vectors: "Floats") -> list[bytes]:
-    """One int8 string a row, scaled so that its largest value is 127; empty for a row of zeros."""
+    """Return one int8 string for each row, scaled so that its largest value is 127; empty for a row of zeros."""
     wide = np.nan_to_num(np.asarray(vectors, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
     largest = np.abs(wide).max(axis=1, initial=0.0, keepdims=True)
-    steps = np.rint(wide / np.where(largest > 0, largest, 1.0) * _LARGEST).astype(np.int8)
+    steps = np.rint(wide / np.where(largest > 0, largest, 1.0) * _MAX_INT8).astype(np.int8)
     return [row.tobytes() if peak > 0 else b"" for row, peak in zip(steps, largest[:, 0], strict=True)]
 
 
-def dequantise(rows: Sequence[bytes], dimensions: int) -> "Floats":
-    """Unit vectors of quantised rows; a row of zeros where there is none or its length is another."""
-    vectors = np.zeros((len(rows), dimensions), dtype=np.float64)
-    for position, row in enumerate(rows):
-        if row and len(row) == dimensions:
-            vectors[position] = np.frombuffer(row, dtype=np.int8)
-    lengths = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
-    return (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
-
-
 def stacked(rows: Sequence[bytes], dimensions: int) -> "Integers":
-    """Quantised rows, all of the same length, as one matrix."""
+    """Return quantised rows, all of the same length, as one matrix."""
     return np.frombuffer(b"".join(rows), dtype=np.int8).reshape(len(rows), dimensions)
 
 
 def unit_rows(rows: Sequence[bytes], dimensions: int) -> "Floats":
-    """Unit vectors of quantised rows, all of the same length, in single precision."""
+    """Return the unit vectors of quantised rows, all of the same length, in single precision."""
     stored = stacked(rows, dimensions).astype(np.float32)
     lengths = np.linalg.norm(stored, axis=1, keepdims=True)
     unit: Floats = (stored / np.where(lengths == 0, 1, lengths)).astype(np.float32)
@@ -55,64 +52,43 @@ def unit_rows(rows: Sequence[bytes], dimensions: int) -> "Floats":
 
 
 def norms(matrix: "Integers") -> "Exact":
-    """The length of each row, from an exact sum of squares."""
+    """Return the length of each row, from an exact sum of squares."""
     lengths = np.empty(len(matrix), dtype=np.float64)
-    for start in range(0, len(matrix), _CHUNK):
-        part = matrix[start : start + _CHUNK].astype(np.int32)
-        lengths[start : start + _CHUNK] = np.sqrt((part * part).sum(axis=1, dtype=np.int64))
+    for start in range(0, len(matrix), _ROWS_PER_CHUNK):
+        part = matrix[start : start + _ROWS_PER_CHUNK].astype(np.int32)
+        lengths[start : start + _ROWS_PER_CHUNK] = np.sqrt((part * part).sum(axis=1, dtype=np.int64))
     return lengths
 
 
 def dots(matrix: "Integers", query: "Integers") -> "Exact":
-    """The inner product of each row with the query, exact whatever the number of rows or their order."""
+    """Return the inner product of each row with the query, exact for any number and order of rows."""
     if not len(matrix):
         return np.zeros(0, dtype=np.float64)
-    simsimd = _simsimd()
-    if simsimd is None:
-        return dots_by_numpy(matrix, query)
+    import simsimd
+
     products: Exact = np.asarray(simsimd.cdist(query[None, :], matrix, metric="dot"), dtype=np.float64)[0]
     return products
 
 
 def cosines(matrix: "Integers", lengths: "Exact", query: "Integers") -> "Exact":
-    """The cosine of each row with the query, rounded; rows of zeros and a query of zeros have 0."""
+    """Return the rounded cosine of each row with the query; rows of zeros and a query of zeros have 0."""
     scale = lengths * norms(query[None, :])[0]
     exact: Exact = np.divide(dots(matrix, query), scale, out=np.zeros(len(matrix)), where=scale > 0)
-    return exact.round(_DECIMALS)
-
-
-@cache
-def _simsimd() -> Any:
-    """The library with kernels for int8 and bits, up to fifteen times faster than numpy, where it is installed."""
-    try:
-        return importlib.import_module("simsimd")
-    except ImportError:
-        return None
-
-
-def dots_by_numpy(matrix: "Integers", query: "Integers") -> "Exact":
-    """What `dots` gives, by numpy alone: float32 sums of products below 2**24 are exact in any order."""
-    exact = "float32" if len(query) * _LARGEST * _LARGEST < 2**24 else "float64"
-    wide: NDArray[Any] = query.astype(exact)
-    products = np.empty(len(matrix), dtype=np.float64)
-    for start in range(0, len(matrix), _CHUNK):
-        part: NDArray[Any] = matrix[start : start + _CHUNK].astype(exact)
-        products[start : start + _CHUNK] = part @ wide
-    return products
+    return exact.round(_COSINE_DECIMALS)
 
 
 def signs_of(matrix: "Integers") -> "Words":
-    """One bit a direction for each row, set where the row points along it, packed into whole 64-bit words."""
+    """Return one bit a direction for each row, set where the row points along it, in whole 64-bit words."""
     words = np.empty((len(matrix), sign_words(matrix.shape[1])), dtype="<u8")
-    for start in range(0, len(matrix), _CHUNK):
-        words[start : start + _CHUNK] = packed_bits(turned(matrix[start : start + _CHUNK]) > 0)
+    for start in range(0, len(matrix), _ROWS_PER_CHUNK):
+        words[start : start + _ROWS_PER_CHUNK] = packed_bits(rotate(matrix[start : start + _ROWS_PER_CHUNK]) > 0)
     return words
 
 
-def turned(matrix: "Integers") -> "Floats":
-    """The rows turned by one fixed rotation (not scaled back), which spreads what they say over all directions.
+def rotate(matrix: "Integers") -> "Floats":
+    """Return the rows turned by one fixed rotation (not scaled back), which spreads them over all directions.
 
-    Most of what a vector says may stand in few of its values; without the turn, signs would count all alike.
+    A few large values may hold most of a vector; without the turn, their signs would count like all others.
     The sums are whole numbers below 2**24, so they are exact in any order.
     """
     whole: Floats = matrix.astype(np.float32) @ _rotation(matrix.shape[1])
@@ -121,37 +97,39 @@ def turned(matrix: "Integers") -> "Floats":
 
 @cache
 def _rotation(width: int) -> "Floats":
-    """A Hadamard matrix with the signs of its rows drawn once and for all, as wide as whole words need."""
+    """Return a Hadamard matrix with fixed random signs of its rows, as wide as whole words need."""
     matrix = np.ones((1, 1), dtype=np.float32)
     while len(matrix) < _directions(width):
         matrix = np.block([[matrix, matrix], [matrix, -matrix]])
-    drawn = np.array(
+    # The bits come from a hash, so that every machine and version stores the same signs.
+    bits = np.array(
         [xxhash.xxh64_intdigest(row.to_bytes(4, "little")) & 1 for row in range(width)], dtype=np.float32
     )
-    return matrix[:width] * (2 * np.array(drawn, dtype=np.float32)[:, None] - 1)
+    return matrix[:width] * (2 * bits[:, None] - 1)
 
 
 def _directions(width: int) -> int:
-    return max(64, 1 << (width - 1).bit_length())
+    """Return the least power of two, at least 64, that holds the width: Hadamard matrices have such sizes."""
+    return max(_BITS_PER_WORD, 1 << (width - 1).bit_length())
 
 
 def packed_bits(bits: "NDArray[np.bool_]") -> "Words":
-    """Rows of bits as 64-bit words."""
+    """Return rows of bits as 64-bit words."""
     words: Words = np.packbits(bits, axis=1, bitorder="little").view("<u8")
     return words
 
 
 def sign_words(width: int) -> int:
-    """How many words the signs of a row of values take."""
-    return _directions(width) // 64
+    """Return the number of words that the signs of a row of values take."""
+    return _directions(width) // _BITS_PER_WORD
 
 
 def graded_signs(query: "Integers") -> "Words":
-    """A query in eight levels, as three rows of signs that count four, two and one; the first are its plain signs.
+    """Return a query in eight levels, as three rows of signs that count 4, 2 and 1; the first are its plain signs.
 
     Rows kept as signs alone are ordered far better by a query that says how much of each direction it has.
     """
-    along = turned(query[None, :])[0].astype(np.int64)
+    along = rotate(query[None, :])[0].astype(np.int64)
     size = np.abs(along)
     steps = size * 4 // (size.max() + 1)
     levels = np.where(along > 0, 4 + steps, 3 - steps)
@@ -159,38 +137,23 @@ def graded_signs(query: "Integers") -> "Words":
 
 
 def graded_distances(signs: "Words", graded: "Words") -> "NDArray[np.uint16]":
-    """How far each row's signs are from a graded query: its sign distances to the three, weighed."""
+    """Return how far each row's signs are from a graded query: 4, 2 and 1 times its distances to the three."""
     distances = sign_distances(signs, graded[0])
     for finer in graded[1:]:
+        # Doubling what came before makes the weights 4, 2 and 1.
         distances += distances + sign_distances(signs, finer)
     return distances
 
 
 def sign_distances(signs: "Words", query: "Words") -> "NDArray[np.uint16]":
-    """In how many bits each row differs from the query."""
-    simsimd = _simsimd()
-    if simsimd is None:
-        return sign_distances_by_numpy(signs, query)
+    """Return the number of bits in which each row differs from the query."""
+    import simsimd
+
     distances = np.empty(len(signs), dtype=np.uint16)
-    rows, asked = signs.view(np.uint8), query[None, :].view(np.uint8)
-    # The kernel counts in wide numbers; those of a block stay in the processor's cache.
-    for start in range(0, len(signs), _BLOCK):
-        block = rows[start : start + _BLOCK]
-        distances[start : start + _BLOCK] = np.asarray(
-            simsimd.cdist(asked, block, metric="hamming", dtype="bin8")
+    rows, query_bytes = signs.view(np.uint8), query[None, :].view(np.uint8)
+    for start in range(0, len(signs), _ROWS_PER_BLOCK):
+        block = rows[start : start + _ROWS_PER_BLOCK]
+        distances[start : start + _ROWS_PER_BLOCK] = np.asarray(
+            simsimd.cdist(query_bytes, block, metric="hamming", dtype="bin8")
         )[0]
-    return distances
-
-
-def sign_distances_by_numpy(signs: "Words", query: "Words") -> "NDArray[np.uint16]":
-    """What `sign_distances` gives, by numpy alone."""
-    distances = np.zeros(len(signs), dtype=np.uint16)
-    for start in range(0, len(signs), _BLOCK):
-        block = signs[start : start + _BLOCK]
-        # Bytes are quick to add and hold the bits of three words.
-        for first in range(0, block.shape[1], 3):
-            count = np.bitwise_count(block[:, first] ^ query[first])
-            for word in range(first + 1, min(first + 3, block.shape[1])):
-                count += np.bitwise_count(block[:, word] ^ query[word])
-            distances[start : start + _BLOCK] += count
     return distances

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from weft import Context, Weft
 from weft.errors import InvalidInput
-from weft.history import Record, compare, contexts, record_of, request_of
-from weft.history.compare import _rising
+from weft.history import Record, compare, record_of, request_of
+from weft.history.compare import _longest_rising
 from weft.history.contexts import FILE_NAME, KEPT_CONTEXTS, History
 from weft.history.record import from_bytes, to_bytes
 from weft.model import UNSET, Candidate, Detail, Filter, LedgerEntry, Node, Received, Request, Shown, Topic, View
@@ -100,10 +100,12 @@ def test_an_unknown_id_is_refused_with_the_latest_ones(weft: Weft, name: str) ->
         weft.contexts.find(name)
 
 
-def test_the_oldest_contexts_make_room(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.history.contexts.KEPT_CONTEXTS", 3)
+def test_the_oldest_contexts_make_room(weft: Weft, tmp_path: Path) -> None:
+    small = History(tmp_path, max_contexts=3)
     ids = [ask(weft, max_tokens=budget).id for budget in (200, 300, 400, 500, 600)]
-    assert [record.id for record in weft.recent(10)] == ids[:1:-1]
+    for id in ids:
+        small.keep(weft.contexts.find(id), None, {})
+    assert [record.id for record in small.recent(10)] == ids[:1:-1]
     assert KEPT_CONTEXTS >= 100
 
 
@@ -252,7 +254,7 @@ def test_a_change_of_section_is_a_move() -> None:
 
 @given(st.lists(st.integers(0, 50), unique=True, max_size=12))
 def test_the_rising_run_is_as_long_as_any(numbers: list[int]) -> None:
-    found = _rising(numbers)
+    found = _longest_rising(numbers)
     chosen = [numbers[index] for index in found]
     assert found == sorted(found)
     assert chosen == sorted(chosen)
@@ -355,9 +357,8 @@ def test_of_many_who_claim_at_once_one_gets_it(tmp_path: Path) -> None:
     assert sorted(given) == [False] * 7 + [True]
 
 
-def test_the_claims_of_forgotten_sessions_go_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contexts, "KEPT_SESSIONS", 2)
-    history = History(tmp_path)
+def test_the_claims_of_forgotten_sessions_go_with_them(tmp_path: Path) -> None:
+    history = History(tmp_path, max_sessions=2)
     for session in ("one", "two", "three"):
         history.claim(session, "a")
     assert history.claimants("a") == ("three", "two")

@@ -1,4 +1,4 @@
-"""Preparing beside the writing gives what preparing alone gives."""
+"""Preparing in another process gives what preparing here gives."""
 
 import os
 import threading
@@ -9,8 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from weft.embed.static import static_embedder
-from weft.indexing import worker
-from weft.indexing.prepare import Preparing, prepare
+from weft.indexing.prepare import NodePreparer, prepare
 from weft.model import Node, Origin
 from weft.ports import Embedder
 from weft.tokens.encodings import EncodingCounter
@@ -26,7 +25,7 @@ BATCHES = [
 
 
 class _Locked:
-    """An embedder that cannot be handed to another process."""
+    """An embedder that cannot be pickled for another process."""
 
     name, dimensions = "locked", 4
 
@@ -41,8 +40,7 @@ class _Locked:
 def test_batches_come_back_in_order_as_prepared_alone(
     embed: Embedder | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "_ALONE", 0)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
-    with Preparing(embed, COUNT) as preparing:
-        waiting = [preparing.prepared(batch) for batch in BATCHES]
-        assert [each() for each in waiting] == [prepare(batch, embed, COUNT) for batch in BATCHES]
+    with NodePreparer(embed, COUNT, start_after=0) as preparer:
+        waiting = [preparer.submit_nodes(batch) for batch in BATCHES]
+        assert [pending() for pending in waiting] == [prepare(batch, embed, COUNT) for batch in BATCHES]

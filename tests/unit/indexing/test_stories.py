@@ -12,9 +12,11 @@ from manuscripts import CHAPTERS, manuscript
 from weft import Node, Weft
 from weft.errors import InvalidInput
 from weft.indexing.stories import corrections_of
+from weft.indexing.views import Views
 from weft.interfaces.story_entities import correct, entities, undo
-from weft.model import Context
+from weft.model import Context, View
 from weft.store import SqliteStore
+from weft.tokens import counter_for
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -84,7 +86,7 @@ def test_a_book_told_by_another_version_keeps_none_of_the_edges_of_the_first(
     weft: Weft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = sorted((node.key, edge.type) for node, edge in weft.related("Ruth Pennick"))
-    monkeypatch.setattr("weft.indexing.stories.VERSION", "another")
+    monkeypatch.setattr("weft.indexing.stories.STORY_VERSION", "another")
     assert weft.index(tmp_path / "novel.txt").entities > 0
     assert weft.store.drawn("story:novel@") == (("story:novel@another", "default"),)
     assert sorted((node.key, edge.type) for node, edge in weft.related("Ruth Pennick")) == before
@@ -312,11 +314,14 @@ def test_a_store_that_takes_no_writes_answers_as_of_a_chapter_too(weft: Weft, tm
         assert page(reader, "Who is Will Vane?", 2).text == expected
 
 
-def test_only_a_few_views_are_kept(weft: Weft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.indexing.views._KEPT", 2)
+def test_only_a_few_views_are_kept(weft: Weft, tmp_path: Path) -> None:
+    count, _ = counter_for("cl100k_base")
+    views = Views(weft.store, tmp_path / "views", None, count, max_on_disk=2)
     for chapter in (1, 2, 3, 4):
-        weft.search("Will", as_of=chapter)
-    assert len(list((tmp_path / "store" / "derived" / "views").iterdir())) == 2
+        with views.at(View(as_of=chapter)) as (store, _):
+            assert store.verify() == ()
+    views.close()
+    assert len(list((tmp_path / "views").iterdir())) == 2
 
 
 def test_a_view_is_a_sound_store(weft: Weft, tmp_path: Path) -> None:

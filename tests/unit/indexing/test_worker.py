@@ -1,4 +1,4 @@
-"""Work beside this process gives what the same work here gives, whatever happens to the other process."""
+"""Work in another process gives what the same work here gives, whatever happens to the other process."""
 
 import os
 import threading
@@ -7,18 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from weft.indexing import worker
-from weft.indexing.worker import Beside, Trade
+from weft.indexing.worker import WorkerJob, WorkerProcess
 
 BATCHES = [[f"lamp {place} of pier {batch}" for place in range(5)] for batch in range(9)]
 
 
 def counting(prefix: str) -> Callable[[Sequence[str]], list[str]]:
-    """A worker that says in which process each thing was done."""
-    return lambda batch: [f"{prefix}{len(each)}" for each in batch]
+    return lambda batch: [f"{prefix}{len(text)}" for text in batch]
 
 
-def telling() -> Callable[[Sequence[str]], list[int]]:
+def reporting_its_process() -> Callable[[Sequence[str]], list[int]]:
     return lambda batch: [os.getpid()] * len(batch)
 
 
@@ -30,8 +28,7 @@ def failing() -> Callable[[Sequence[str]], list[str]]:
 
 
 @pytest.fixture(autouse=True)
-def start_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "_ALONE", 0)
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
 
 
@@ -40,55 +37,54 @@ def found_by_the_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
 
 
-def answers(trade: Trade[str, list[str]]) -> list[list[str]]:
-    with Beside(trade) as desk:
-        return [answer for _, answer in desk.each(BATCHES)]
+def answers(job: WorkerJob[str, list[str]]) -> list[list[str]]:
+    with WorkerProcess(job, start_after=0) as worker:
+        return [answer for _, answer in worker.map(BATCHES)]
 
 
 def test_answers_come_in_the_order_of_the_batches() -> None:
-    assert answers(Trade(counting, ("n",))) == [counting("n")(batch) for batch in BATCHES]
+    assert answers(WorkerJob(counting, ("n",))) == [counting("n")(batch) for batch in BATCHES]
 
 
-def test_both_processes_work_and_nobody_waits_for_the_other_while_a_batch_is_not_begun() -> None:
-    with Beside(Trade(telling, ())) as desk:
-        asked = [desk.submit(batch) for batch in BATCHES]
-        done = [asked[-1](), *(each() for each in asked[:-1])]
+def test_both_processes_work_and_neither_waits_while_a_batch_is_not_begun() -> None:
+    with WorkerProcess(WorkerJob(reporting_its_process, ()), start_after=0) as worker:
+        results = [worker.submit(batch) for batch in BATCHES]
+        done = [results[-1](), *(result() for result in results[:-1])]
     assert {pid for answer in done for pid in answer} >= {os.getpid()}
     assert len({pid for answer in done for pid in answer}) == 2
     assert done[0] == [os.getpid()] * 5
 
 
-def test_what_cannot_be_handed_over_is_done_here() -> None:
-    assert answers(Trade(lambda _: counting("n"), (threading.Lock(),))) == [
+def test_what_cannot_be_pickled_is_done_here() -> None:
+    assert answers(WorkerJob(lambda _: counting("n"), (threading.Lock(),))) == [
         counting("n")(batch) for batch in BATCHES
     ]
 
 
 def test_a_process_that_dies_costs_nothing_but_time() -> None:
-    with Beside(Trade(counting, ("n",))) as desk:
-        asked = [desk.submit(BATCHES[0])]
-        assert desk._other is not None
-        desk._other._process.kill()
-        desk._other._process.wait()
-        asked += [desk.submit(batch) for batch in BATCHES[1:]]
-        assert [each() for each in asked] == [counting("n")(batch) for batch in BATCHES]
+    with WorkerProcess(WorkerJob(counting, ("n",)), start_after=0) as worker:
+        results = [worker.submit(BATCHES[0])]
+        assert worker._child is not None
+        worker._child._process.kill()
+        worker._child._process.wait()
+        results += [worker.submit(batch) for batch in BATCHES[1:]]
+        assert [result() for result in results] == [counting("n")(batch) for batch in BATCHES]
 
 
-def test_an_error_is_met_here_when_its_batch_is_asked_for() -> None:
-    with Beside(Trade(failing, ())) as desk:
-        asked = desk.submit(BATCHES[0])
+def test_an_error_is_met_here_when_its_result_is_asked_for() -> None:
+    with WorkerProcess(WorkerJob(failing, ()), start_after=0) as worker:
+        result = worker.submit(BATCHES[0])
         with pytest.raises(ValueError, match="lamp 0 of pier 0"):
-            asked()
+            result()
 
 
-def test_no_other_process_is_started_for_little_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "_ALONE", 1_000)
-    with Beside(Trade(telling, ())) as desk:
-        assert {pid for _, answer in desk.each(BATCHES) for pid in answer} == {os.getpid()}
-        assert desk.ahead == 0
+def test_no_other_process_is_started_for_little_work() -> None:
+    with WorkerProcess(WorkerJob(reporting_its_process, ()), start_after=1_000) as worker:
+        assert {pid for _, answer in worker.map(BATCHES) for pid in answer} == {os.getpid()}
+        assert worker.lookahead == 0
 
 
 def test_one_core_works_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
-    with Beside(Trade(telling, ())) as desk:
-        assert {pid for _, answer in desk.each(BATCHES) for pid in answer} == {os.getpid()}
+    with WorkerProcess(WorkerJob(reporting_its_process, ()), start_after=0) as worker:
+        assert {pid for _, answer in worker.map(BATCHES) for pid in answer} == {os.getpid()}

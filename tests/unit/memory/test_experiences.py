@@ -19,9 +19,9 @@ from weft.memory import (
     Lesson,
     Outcome,
     RootCause,
-    ended,
+    apply_outcome,
+    experience_from_node,
     experience_nodes,
-    experience_of,
 )
 from weft.memory.experience_store import (
     find_experience,
@@ -62,32 +62,36 @@ def start(weft: Weft, **more: object) -> Experience:
 
 
 def test_an_experience_is_open_until_it_is_resolved(weft: Weft) -> None:
-    begun = start(weft)
-    assert (begun.status, begun.tier, begun.iterations) == ("open", "", 1)
-    assert find_experience(weft.workshop(), begun.id) == begun
-    assert find_experience(weft.workshop(), begun.key) == begun
-    told = resolve_experience(weft.workshop(), begun.id, FAILED, now=LATER)
+    experience = start(weft)
+    assert (experience.status, experience.tier, experience.iterations) == ("open", "", 1)
+    assert find_experience(weft.workshop(), experience.id) == experience
+    assert find_experience(weft.workshop(), experience.key) == experience
+    told = resolve_experience(weft.workshop(), experience.id, FAILED, now=LATER)
     assert (told.status, told.tier, told.resolved) == ("falsified", "silver", LATER)
-    assert find_experience(weft.workshop(), begun.id) == told
+    assert find_experience(weft.workshop(), experience.id) == told
 
 
 def test_every_attempt_is_kept_as_history(weft: Weft) -> None:
-    begun = start(weft)
+    experience = start(weft)
     told = update_experience(
-        weft.workshop(), begun.id, now=LATER, hypothesis="The cookie expires at once", strategy="check-assumptions"
+        weft.workshop(),
+        experience.id,
+        now=LATER,
+        hypothesis="The cookie expires at once",
+        strategy="check-assumptions",
     )
     assert told.iterations == 2
     assert (told.before[0].hypothesis, told.before[0].strategy) == (STORY["hypothesis"], STORY["strategy"])
     assert told.before[0].at == NOW
     assert (told.action, told.attempted) == (STORY["action"], LATER)
-    assert find_experience(weft.workshop(), begun.id) == told
-    same = update_experience(weft.workshop(), begun.id, now=LATER, action=STORY["action"], files=["a.py"])
+    assert find_experience(weft.workshop(), experience.id) == told
+    same = update_experience(weft.workshop(), experience.id, now=LATER, action=STORY["action"], files=["a.py"])
     assert (same.iterations, same.files) == (2, ("a.py",))
 
 
 def test_a_resolved_experience_survives_the_way_to_its_nodes_and_back(weft: Weft) -> None:
-    told = ended(start(weft, files=("a.py",)), FAILED, LATER)
-    assert experience_of(experience_nodes(told)[0]) == told
+    told = apply_outcome(start(weft, files=("a.py",)), FAILED, LATER)
+    assert experience_from_node(experience_nodes(told)[0]) == told
 
 
 @pytest.mark.parametrize(
@@ -103,9 +107,9 @@ def test_a_resolved_experience_survives_the_way_to_its_nodes_and_back(weft: Weft
 def test_the_tier_says_how_the_outcome_is_known(
     weft: Weft, status: str, automatic: bool, hypothesis: str, tier: str
 ) -> None:
-    begun = start(weft, hypothesis=hypothesis)
+    experience = start(weft, hypothesis=hypothesis)
     outcome = Outcome(status, "seen", automatic=automatic)
-    assert resolve_experience(weft.workshop(), begun.id, outcome, now=LATER).tier == tier
+    assert resolve_experience(weft.workshop(), experience.id, outcome, now=LATER).tier == tier
 
 
 def test_each_axis_can_be_searched_and_filtered_alone(weft: Weft) -> None:
@@ -127,30 +131,30 @@ def test_each_axis_can_be_searched_and_filtered_alone(weft: Weft) -> None:
 
 
 def test_axes_without_anything_to_tell_are_left_out(weft: Weft) -> None:
-    begun = start(weft)
+    experience = start(weft)
     assert len(weft.nodes(filter=Filter(kinds=("experience",)))) == 1
-    resolve_experience(weft.workshop(), begun.id, Outcome("confirmed", "It passes"), now=LATER)
+    resolve_experience(weft.workshop(), experience.id, Outcome("confirmed", "It passes"), now=LATER)
     axes = {str(node.fields["axis"]) for node in weft.nodes(filter=Filter(kinds=("experience",)))}
     assert axes == {"full", "strategy"}
 
 
 def test_an_experience_is_resolved_once(weft: Weft) -> None:
-    begun = start(weft)
-    resolve_experience(weft.workshop(), begun.id, FAILED, now=LATER)
+    experience = start(weft)
+    resolve_experience(weft.workshop(), experience.id, FAILED, now=LATER)
     with pytest.raises(AlreadyResolved, match="resolved as falsified"):
-        resolve_experience(weft.workshop(), begun.id, Outcome("confirmed", "no"), now=LATER)
+        resolve_experience(weft.workshop(), experience.id, Outcome("confirmed", "no"), now=LATER)
     with pytest.raises(AlreadyResolved):
-        update_experience(weft.workshop(), begun.id, now=LATER, action="again")
+        update_experience(weft.workshop(), experience.id, now=LATER, action="again")
 
 
 def test_of_two_who_resolve_at_once_one_is_told_so(weft: Weft, tmp_path: Path) -> None:
-    begun = start(weft)
+    experience = start(weft)
 
     def resolve(result: str) -> str:
         with Weft.open(tmp_path / ".weft") as mine:
             try:
                 return resolve_experience(
-                    mine.workshop(), begun.id, Outcome("confirmed", result), now=LATER
+                    mine.workshop(), experience.id, Outcome("confirmed", result), now=LATER
                 ).result
             except AlreadyResolved:
                 return "refused"
@@ -158,20 +162,20 @@ def test_of_two_who_resolve_at_once_one_is_told_so(weft: Weft, tmp_path: Path) -
     with ThreadPoolExecutor(4) as agents:
         results = sorted(agents.map(resolve, ("one", "two", "three", "four")))
     assert results.count("refused") == 3
-    assert find_experience(weft.workshop(), begun.id).result in results
+    assert find_experience(weft.workshop(), experience.id).result in results
 
 
 def test_experiences_are_listed_newest_first_by_domain_strategy_and_outcome(weft: Weft) -> None:
     one = start(weft)
     two = start(weft, domain="testing", strategy="ask-user", goal="Another")
     three = start(weft, goal="A third")
-    shop = weft.workshop()
-    two = resolve_experience(shop, two.id, FAILED, now=LATER)
-    assert list_experiences(shop) == (three, two, one)
-    assert list_experiences(shop, domain="testing") == (two,)
-    assert list_experiences(shop, strategy="read-the-error", limit=1) == (three,)
-    assert list_experiences(shop, status="open") == (three, one)
-    assert list_experiences(shop, status="falsified") == (two,)
+    indexing = weft.workshop()
+    two = resolve_experience(indexing, two.id, FAILED, now=LATER)
+    assert list_experiences(indexing) == (three, two, one)
+    assert list_experiences(indexing, domain="testing") == (two,)
+    assert list_experiences(indexing, strategy="read-the-error", limit=1) == (three,)
+    assert list_experiences(indexing, status="open") == (three, one)
+    assert list_experiences(indexing, status="falsified") == (two,)
 
 
 def test_an_experience_leads_to_its_files_and_the_commits_made_meanwhile(weft: Weft) -> None:
@@ -186,16 +190,16 @@ def test_an_experience_leads_to_its_files_and_the_commits_made_meanwhile(weft: W
             commit("after", LATER + timedelta(hours=1)),
         ]
     )
-    begun = start(weft, files=("src/proxy.py", "no/such/file.py"))
-    resolve_experience(weft.workshop(), begun.id, FAILED, now=LATER)
-    linked = {(edge.type, node.key) for node, edge in weft.related(begun.key)}
+    experience = start(weft, files=("src/proxy.py", "no/such/file.py"))
+    resolve_experience(weft.workshop(), experience.id, FAILED, now=LATER)
+    linked = {(edge.type, node.key) for node, edge in weft.related(experience.key)}
     assert {("touches", "repo:src/proxy.py"), ("during", "git:within")} == linked
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_what_is_indexed_after_its_outcome_is_linked_with_an_experience_too(weft: Weft, tmp_path: Path) -> None:
-    begun = start(weft, files=("proxy.py",))
-    resolve_experience(weft.workshop(), begun.id, FAILED, now=LATER)
+    experience = start(weft, files=("proxy.py",))
+    resolve_experience(weft.workshop(), experience.id, FAILED, now=LATER)
     repository = tmp_path / "repository"
     repository.mkdir()
     (repository / "proxy.py").write_text("def cookie() -> None:\n    pass\n")
@@ -205,7 +209,7 @@ def test_what_is_indexed_after_its_outcome_is_linked_with_an_experience_too(weft
         dates = {"GIT_AUTHOR_DATE": moment, "GIT_COMMITTER_DATE": moment}
         subprocess.run(["git", *words], cwd=repository, check=True, env={**os.environ, **person, **dates})
     first = weft.index(repository)
-    linked = [(edge.type, node.title) for node, edge in weft.related(begun.key)]
+    linked = [(edge.type, node.title) for node, edge in weft.related(experience.key)]
     assert sorted(linked) == [("during", "Keep the cookie"), ("touches", "proxy.py")]
     assert weft.index(repository).sequence == first.sequence
 
@@ -228,14 +232,14 @@ def test_what_is_no_experience_is_refused_with_what_is_allowed(
 
 
 def test_outcomes_and_causes_outside_the_vocabulary_are_refused(weft: Weft) -> None:
-    begun, shop = start(weft), weft.workshop()
+    experience, indexing = start(weft), weft.workshop()
     for outcome, says in (
         (Outcome("done", "x"), "abandoned, confirmed, falsified"),
         (Outcome("falsified", "x", root_cause=RootCause("gremlins")), "wrong-assumption"),
     ):
         with pytest.raises(UnknownName, match=says):
-            resolve_experience(shop, begun.id, outcome, now=LATER)
-    assert resolve_experience(shop, begun.id, Outcome("abandoned", ""), now=LATER).status == "abandoned"
+            resolve_experience(indexing, experience.id, outcome, now=LATER)
+    assert resolve_experience(indexing, experience.id, Outcome("abandoned", ""), now=LATER).status == "abandoned"
 
 
 def test_a_missing_experience_is_named(weft: Weft) -> None:
@@ -247,14 +251,16 @@ def test_a_missing_experience_is_named(weft: Weft) -> None:
 
 
 def test_a_bare_node_of_another_tool_is_an_experience_too() -> None:
-    told = experience_of(Node("experience:x", "experience", fields={"goal": "G", "lesson": "plain", "files": "a"}))
+    told = experience_from_node(
+        Node("experience:x", "experience", fields={"goal": "G", "lesson": "plain", "files": "a"})
+    )
     assert (told.id, told.goal, told.status, told.lesson, told.files) == ("x", "G", "open", None, ())
 
 
 def test_secrets_are_taken_out_of_every_axis(weft: Weft) -> None:
     secret = "ghp_" + "a1B2c3D4e5" * 4
-    begun = start(weft, action=f"Push with {secret}")
-    assert secret not in begun.action
+    experience = start(weft, action=f"Push with {secret}")
+    assert secret not in experience.action
     leaked = Outcome("falsified", f"{secret} was refused", surprise=f"{secret} had expired")
-    resolve_experience(weft.workshop(), begun.id, leaked, now=LATER)
+    resolve_experience(weft.workshop(), experience.id, leaked, now=LATER)
     assert not any(secret in f"{node.text}{node.fields}" for node in weft.nodes())

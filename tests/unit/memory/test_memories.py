@@ -10,7 +10,7 @@ import pytest
 from weft import Weft
 from weft.errors import InvalidInput, StoreError, UnknownName
 from weft.indexing.ingest import Workshop
-from weft.memory import Earlier, UsageBook, Used, memory_node, memory_of, new_memory
+from weft.memory import Earlier, UsageBook, Used, memory_from_node, memory_node, new_memory
 from weft.memory.memory_store import find_memory, forget, list_memories, remember, search_memories, update_memory
 from weft.model import Node
 
@@ -19,17 +19,17 @@ LATER = NOW + timedelta(days=2)
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Iterator[Workshop]:
+def indexing(tmp_path: Path) -> Iterator[Workshop]:
     with Weft.open(tmp_path / ".weft") as weft:
         yield weft.workshop()
 
 
-def test_a_memory_keeps_what_it_was_given(shop: Workshop) -> None:
-    done = remember(shop, " Use tabs. ", now=NOW, category="preference", importance=0.8, tags=["style"])
+def test_a_memory_keeps_what_it_was_given(indexing: Workshop) -> None:
+    done = remember(indexing, " Use tabs. ", now=NOW, category="preference", importance=0.8, tags=["style"])
     assert not done.merged
     assert done.contradictions == ()
-    assert find_memory(shop, done.memory.key) == done.memory
-    assert find_memory(shop, done.memory.key.removeprefix("memory:")) == done.memory
+    assert find_memory(indexing, done.memory.key) == done.memory
+    assert find_memory(indexing, done.memory.key.removeprefix("memory:")) == done.memory
     assert (done.memory.text, done.memory.category, done.memory.importance) == ("Use tabs.", "preference", 0.8)
     assert done.memory.created == done.memory.updated == NOW
 
@@ -38,45 +38,45 @@ def test_a_memory_survives_the_way_to_its_node_and_back() -> None:
     memory = replace(
         new_memory("Say\nmore", "error", 0.25, ("b", "a"), "team", NOW), history=(Earlier("Say", LATER),)
     )
-    assert memory_of(memory_node(memory)) == memory
+    assert memory_from_node(memory_node(memory)) == memory
 
 
 def test_a_bare_node_of_another_tool_is_a_memory_too() -> None:
-    memory = memory_of(Node("memory:x", "memory", text="plain", importance=0.3))
+    memory = memory_from_node(Node("memory:x", "memory", text="plain", importance=0.3))
     assert (memory.category, memory.importance, memory.history) == ("fact", 0.3, ())
 
 
-def test_what_says_the_same_is_merged_and_the_older_text_kept(shop: Workshop) -> None:
-    first = remember(shop, "Use tabs for indentation", now=NOW, category="preference", importance=0.9).memory
-    done = remember(shop, "Please use tabs for indentation.", now=LATER, tags=["style"])
+def test_what_says_the_same_is_merged_and_the_older_text_kept(indexing: Workshop) -> None:
+    first = remember(indexing, "Use tabs for indentation", now=NOW, category="preference", importance=0.9).memory
+    done = remember(indexing, "Please use tabs for indentation.", now=LATER, tags=["style"])
     assert done.merged
     assert done.memory.key == first.key
     assert done.memory.history == (Earlier("Use tabs for indentation", LATER),)
     assert (done.memory.category, done.memory.importance) == ("preference", 0.9)
-    assert len(list_memories(shop)) == 1
+    assert len(list_memories(indexing)) == 1
 
 
-def test_the_same_words_again_change_nothing(shop: Workshop) -> None:
-    first = remember(shop, "Use tabs", now=NOW).memory
-    again = remember(shop, "Use tabs", now=LATER)
+def test_the_same_words_again_change_nothing(indexing: Workshop) -> None:
+    first = remember(indexing, "Use tabs", now=NOW).memory
+    again = remember(indexing, "Use tabs", now=LATER)
     assert again.merged
     assert again.memory == first
 
 
-def test_what_says_otherwise_is_stored_and_reported_with_both_keys(shop: Workshop) -> None:
-    first = remember(shop, "The retry limit is 3", now=NOW).memory
-    done = remember(shop, "The retry limit is 5", now=LATER)
+def test_what_says_otherwise_is_stored_and_reported_with_both_keys(indexing: Workshop) -> None:
+    first = remember(indexing, "The retry limit is 3", now=NOW).memory
+    done = remember(indexing, "The retry limit is 5", now=LATER)
     (against,) = done.contradictions
     assert (against.key, against.other, against.why) == (done.memory.key, first.key, "another number")
-    assert {memory.key for memory in list_memories(shop)} == {first.key, done.memory.key}
-    with shop.store.everything() as snapshot:
+    assert {memory.key for memory in list_memories(indexing)} == {first.key, done.memory.key}
+    with indexing.store.everything() as snapshot:
         edges = snapshot.edges(snapshot.find([first.key])[first.key])
     assert [edge.type for _, _, edge in edges] == ["contradicts"]
 
 
-def test_memories_are_listed_newest_first_and_by_category(shop: Workshop) -> None:
+def test_memories_are_listed_newest_first_and_by_category(indexing: Workshop) -> None:
     kept = [
-        remember(shop, text, now=NOW + timedelta(hours=place), category=category).memory
+        remember(indexing, text, now=NOW + timedelta(hours=place), category=category).memory
         for place, (text, category) in enumerate(
             [
                 ("The server is heron", "fact"),
@@ -85,52 +85,52 @@ def test_memories_are_listed_newest_first_and_by_category(shop: Workshop) -> Non
             ]
         )
     ]
-    assert list_memories(shop) == tuple(reversed(kept))
-    assert list_memories(shop, limit=1) == (kept[2],)
-    assert list_memories(shop, category="workflow") == (kept[1],)
+    assert list_memories(indexing) == tuple(reversed(kept))
+    assert list_memories(indexing, limit=1) == (kept[2],)
+    assert list_memories(indexing, category="workflow") == (kept[1],)
 
 
-def test_memories_are_found_by_what_they_say(shop: Workshop) -> None:
-    remember(shop, "The staging server is called heron", now=NOW)
-    squash = remember(shop, "Squash commits before merging a branch", now=NOW, category="workflow").memory
-    assert search_memories(shop, "how do I merge a branch")[0] == squash
-    assert search_memories(shop, "server", category="workflow", limit=5) in ((), (squash,))
+def test_memories_are_found_by_what_they_say(indexing: Workshop) -> None:
+    remember(indexing, "The staging server is called heron", now=NOW)
+    squash = remember(indexing, "Squash commits before merging a branch", now=NOW, category="workflow").memory
+    assert search_memories(indexing, "how do I merge a branch")[0] == squash
+    assert search_memories(indexing, "server", category="workflow", limit=5) in ((), (squash,))
 
 
-def test_an_update_keeps_the_older_text_and_changes_only_what_is_given(shop: Workshop) -> None:
-    key = remember(shop, "The server is heron", now=NOW, importance=0.4).memory.key
-    told = update_memory(shop, key, now=LATER, text="The server is egret")
+def test_an_update_keeps_the_older_text_and_changes_only_what_is_given(indexing: Workshop) -> None:
+    key = remember(indexing, "The server is heron", now=NOW, importance=0.4).memory.key
+    told = update_memory(indexing, key, now=LATER, text="The server is egret")
     assert told.history == (Earlier("The server is heron", LATER),)
     assert (told.importance, told.created, told.updated) == (0.4, NOW, LATER)
-    assert find_memory(shop, key) == told
-    assert update_memory(shop, key, now=LATER + timedelta(days=1)) == told
-    assert update_memory(shop, key, now=LATER, category="error", importance=1, tags=["x"]).category == "error"
+    assert find_memory(indexing, key) == told
+    assert update_memory(indexing, key, now=LATER + timedelta(days=1)) == told
+    assert update_memory(indexing, key, now=LATER, category="error", importance=1, tags=["x"]).category == "error"
 
 
-def test_only_the_latest_versions_are_kept(shop: Workshop) -> None:
-    key = remember(shop, "version 0", now=NOW).memory.key
+def test_only_the_latest_versions_are_kept(indexing: Workshop) -> None:
+    key = remember(indexing, "version 0", now=NOW).memory.key
     for number in range(1, 25):
-        told = update_memory(shop, key, now=NOW, text=f"version {number}")
+        told = update_memory(indexing, key, now=NOW, text=f"version {number}")
     assert len(told.history) == 20
     assert told.history[-1].text == "version 23"
 
 
-def test_what_is_forgotten_is_gone(shop: Workshop) -> None:
-    one, two = (remember(shop, text, now=NOW).memory for text in ("One lamp", "Two rivers meet"))
-    assert forget(shop, [one.key]) == (one,)
-    assert list_memories(shop) == (two,)
+def test_what_is_forgotten_is_gone(indexing: Workshop) -> None:
+    one, two = (remember(indexing, text, now=NOW).memory for text in ("One lamp", "Two rivers meet"))
+    assert forget(indexing, [one.key]) == (one,)
+    assert list_memories(indexing) == (two,)
     with pytest.raises(InvalidInput, match="weft memories"):
-        forget(shop, [two.key, one.key])
-    assert list_memories(shop) == (two,)
+        forget(indexing, [two.key, one.key])
+    assert list_memories(indexing) == (two,)
 
 
-def test_tenants_do_not_share_memories(shop: Workshop) -> None:
-    mine = remember(shop, "Use tabs", now=NOW, tenant="a").memory
-    other = remember(shop, "Use tabs", now=NOW, tenant="b")
+def test_tenants_do_not_share_memories(indexing: Workshop) -> None:
+    mine = remember(indexing, "Use tabs", now=NOW, tenant="a").memory
+    other = remember(indexing, "Use tabs", now=NOW, tenant="b")
     assert not other.merged
-    assert list_memories(shop, tenant="a") == (mine,)
+    assert list_memories(indexing, tenant="a") == (mine,)
     with pytest.raises(InvalidInput):
-        find_memory(shop, mine.key, tenant="b")
+        find_memory(indexing, mine.key, tenant="b")
 
 
 @pytest.mark.parametrize(
@@ -143,20 +143,20 @@ def test_tenants_do_not_share_memories(shop: Workshop) -> None:
     ],
 )
 def test_what_is_no_memory_is_refused_with_what_to_do(
-    shop: Workshop, given: dict[str, str | float], says: str
+    indexing: Workshop, given: dict[str, str | float], says: str
 ) -> None:
     with pytest.raises(InvalidInput, match=says):
-        remember(shop, now=NOW, **given)  # type: ignore[arg-type]
-    assert list_memories(shop) == ()
+        remember(indexing, now=NOW, **given)  # type: ignore[arg-type]
+    assert list_memories(indexing) == ()
 
 
-def test_an_unknown_category_names_the_valid_ones(shop: Workshop) -> None:
+def test_an_unknown_category_names_the_valid_ones(indexing: Workshop) -> None:
     with pytest.raises(UnknownName, match="context, decision, error, fact, preference, workflow"):
-        remember(shop, "x", now=NOW, category="opinion")
+        remember(indexing, "x", now=NOW, category="opinion")
     with pytest.raises(UnknownName):
-        list_memories(shop, category="opinion")
+        list_memories(indexing, category="opinion")
     with pytest.raises(InvalidInput, match="limit of 0"):
-        list_memories(shop, limit=0)
+        list_memories(indexing, limit=0)
 
 
 def test_uses_are_counted_beside_the_store(tmp_path: Path) -> None:
@@ -177,11 +177,11 @@ def test_a_broken_file_of_uses_says_that_nothing_depends_on_it(tmp_path: Path) -
         UsageBook(tmp_path).uses([("default", "memory:a")])
 
 
-def test_secrets_are_taken_out_before_anything_is_stored(shop: Workshop) -> None:
+def test_secrets_are_taken_out_before_anything_is_stored(indexing: Workshop) -> None:
     secret = "ghp_" + "a1B2c3D4e5" * 4
-    done = remember(shop, f"The bot pushes with {secret} to main", now=NOW)
+    done = remember(indexing, f"The bot pushes with {secret} to main", now=NOW)
     assert secret not in done.memory.text
     assert "[redacted: GitHub Token]" in done.memory.text
     assert done.redacted == ("GitHub Token",)
-    told = update_memory(shop, done.memory.key, now=LATER, text=f"It is {secret} now")
-    assert secret not in find_memory(shop, told.key).text
+    told = update_memory(indexing, done.memory.key, now=LATER, text=f"It is {secret} now")
+    assert secret not in find_memory(indexing, told.key).text

@@ -17,11 +17,11 @@ from weft.memory import (
     Outcome,
     RootCause,
     Value,
-    begun,
-    ended,
+    apply_outcome,
     experience_nodes,
+    new_experience,
+    value_from_node,
     value_node,
-    value_of,
 )
 from weft.memory.value_store import list_values, refresh_values, values_are_due
 from weft.model import Filter
@@ -42,7 +42,7 @@ def weft(tmp_path: Path) -> Iterator[Weft]:
 
 def story(theme: str, number: int) -> Experience:
     surprise, lesson = (words.format(number) for words in THEMES[theme])
-    started = begun(
+    started = new_experience(
         domain="debugging" if theme != "cache" else "performance",
         strategy="read-the-error",
         goal=f"Fix the {theme} trouble of job {number}",
@@ -58,7 +58,7 @@ def story(theme: str, number: int) -> Experience:
         root_cause=RootCause("wrong-assumption", f"The {theme} was trusted in job {number}"),
         lesson=Lesson(lesson),
     )
-    return ended(started, outcome, NOW + timedelta(hours=1))
+    return apply_outcome(started, outcome, NOW + timedelta(hours=1))
 
 
 def fill(weft: Weft, order: Sequence[tuple[str, int]]) -> None:
@@ -116,26 +116,26 @@ def test_what_no_longer_emerges_is_removed(weft: Weft) -> None:
 
 
 def test_values_are_due_when_enough_was_resolved(weft: Weft) -> None:
-    shop = weft.workshop()
-    assert not values_are_due(shop)
+    indexing = weft.workshop()
+    assert not values_are_due(indexing)
     fill(weft, STORIES[:4])
-    assert not values_are_due(shop)
+    assert not values_are_due(indexing)
     fill(weft, STORIES[4:5])
-    assert values_are_due(shop)
-    refresh_values(shop)
-    assert not values_are_due(shop)
+    assert values_are_due(indexing)
+    refresh_values(indexing)
+    assert not values_are_due(indexing)
 
 
 def test_values_are_listed_largest_first_and_by_axis(weft: Weft) -> None:
     fill(weft, [*STORIES, ("lock", 7), ("lock", 8)])
-    shop = weft.workshop()
-    refresh_values(shop)
-    listed = list_values(shop, axis="surprise")
+    indexing = weft.workshop()
+    refresh_values(indexing)
+    listed = list_values(indexing, axis="surprise")
     assert [value.size for value in listed] == [8, 6, 6]
     assert "lock" in listed[0].text
-    assert list_values(shop, axis="surprise", limit=1) == listed[:1]
+    assert list_values(indexing, axis="surprise", limit=1) == listed[:1]
     with pytest.raises(UnknownName, match="full, root_cause, strategy, surprise"):
-        list_values(shop, axis="depth")
+        list_values(indexing, axis="depth")
 
 
 def test_few_or_no_experiences_have_no_values(weft: Weft) -> None:
@@ -168,7 +168,7 @@ def test_without_the_extra_it_is_said_what_to_install(weft: Weft, monkeypatch: p
 
 def test_a_value_survives_the_way_to_its_node_and_back() -> None:
     value = Value("full", "full-1", "Wait.", "abc", 0.9, (), 4, "debugging", "ask-user", "team")
-    assert value_of(value_node(value)) == value
+    assert value_from_node(value_node(value)) == value
 
 
 def test_values_are_renewed_in_the_background_when_due(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
