@@ -9,9 +9,8 @@ from typing import Final
 from weft.frozen import dataclass
 from weft.story.display_name import family_of, parted, same_given
 from weft.story.kinds import Tally, gender_of
-from weft.story.known_names import GIVEN_NAMES
 from weft.story.model import Form
-from weft.story.vocabulary import FAMILIAR_TITLES, FEMALE, SAME_TITLE, STYLED_BY_GIVEN_NAME, TITLES
+from weft.story.vocabulary import FAMILIAR_TITLES, FEMALE, GIVEN_NAMES, SAME_TITLE, STYLED_BY_GIVEN_NAME, TITLES
 
 _MEETINGS: Final = 0.2
 """Two names that meet in a larger share of the rarer one's sentences are two people."""

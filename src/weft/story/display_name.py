@@ -6,12 +6,12 @@ from functools import lru_cache
 from typing import Final
 
 from weft.story.kinds import Tally
-from weft.story.known_names import NICKNAMES
 from weft.story.model import Form
 from weft.story.vocabulary import (
     ABBREVIATED,
     CAPITAL_PARTICLES,
     JOINING,
+    NICKNAMES,
     ORDINALS,
     PARTICLES,
     PLAIN_TITLES,

@@ -8,10 +8,9 @@ from weft.frozen import dataclass
 from weft.story.cast import rank_of
 from weft.story.display_name import best_name, folded, form_of, parted, usual_name, written
 from weft.story.kinds import Tally, is_place, kind_of, named_kind, summed
-from weft.story.known_names import GIVEN_NAMES, NICKNAMES
 from weft.story.merge import merge
 from weft.story.model import Correction, Form, Known
-from weft.story.vocabulary import ESTATE_NOUNS, PITY, PLAIN_TITLES, TITLES
+from weft.story.vocabulary import ESTATE_NOUNS, GIVEN_NAMES, NICKNAMES, PITY, PLAIN_TITLES, TITLES
 
 _REALMS: Final = 2
 """A title of more realms than that, King of Spain, of Poland and of Corsica, is nobody's alone."""

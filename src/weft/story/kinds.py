@@ -6,8 +6,6 @@ from dataclasses import field, fields
 from typing import Final
 
 from weft.frozen import dataclass
-from weft.story.known_names import GIVEN_NAMES, NICKNAMES
-from weft.story.known_places import KNOWN_PLACES
 from weft.story.model import Form, Sighting
 from weft.story.vocabulary import (
     ABOARD_SIGNS,
@@ -17,10 +15,13 @@ from weft.story.vocabulary import (
     EVENT_NOUNS,
     FACTION_NOUNS,
     FEMALE,
+    GIVEN_NAMES,
     INSTITUTIONS,
     KINDREDS,
     KINSFOLK,
+    KNOWN_PLACES,
     MALE,
+    NICKNAMES,
     OBJECT_NOUNS,
     PLACE_HEADS,
     PLACE_NOUNS,

@@ -5,9 +5,8 @@ from typing import Final
 
 from weft.story.cast import DOMINANT, Cast, Figure, rank_of
 from weft.story.display_name import is_beginning, parted
-from weft.story.known_names import NICKNAMES
 from weft.story.model import Form
-from weft.story.vocabulary import FAMILIAR_TITLES, MALE, NOBLE_TITLES, PLAIN_TITLES, SAINTS, TITLES
+from weft.story.vocabulary import FAMILIAR_TITLES, MALE, NICKNAMES, NOBLE_TITLES, PLAIN_TITLES, SAINTS, TITLES
 
 _RARELY: Final = 0.05
 """Who has so small a share of a given name's mentions is not meant by it."""

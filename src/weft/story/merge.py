@@ -6,7 +6,6 @@ from typing import Final
 from weft.story.cast import DOMINANT, Cast, Figure
 from weft.story.display_name import SAINT, father_of, head_of, is_beginning, parted, same_given
 from weft.story.kinds import Tally, summed
-from weft.story.known_names import NICKNAMES
 from weft.story.match_names import (
     most_formal,
     take_bare_given,
@@ -16,7 +15,7 @@ from weft.story.match_names import (
     take_titled_surname,
 )
 from weft.story.model import Form
-from weft.story.vocabulary import FEMALE, NOBLE_TITLES, SAINTS, TITLES
+from weft.story.vocabulary import FEMALE, NICKNAMES, NOBLE_TITLES, SAINTS, TITLES
 
 _HUSBANDS: Final = "mrs "
 _SEEN: Final = 5

@@ -6,7 +6,7 @@ from typing import Final
 
 from weft.frozen import dataclass
 from weft.story.model import Prose, Sighting
-from weft.story.vocabulary import ASKED, JOINING, KINDREDS, NEVER, PARTICLES, SAINTS, SPEECH, TITLES
+from weft.story.vocabulary import AFTER_WILL, JOINING, KINDREDS, NEVER_NAMES, PARTICLES, SAINTS, SPEECH, TITLES
 from weft.story.word_usage import ADDRESSES, NAMES_TOO, YOURS, Usage, Word, words_of
 from weft.text.terms import STOP_WORDS
 
@@ -81,7 +81,9 @@ class _Reader:
         if word.plain in self.named:
             return self._may_begin(place) if begins else True
         leads = (
-            word.plain not in NEVER and word.plain not in STOP_WORDS and (len(word.text) == 1 or not word.opens)
+            word.plain not in NEVER_NAMES
+            and word.plain not in STOP_WORDS
+            and (len(word.text) == 1 or not word.opens)
         )
         if word.shouted or not (leads or word.plain in TITLES or word.plain in KINDREDS):
             return False
@@ -95,7 +97,7 @@ class _Reader:
         if not word.opens or not self.usage.is_common(word.plain):
             return True
         after = self.words[place + 1].plain if place + 1 < len(self.words) else ""
-        return word.owns or after in SPEECH or (word.plain in NAMES_TOO and after not in ASKED)
+        return word.owns or after in SPEECH or (word.plain in NAMES_TOO and after not in AFTER_WILL)
 
     def _is_title(self, place: int) -> bool:
         return place < len(self.words) and self.words[place].capital and self.words[place].plain in TITLES

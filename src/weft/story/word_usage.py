@@ -7,9 +7,20 @@ from dataclasses import field
 from typing import Final, NamedTuple
 
 from weft.frozen import dataclass
-from weft.story.known_names import GIVEN_NAMES
-from weft.story.known_places import KNOWN_PLACES, PEOPLES
-from weft.story.vocabulary import ABBREVIATED, CALENDAR, COUNTING, EPITHETS, NEVER, ROLES, SPEECH, TITLES, VERBS
+from weft.story.vocabulary import (
+    ABBREVIATED,
+    CALENDAR,
+    COUNTING,
+    EPITHETS,
+    FORMS_OF_ADDRESS,
+    GIVEN_NAMES,
+    KNOWN_PLACES,
+    NEVER_NAMES,
+    PEOPLES,
+    SPEECH,
+    TITLES,
+    VERBS,
+)
 from weft.text.terms import STOP_WORDS
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
@@ -86,7 +97,7 @@ NAMES_TOO: Final = frozenset({"will"})
 _DERIVED: Final = ("-ing", "-ish", "-ism", "-like", "-esque")
 """What makes another word of a name: Emma Woodhouse-ing, Darcy-like."""
 _BELIEFS: Final = ("ism", "ianity")
-ADDRESSES: Final = ROLES & GIVEN_NAMES.keys()
+ADDRESSES: Final = FORMS_OF_ADDRESS & GIVEN_NAMES.keys()
 YOURS: Final = frozenset({"your", "his", "her", "their"})
 """Her Grace is a duchess; Grace alone may be anybody."""
 _BOUND: Final = 0.6
@@ -171,7 +182,9 @@ class Usage:
     def is_name(self, plain: str) -> bool:
         """Whether the book as a whole writes the word as a name."""
         witnesses = self.speaks[plain] + self.titled[plain]
-        never = plain in NEVER and not (plain in ADDRESSES and witnesses > 1) and not self._is_called_so(plain)
+        never = (
+            plain in NEVER_NAMES and not (plain in ADDRESSES and witnesses > 1) and not self._is_called_so(plain)
+        )
         if len(plain) == 1 or never or (plain in STOP_WORDS and plain not in NAMES_TOO):
             return False
         if plain.endswith(_DERIVED):
