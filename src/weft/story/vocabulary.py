@@ -1,7 +1,7 @@
 """Load the closed lists of words, kept under `words/`, by which prose shows who and what a name means.
 
-Each file opens with a line about itself. A list is a heading, `[list]` with a remark behind it, and its words below.
-The lists are read once, when the first module of the story package is imported.
+Each file opens with a line about itself. A list is a heading, `[list]` with a remark behind it, and its words
+below. The lists are read once, when the first module of the story package is imported.
 """
 
 from pathlib import Path
