@@ -19,8 +19,7 @@ from weft.story.vocabulary import FEMALE, KIN, MALE, SPEECH
 _SYMMETRIC: Final = frozenset({"spouse", "sibling", "friend", "enemy"})
 
 _MAX_SENTENCES_APART: Final = 3
-"""Two names at most so many sentences apart count as together. Further apart, a dialogue's pace decides, not a
-tie."""
+"""Two names at most so many sentences apart count as together. Further apart, most pairs are chance."""
 _MIN_TOGETHER_STRENGTH: Final = 1.0
 """A pair must have stood once in one sentence, or several times near each other."""
 _MAX_PARTNERS: Final = 12
