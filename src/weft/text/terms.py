@@ -14,7 +14,7 @@ from weft.text.folding import CJK, HAN, INDIC, KANA, UNSPACED, compiled, fold
 MAX_TERM = 64
 """Characters of a term; longer ones (hashes, base64) keep a prefix and a fingerprint, which find them as well."""
 _CACHED_WORDS = 50_000
-"""Words whose terms are remembered, some 10 MB; texts of one kind rarely use more different ones."""
+"""Words whose terms are remembered, which bounds memory; texts of one kind rarely use more different ones."""
 _MAX_SPLIT_CHARACTERS = 128
 """Longer words are not split into parts: they are data, and no one asks for their pieces."""
 
