@@ -1,4 +1,7 @@
-"""Embedders behind one port: the static model that ships with Weft, local models, and endpoints."""
+"""Open embedders behind one port: the static model that ships with Weft, local models, and endpoints.
+
+Each kind is imported when it is opened, because numpy and the model libraries are slow to load.
+"""
 
 from collections.abc import Callable
 
@@ -7,19 +10,22 @@ from weft.ports import Embedder
 
 DEFAULT = "static"
 TIMEOUT_SECONDS = 30.0
+"""How long an endpoint may take for one request: a local server loads its model within it."""
 
 
 def open_embedder(
     spec: str | None = None, *, api_key: str | None = None, timeout: float = TIMEOUT_SECONDS
 ) -> Embedder | None:
-    """The embedder that a spec such as `static`, `onnx:PATH` or `openai:MODEL@URL` names; None for `none`."""
+    """Open the embedder that a spec such as `static`, `onnx:PATH` or `openai:MODEL@URL` names; None for `none`."""
     kind, _, argument = (spec or DEFAULT).strip().partition(":")
     if kind == "none":
         return None
     if kind == "static":
-        return _static()
+        from weft.embed.static import static_embedder
+
+        return static_embedder()
     if kind == "openai":
-        return _openai(argument, api_key, timeout)
+        return _open_openai(argument, api_key, timeout)
     if kind not in _LOCAL:
         raise UnknownName("embedder", kind, _FORMS, "Write one of these forms.")
     if not argument:
@@ -27,13 +33,7 @@ def open_embedder(
     return _LOCAL[kind](argument)
 
 
-def _static() -> Embedder:
-    from weft.embed.static import static_embedder
-
-    return static_embedder()
-
-
-def _openai(argument: str, api_key: str | None, timeout: float) -> Embedder:
+def _open_openai(argument: str, api_key: str | None, timeout: float) -> Embedder:
     from weft.embed.models import open_endpoint
 
     model, _, url = argument.partition("@")
@@ -44,28 +44,28 @@ def _openai(argument: str, api_key: str | None, timeout: float) -> Embedder:
     return open_endpoint(model, url, api_key, timeout)
 
 
-def _onnx(path: str) -> Embedder:
+def _open_onnx(path: str) -> Embedder:
     from weft.embed.onnx import open_onnx
 
     return open_onnx(path)
 
 
-def _sentence_transformers(name: str) -> Embedder:
+def _open_sentence_transformers(name: str) -> Embedder:
     from weft.embed.models import open_sentence_transformer
 
     return open_sentence_transformer(name)
 
 
-def _fastembed(name: str) -> Embedder:
+def _open_fastembed(name: str) -> Embedder:
     from weft.embed.models import open_fastembed
 
     return open_fastembed(name)
 
 
 _LOCAL: dict[str, Callable[[str], Embedder]] = {
-    "onnx": _onnx,
-    "sentence-transformers": _sentence_transformers,
-    "fastembed": _fastembed,
+    "onnx": _open_onnx,
+    "sentence-transformers": _open_sentence_transformers,
+    "fastembed": _open_fastembed,
 }
 _FORMS = {
     "static": "static",

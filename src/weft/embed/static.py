@@ -1,4 +1,4 @@
-"""The default embedder: a table of token vectors, distilled once from a transformer, summed per text."""
+"""Embed with the model that ships with Weft: token vectors, distilled once from a transformer, summed per text."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -12,14 +12,17 @@ from weft.embed.wordpiece import LONGEST_WORD, cut_identifier, words_of
 NAME = "weft-static-1"
 FOLDER = Path(__file__).parent / "data"
 TOKENS_AT_ONCE = 4_096
+"""Tokens summed together: so many sums stay below 2**24, where float32 adds whole numbers exactly."""
 ZERO_CODE = 8
-# A longer text is judged by its beginning: this bounds the cost, and keeps the squared sums below 2**63.
+"""The four-bit code that stands for zero."""
 CHARACTERS_READ = 65_536
+"""A longer text is judged by its beginning: this bounds the cost, and keeps the squared sums below 2**63."""
 WORDS_REMEMBERED = 200_000
+"""Words whose tokens are kept before the cache is emptied; more than most stores have, and a bound on memory."""
 
 
 class StaticEmbedder:
-    """Sums whole-number token vectors, so that a text has the same bytes on every machine and in every batch.
+    """An embedder that sums whole-number vectors, so that a text has the same bytes on every machine.
 
     A row of the table holds two four-bit codes a byte (first half low, second half high) and, last, its scale.
     """
@@ -32,13 +35,13 @@ class StaticEmbedder:
         self._remembered = _Words(vocabulary)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Another process loads the table that ships with Weft by itself."""
+        """Pickle the shipped model as a call: another process loads its table by itself."""
         if self.name == NAME:
             return static_embedder, ()
         return StaticEmbedder, (self._table, self._remembered.vocabulary, self.name)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One L2-normalised row a text; a text without a known token is a row of zeros."""
+        """Return one L2-normalised row a text; a text without a known token is a row of zeros."""
         sums = np.zeros((len(texts), self.dimensions), dtype=np.int64)
         for row, text in enumerate(texts):
             tokens = self._tokens(text)
@@ -53,6 +56,7 @@ class StaticEmbedder:
         return [token for word in words_of(text[:CHARACTERS_READ]) for token in remembered[word]]
 
     def _sum(self, tokens: list[int]) -> NDArray[np.float32]:
+        """Return the sum of some tokens' vectors."""
         # Every value and partial sum is a whole number below 2**24, which float32 adds exactly in any order.
         rows = self._table.take(tokens, axis=0)
         scales = rows[:, -1].astype(np.float32)
@@ -64,7 +68,7 @@ class StaticEmbedder:
 
 
 class _Words(dict[str, tuple[int, ...]]):
-    """The token ids of every word seen so far; a new word is cut on first use."""
+    """A cache of the token ids of every word met so far; a new word is cut at its first use."""
 
     def __init__(self, vocabulary: dict[str, int]) -> None:
         super().__init__()
@@ -86,12 +90,12 @@ def _normalised(sums: NDArray[np.int64]) -> NDArray[np.float32]:
 
 @cache
 def static_embedder() -> StaticEmbedder:
-    """The model that ships with Weft, loaded once a process."""
+    """Return the model that ships with Weft, loaded once a process."""
     table = np.load(FOLDER / "vectors.npy", mmap_mode="r")
     pieces = (FOLDER / "vocabulary.txt").read_text(encoding="utf-8").splitlines()
     return StaticEmbedder(np.asarray(table), numbered(pieces))
 
 
 def numbered(pieces: Sequence[str]) -> dict[str, int]:
-    """Each piece of a vocabulary with its row."""
+    """Return each piece of a vocabulary with its row."""
     return dict(zip(pieces, range(len(pieces)), strict=True))

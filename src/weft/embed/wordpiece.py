@@ -1,4 +1,4 @@
-"""WordPiece in plain Python: a word is folded once, cut greedily into known pieces, and remembered."""
+"""Cut words into the pieces of a WordPiece vocabulary, in plain Python: greedily, longest known piece first."""
 
 import re
 import unicodedata
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from weft.text.folding import compiled
 
 LONGEST_WORD = 100
+"""Letters of a word that is cut; BERT has the same limit, and longer ones are data."""
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 _WORD = rf"[{_CJK}]|[^\W_{_CJK}]+"
@@ -16,7 +17,7 @@ _ASCII_MARKS = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
 def fold(text: str) -> str:
-    """The text in lower case and without accents, as the teacher's vocabulary spells it."""
+    """Return the text in lower case and without accents, as the vocabulary spells it."""
     lowered = text.lower()
     if lowered.isascii():
         return lowered
@@ -25,19 +26,19 @@ def fold(text: str) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text as written; each CJK character is a word, punctuation is none."""
+    """Return the words of a text as written; each CJK character is a word, punctuation is none."""
     if text.isascii():
         return _ASCII_WORD.findall(text)
     return compiled(_WORD).findall(unicodedata.normalize("NFC", text))
 
 
 def parts_of(text: str) -> list[str]:
-    """The folded words and single punctuation marks of a text, in order, exactly as BERT splits them."""
+    """Return the folded words and single punctuation marks of a text, in order, exactly as BERT splits them."""
     return "".join(map(_spaced, fold(text))).split()
 
 
 def cut(word: str, vocabulary: Mapping[str, int]) -> tuple[int, ...]:
-    """The ids of the longest known pieces that spell a folded word, or nothing when one is missing."""
+    """Return the ids of the longest known pieces that spell a folded word, or nothing when one is missing."""
     if len(word) > LONGEST_WORD:
         return ()
     ids: list[int] = []
@@ -56,7 +57,7 @@ def cut(word: str, vocabulary: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def cut_identifier(word: str, vocabulary: Mapping[str, int]) -> tuple[int, ...]:
-    """The ids of a word as written; one that is not known whole is first cut where its case changes."""
+    """Return the ids of a word as written; one that is not known whole is first cut where its case changes."""
     folded = fold(word)
     known = vocabulary.get(folded)
     if known is not None:
@@ -65,6 +66,7 @@ def cut_identifier(word: str, vocabulary: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def _case_parts(word: str) -> Iterator[str]:
+    """Yield the parts of camelCase and HTTPServer."""
     start = 0
     for change in _CASE_CHANGE.finditer(word):
         yield word[start : change.start()]
@@ -73,10 +75,11 @@ def _case_parts(word: str) -> Iterator[str]:
 
 
 def _spaced(character: str) -> str:
+    """Return a character with blanks around it where BERT makes it a word, and "" where BERT drops it."""
     category = unicodedata.category(character)
     if character in "\t\n\r" or category.startswith("Z"):
         return " "
     if category.startswith("C") or character == "\ufffd":
         return ""
-    apart = character in _ASCII_MARKS or category.startswith("P") or compiled(_CJK_CHARACTER).match(character)
-    return f" {character} " if apart else character
+    is_word = character in _ASCII_MARKS or category.startswith("P") or compiled(_CJK_CHARACTER).match(character)
+    return f" {character} " if is_word else character

@@ -1,4 +1,4 @@
-"""What makes a pile of nodes a graph: names found in texts, and how much each node matters in it."""
+"""Link nodes into a graph: mentions of names, shared tags, similar texts; and weigh how much each node matters."""
 
 from weft.links.importance import importance
 from weft.links.mentions import MAKER, affected, each_mentions, link_mentions

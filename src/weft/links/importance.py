@@ -1,4 +1,4 @@
-"""How much each node matters in its tenant's graph, the same to the last digit every time."""
+"""Compute how much each node matters in its tenant's graph, the same to the last digit every time."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
@@ -16,66 +16,72 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 
-_DIGITS: Final = 9
-_BATCH: Final = 5_000
-_FEW: Final = 250
-"""As many neighbours of a node are quick to read, and most have no more."""
-_ALL: Final = 1_000_000
+_DECIMALS: Final = 9
+"""Rounding hides that the last digits of a sum differ between machines."""
+_NODES_PER_READ: Final = 5_000
+"""Bounds the memory of one read of neighbours; fewer cost more round trips."""
+_USUAL_NEIGHBOURS: Final = 250
+"""So many neighbours of a node are quick to read, and most nodes have no more; hubs are read again without
+limit."""
+_ALL_NEIGHBOURS: Final = 1_000_000
 
 
 def importance(store: Store, tenant: str) -> Mapping[tuple[str, str], float]:
-    """Importance by (tenant, key), the highest being 1; nodes that were given one are left out.
+    """Return the importance by (tenant, key), the highest being 1; nodes whose source states one are left out.
 
-    Half of it is PageRank, what is much linked to; half is betweenness, what others are linked over. Nothing is
-    returned for a tenant without edges, where no node matters more than another.
+    Half of it is PageRank (many links lead to the node), half is betweenness (others are linked through it). The
+    result is empty for a tenant without edges, where no node matters more than another.
     """
     import numpy as np
 
-    keys, given, ids = [], [], []
+    keys, has_own, ids = [], [], []
     for row in store.iterate(tenant):
         keys.append(row.node.key)
         ids.append(row.node.id)
-        given.append("importance" in row.node.fields)
+        has_own.append("importance" in row.node.fields)
+    # By key and not by id, so that two stores with the same nodes give the same digits.
     order = sorted(range(len(keys)), key=keys.__getitem__)
-    source, target, weight = _links(store, tenant, np.array([ids[place] for place in order], dtype=np.int64))
+    source, target, weight = _ordered_links(
+        store, tenant, np.array([ids[index] for index in order], dtype=np.int64)
+    )
     if not len(source):
         return {}
     rank = pagerank(len(keys), source, target, weight)
-    weighed = rank / rank.max() + betweenness(len(keys), source, target)
-    values = np.round(weighed / weighed.max(), _DIGITS).tolist()
-    return {(tenant, keys[place]): value for place, value in zip(order, values, strict=True) if not given[place]}
+    combined = rank / rank.max() + betweenness(len(keys), source, target)
+    values = np.round(combined / combined.max(), _DECIMALS).tolist()
+    return {(tenant, keys[index]): value for index, value in zip(order, values, strict=True) if not has_own[index]}
 
 
 def links_among(ids: "Ids", snapshot: Snapshot, types: Collection[str] = ()) -> "tuple[Ids, Ids, Floats]":
-    """The links of these types (of all, when none is named) between nodes, as places in the ascending `ids`."""
+    """Return the links of these types (or of all) between nodes, as indexes into the ascending `ids`."""
     import numpy as np
 
     sources, targets, weights = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
-    for near, told in _neighbours(ids, snapshot):
-        wanted = [at for at, name in enumerate(near.edge_types) if not types or name in types]
-        counts = told & (near.outward == 1) & (near.weight > 0) & np.isin(near.edge_type, wanted)
-        counts &= np.isin(near.neighbour, ids)
-        sources.append(np.searchsorted(ids, near.owner[counts]))
-        targets.append(np.searchsorted(ids, near.neighbour[counts]))
-        weights.append(near.weight[counts])
+    for near, complete in _read_neighbours(ids, snapshot):
+        type_numbers = [number for number, name in enumerate(near.edge_types) if not types or name in types]
+        kept = complete & (near.outward == 1) & (near.weight > 0) & np.isin(near.edge_type, type_numbers)
+        kept &= np.isin(near.neighbour, ids)
+        sources.append(np.searchsorted(ids, near.owner[kept]))
+        targets.append(np.searchsorted(ids, near.neighbour[kept]))
+        weights.append(near.weight[kept])
     return np.concatenate(sources), np.concatenate(targets), np.concatenate(weights)
 
 
-def _neighbours(ids: "Ids", snapshot: Snapshot) -> "Iterator[tuple[Adjacency, Mask]]":
-    """All neighbours of the nodes, and which rows tell them: the rows of a hub come again, with all of them."""
+def _read_neighbours(ids: "Ids", snapshot: Snapshot) -> "Iterator[tuple[Adjacency, Mask]]":
+    """Yield the neighbours of nodes with a mask of the rows to use; those of a hub come again, all of them."""
     import numpy as np
 
-    for start in range(0, len(ids), _BATCH):
-        near = snapshot.adjacency(ids[start : start + _BATCH].tolist(), _FEW)
-        hubs = sorted(node for node, degree in near.degree.items() if degree > _FEW)
+    for start in range(0, len(ids), _NODES_PER_READ):
+        near = snapshot.adjacency(ids[start : start + _NODES_PER_READ].tolist(), _USUAL_NEIGHBOURS)
+        hubs = sorted(node for node, degree in near.degree.items() if degree > _USUAL_NEIGHBOURS)
         yield near, ~np.isin(near.owner, hubs)
         if hubs:
-            near = snapshot.adjacency(hubs, _ALL)
+            near = snapshot.adjacency(hubs, _ALL_NEIGHBOURS)
             yield near, np.ones(len(near.owner), dtype=bool)
 
 
-def _links(store: Store, tenant: str, ids: "Ids") -> "tuple[Ids, Ids, Floats]":
-    """The tenant's edges between places in `ids`, in the order of those places and not of the store."""
+def _ordered_links(store: Store, tenant: str, ids: "Ids") -> "tuple[Ids, Ids, Floats]":
+    """Return the tenant's edges as indexes into `ids`, in the order of those indexes and not of the store."""
     import numpy as np
 
     ascending = np.argsort(ids)

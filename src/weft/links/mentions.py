@@ -1,4 +1,8 @@
-"""Names of nodes found in the texts of others become `mentions` edges."""
+"""Draw `mentions` edges: find the names of nodes in the texts of others.
+
+Only texts that a change can affect are scanned: the changed ones, those that mentioned a renamed node before, and
+those that hold one of its names.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
@@ -14,33 +18,40 @@ from weft.text.folding import fold_text
 
 MAKER: Final = "link:mentions@1"
 EDGE_TYPE: Final = "mentions"
-MOST_TARGETS: Final = 200
+_MAX_MENTIONED_NODES: Final = 200
+"""A text that names more nodes is an index or a log; further edges would only dilute the graph."""
 
-_BATCH: Final = 500
-_FEW: Final = 1000
-_FRACTION: Final = 5
-_FEW_NAMES: Final = 500
+_TEXTS_PER_BATCH: Final = 500
+"""Texts read, searched and written together: bounds memory and the size of one write."""
+_FEW_TEXTS: Final = 1000
+"""For fewer texts the names are narrowed down to those that can occur in them before an automaton is built."""
+_SCAN_ALL_RATIO: Final = 5
+"""If more than one in so many nodes changed, scanning every text is cheaper than finding those that are
+affected."""
+_MAX_NAMES_TO_LOOK_UP: Final = 500
+"""So many names are looked up in the index one by one; for more, older texts are scanned with one automaton."""
 _ALL_EDGES: Final = 1_000_000
 
 Containing = Callable[[Sequence[int]], Sequence[int]]
+"""Term hashes to the ids of the nodes whose text holds all of them."""
 Progress = Callable[[int], None]
 
-_Read = tuple[str, str, str]
+_Text = tuple[str, str, str]
 """The tenant, key and whole text of a node that is searched for names."""
-_Batch = Sequence[_Read]
-_Reader = Callable[[_Batch], tuple[Edge, ...]]
+_Batch = Sequence[_Text]
+_Linker = Callable[[_Batch], tuple[Edge, ...]]
 Run = Callable[
-    [Callable[..., _Reader], tuple[object, ...], Iterable[_Batch]], Iterator[tuple[_Batch, tuple[Edge, ...]]]
+    [Callable[..., _Linker], tuple[object, ...], Iterable[_Batch]], Iterator[tuple[_Batch, tuple[Edge, ...]]]
 ]
-"""A way to work through batches: it makes the reader with its arguments and yields each batch with its edges."""
+"""A way to work through batches: it makes the linker with its arguments and yields each batch with its edges."""
 
 
 def run_here(
-    make_reader: Callable[..., _Reader], arguments: tuple[object, ...], batches: Iterable[_Batch]
+    make_linker: Callable[..., _Linker], arguments: tuple[object, ...], batches: Iterable[_Batch]
 ) -> Iterator[tuple[_Batch, tuple[Edge, ...]]]:
     """Work through the batches in this process, one after another."""
-    read = make_reader(*arguments)
-    return ((batch, read(batch)) for batch in batches)
+    link = make_linker(*arguments)
+    return ((batch, link(batch)) for batch in batches)
 
 
 def link_mentions(
@@ -52,7 +63,7 @@ def link_mentions(
     *,
     renamed: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[EdgeSet, ...]:
-    """The `mentions` edges of the changed nodes and of older texts that hold their names, in sets to write."""
+    """Return the `mentions` edges of changed nodes and of older texts that hold their names, in sets to write."""
     return tuple(each_mentions(store, tenant, changed, containing, progress, renamed=renamed))
 
 
@@ -66,172 +77,184 @@ def each_mentions(
     renamed: Mapping[str, Sequence[str]] | None = None,
     run: Run = run_here,
 ) -> Iterator[EdgeSet]:
-    """The same sets one at a time, so that a large store never holds all its edges in memory.
+    """Yield the sets of `link_mentions` one at a time, so that a large store never holds all its edges in memory.
 
     `changed` are keys of the tenant whose texts are new. `renamed` are keys by tenant (this one or one it
     shares) whose names are new or different; without it the names of all changed nodes count as new.
     `containing` returns the ids of nodes whose text holds all of some term hashes; without it, or for many
-    names, older texts are scanned. `progress` is told how many texts were done. `run` may spread the work over
-    processes.
+    names, older texts are scanned. `progress` is called with the number of texts that were done. `run` may
+    spread the work over processes.
     """
-    scope = _scope(store, tenant, changed, {tenant: changed} if renamed is None else renamed, containing)
+    scope = _find_scope(store, tenant, changed, {tenant: changed} if renamed is None else renamed, containing)
     if scope == _Scope():
         return
-    texts, words = _with_words(_texts(store, tenant, scope))
-    names = _lexicon(store, tenant, words).usable()
-    for read, edges in run(_reader, (names,), _batches(texts)):
-        yield EdgeSet(MAKER, tenant, edges, tuple(key for _, key, _ in read))
+    nodes, openings_found = _collect_openings(_read_prose(store, tenant, scope))
+    names = _build_lexicon(store, tenant, openings_found).usable()
+    for batch, edges in run(_make_linker, (names,), _batches(nodes)):
+        yield EdgeSet(MAKER, tenant, edges, tuple(key for _, key, _ in batch))
         if progress:
-            progress(len(read))
+            progress(len(batch))
 
 
 def affected(
     store: Store, tenant: str, named: Mapping[str, Sequence[str]], containing: Containing | None = None
 ) -> tuple[str, ...]:
-    """Keys of the tenant's texts whose mentions depend on these nodes: ask before removing, re-link after."""
-    scope = _scope(store, tenant, (), named, containing)
-    gone = frozenset(named.get(tenant, ()))
-    return tuple(sorted(node.key for node in _texts(store, tenant, scope) if node.key not in gone))
+    """Return the keys of the texts whose mentions depend on these nodes: ask before removing, re-link after."""
+    scope = _find_scope(store, tenant, (), named, containing)
+    removed = frozenset(named.get(tenant, ()))
+    return tuple(sorted(node.key for node in _read_prose(store, tenant, scope) if node.key not in removed))
 
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """Which texts to scan: all, or those with the ids and those that hold one of the names."""
+    """The texts to scan: all, or those with the ids and those that hold one of the names."""
 
     everything: bool = False
     ids: frozenset[int] = frozenset()
     names: Matcher | None = None
 
-    def takes(self, node: Node) -> bool:
-        """Whether a text is to be scanned."""
+    def includes(self, node: Node) -> bool:
+        """Return whether a text is to be scanned."""
         return (
             self.everything
             or node.id in self.ids
-            or (self.names is not None and self.names.holds_any(_text(node)))
+            or (self.names is not None and self.names.holds_any(_whole_text(node)))
         )
 
 
-def _lexicon(store: Store, tenant: str, words: frozenset[str] | None) -> Lexicon:
-    lexicon = Lexicon(words)
-    for each in (tenant, *sorted(store.shared(tenant))):
-        for row in store.names(each):
+def _build_lexicon(store: Store, tenant: str, openings_found: frozenset[str] | None) -> Lexicon:
+    """Collect the names of the tenant and of those it shares, where given only those with one of the openings."""
+    lexicon = Lexicon(openings_found)
+    for owner in (tenant, *sorted(store.shared(tenant))):
+        for row in store.names(owner):
             lexicon.add(row)
     return lexicon
 
 
-def _with_words(nodes: Iterator[Node]) -> tuple[Iterable[Node], frozenset[str] | None]:
-    """The nodes and, if they are few, the words that names in their texts can begin with.
+def _collect_openings(nodes: Iterator[Node]) -> tuple[Iterable[Node], frozenset[str] | None]:
+    """Return the nodes and, if they are few, the words that names in their texts can begin with.
 
-    Most names of a large store begin with none of them, and an automaton of the rest is made in no time.
+    Most names of a large store begin with none of these words, and an automaton of the rest is built quickly.
     """
-    first = list(islice(nodes, _FEW))
-    if len(first) == _FEW:
+    first = list(islice(nodes, _FEW_TEXTS))
+    if len(first) == _FEW_TEXTS:
         return chain(first, nodes), None
-    return first, frozenset(word for node in first for word in openings(fold_text(_text(node))[0]))
+    return first, frozenset(word for node in first for word in openings(fold_text(_whole_text(node))[0]))
 
 
-def _scope(
+# --- which texts to scan ---------------------------------------------------------------------------------
+
+
+def _find_scope(
     store: Store,
     tenant: str,
     changed: Sequence[str],
     renamed: Mapping[str, Sequence[str]],
     containing: Containing | None,
 ) -> _Scope:
-    many = sum(map(len, renamed.values())) + len(changed)
-    if many > _FEW and many * _FRACTION > store.status(View((tenant,))).nodes:
+    """Return the texts that these changes can affect, or all where they are too many to look for."""
+    changes = sum(map(len, renamed.values())) + len(changed)
+    if changes > _FEW_TEXTS and changes * _SCAN_ALL_RATIO > store.status(View((tenant,))).nodes:
         return _Scope(everything=True)
     with store.snapshot(View((tenant, *store.shared(tenant)))) as snapshot:
-        named = _ids(snapshot, renamed)
-        ids = {*_ids(snapshot, {tenant: changed}), *_mentioning(snapshot, named)}
-        names = names_of(row.node for row in snapshot.nodes(named).values())
-    terms = [_terms(written) for _, written in names]
-    if containing is None or len(names) > _FEW_NAMES or not all(terms):
+        renamed_ids = _find_ids(snapshot, renamed)
+        ids = {*_find_ids(snapshot, {tenant: changed}), *_find_mentioning(snapshot, renamed_ids)}
+        names = names_of(row.node for row in snapshot.nodes(renamed_ids).values())
+    terms = [_sure_terms(written) for _, written in names]
+    # A name without a sure term cannot be looked up, so the older texts are scanned for all of them.
+    if containing is None or len(names) > _MAX_NAMES_TO_LOOK_UP or not all(terms):
         return _Scope(ids=frozenset(ids), names=Matcher({name: () for name, _ in names}) if names else None)
-    return _Scope(ids=frozenset(ids).union(*(containing(each) for each in terms)))
+    return _Scope(ids=frozenset(ids).union(*(containing(hashes) for hashes in terms)))
 
 
-def _ids(snapshot: Snapshot, keys: Mapping[str, Sequence[str]]) -> list[int]:
-    """The ids of nodes by tenant and key."""
-    wanted = {(tenant, key) for tenant, listed in keys.items() for key in listed}
-    found = snapshot.find(sorted({key for _, key in wanted}))
-    rows = snapshot.nodes(sorted({each for ids in found.values() for each in ids}))
-    return [each for each, row in rows.items() if (row.node.tenant, row.node.key) in wanted]
+def _find_ids(snapshot: Snapshot, keys: Mapping[str, Sequence[str]]) -> list[int]:
+    """Return the ids of nodes by tenant and key."""
+    pairs = {(tenant, key) for tenant, listed in keys.items() for key in listed}
+    found = snapshot.find(sorted({key for _, key in pairs}))
+    rows = snapshot.nodes(sorted({node_id for ids in found.values() for node_id in ids}))
+    return [node_id for node_id, row in rows.items() if (row.node.tenant, row.node.key) in pairs]
 
 
-def _mentioning(snapshot: Snapshot, ids: Sequence[int]) -> Iterator[int]:
-    """The ids of nodes whose text mentioned these before, perhaps by a name they no longer have."""
+def _find_mentioning(snapshot: Snapshot, ids: Sequence[int]) -> Iterator[int]:
+    """Yield the ids of nodes whose text mentioned these before, perhaps by a name they no longer have."""
     targets = frozenset(ids)
     for source, target, edge in snapshot.edges(ids, limit=_ALL_EDGES) if ids else ():
         if target in targets and edge.type == EDGE_TYPE:
             yield source
 
 
-def _terms(name: str) -> tuple[int, ...]:
-    """Hashes of terms that every text holding the name has; none when the name has no plain telling word."""
-    return tuple(sorted({term_hash(term) for word in content_words(name) for term in _sure(analyze(word), word)}))
+def _sure_terms(name: str) -> tuple[int, ...]:
+    """Return hashes of terms that every text with the name has; none when it has no plain content word."""
+    return tuple(
+        sorted({term_hash(term) for word in content_words(name) for term in _keep_sure(analyze(word), word)})
+    )
 
 
-def _sure(terms: Sequence[str], word: str) -> Sequence[str]:
-    """Of a word like budget.py its parts: as a whole it may stand in a text with more around it."""
+def _keep_sure(terms: Sequence[str], word: str) -> Sequence[str]:
+    """Keep the terms of a word that stand in every text with it."""
     if len(terms) > 1:
+        # Of budget.py only the parts: as a whole it may stand in a text with more around it.
         return terms[1:]
     # A single letter may have been C++.
     return terms if word.isalpha() and len(word) > 1 else ()
 
 
-def _texts(store: Store, tenant: str, scope: _Scope) -> Iterator[Node]:
-    """The tenant's nodes whose prose is to be scanned, in the order of their ids; code refers by its own rules."""
-    for node in _all_texts(store, tenant, scope):
+# --- reading and linking ---------------------------------------------------------------------------------
+
+
+def _read_prose(store: Store, tenant: str, scope: _Scope) -> Iterator[Node]:
+    """Yield the nodes whose prose is to be scanned, in the order of their ids; code refers by its own rules."""
+    for node in _read_all(store, tenant, scope):
         if not is_code(node.language):
             yield node
 
 
-def _all_texts(store: Store, tenant: str, scope: _Scope) -> Iterator[Node]:
+def _read_all(store: Store, tenant: str, scope: _Scope) -> Iterator[Node]:
     if scope.everything or scope.names is not None:
-        yield from (row.node for row in store.iterate(tenant) if scope.takes(row.node))
+        yield from (row.node for row in store.iterate(tenant) if scope.includes(row.node))
         return
     ids = sorted(scope.ids)
-    for start in range(0, len(ids), _BATCH):
+    for start in range(0, len(ids), _TEXTS_PER_BATCH):
         with store.snapshot(View((tenant,))) as snapshot:
-            rows = snapshot.nodes(ids[start : start + _BATCH])
-        yield from (rows[each].node for each in sorted(rows))
+            rows = snapshot.nodes(ids[start : start + _TEXTS_PER_BATCH])
+        yield from (rows[node_id].node for node_id in sorted(rows))
 
 
-def _batches(nodes: Iterable[Node]) -> Iterator[list[_Read]]:
-    batch: list[_Read] = []
+def _batches(nodes: Iterable[Node]) -> Iterator[list[_Text]]:
+    batch: list[_Text] = []
     for node in nodes:
-        batch.append((node.tenant, node.key, _text(node)))
-        if len(batch) == _BATCH:
+        batch.append((node.tenant, node.key, _whole_text(node)))
+        if len(batch) == _TEXTS_PER_BATCH:
             yield batch
             batch = []
     if batch:
         yield batch
 
 
-def _text(node: Node) -> str:
-    """All that is scanned of a node; the text comes first, so that places in it stay true."""
+def _whole_text(node: Node) -> str:
+    """Return all that is scanned of a node; the text comes first, so that offsets into it stay true."""
     return "\n".join(part for part in (node.text, node.summary, node.title) if part)
 
 
-def _reader(names: Mapping[str, Sequence[Owner]]) -> Callable[[Sequence[_Read]], tuple[Edge, ...]]:
-    """What finds the names in texts and draws the edges."""
+def _make_linker(names: Mapping[str, Sequence[Owner]]) -> _Linker:
+    """Return a function that finds the names in texts and draws the edges; it is made once in each process."""
     matcher = Matcher(names)
-    return lambda texts: tuple([edge for each in texts for edge in _edges(each, matcher)])
+    return lambda batch: tuple([edge for text in batch for edge in _draw_edges(text, matcher)])
 
 
-def _edges(read: _Read, matcher: Matcher) -> Iterator[Edge]:
-    """One edge to each node that the text names, strongest match first seen, in the order of the text."""
+def _draw_edges(read: _Text, matcher: Matcher) -> Iterator[Edge]:
+    """Yield one edge to each node that the text names, by its strongest match, in the order of the text."""
     here, source, text = read
     best: dict[tuple[str, str], tuple[float, Match]] = {}
     for match in matcher.find(text, (here, source)):
-        for owner, sure in match.owners:
+        for owner, certainty in match.owners:
             target = (owner.tenant, owner.key)
-            weight = sure / match.sharers
+            weight = certainty / match.sharers
             if weight > best.get(target, (0.0, match))[0]:
                 best[target] = (weight, match)
-        if len(best) >= MOST_TARGETS:
+        if len(best) >= _MAX_MENTIONED_NODES:
             break
-    for (tenant, key), (weight, match) in list(best.items())[:MOST_TARGETS]:
+    for (tenant, key), (weight, match) in list(best.items())[:_MAX_MENTIONED_NODES]:
         elsewhere = tenant if tenant != here else None
         evidence = f"{match.surface} @{match.start}"
         yield Edge(source, key, EDGE_TYPE, round(weight, 6), 1.0, evidence, here, elsewhere)

@@ -1,7 +1,8 @@
-"""Nodes that carry the same tag become `shared_tag` neighbours, a few each however popular the tag is.
+"""Link nodes that share tags, and find the nodes whose texts are similar.
 
-The carriers of a tag stand in a ring by key, and each is linked with the next few. So a tag on n nodes makes about
-4 n edges instead of n squared, and a node that comes or goes touches only those just before it.
+The carriers of a tag stand in a ring by key, and each is linked with the next few, however popular the tag is. So
+a tag on n nodes makes about 4 n edges instead of n squared, and a node that comes or goes affects only those just
+before it.
 """
 
 from bisect import bisect_left
@@ -18,61 +19,71 @@ if TYPE_CHECKING:
 TAG_MAKER: Final = "link:shared_tag@1"
 TAG_EDGE: Final = "shared_tag"
 NEXT: Final = 4
-_WHOLE: Final = 2 * NEXT + 1
+"""How many carriers of a tag behind it in the ring a node is linked with; more make popular tags crowd the
+graph."""
+_FULLY_LINKED_CARRIERS: Final = 2 * NEXT + 1
 """So many carriers or fewer are linked each with each; a ring would link some pairs twice."""
+
+SIMILAR_MAKER: Final = "link:similar@1"
+SIMILAR_EDGE: Final = "similar"
+NEAREST: Final = 5
+"""How many similar nodes a node is linked with."""
+_PASSAGES_SEARCHED: Final = 60
+"""Passages fetched to find them: a long neighbour takes several, so this is a dozen for each."""
+_MAX_EVIDENCE_CHARACTERS: Final = 500
 
 Carriers = Callable[[str], Sequence[str]]
 """A tag to the keys that carry it, in order."""
 
 
+# --- shared tags -----------------------------------------------------------------------------------------
+
+
 def touched_by(changed: Mapping[str, Iterable[str]], carriers: Carriers) -> set[str]:
-    """The keys whose edges depend on some nodes, given with the tags they have or had."""
-    touched: set[str] = set()
+    """Return the keys whose edges depend on changed nodes, given with the tags they have or had."""
+    affected: set[str] = set()
     for key, tags in changed.items():
         for tag in tags:
             ring = carriers(tag)
-            if len(ring) <= _WHOLE + 1:
-                touched.update(ring)
+            # One more than the limit, because the ring may have shrunk below it, or grown beyond, by this change.
+            if len(ring) <= _FULLY_LINKED_CARRIERS + 1:
+                affected.update(ring)
                 continue
-            place = bisect_left(ring, key)
-            touched.update(ring[(place - step) % len(ring)] for step in range(NEXT + 1))
-    return touched
+            index = bisect_left(ring, key)
+            affected.update(ring[(index - step) % len(ring)] for step in range(NEXT + 1))
+    return affected
 
 
 def tag_edges(tenant: str, key: str, tags: Mapping[str, frozenset[str]], carriers: Carriers) -> tuple[Edge, ...]:
-    """The edges of one node; `tags` tells those of every node it may be linked with."""
+    """Return the `shared_tag` edges of one node; `tags` holds those of every node it may be linked with."""
     others = sorted({other for tag in tags[key] for other in following(key, carriers(tag))})
-    return tuple(_edge(tenant, key, other, tags) for other in others if other in tags)
+    return tuple(_make_edge(tenant, key, other, tags) for other in others if other in tags)
 
 
 def following(key: str, ring: Sequence[str]) -> list[str]:
-    """The carriers of a tag that a node is linked with."""
-    place = bisect_left(ring, key)
-    if len(ring) <= _WHOLE:
-        return list(ring[place + 1 :])
-    return [ring[(place + step) % len(ring)] for step in range(1, NEXT + 1)]
+    """Return the carriers of a tag that a node is linked with."""
+    index = bisect_left(ring, key)
+    if len(ring) <= _FULLY_LINKED_CARRIERS:
+        return list(ring[index + 1 :])
+    return [ring[(index + step) % len(ring)] for step in range(1, NEXT + 1)]
 
 
-def _edge(tenant: str, key: str, other: str, tags: Mapping[str, frozenset[str]]) -> Edge:
-    """An edge weighed by how much of their tags two nodes share."""
+def _make_edge(tenant: str, key: str, other: str, tags: Mapping[str, frozenset[str]]) -> Edge:
+    """Make an edge weighed by how much of their tags two nodes share."""
     common = tags[key] & tags[other]
     weight = round(len(common) / len(tags[key] | tags[other]), 6) if common else 0.0
-    return Edge(key, other, TAG_EDGE, weight, 1.0, ", ".join(sorted(common))[:500], tenant)
+    return Edge(key, other, TAG_EDGE, weight, 1.0, ", ".join(sorted(common))[:_MAX_EVIDENCE_CHARACTERS], tenant)
 
 
-SIMILAR_MAKER: Final = "link:similar@1"
-SIMILAR_EDGE: Final = "similar"
-NEAREST: Final = 5
-DEFAULT_THRESHOLD: Final = 0.75
-_PASSAGES: Final = 60
+# --- similar texts ---------------------------------------------------------------------------------------
 
 
 def nearest(snapshot: Snapshot, index: Index, node_id: int, threshold: float) -> tuple[tuple[int, float], ...]:
-    """The nodes at least so near to one, as (id, cosine), nearest first; at most a few dozen are looked at."""
-    vector = _vector(snapshot, node_id)
+    """Return the nodes at least so near to one, as (id, cosine), nearest first, from a few dozen passages."""
+    vector = _mean_vector(snapshot, node_id)
     if vector is None:
         return ()
-    found = index.semantic(snapshot, vector, Filter(), _PASSAGES)
+    found = index.semantic(snapshot, vector, Filter(), _PASSAGES_SEARCHED)
     rows = snapshot.passages(found.passage_ids.tolist())
     cosine = dict(zip(found.passage_ids.tolist(), found.scores.tolist(), strict=True))
     best: dict[int, float] = {}
@@ -80,11 +91,12 @@ def nearest(snapshot: Snapshot, index: Index, node_id: int, threshold: float) ->
         if row.node_id != node_id and cosine[row.id] >= threshold:
             best[row.node_id] = max(best.get(row.node_id, 0.0), round(cosine[row.id], 6))
     keys = {number: stored.node.key for number, stored in snapshot.nodes(sorted(best)).items()}
-    return tuple(sorted(((each, best[each]) for each in keys), key=lambda pair: (-pair[1], keys[pair[0]])))
+    # Keys decide between equals, because ids differ from store to store.
+    return tuple(sorted(((other, best[other]) for other in keys), key=lambda pair: (-pair[1], keys[pair[0]])))
 
 
-def _vector(snapshot: Snapshot, node_id: int) -> "Vectors | None":
-    """What a node is about as a whole: the mean of its passages."""
+def _mean_vector(snapshot: Snapshot, node_id: int) -> "Vectors | None":
+    """Return the direction of the mean of a node's passages, which stands for the node as a whole."""
     import numpy as np
 
     passages: Sequence[int] = [row.id for row in snapshot.passages_of([node_id])]

@@ -1,19 +1,32 @@
-"""Who speaks in a play or a script: names that stand before what they say, `SALLY: Never.`"""
+"""Extract the story of a book: its entities, and the ties between them. This is the way through the package.
+
+Names come from three readings of the prose: the labels of a play or script (`SALLY: Never.`), capitalised words,
+and names that notes give. Their forms are then counted, grouped into entities, defined and related.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from weft.story.definitions import define, sentence_spans
-from weft.story.display_name import folded, form_of, written
+from weft.story.display_name import folded, parse_name, written
+from weft.story.find_names import find_names
 from weft.story.groups import Group, group
-from weft.story.kinds import Tally, tallies
-from weft.story.model import Correction, Entity, Form, Known, Passage, Prose, Sighting, Story
+from weft.story.kinds import Tally, count_forms
+from weft.story.model import Correction, Entity, Form, Known, Mention, Passage, Prose, Story
 from weft.story.relations import relate
-from weft.story.spot import spot
 from weft.text.folding import UNSPACED
+
+_MIN_CONFIDENCE: Final = 0.3
+_MIN_CONFIDENCE_ONCE: Final = 0.4
+"""The confidence that an entity mentioned twice must reach, and that one mentioned once must exceed. Lower, and
+junk enters the cast; higher, and minor characters leave it."""
+
+_UNSPACED: Final = re.compile(f"[{UNSPACED}]")
+_OPENING: Final = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
+"""The beginning of a name: a word, or one character where words are not parted."""
 
 _LABEL: Final = re.compile(
     r"^[ \t*_]*(?P<name>[^\W\d_][\w'’-]*\.?(?: [^\W\d_][\w'’-]*){0,2})(?:[ \t]*\([^()\n]{1,60}\))?"
@@ -21,82 +34,113 @@ _LABEL: Final = re.compile(
     re.MULTILINE,
 )
 _LINE: Final = re.compile(r"^[^\n]*\w", re.MULTILINE)
-_FEW: Final = 4
-_SHARE: Final = 0.2
-"""Fewer labels, or a smaller part of the lines with one, are no script but lists and headings."""
+_MIN_LABELS: Final = 4
+_MIN_LABEL_SHARE: Final = 0.2
+"""With fewer labels, or on a smaller share of the lines, a text is no script but has lists and headings."""
 _SPOKEN: Final = "said"
-
-
-def labelled(proses: Sequence[Prose]) -> list[Sighting]:
-    """Everybody who is named before a speech; nobody, where the book is not written so."""
-    found = list(_labels(proses))
-    lines = sum(len(_LINE.findall(prose.text)) for prose in proses)
-    times = Counter(sighting.form for sighting in found)
-    if len(found) < _FEW or len(times) < 2 or len(found) < _SHARE * lines:
-        return []
-    return [sighting for sighting in found if times[sighting.form] > 1]
-
-
-def _labels(proses: Sequence[Prose]) -> Iterator[Sighting]:
-    for number, prose in enumerate(proses):
-        for match in _LABEL.finditer(prose.text):
-            name, alone = match["name"].rstrip("."), not match.group().rstrip("*_ \t").endswith(":")
-            plain = name.title().replace("’S", "’s").replace("'S", "'s") if name.isupper() else name
-            if plain.istitle() and (name.isupper() or not alone):
-                title, names = form_of(plain)
-                yield Sighting(number, *match.span("name"), title, names, after=_SPOKEN, labels=True)
-
-
-Definer = Callable[[Sequence[Sighting], str], Passage]
-
-_SURE: Final = 0.3
-_SURER: Final = 0.4
-"""How sure an entity must be that is mentioned twice, or only once."""
-_UNSPACED: Final = re.compile(f"[{UNSPACED}]")
-_OPENING: Final = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+")
-"""What a name can begin with: a word, or one character where words are not parted."""
+"""Stands for the verb of speech that a script leaves out."""
 
 
 def tell(proses: Sequence[Prose], known: Sequence[Known] = (), corrections: Sequence[Correction] = ()) -> Story:
-    """The story that the prose tells, with the entities that notes describe and as people corrected it."""
-    spotted = spot(proses)
-    noted = list(_noted(proses, known, spotted.usage.lower))
-    sightings = _in_order(labelled(proses), spotted.sightings, noted)
-    counted = tallies(sightings, spotted.usage.lower)
-    by_form: dict[Form, list[Sighting]] = {}
-    for sighting in sightings:
-        by_form.setdefault(sighting.form, []).append(sighting)
-    groups = [each for each in group(counted, known, corrections) if _counts(each, counted)]
+    """Return the story of some prose, with the entities that notes describe and as people corrected it."""
+    found = find_names(proses)
+    from_notes = list(_find_noted_names(proses, known, found.usage.lower))
+    mentions = _in_reading_order(_find_speaker_labels(proses), found.mentions, from_notes)
+    tallies = count_forms(mentions, found.usage.lower)
+    by_form: dict[Form, list[Mention]] = {}
+    for mention in mentions:
+        by_form.setdefault(mention.form, []).append(mention)
     spans = sentence_spans(proses)
-    entities = [
-        _entity(each, counted, by_form, define_with=lambda found, kind: define(found, kind, proses, spans))
-        for each in groups
-    ]
+    entities = []
+    for each in group(tallies, known, corrections):
+        if _is_shown_enough(each, tallies):
+            own = [mention for form in each.forms for mention in by_form[form]]
+            own.sort(key=lambda mention: (mention.prose, mention.start))
+            entities.append(_make_entity(each, tallies, own, define(own, each.kind, proses, spans)))
     entities.sort(key=lambda entity: (-len(entity.mentions), entity.name, entity.note))
     return Story(tuple(entities), relate(proses, entities))
 
 
-def _noted(proses: Sequence[Prose], known: Sequence[Known], lower: Mapping[str, int]) -> Iterator[Sighting]:
-    """Every place where the prose writes a name that a note gives, also all in capitals.
+def _is_shown_enough(each: Group, tallies: Mapping[Form, Tally]) -> bool:
+    """Return whether an entity is kept: with a note if mentioned at all, else if twice or by a fuller name."""
+    count = sum(tallies[form].count for form in each.forms)
+    if each.note or count == 0:
+        return count > 0
+    has_full_name = any(title or len(names) > 1 or tallies[title, names].speaks for title, names in each.forms)
+    return (count > 1 and each.confidence >= _MIN_CONFIDENCE) or (
+        has_full_name and each.confidence > _MIN_CONFIDENCE_ONCE
+    )
 
-    A word that the book writes in small letters too may be shouted and is no name then.
+
+def _make_entity(
+    each: Group, tallies: Mapping[Form, Tally], mentions: Sequence[Mention], definition: Passage
+) -> Entity:
+    """Make an entity of a group, its aliases by number of mentions, those of a note first."""
+    forms = sorted(filter(each.is_name, each.forms), key=lambda form: (-tallies[form].count, form))
+    names = dict.fromkeys((*each.names, *map(written, forms)))
+    return Entity(
+        name=each.name,
+        kind=each.kind,
+        aliases=tuple(name for name in names if folded(name) != folded(each.name)),
+        confidence=each.confidence,
+        mentions=tuple(mentions),
+        definition=definition,
+        spoke=sum(tallies[form].speaks for form in each.forms),
+        note=each.note,
+    )
+
+
+def _in_reading_order(
+    labels: Sequence[Mention], found: Sequence[Mention], from_notes: Sequence[Mention]
+) -> list[Mention]:
+    """Return all mentions in reading order; of two that overlap the longer stays, of equals the first list's."""
+    ranked = [(mention, rank) for rank, source in enumerate((labels, found, from_notes)) for mention in source]
+    ranked.sort(key=lambda each: (each[0].prose, each[0].start, -each[0].end, each[1]))
+    kept: list[Mention] = []
+    for mention, _ in ranked:
+        last = kept[-1] if kept else None
+        if last is not None and last.prose == mention.prose and mention.start < last.end:
+            continue
+        kept.append(mention)
+    return list(_number_sentences(kept)) if labels or from_notes else kept
+
+
+def _number_sentences(mentions: Sequence[Mention]) -> Iterator[Mention]:
+    """Give mentions from labels and notes, which have no sentence yet, that of the name before them."""
+    prose = sentence = -1
+    for mention in mentions:
+        if mention.prose != prose:
+            prose, sentence = mention.prose, 0
+        sentence = max(sentence, mention.sentence)
+        yield replace(mention, sentence=sentence)
+
+
+# --- names that notes give -------------------------------------------------------------------------------
+
+
+def _find_noted_names(
+    proses: Sequence[Prose], known: Sequence[Known], lower: Mapping[str, int]
+) -> Iterator[Mention]:
+    """Yield every place where the prose writes a name that a note gives, also all in capitals.
+
+    A word that the book writes in lower case too may be shouted, and is no name then.
     """
     names = {name for note in known for name in note.names if name}
     capitals = {name.upper(): name for name in sorted(names) if not any(map(lower.get, name.lower().split()))}
     by_opening: dict[str, list[re.Pattern[str]]] = {}
     for name in sorted({*names, *capitals}, key=lambda name: (-len(name), name)):
         if (opening := _OPENING.match(name)) is not None:
-            by_opening.setdefault(opening.group(), []).append(_pattern(name))
+            by_opening.setdefault(opening.group(), []).append(_compile_name(name))
     for number, prose in enumerate(proses) if by_opening else ():
-        for start, end in _found(prose.text, by_opening):
-            written = " ".join(prose.text[start:end].split())
-            title, words = form_of(written if written in names else capitals.get(written, written))
-            owns = prose.text[end : end + 2] in ("'s", "’s")
-            yield Sighting(number, start, end, title, words, owns=owns)
+        for start, end in _find_longest(prose.text, by_opening):
+            spelling = " ".join(prose.text[start:end].split())
+            title, words = parse_name(spelling if spelling in names else capitals.get(spelling, spelling))
+            is_possessive = prose.text[end : end + 2] in ("'s", "’s")
+            yield Mention(number, start, end, title, words, is_possessive=is_possessive)
 
 
-def _found(text: str, by_opening: Mapping[str, Sequence[re.Pattern[str]]]) -> Iterator[tuple[int, int]]:
-    """Where names stand, the longest first; only words with which some name begins are looked at twice."""
+def _find_longest(text: str, by_opening: Mapping[str, Sequence[re.Pattern[str]]]) -> Iterator[tuple[int, int]]:
+    """Yield where names stand, the longest first; patterns run only at words with which some name begins."""
     reached = 0
     for opening in _OPENING.finditer(text):
         if opening.start() < reached:
@@ -108,61 +152,32 @@ def _found(text: str, by_opening: Mapping[str, Sequence[re.Pattern[str]]]) -> It
             yield match.span()
 
 
-def _pattern(name: str) -> re.Pattern[str]:
-    """A name as whole words, also over the end of a line; scripts without spaces have no whole words."""
-    inside = r"\s+".join(re.escape(word) for word in name.split())
-    return re.compile(inside if _UNSPACED.search(name) else rf"{inside}(?!\w)")
+def _compile_name(name: str) -> re.Pattern[str]:
+    """Compile a name as whole words, also over the end of a line; scripts without spaces have no whole words."""
+    words = r"\s+".join(re.escape(word) for word in name.split())
+    return re.compile(words if _UNSPACED.search(name) else rf"{words}(?!\w)")
 
 
-def _in_order(
-    labels: Sequence[Sighting], spotted: Sequence[Sighting], noted: Sequence[Sighting]
-) -> list[Sighting]:
-    """All sightings in order of reading; of two that overlap the longer stays, of equals the first list's."""
-    ranked = [(each, rank) for rank, found in enumerate((labels, spotted, noted)) for each in found]
-    ranked.sort(key=lambda each: (each[0].prose, each[0].start, -each[0].end, each[1]))
-    kept: list[Sighting] = []
-    for sighting, _ in ranked:
-        last = kept[-1] if kept else None
-        if last is not None and last.prose == sighting.prose and sighting.start < last.end:
-            continue
-        kept.append(sighting)
-    return list(_in_sentences(kept)) if labels or noted else kept
+# --- speakers of a play or script ------------------------------------------------------------------------
 
 
-def _in_sentences(sightings: Sequence[Sighting]) -> Iterator[Sighting]:
-    """The sightings with a sentence each: those that only a note knew stand in that of the name before them."""
-    prose = sentence = -1
-    for sighting in sightings:
-        if sighting.prose != prose:
-            prose, sentence = sighting.prose, 0
-        sentence = max(sentence, sighting.sentence)
-        yield replace(sighting, sentence=sentence)
+def _find_speaker_labels(proses: Sequence[Prose]) -> list[Mention]:
+    """Return the names that stand before a speech, or none where the book is not written so."""
+    labels = list(_read_labels(proses))
+    lines = sum(len(_LINE.findall(prose.text)) for prose in proses)
+    uses = Counter(label.form for label in labels)
+    if len(labels) < _MIN_LABELS or len(uses) < 2 or len(labels) < _MIN_LABEL_SHARE * lines:
+        return []
+    return [label for label in labels if uses[label.form] > 1]
 
 
-def _counts(each: Group, counted: Mapping[Form, Tally]) -> bool:
-    """Whether there is enough of an entity: seen at all if a note has it, else twice or by more than one word."""
-    seen = sum(counted[form].count for form in each.forms)
-    told = any(title or len(names) > 1 or counted[title, names].speaks for title, names in each.forms)
-    if each.note or seen == 0:
-        return seen > 0
-    return (seen > 1 and each.confidence >= _SURE) or (told and each.confidence > _SURER)
-
-
-def _entity(
-    each: Group, counted: Mapping[Form, Tally], by_form: Mapping[Form, Sequence[Sighting]], define_with: Definer
-) -> Entity:
-    mentions = sorted(
-        (sighting for form in each.forms for sighting in by_form[form]), key=lambda one: (one.prose, one.start)
-    )
-    called = sorted(filter(each.is_name, each.forms), key=lambda form: (-counted[form].count, form))
-    names = dict.fromkeys((*each.names, *map(written, called)))
-    return Entity(
-        name=each.name,
-        kind=each.kind,
-        aliases=tuple(name for name in names if folded(name) != folded(each.name)),
-        confidence=each.confidence,
-        mentions=tuple(mentions),
-        definition=define_with(mentions, each.kind),
-        spoke=sum(counted[form].speaks for form in each.forms),
-        note=each.note,
-    )
+def _read_labels(proses: Sequence[Prose]) -> Iterator[Mention]:
+    for number, prose in enumerate(proses):
+        for match in _LABEL.finditer(prose.text):
+            name = match["name"].rstrip(".")
+            has_colon = match.group().rstrip("*_ \t").endswith(":")
+            plain = name.title().replace("’S", "’s").replace("'S", "'s") if name.isupper() else name
+            # Without a colon only a name in capitals is a label; a short line may end with a full stop.
+            if plain.istitle() and (name.isupper() or has_colon):
+                title, names = parse_name(plain)
+                yield Mention(number, *match.span("name"), title, names, after=_SPOKEN, is_speaker_label=True)

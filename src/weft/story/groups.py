@@ -1,27 +1,29 @@
-"""Forms into entities: people, places and the rest, with what notes and corrections say about them."""
+"""Group the forms of names into entities: people, places and the rest, with what notes and corrections say.
+
+A note comes before anything found in prose, and a user's correction before both.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Final
 
 from weft.frozen import dataclass
-from weft.story.cast import rank_of
-from weft.story.display_name import best_name, folded, form_of, parted, usual_name, written
-from weft.story.kinds import Tally, is_place, kind_of, named_kind, summed
-from weft.story.known_names import GIVEN_NAMES, NICKNAMES
+from weft.story.cast import canonical_title
+from weft.story.display_name import best_name, folded, parse_name, split_name, usual_name, written
+from weft.story.kinds import Tally, decide_kind, is_place, kind_by_words, sum_tallies
 from weft.story.merge import merge
 from weft.story.model import Correction, Form, Known
-from weft.story.vocabulary import ESTATE_NOUNS, PITY, PLAIN_TITLES, TITLES
+from weft.story.vocabulary import ESTATE_NOUNS, GIVEN_NAMES, NICKNAMES, PITY, PLAIN_TITLES, TITLES
 
-_REALMS: Final = 2
-"""A title of more realms than that, King of Spain, of Poland and of Corsica, is nobody's alone."""
-_BORNE: Final = 0.1
-"""Who bears a title this often, beside how often it stands alone, may be meant by it."""
+_MAX_REALMS: Final = 2
+"""A title of more realms than this (King of Spain, of Poland and of Corsica) is no single person's."""
+_BEARER_SHARE: Final = 0.1
+"""A person who bears a title this often, beside how often it stands alone, may be meant by it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The forms of one entity, and what is settled about it."""
+    """The forms of one entity, and its name, kind and note."""
 
     forms: tuple[Form, ...]
     name: str
@@ -29,140 +31,160 @@ class Group:
     confidence: float
     note: str = ""
     names: tuple[str, ...] = ()
-    """What a note calls it, whether the prose does or not."""
+    """The names that its note gives, whether the prose uses them or not."""
 
     def is_name(self, form: Form) -> bool:
-        """Whether a form is a name, and not another of them with pity: Little Wat is one, Poor Jane is not."""
+        """Return whether a form is a name, not another of them with pity: Little Wat is one, Poor Jane is not."""
         title, names = form
         return title != PITY or ("", names) not in self.forms
 
     def is_called(self, name: str) -> bool:
-        """Whether it goes by that name."""
-        wanted = folded(name)
-        mine = (self.name, *self.names, *map(written, self.forms))
-        return any(folded(each) == wanted for each in mine)
+        """Return whether the entity goes by that name."""
+        key = folded(name)
+        return any(folded(own) == key for own in (self.name, *self.names, *map(written, self.forms)))
 
 
 def group(
-    counted: dict[Form, Tally], known: Sequence[Known] = (), corrections: Sequence[Correction] = ()
+    tallies: dict[Form, Tally], known: Sequence[Known] = (), corrections: Sequence[Correction] = ()
 ) -> list[Group]:
-    """The entities of a book, those with notes first, each form in one of them."""
-    listed = _listed(known)
-    counted = counted | {form: Tally() for form in _unseen(known, counted)}
-    surnames = {(form[1][-1],) for form in counted if _is_somebody(form)}
-    borne = {form[1][-1] for form in counted if form[0] in PLAIN_TITLES}
+    """Return the entities of a book, those with notes first, each form in one of them."""
+    note_by_form = _list_notes(known)
+    # A full name that only a note has still shows which surname goes with which given name.
+    tallies = tallies | {form: Tally() for form in _unseen_names(known, tallies)}
+    surnames = {(form[1][-1],) for form in tallies if _is_persons_full_name(form)}
+    borne_surnames = {form[1][-1] for form in tallies if form[0] in PLAIN_TITLES}
     apart = {
         form
-        for form in counted
-        if form not in listed and not _is_of(borne, form, counted) and _stands_apart(form, counted, surnames)
+        for form in tallies
+        if form not in note_by_form
+        and not _ends_with_surname(borne_surnames, form, tallies)
+        and _is_no_person(form, tallies, surnames)
     }
-    people = merge({form: tally for form, tally in counted.items() if form not in apart})
-    owned, free = _owned(people, listed, counted)
-    adopted, found = _adopted((*free, *_places(apart, counted)), known)
-    families = {parted(form[1])[1] for form in counted}
-    groups = [_noted(note, (*owned.get(note.key, ()), *adopted.get(note.key, ()))) for note in known]
-    groups += [
-        _found(forms, counted)
-        for forms in found
-        if not _is_plural(forms, counted, families) and not _is_shared_title(forms, people, counted)
+    people = merge({form: tally for form, tally in tallies.items() if form not in apart})
+    owned, free = _assign_to_notes(people, note_by_form, tallies)
+    adopted, found = _adopt_parts((*free, *_group_places(apart)), known)
+    families = {split_name(form[1])[1] for form in tallies}
+    groups = [
+        Group(
+            forms=(*owned.get(note.key, ()), *adopted.get(note.key, ())),
+            name=note.names[0],
+            kind=note.kind,
+            confidence=1.0,
+            note=note.key,
+            names=note.names,
+        )
+        for note in known
     ]
-    return [each for each in corrected(groups, corrections, counted) if each.kind]
+    groups += [
+        _make_group(forms, tallies)
+        for forms in found
+        if not _is_plural(forms, tallies, families) and not _is_shared_title(forms, people, tallies)
+    ]
+    return [each for each in _apply_corrections(groups, corrections) if each.kind]
 
 
-def _listed(known: Sequence[Known]) -> dict[Form, Known]:
-    """The note that each name belongs to: its title's before any that has it as an alias, else the first."""
-    aliased = {form: note for note in reversed(known) for form in map(form_of, note.names[1:])}
-    return aliased | {form_of(note.names[0]): note for note in reversed(known)}
+def _make_group(forms: tuple[Form, ...], tallies: dict[Form, Tally]) -> Group:
+    """Make an entity of forms that no note describes."""
+    kind, confidence = decide_kind(forms, sum_tallies(forms, tallies))
+    name = best_name(forms, tallies) if kind == "character" else usual_name(forms, tallies)
+    return Group(forms, name, kind, confidence)
 
 
-def _stands_apart(form: Form, counted: Mapping[Form, Tally], surnames: Set[tuple[str, ...]]) -> bool:
-    tally = counted[form]
-    return bool(named_kind(form, tally)) or (is_place(form, tally) and form[1][-1:] not in surnames)
+# --- notes -----------------------------------------------------------------------------------------------
 
 
-def _is_of(borne: Set[str], form: Form, counted: Mapping[Form, Tally]) -> bool:
-    """Whether a name like a place ends with a surname that somebody bears, and nobody is there: Ann Vale."""
-    title, names = form
-    tally = counted[form]
-    return not title and len(names) == 2 and names[1] in borne and not tally.inside + tally.away + tally.article
+def _list_notes(known: Sequence[Known]) -> dict[Form, Known]:
+    """Return the note that each name belongs to: the note with that title before any alias, else the first."""
+    by_alias = {form: note for note in reversed(known) for form in map(parse_name, note.names[1:])}
+    return by_alias | {parse_name(note.names[0]): note for note in reversed(known)}
 
 
-def _is_somebody(form: Form) -> bool:
-    """Whether a full name is a person's by its title or its given name: Mr. Dan Cody."""
-    title, names = form
-    given = names[0].lower()
-    return len(names) == 2 and (title in PLAIN_TITLES or given in GIVEN_NAMES or given in NICKNAMES)
+def _unseen_names(known: Sequence[Known], tallies: Mapping[Form, Tally]) -> Iterator[Form]:
+    """Yield the full names of people with notes that the prose never writes."""
+    for note in known:
+        form = parse_name(note.names[0])
+        if note.kind == "character" and form not in tallies and len(form[1]) > 1:
+            yield form
 
 
-def _owned(
-    people: Sequence[tuple[Form, ...]], listed: Mapping[Form, Known], counted: Mapping[Form, Tally]
+def _assign_to_notes(
+    people: Sequence[tuple[Form, ...]], note_by_form: Mapping[Form, Known], tallies: Mapping[Form, Tally]
 ) -> tuple[dict[str, tuple[Form, ...]], list[tuple[Form, ...]]]:
-    """The forms that belong to notes, by the note's key; what no note lists goes with the forms beside it."""
+    """Return the forms that belong to notes, by the note's key, and the people that no note describes.
+
+    A form that no note lists goes with the most frequent listed form of the same person.
+    """
     owned: dict[str, tuple[Form, ...]] = {}
     free = []
     for forms in people:
-        owners = [form for form in forms if form in listed and counted[form].count]
-        seen = tuple(form for form in forms if counted[form].count)
-        if not owners:
+        listed = [form for form in forms if form in note_by_form and tallies[form].count]
+        seen = tuple(form for form in forms if tallies[form].count)
+        if not listed:
             free += [seen] if seen else []
             continue
-        main = listed[max(owners, key=lambda form: (counted[form].count, form))].key
+        main_key = note_by_form[max(listed, key=lambda form: (tallies[form].count, form))].key
         for form in seen:
-            key = listed[form].key if form in listed else main
+            key = note_by_form[form].key if form in note_by_form else main_key
             owned[key] = (*owned.get(key, ()), form)
     return owned, free
 
 
-def _adopted(
+def _adopt_parts(
     groups: Sequence[tuple[Form, ...]], known: Sequence[Known]
 ) -> tuple[dict[str, tuple[Form, ...]], list[tuple[Form, ...]]]:
-    """The forms that are a part of the name of one note only, by its key, and the groups that are not.
+    """Return the forms that are a part of the name of one note only, by its key, and the groups that are not.
 
     The note says Sansa Stark, and the prose never more than Sansa.
     """
     owners = _part_owners(known)
     adopted: dict[str, tuple[Form, ...]] = {}
-    left = []
+    remaining = []
     for forms in groups:
         keys = {owners[names[0].lower()] for _, names in forms if names[0].lower() in owners}
         if len(keys) == 1 and all(len(names) == 1 for _, names in forms):
             key = keys.pop()
             adopted[key] = (*adopted.get(key, ()), *forms)
         else:
-            left.append(forms)
-    return adopted, left
+            remaining.append(forms)
+    return adopted, remaining
 
 
 def _part_owners(known: Sequence[Known]) -> dict[str, str]:
-    """Given names and surnames that one person with a note has, and nobody else with one."""
-    full = [(note.key, form_of(note.names[0])[1]) for note in known if note.kind == "character"]
+    """Return the given names and surnames that exactly one person with a note has, with that note's key."""
     owners: dict[str, set[str]] = {}
-    for key, names in full:
-        for part in parted(names) if len(names) > 1 else ():
-            owners.setdefault(part, set()).add(key)
+    for note in known:
+        names = parse_name(note.names[0])[1] if note.kind == "character" else ()
+        for part in split_name(names) if len(names) > 1 else ():
+            owners.setdefault(part, set()).add(note.key)
     return {part: next(iter(keys)) for part, keys in owners.items() if part and len(keys) == 1}
 
 
-def _unseen(known: Sequence[Known], counted: Mapping[Form, Tally]) -> Iterator[Form]:
-    """The full names of people with notes that the prose never writes: their family is known by them."""
-    for note in known:
-        form = form_of(note.names[0])
-        if note.kind == "character" and form not in counted and len(form[1]) > 1:
-            yield form
+# --- places and other things -----------------------------------------------------------------------------
 
 
-def _noted(note: Known, forms: tuple[Form, ...]) -> Group:
-    return Group(forms, note.names[0], note.kind, 1.0, note.key, note.names)
+def _is_no_person(form: Form, tallies: Mapping[Form, Tally], surnames: Set[tuple[str, ...]]) -> bool:
+    """Return whether a form names a place or a thing, so that it is kept out of the merging of people."""
+    tally = tallies[form]
+    return bool(kind_by_words(form, tally)) or (is_place(form, tally) and form[1][-1:] not in surnames)
 
 
-def _found(forms: tuple[Form, ...], counted: dict[Form, Tally]) -> Group:
-    kind, confidence = kind_of(forms, summed(forms, counted))
-    name = best_name(forms, counted) if kind == "character" else usual_name(forms, counted)
-    return Group(forms, name, kind, confidence)
+def _ends_with_surname(borne_surnames: Set[str], form: Form, tallies: Mapping[Form, Tally]) -> bool:
+    """Return whether a name like a place's ends with somebody's surname, and nobody is there: Ann Vale."""
+    title, names = form
+    tally = tallies[form]
+    is_visited = bool(tally.inside + tally.away + tally.article)
+    return not title and len(names) == 2 and names[1] in borne_surnames and not is_visited
 
 
-def _places(apart: set[Form], counted: Mapping[Form, Tally]) -> list[tuple[Form, ...]]:
-    """Places and other things; Netherfield Park goes with Netherfield."""
+def _is_persons_full_name(form: Form) -> bool:
+    """Return whether a full name is a person's by its title or its given name: Mr. Dan Cody."""
+    title, names = form
+    given = names[0].lower()
+    return len(names) == 2 and (title in PLAIN_TITLES or given in GIVEN_NAMES or given in NICKNAMES)
+
+
+def _group_places(apart: set[Form]) -> list[tuple[Form, ...]]:
+    """Group places and other things; Netherfield Park goes with Netherfield."""
     short = {form[1][0].lower(): form for form in apart if not form[0] and len(form[1]) == 1}
     gathered: dict[Form, list[Form]] = {}
     for form in sorted(apart, key=lambda form: (len(form[1]), form)):
@@ -172,12 +194,15 @@ def _places(apart: set[Form], counted: Mapping[Form, Tally]) -> list[tuple[Form,
     return [tuple(forms) for forms in gathered.values()]
 
 
-def _is_plural(forms: Sequence[Form], counted: Mapping[Form, Tally], families: set[str]) -> bool:
-    """Whether a name is only a family's: the Bennets, the Miss Steeles."""
+# --- names of several people -----------------------------------------------------------------------------
+
+
+def _is_plural(forms: Sequence[Form], tallies: Mapping[Form, Tally], families: set[str]) -> bool:
+    """Return whether a name is only a family's: the Bennets, the Miss Steeles."""
     if not all(_singulars(names[-1].lower()) & families for _, names in forms):
         return False
-    together = sum(counted[form].count if form[0] else counted[form].article for form in forms)
-    return 2 * together > sum(counted[form].count for form in forms)
+    together = sum(tallies[form].count if form[0] else tallies[form].article for form in forms)
+    return 2 * together > sum(tallies[form].count for form in forms)
 
 
 def _singulars(plural: str) -> set[str]:
@@ -185,64 +210,62 @@ def _singulars(plural: str) -> set[str]:
 
 
 def _is_shared_title(
-    forms: Sequence[Form], people: Sequence[Sequence[Form]], counted: Mapping[Form, Tally]
+    forms: Sequence[Form], people: Sequence[Sequence[Form]], tallies: Mapping[Form, Tally]
 ) -> bool:
-    """Whether a name is mostly a bare title that several others bear: the Captain, of three captains."""
-    usual = max(forms, key=lambda form: (counted[form].count, form))
+    """Return whether a name is mostly a bare title that several others bear: the Captain, of three captains."""
+    usual = max(forms, key=lambda form: (tallies[form].count, form))
     title = usual[1][0].lower()
     if len(usual[1]) > 1 or title not in TITLES or not all(names[0].lower() == title for _, names in forms):
         return False
-    rank = rank_of(title)
-    borne = [sum(counted[form].count for form in each if rank_of(form[0]) == rank) for each in people]
-    shared = sum(count >= max(1, _BORNE * counted[usual].count) for count in borne) > 1
-    return shared or _has_many_realms(title, forms, counted)
+    rank = canonical_title(title)
+    uses = [
+        sum(tallies[form].count for form in own_forms if canonical_title(form[0]) == rank) for own_forms in people
+    ]
+    bearers = sum(count >= max(1, _BEARER_SHARE * tallies[usual].count) for count in uses)
+    return bearers > 1 or _has_many_realms(title, forms, tallies)
 
 
-def _has_many_realms(title: str, forms: Sequence[Form], counted: Mapping[Form, Tally]) -> bool:
-    """Whether a title goes with several realms, and none of them is this one's before others: many a King of."""
-    realms = [form for form in counted if not form[0] and len(form[1]) > 1 and form[1][0].lower() == title]
-    mine = max((counted[form].count for form in realms if form in forms), default=0)
-    other = max((counted[form].count for form in realms if form not in forms), default=0)
-    return len(realms) > _REALMS and mine <= other
+def _has_many_realms(title: str, forms: Sequence[Form], tallies: Mapping[Form, Tally]) -> bool:
+    """Return whether a title goes with several realms, none of them mostly this entity's: many a King."""
+    realms = [form for form in tallies if not form[0] and len(form[1]) > 1 and form[1][0].lower() == title]
+    own = max((tallies[form].count for form in realms if form in forms), default=0)
+    other = max((tallies[form].count for form in realms if form not in forms), default=0)
+    return len(realms) > _MAX_REALMS and own <= other
 
 
 # --- corrections -----------------------------------------------------------------------------------------
 
 
-def corrected(
-    groups: Sequence[Group], corrections: Sequence[Correction], counted: dict[Form, Tally]
-) -> list[Group]:
-    """The groups as people corrected them, in the order of the corrections; what names nobody changes nothing."""
-    found = list(groups)
+def _apply_corrections(groups: Sequence[Group], corrections: Sequence[Correction]) -> list[Group]:
+    """Return the groups as people corrected them, one correction after another; unknown names change nothing."""
+    corrected = list(groups)
     for correction in corrections:
-        places = _named(found, correction.names)
-        if places:
-            found = _apply(correction, found, places, counted)
-    return found
+        indexes = _find_groups(corrected, correction.names)
+        if indexes:
+            corrected = _apply(correction, corrected, indexes)
+    return corrected
 
 
-def _named(groups: Sequence[Group], names: Sequence[str]) -> list[int]:
-    """Whom the names mean, the first name's owner first."""
-    found = [next((place for place, each in enumerate(groups) if each.is_called(name)), -1) for name in names]
-    return [place for place in dict.fromkeys(found) if place >= 0]
+def _find_groups(groups: Sequence[Group], names: Sequence[str]) -> list[int]:
+    """Return the indexes of the groups that the names mean, that of the first name first."""
+    found = [next((index for index, each in enumerate(groups) if each.is_called(name)), -1) for name in names]
+    return [index for index in dict.fromkeys(found) if index >= 0]
 
 
-def _apply(
-    correction: Correction, groups: list[Group], places: Sequence[int], counted: dict[Form, Tally]
-) -> list[Group]:
-    first = groups[places[0]]
+def _apply(correction: Correction, groups: list[Group], indexes: Sequence[int]) -> list[Group]:
+    first = groups[indexes[0]]
     if correction.action == "hide":
-        return [each for place, each in enumerate(groups) if place not in places]
+        return [each for index, each in enumerate(groups) if index not in indexes]
     if correction.action == "merge":
-        rest = [groups[place] for place in places[1:]]
+        merged = [groups[index] for index in indexes]
         joined = replace(
             first,
-            forms=tuple(form for each in (first, *rest) for form in each.forms),
-            names=tuple(name for each in (first, *rest) for name in each.names),
-            note=next((each.note for each in (first, *rest) if each.note), ""),
+            forms=tuple(form for each in merged for form in each.forms),
+            names=tuple(name for each in merged for name in each.names),
+            note=next((each.note for each in merged if each.note), ""),
             confidence=1.0,
         )
-        kept = [each for place, each in enumerate(groups) if place not in places[1:]]
+        kept = [each for index, each in enumerate(groups) if index not in indexes[1:]]
         kept[kept.index(first)] = joined
         return kept
     changed = (

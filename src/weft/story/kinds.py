@@ -1,4 +1,9 @@
-"""What the whole book says about each form of a name: how often it speaks, owns, is gone to, is a he or a she."""
+"""Count how a book uses each form of a name, and decide from the counts whether it is a person, a place or a
+thing.
+
+The words of a name come first (Netherfield Park), then what the book shows: persons speak, own and are called he
+or she, while one is in a place, comes to it or leaves it.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,9 +11,7 @@ from dataclasses import field, fields
 from typing import Final
 
 from weft.frozen import dataclass
-from weft.story.known_names import GIVEN_NAMES, NICKNAMES
-from weft.story.known_places import KNOWN_PLACES
-from weft.story.model import Form, Sighting
+from weft.story.model import Form, Mention
 from weft.story.vocabulary import (
     ABOARD_SIGNS,
     AWAY_SIGNS,
@@ -17,10 +20,13 @@ from weft.story.vocabulary import (
     EVENT_NOUNS,
     FACTION_NOUNS,
     FEMALE,
+    GIVEN_NAMES,
     INSTITUTIONS,
     KINDREDS,
     KINSFOLK,
+    KNOWN_PLACES,
     MALE,
+    NICKNAMES,
     OBJECT_NOUNS,
     PLACE_HEADS,
     PLACE_NOUNS,
@@ -30,13 +36,41 @@ from weft.story.vocabulary import (
     TITLES,
 )
 
-_CLEARLY: Final = 1.6
-_ENOUGH: Final = 4
+_GENDER_RATIO: Final = 1.6
+_MIN_GENDER_PRONOUNS: Final = 4
+"""So many pronouns must follow a name, and one gender so many times as often as the other, to tell its gender.
+With fewer, the `he` of a neighbouring sentence decides."""
+_UNTITLED: Final = SAINTS | EPITHETS
+"""Titles that show no person: a saint is mostly a church, a street or a square, and much is old."""
+
+_POSSESSIVE_ENDING: Final = re.compile(r"['’]s?$")
+"""A name with a possessive in it means no person: Lovers' Vows."""
+_PLACE_SHARE: Final = 0.3
+_SILENT_PLACE_SHARE: Final = 0.12
+"""The share of a name's mentions that must be of being there: less where nothing shows a person of that name.
+Lower, and characters whom others go to become places."""
+_CONTINUED_SHARE: Final = 0.6
+"""A name that a capitalised word which is no name follows in so large a share of its mentions is only a part of
+another name; and an everyday word that has the article so often is only that word."""
+_ACTING_SHARE: Final = 0.4
+"""A title is a person's name where `he` or `she` follows so large a share of its mentions."""
+_AWAY_WEIGHT: Final = 0.6
+"""Coming and going count for less than being inside: one also goes to persons."""
+_PERSON_DOUBT: Final = 2.0
+"""How many signs of a place outweigh one sign of a person."""
+_MIN_SIGNS: Final = 3
+"""How many signs are beyond chance: of speaking in a known place, of being inside, of being mentioned at all."""
+_FULL_NAME_WORDS: Final = 2
+_GUESS_CONFIDENCE: Final = 0.35
+"""The confidence that a name is a person's when nothing but its capitals says so."""
+_MAX_CONFIDENCE: Final = 0.98
+_HALF_CONFIDENT_SIGNS: Final = 4.0
+"""After so many signs the confidence is halfway between its least and its highest value."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts over all sightings of a form, or of several."""
+    """Counts over all mentions of a form, or of several."""
 
     count: int = 0
     he: int = 0
@@ -46,9 +80,9 @@ class Tally:
     inside: int = 0
     away: int = 0
     aboard: int = 0
-    goes_on: int = 0
+    continued: int = 0
     article: int = 0
-    owns: int = 0
+    possessive: int = 0
     kin: int = 0
     """Directly after a word of kinship: his sister Rosa."""
     titled: int = 0
@@ -56,35 +90,34 @@ class Tally:
     """Whether the book also writes it in lower case."""
     sentences: set[tuple[int, int]] = field(default_factory=set)
 
-    def add(self, sighting: Sighting) -> None:
-        """Count one sighting."""
+    def add(self, mention: Mention) -> None:
+        """Count one mention."""
         self.count += 1
-        self.he += sighting.pronoun == "he"
-        self.she += sighting.pronoun == "she"
-        self.it += sighting.pronoun == "it"
-        self.speaks += sighting.before in SPEECH or sighting.after in SPEECH
-        self.inside += sighting.before in PLACE_SIGNS
-        self.away += sighting.before in AWAY_SIGNS
-        self.aboard += sighting.before in ABOARD_SIGNS
-        self.goes_on += sighting.goes_on
-        self.article += sighting.article
-        self.owns += sighting.owns
-        self.kin += sighting.before in KINSFOLK
-        # A saint is mostly a church, a street or a square; and much is old.
-        self.titled += bool(sighting.title) and sighting.title not in (SAINTS | EPITHETS)
-        self.sentences.add((sighting.prose, sighting.sentence))
+        self.he += mention.pronoun == "he"
+        self.she += mention.pronoun == "she"
+        self.it += mention.pronoun == "it"
+        self.speaks += mention.before in SPEECH or mention.after in SPEECH
+        self.inside += mention.before in PLACE_SIGNS
+        self.away += mention.before in AWAY_SIGNS
+        self.aboard += mention.before in ABOARD_SIGNS
+        self.continued += mention.is_continued
+        self.article += mention.has_article
+        self.possessive += mention.is_possessive
+        self.kin += mention.before in KINSFOLK
+        self.titled += bool(mention.title) and mention.title not in _UNTITLED
+        self.sentences.add((mention.prose, mention.sentence))
 
-    def meets(self, other: "Tally") -> int:
-        """In how many sentences both stand."""
+    def count_common_sentences(self, other: "Tally") -> int:
+        """Return in how many sentences both stand."""
         return len(self.sentences & other.sentences)
 
     @property
     def gender(self) -> str:
-        """Whether it is a he or a she, where the pronouns that follow say so clearly."""
-        if self.he + self.she >= _ENOUGH:
-            if self.he > _CLEARLY * self.she:
+        """The gender that the pronouns behind the name clearly tell, or ""."""
+        if self.he + self.she >= _MIN_GENDER_PRONOUNS:
+            if self.he > _GENDER_RATIO * self.she:
                 return MALE
-            if self.she > _CLEARLY * self.he:
+            if self.she > _GENDER_RATIO * self.he:
                 return FEMALE
         return ""
 
@@ -92,55 +125,42 @@ class Tally:
 _COUNTS: Final = tuple(each.name for each in fields(Tally) if each.type is int)
 
 
-def tallies(sightings: Iterable[Sighting], lower: Mapping[str, int]) -> dict[Form, Tally]:
-    """The counts of every form; `lower` says how often each word is written in lower case."""
-    found: dict[Form, Tally] = {}
-    for sighting in sightings:
-        found.setdefault(sighting.form, Tally()).add(sighting)
-    for (_, names), tally in found.items():
+def count_forms(mentions: Iterable[Mention], lower: Mapping[str, int]) -> dict[Form, Tally]:
+    """Return the counts of every form; `lower` holds how often each word is written in lower case."""
+    tallies: dict[Form, Tally] = {}
+    for mention in mentions:
+        tallies.setdefault(mention.form, Tally()).add(mention)
+    for (_, names), tally in tallies.items():
         tally.everyday = all(lower.get(name.lower()) for name in names)
-    return found
+    return tallies
 
 
-def summed(forms: Iterable[Form], counted: dict[Form, Tally]) -> Tally:
-    """The counts of several forms together."""
+def sum_tallies(forms: Iterable[Form], tallies: dict[Form, Tally]) -> Tally:
+    """Return the counts of several forms together."""
     total = Tally()
     for form in forms:
         for name in _COUNTS:
-            setattr(total, name, getattr(total, name) + getattr(counted[form], name))
-        total.everyday |= counted[form].everyday
-        total.sentences |= counted[form].sentences
+            setattr(total, name, getattr(total, name) + getattr(tallies[form], name))
+        total.everyday |= tallies[form].everyday
+        total.sentences |= tallies[form].sentences
     return total
 
 
-def gender_of(forms: Sequence[Form], counted: dict[Form, Tally]) -> str:
-    """What the titles of some forms say, else their given names, else the pronouns that follow them."""
-    titles = {TITLES[title] for title, _ in forms if title and TITLES[title]}
-    given = {GIVEN_NAMES.get(names[0].lower(), "") for title, names in forms if len(names) > 1 or not title} - {""}
-    for told in (titles, given):
-        if len(told) == 1:
-            return told.pop()
-    return summed(forms, counted).gender
+def infer_gender(forms: Sequence[Form], tallies: dict[Form, Tally]) -> str:
+    """Return the gender told by the titles of some forms, else by given names, else by pronouns that follow."""
+    by_title = {TITLES[title] for title, _ in forms if title and TITLES[title]}
+    by_name = {GIVEN_NAMES.get(names[0].lower(), "") for title, names in forms if len(names) > 1 or not title}
+    for genders in (by_title, by_name - {""}):
+        if len(genders) == 1:
+            return genders.pop()
+    return sum_tallies(forms, tallies).gender
 
 
-_OWNED: Final = re.compile(r"['’]s?$")
-"""What belongs to somebody by its name is not a person: Lovers' Vows."""
-_PLACE_SHARE: Final = 0.3
-_SILENT_SHARE: Final = 0.12
-"""How many of a name's mentions must be of being there: fewer where nothing shows a person of that name."""
-_PART_SHARE: Final = 0.6
-"""A name that so often goes on with a word that is none is only a part of something's name."""
-_SOMEBODY: Final = 0.4
-_AWAY_WEIGHT: Final = 0.6
-_DOUBT: Final = 2.0
-_OFTEN: Final = 3
-_FULL: Final = 2
-_GUESSED: Final = 0.35
-"""How sure a name is somebody's when nothing but its capitals says so."""
+# --- by the words of the name ----------------------------------------------------------------------------
 
 
-def named_kind(form: Form, tally: Tally) -> str:
-    """The kind that the words of a name tell by themselves: Netherfield Park, House Stark; else nothing."""
+def kind_by_words(form: Form, tally: Tally) -> str:
+    """Return the kind that the words of a name tell by themselves (Netherfield Park, House Stark), or ""."""
     title, names = form
     if title in EPITHETS:
         title, names = "", (title, *names)
@@ -148,18 +168,19 @@ def named_kind(form: Form, tally: Tally) -> str:
         return ""
     words = [part for name in names for part in name.lower().split("-")]
     if len(words) > 1:
-        return _by_nouns(words) or ("object" if _OWNED.search(words[0]) else "")
+        return _kind_by_nouns(words) or ("object" if _POSSESSIVE_ENDING.search(words[0]) else "")
     return "location" if words[0].endswith("shire") else ""
 
 
 def _is_full_name(form: Form, tally: Tally) -> bool:
-    """Whether a name that ends like a place's is somebody's: Alfred Temple, where nobody is in or goes to."""
+    """Return whether a name that ends like a place's is a person's: Alfred Temple, to whom nobody goes."""
     _, names = form
-    given = len(names) == 2 and names[0].lower() in GIVEN_NAMES
-    return given and not tally.inside + tally.away + tally.article
+    has_given = len(names) == _FULL_NAME_WORDS and names[0].lower() in GIVEN_NAMES
+    return has_given and not tally.inside + tally.away + tally.article
 
 
-def _by_nouns(words: list[str]) -> str:
+def _kind_by_nouns(words: list[str]) -> str:
+    """Return the kind told by the noun before `of`, or else by the last one; event nouns before place nouns."""
     if words[0] in PLACE_HEADS:
         return "location"
     if words[0] in KINDREDS and words[1] == "of":
@@ -176,59 +197,64 @@ def _by_nouns(words: list[str]) -> str:
     return "faction" if words[0] in KINDREDS else ""
 
 
-def _is_known_place(form: Form) -> bool:
+def has_given_name(form: Form) -> bool:
+    """Return whether a common given name stands in an untitled name, alone or with one word more."""
     title, names = form
-    return not title and " ".join(names).lower() in KNOWN_PLACES
+    has_given = any(name.lower() in GIVEN_NAMES or name.lower() in NICKNAMES for name in names)
+    return not title and len(names) <= _FULL_NAME_WORDS and has_given
 
 
-def names_a_person(form: Form) -> bool:
-    """Whether a given name that is one everywhere stands in it, alone or with one word more."""
-    title, names = form
-    given = any(name.lower() in GIVEN_NAMES or name.lower() in NICKNAMES for name in names)
-    return not title and len(names) <= _FULL and given
+# --- by the counts ---------------------------------------------------------------------------------------
 
 
 def is_place(form: Form, tally: Tally) -> bool:
-    """Whether a name is mostly something one is in, comes to or leaves."""
-    persons = tally.speaks + tally.owns + _DOUBT * (tally.titled + tally.kin)
-    if _is_known_place(form) and tally.speaks < _OFTEN and not tally.titled:
+    """Return whether a name is mostly something one is in, comes to or leaves."""
+    title, names = form
+    is_known = not title and " ".join(names).lower() in KNOWN_PLACES
+    if is_known and tally.speaks < _MIN_SIGNS and not tally.titled:
         return True
-    if names_a_person(form) and tally.inside < max(_OFTEN, _PLACE_SHARE * tally.count):
+    if has_given_name(form) and tally.inside < max(_MIN_SIGNS, _PLACE_SHARE * tally.count):
         return False
-    places = tally.inside + _AWAY_WEIGHT * tally.away
-    silent = not persons and tally.inside >= _OFTEN
-    share = _SILENT_SHARE if silent else _PLACE_SHARE
-    return places >= share * tally.count and places > _DOUBT * persons and tally.inside + tally.away // 2 > 0
+    person_signs = tally.speaks + tally.possessive + _PERSON_DOUBT * (tally.titled + tally.kin)
+    place_signs = tally.inside + _AWAY_WEIGHT * tally.away
+    is_silent = not person_signs and tally.inside >= _MIN_SIGNS
+    share = _SILENT_PLACE_SHARE if is_silent else _PLACE_SHARE
+    return (
+        place_signs >= share * tally.count
+        and place_signs > _PERSON_DOUBT * person_signs
+        and tally.inside + tally.away // 2 > 0
+    )
 
 
-def kind_of(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
-    """The kind of an entity and how sure that is; no kind when nothing speaks for its being anything."""
-    told = next((kind for form in forms if (kind := named_kind(form, tally))), "")
-    if told and not tally.titled:
-        return told, _confidence(tally.count, 0.8)
-    if tally.goes_on > _PART_SHARE * tally.count:
+def decide_kind(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
+    """Return the kind of an entity and its confidence; no kind when nothing shows that it is an entity at all."""
+    by_words = next((kind for form in forms if (kind := kind_by_words(form, tally))), "")
+    if by_words and not tally.titled:
+        return by_words, _confidence(tally.count, 0.8)
+    if tally.continued > _CONTINUED_SHARE * tally.count:
         return "", 0.0
-    dignified = None if tally.speaks > 1 or tally.titled else _dignified(forms, tally)
-    return dignified or _thing(forms, tally) or _person(forms, tally)
+    dignified = None if tally.speaks > 1 or tally.titled else _judge_dignity(forms, tally)
+    return dignified or _judge_thing(forms, tally) or _judge_person(forms, tally)
 
 
-def _dignified(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float] | None:
-    """What a word is that has its capital for what it means: the Guild is a group, and Revolution as such nothing.
+def _judge_dignity(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float] | None:
+    """Judge a word with a capital for its meaning: the Guild is a group, and Revolution as such is no entity.
 
-    So are everyday words that mostly stand with the article, and titles that are seldom followed by `he` or `she`.
+    No entities either are everyday words that mostly stand with the article, and titles that `he` or `she` seldom
+    follows. Return None for all others.
     """
     words = {name.lower() for _, names in forms for name in names}
     if words <= INSTITUTIONS and 2 * tally.article > tally.count:
         return ("event" if words <= EVENT_NOUNS else "faction"), _confidence(tally.article, 0.4)
-    usual = tally.everyday and tally.article > _PART_SHARE * tally.count
-    acting = tally.speaks > 0 or tally.he + tally.she >= _SOMEBODY * tally.count
-    rank = words <= TITLES.keys() and not acting
-    thing = usual and not words & (PLACE_NOUNS | TITLES.keys())
-    return ("", 0.0) if words <= INSTITUTIONS | DIGNITIES or rank or thing else None
+    mostly_with_article = tally.everyday and tally.article > _CONTINUED_SHARE * tally.count
+    acts = tally.speaks > 0 or tally.he + tally.she >= _ACTING_SHARE * tally.count
+    is_mere_rank = words <= TITLES.keys() and not acts
+    is_mere_word = mostly_with_article and not words & (PLACE_NOUNS | TITLES.keys())
+    return ("", 0.0) if words <= INSTITUTIONS | DIGNITIES or is_mere_rank or is_mere_word else None
 
 
-def _thing(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float] | None:
-    """A ship or a place, if it is one."""
+def _judge_thing(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float] | None:
+    """Judge whether a name is a ship or a place."""
     if tally.aboard > 1 and 2 * tally.article > tally.count and not tally.titled:
         return "object", _confidence(tally.aboard, 0.6)
     if any(is_place(form, tally) for form in forms) or _is_site(forms, tally):
@@ -236,22 +262,22 @@ def _thing(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float] | None:
     return None
 
 
-def _person(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
-    """A person by what persons do; else a place by the least sign of one; else a person by the name alone."""
-    given = any(names_a_person(("", names)) for _, names in forms)
+def _judge_person(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
+    """Judge a person by what persons do, else a place by any sign of one, else a person by the name alone."""
+    has_given = any(has_given_name(("", names)) for _, names in forms)
     shown = tally.speaks + tally.titled + tally.kin
-    person = 2 * shown + tally.owns + (tally.he + tally.she) / 2 + 2 * given
-    if shown or given or person >= max(1.0, 0.1 * tally.count):
-        return "character", _confidence(person, 0.6 if tally.count > 1 else 0.4)
+    signs = 2 * shown + tally.possessive + (tally.he + tally.she) / 2 + 2 * has_given
+    if shown or has_given or signs >= max(1.0, 0.1 * tally.count):
+        return "character", _confidence(signs, 0.6 if tally.count > 1 else 0.4)
     if tally.inside:
         return "location", _confidence(tally.inside, 0.3)
-    bare = tally.count >= _OFTEN and not tally.article and not tally.everyday
-    full = any(len(names) > 1 for _, names in forms)
-    return ("character", _GUESSED) if full or bare else ("", 0.0)
+    is_bare_name = tally.count >= _MIN_SIGNS and not tally.article and not tally.everyday
+    is_full_name = any(len(names) > 1 for _, names in forms)
+    return ("character", _GUESS_CONFIDENCE) if is_full_name or is_bare_name else ("", 0.0)
 
 
 def _is_site(forms: tuple[Form, ...], tally: Tally) -> bool:
-    """Whether a name is just a word for a place: the Castle."""
+    """Return whether a name is just a word for a place: the Castle."""
     nouns = all(not title and len(names) == 1 and _singular(names[0]) in PLACE_NOUNS for title, names in forms)
     return nouns and 2 * tally.article > tally.count and not tally.speaks
 
@@ -261,6 +287,6 @@ def _singular(name: str) -> str:
     return plain if plain in PLACE_NOUNS else plain.removesuffix("s").removesuffix("e")
 
 
-def _confidence(evidence: float, least: float) -> float:
-    """From `least` for the first sign towards 1 as signs add up."""
-    return round(least + (0.98 - least) * evidence / (evidence + 4.0), 3)
+def _confidence(signs: float, least: float) -> float:
+    """Return a confidence that rises from `least` towards its highest value as signs add up."""
+    return round(least + (_MAX_CONFIDENCE - least) * signs / (signs + _HALF_CONFIDENT_SIGNS), 3)

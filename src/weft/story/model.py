@@ -1,4 +1,4 @@
-"""What a story is made of: its prose, who and what is named in it, and how they are tied."""
+"""Define the records of a story: its prose, the names found in it, its entities and the ties between them."""
 
 from typing import Final
 
@@ -6,12 +6,12 @@ from weft.frozen import dataclass
 
 KINDS: Final = ("character", "location", "faction", "object", "event")
 TIES: Final = ("spouse", "parent", "sibling", "friend", "enemy", "member", "ruler", "located_in")
-"""Ties that somebody states, in prose or in a note; other ties come of standing near one another."""
+"""Ties that prose or a note states; all other ties come from names that stand near one another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """A scene, or a chapter without scenes; the list they come in is the narrative order."""
+    """A scene, or a chapter without scenes; a list of them is in narrative order."""
 
     key: str
     text: str
@@ -20,7 +20,7 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """An entity that a note describes: what it is called there comes before anything found in prose."""
+    """An entity that a note describes; its names there come before any that are found in prose."""
 
     key: str
     kind: str
@@ -29,7 +29,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What somebody said about an entity, and from which chapter on it holds.
+    """A user's correction of an entity, and the chapter from which it holds.
 
     `merge` takes several names; `rename` and `type` a new value; `hide` neither.
     """
@@ -41,8 +41,8 @@ class Correction:
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
-    """A name standing in the prose: a title, the words of the name, and the words around it."""
+class Mention:
+    """A name at one place in the prose: a title, the words of the name, and the words around it."""
 
     prose: int
     start: int
@@ -51,19 +51,19 @@ class Sighting:
     names: tuple[str, ...]
     before: str = ""
     after: str = ""
-    article: bool = False
-    owns: bool = False
+    has_article: bool = False
+    is_possessive: bool = False
     sentence: int = 0
-    goes_on: bool = False
-    """Whether another capital follows directly, of a word that is no name: the Sperm in Sperm Whale."""
-    labels: bool = False
-    """Whether it stands before what somebody says, as in a play."""
+    is_continued: bool = False
+    """Whether a capitalised word that is no name follows directly: the Sperm in Sperm Whale."""
+    is_speaker_label: bool = False
+    """Whether it stands before a speech, as in a play."""
     pronoun: str = ""
     """The first `he`, `she` or `it` that follows before anyone else is named."""
 
     @property
     def form(self) -> "Form":
-        """The name as such, wherever it stands."""
+        """The name itself, wherever it stands."""
         return (self.title, self.names)
 
 
@@ -82,13 +82,13 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Someone or something named in the story, with all it is called, by number of mentions."""
+    """A person or thing named in the story, with all its names, by number of mentions."""
 
     name: str
     kind: str
     aliases: tuple[str, ...]
     confidence: float
-    mentions: tuple[Sighting, ...]
+    mentions: tuple[Mention, ...]
     definition: Passage
     spoke: int = 0
     note: str = ""
@@ -97,7 +97,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """A relation between two entities, by their places in the story's list, with the passages that show it."""
+    """A relation between two entities, by their indexes in the story's list, with the passages that show it."""
 
     source: int
     target: int

@@ -1,4 +1,8 @@
-"""What the words between two names state about them: his wife, King of, lived at."""
+"""Relate the entities of a story: those named near each other, those who talk, and those the prose or a note ties.
+
+Stated relations come from the words between two neighbouring names (his wife, King of, lived at) and from the
+fields of notes; all others from how near to each other names stand.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,11 +12,34 @@ from typing import Final
 
 from weft.frozen import dataclass
 from weft.model import Json
-from weft.story.kinds import Tally, gender_of
-from weft.story.model import Entity, Form, Passage, Prose, Sighting, Tie
+from weft.story.kinds import Tally, infer_gender
+from weft.story.model import Entity, Form, Mention, Passage, Prose, Tie
 from weft.story.vocabulary import FEMALE, KIN, MALE, SPEECH
 
-SYMMETRIC: Final = frozenset({"spouse", "sibling", "friend", "enemy"})
+_SYMMETRIC: Final = frozenset({"spouse", "sibling", "friend", "enemy"})
+
+_MAX_SENTENCES_APART: Final = 3
+"""Two names at most so many sentences apart count as together. Further apart, most pairs are chance."""
+_MIN_TOGETHER_STRENGTH: Final = 1.0
+"""A pair must have stood once in one sentence, or several times near each other."""
+_MAX_PARTNERS: Final = 12
+"""Each entity keeps ties to so many it stands with most; the number of pairs would grow with the square of the
+cast."""
+_HALF_WEIGHT_TOGETHER: Final = 4.0
+_HALF_WEIGHT_STATED: Final = 1.0
+"""The strength at which a tie weighs one half: one statement says as much as four meetings in one sentence."""
+_MAX_TURN_CHARACTERS: Final = 700
+"""Two speeches further apart than this, about a page, belong to two conversations."""
+_SPEECH_REACH: Final = 40
+"""Within so many characters of a speaker's name a quotation mark must stand."""
+_TALK_STRENGTH: Final = 0.5
+_TALK_CONFIDENCE: Final = 0.8
+"""Two who speak one after the other mostly, but not always, speak with each other."""
+_MAX_CHARACTERS_BETWEEN: Final = 60
+"""The words between two names state a relation only if they are so short."""
+_MAX_EVIDENCE: Final = 3
+"""The passages kept for a tie: a page shows one or two of them."""
+_QUOTES: Final = frozenset('"“”«»„')
 
 _KIN_OF: Final = {word: relation for relation, words in KIN.items() for word in words}
 _KIN_WORD: Final = "|".join(sorted(_KIN_OF, key=lambda word: (-len(word), word)))
@@ -20,26 +47,27 @@ _OWN_KIN: Final = re.compile(rf"(?:['’]s?|,? and (?:his|her)) (?:[\w-]+ ){{0,2
 _KIN_TO: Final = re.compile(
     rf",? (?:(?:was|is|the|a|an|his|her|only|\w+est|\w+er) ){{0,3}}({_KIN_WORD}) (?:of|to) (?:the )?"
 )
-_THEIR_KIN: Final = re.compile(rf"(?:[\w', ]* )(his|her|whose) (?:[\w-]+ ){{0,2}}?({_KIN_WORD}) ")
-"""What ends with a pronoun's kin: Bruno loved his sister Rosa."""
-_THEIRS: Final = {"his": MALE, "her": FEMALE}
-_SURELY: Final = 0.9
-_LIKELY: Final = 0.6
+_PRONOUNS_KIN: Final = re.compile(rf"(?:[\w', ]* )(his|her|whose) (?:[\w-]+ ){{0,2}}?({_KIN_WORD}) ")
+"""Words that end with a pronoun's kin: Bruno loved his sister Rosa."""
+_PRONOUN_GENDER: Final = {"his": MALE, "her": FEMALE}
+_KIN_CONFIDENCE: Final = 0.9
+_PRONOUNS_KIN_CONFIDENCE: Final = 0.6
+"""A pronoun may mean somebody other than the name before it."""
 _UNMARRIED: Final = frozenset({"miss", "mlle", "mademoiselle", "fräulein", "fraulein", "señorita", "signorina"})
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class _Statement:
     """A relation, whether it leads from the first name to the second, and how sure it is."""
 
     type: str
-    forward: bool
+    is_forward: bool
     confidence: float
 
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """What may stand between two names of certain kinds, and the relation it states."""
+    """The words that may stand between two names of certain kinds, and the relation they state."""
 
     type: str
     confidence: float
@@ -86,188 +114,7 @@ _PATTERNS: Final = tuple(
     )
 )  # fmt: skip
 
-
-def stated(
-    left: Sighting, between: str, right: Sighting, kinds: tuple[str, str], gender: str = ""
-) -> Iterator[Statement]:
-    """The relations that the words between two names of these kinds state; `gender` is the first one's."""
-    if kinds == ("character", "character"):
-        yield from _kin(left, between, right, gender)
-    for pattern in _PATTERNS:
-        fits = kinds[0] in pattern.source_kinds and kinds[1] in pattern.target_kinds
-        if fits and pattern.between.fullmatch(between):
-            yield Statement(pattern.type, True, pattern.confidence)
-            return
-
-
-def _kin(left: Sighting, between: str, right: Sighting, gender: str) -> Iterator[Statement]:
-    if left.end - left.start == len(left.title) and right.title not in _UNMARRIED:
-        # The first of `Mr. and Mrs. Bennet`, whose name stands with the second.
-        yield Statement("spouse", True, _SURELY)
-    sure = _SURELY
-    if match := _OWN_KIN.fullmatch(between):
-        relation, from_first = _KIN_OF[match.group(1)], False
-    elif match := _KIN_TO.fullmatch(between):
-        relation, from_first = _KIN_OF[match.group(1)], True
-    elif (match := _THEIR_KIN.fullmatch(between)) and _THEIRS.get(match.group(1), gender) == gender:
-        relation, from_first, sure = _KIN_OF[match.group(2)], False, _LIKELY
-    else:
-        return
-    if relation == "child":
-        relation, from_first = "parent", not from_first
-    yield Statement(relation, from_first, sure)
-
-
-_NEAR: Final = 3
-"""Sentences between two names within which they count as together."""
-_FEWEST: Final = 1.0
-_MOST_PARTNERS: Final = 12
-_TURN: Final = 700
-"""Characters between two speeches of one conversation."""
-_BETWEEN: Final = 60
-_MOST_EVIDENCE: Final = 3
-_QUOTES: Final = frozenset('"“”«»„')
-
-
-@dataclass(slots=True)
-class _Found:
-    """What speaks for one relation so far."""
-
-    strength: float = 0.0
-    confidence: float = 0.0
-    evidence: list[tuple[float, Passage]] = field(default_factory=list)
-
-    def add(self, strength: float, confidence: float, passage: Passage) -> None:
-        self.strength += strength
-        self.confidence = max(self.confidence, confidence)
-        self.evidence.append((strength, passage))
-
-    def best(self) -> tuple[Passage, ...]:
-        """The strongest passages, in the order of the book."""
-        ranked = sorted(self.evidence, key=lambda each: (-each[0], each[1].prose, each[1].start))[:_MOST_EVIDENCE]
-        return tuple(sorted((passage for _, passage in ranked), key=lambda each: (each.prose, each.start)))
-
-
-Mention = tuple[Sighting, int]
-"""A sighting and the number of the entity it means."""
-
-
-def relate(proses: Sequence[Prose], entities: Sequence[Entity]) -> tuple[Tie, ...]:
-    """Every tie between the entities, by type and by the places of the two in the list."""
-    by_prose: dict[int, list[Mention]] = {}
-    for number, entity in enumerate(entities):
-        for sighting in entity.mentions:
-            by_prose.setdefault(sighting.prose, []).append((sighting, number))
-    together: dict[tuple[int, int], _Found] = {}
-    told: dict[tuple[str, int, int], _Found] = {}
-    genders = [_gender(entity) for entity in entities]
-    for place in sorted(by_prose):
-        mentions = sorted(by_prose[place], key=lambda mention: (mention[0].start, -mention[0].end, mention[1]))
-        _share(mentions, together)
-        people = [mention for mention in mentions if entities[mention[1]].kind == "character"]
-        _talk(proses[place].text, people, told)
-        _state(proses[place].text, mentions, entities, genders, told)
-    ties = [*_shared(together), *(_tie(*key, found) for key, found in told.items())]
-    return tuple(sorted(ties, key=lambda tie: (tie.type, tie.source, tie.target)))
-
-
-def _tie(kind: str, source: int, target: int, found: _Found) -> Tie:
-    weight = round(found.strength / (found.strength + 1.0), 6)
-    return Tie(source, target, kind, weight, round(found.confidence, 3), found.best())
-
-
-# --- together --------------------------------------------------------------------------------------------
-
-
-def _share(mentions: Sequence[Mention], together: dict[tuple[int, int], _Found]) -> None:
-    """Count those who are named within a few sentences, nearer ones for more."""
-    for place, (sighting, entity) in enumerate(mentions):
-        met: set[int] = set()
-        for other, neighbour in mentions[place + 1 :]:
-            apart = other.sentence - sighting.sentence
-            if apart > _NEAR or neighbour == entity:
-                break
-            if neighbour in met:
-                continue
-            met.add(neighbour)
-            pair = (min(entity, neighbour), max(entity, neighbour))
-            passage = Passage(sighting.prose, sighting.start, other.end)
-            together.setdefault(pair, _Found()).add(1.0 / (1 + apart), 1.0, passage)
-
-
-def _shared(together: dict[tuple[int, int], _Found]) -> Iterator[Tie]:
-    """The strongest partners of each entity."""
-    partners: dict[int, list[tuple[float, tuple[int, int]]]] = {}
-    for pair, found in together.items():
-        for entity in pair:
-            partners.setdefault(entity, []).append((-found.strength, pair))
-    kept = {pair for ranked in partners.values() for _, pair in sorted(ranked)[:_MOST_PARTNERS]}
-    for source, target in sorted(kept):
-        found = together[source, target]
-        if found.strength >= _FEWEST:
-            weight = round(found.strength / (found.strength + 4.0), 6)
-            yield Tie(source, target, "co_occurs", weight, 1.0, found.best())
-
-
-# --- talking ---------------------------------------------------------------------------------------------
-
-
-def _talk(text: str, mentions: Sequence[Mention], told: dict[tuple[str, int, int], _Found]) -> None:
-    """Two who speak one after the other speak with each other."""
-    last: Mention | None = None
-    for sighting, entity in mentions:
-        if not _speaks(text, sighting):
-            continue
-        if last is not None and last[1] != entity and sighting.start - last[0].end <= _TURN:
-            pair = sorted((last[1], entity))
-            found = told.setdefault(("speaks_with", pair[0], pair[1]), _Found())
-            found.add(0.5, 0.8, Passage(sighting.prose, last[0].start, sighting.end))
-        last = (sighting, entity)
-
-
-def _speaks(text: str, sighting: Sighting) -> bool:
-    """Whether a name stands before a speech, or beside a word of speech and a quotation."""
-    if sighting.labels:
-        return True
-    if sighting.before not in SPEECH and sighting.after not in SPEECH:
-        return False
-    around = text[max(0, sighting.start - 40) : sighting.start] + text[sighting.end : sighting.end + 40]
-    return any(mark in _QUOTES for mark in around) or "'" in around or "’" in around
-
-
-# --- stated ----------------------------------------------------------------------------------------------
-
-
-def _gender(entity: Entity) -> str:
-    """Whether somebody is a man or a woman, by titles and names or by the pronouns that follow."""
-    counted: dict[Form, Tally] = {}
-    for sighting in entity.mentions:
-        counted.setdefault(sighting.form, Tally()).add(sighting)
-    return gender_of(list(counted), counted)
-
-
-def _state(
-    text: str,
-    mentions: Sequence[Mention],
-    entities: Sequence[Entity],
-    genders: Sequence[str],
-    found: dict[tuple[str, int, int], _Found],
-) -> None:
-    """What the words between two neighbouring names say about them."""
-    for (left, first), (right, second) in pairwise(mentions):
-        if first == second or not 0 <= right.start - left.end <= _BETWEEN or left.sentence != right.sentence:
-            continue
-        between = text[left.end : right.start].lower().replace("\n", " ")
-        kinds = (entities[first].kind, entities[second].kind)
-        for each in stated(left, between, right, kinds, genders[first]):
-            source, target = (first, second) if each.forward else (second, first)
-            if each.type in SYMMETRIC:
-                source, target = sorted((first, second))
-            passage = Passage(left.prose, left.start, right.end)
-            found.setdefault((each.type, source, target), _Found()).add(1.0, each.confidence, passage)
-
-
-_FIELDS: Final[Mapping[str, tuple[str, bool]]] = {
+_NOTE_FIELDS: Final[Mapping[str, tuple[str, bool]]] = {
     **dict.fromkeys(("spouse", "wife", "husband", "married_to", "partner"), ("spouse", False)),
     **dict.fromkeys(("children", "child", "son", "daughter", "sons", "daughters", "parent_of"), ("parent", False)),
     **dict.fromkeys(("parents", "parent", "father", "mother", "child_of"), ("parent", True)),
@@ -280,25 +127,205 @@ _FIELDS: Final[Mapping[str, tuple[str, bool]]] = {
     **dict.fromkeys(("ruler", "ruled_by"), ("ruler", True)),
     **dict.fromkeys(("located_in", "location", "home", "lives_in", "residence"), ("located_in", False)),
 }
-"""Fields with the relation they state, and whether it leads from the one they name to the note."""
+"""Fields of notes with the relation they state, and whether it leads from the entity they name to the note."""
+
+
+@dataclass(slots=True)
+class _Evidence:
+    """The strength, confidence and passages of one relation so far."""
+
+    strength: float = 0.0
+    confidence: float = 0.0
+    passages: list[tuple[float, Passage]] = field(default_factory=list)
+
+    def add(self, strength: float, confidence: float, passage: Passage) -> None:
+        self.strength += strength
+        self.confidence = max(self.confidence, confidence)
+        self.passages.append((strength, passage))
+
+    def strongest(self) -> tuple[Passage, ...]:
+        """Return the strongest passages, in the order of the book."""
+        ranked = sorted(self.passages, key=lambda each: (-each[0], each[1].prose, each[1].start))[:_MAX_EVIDENCE]
+        return tuple(sorted((passage for _, passage in ranked), key=lambda each: (each.prose, each.start)))
+
+
+EntityMention = tuple[Mention, int]
+"""A mention and the index of the entity it means."""
+Pairs = dict[tuple[int, int], _Evidence]
+TypedPairs = dict[tuple[str, int, int], _Evidence]
+
+
+def relate(proses: Sequence[Prose], entities: Sequence[Entity]) -> tuple[Tie, ...]:
+    """Return every tie between the entities, by type and by the indexes of the two in the list."""
+    by_prose: dict[int, list[EntityMention]] = {}
+    for index, entity in enumerate(entities):
+        for mention in entity.mentions:
+            by_prose.setdefault(mention.prose, []).append((mention, index))
+    together: Pairs = {}
+    directed: TypedPairs = {}
+    genders = [_infer_gender(entity) for entity in entities]
+    for number in sorted(by_prose):
+        mentions = sorted(by_prose[number], key=lambda found: (found[0].start, -found[0].end, found[1]))
+        text = proses[number].text
+        _add_meetings(mentions, together)
+        _add_talks(text, [found for found in mentions if entities[found[1]].kind == "character"], directed)
+        _add_statements(text, mentions, entities, genders, directed)
+    ties = [*_keep_closest(together), *(_make_tie(*key, evidence) for key, evidence in directed.items())]
+    return tuple(sorted(ties, key=lambda tie: (tie.type, tie.source, tie.target)))
+
+
+def _make_tie(kind: str, source: int, target: int, evidence: _Evidence) -> Tie:
+    weight = round(evidence.strength / (evidence.strength + _HALF_WEIGHT_STATED), 6)
+    return Tie(source, target, kind, weight, round(evidence.confidence, 3), evidence.strongest())
+
+
+# --- together --------------------------------------------------------------------------------------------
+
+
+def _add_meetings(mentions: Sequence[EntityMention], together: Pairs) -> None:
+    """Count entities that are named within a few sentences, nearer ones for more."""
+    for index, (mention, entity) in enumerate(mentions):
+        met: set[int] = set()
+        for other, neighbour in mentions[index + 1 :]:
+            apart = other.sentence - mention.sentence
+            # Behind the next mention of the same entity, that mention counts the neighbours.
+            if apart > _MAX_SENTENCES_APART or neighbour == entity:
+                break
+            if neighbour in met:
+                continue
+            met.add(neighbour)
+            pair = (min(entity, neighbour), max(entity, neighbour))
+            passage = Passage(mention.prose, mention.start, other.end)
+            together.setdefault(pair, _Evidence()).add(1.0 / (1 + apart), 1.0, passage)
+
+
+def _keep_closest(together: Pairs) -> Iterator[Tie]:
+    """Yield the ties between each entity and its strongest partners."""
+    partners: dict[int, list[tuple[float, tuple[int, int]]]] = {}
+    for pair, evidence in together.items():
+        for entity in pair:
+            partners.setdefault(entity, []).append((-evidence.strength, pair))
+    kept = {pair for ranked in partners.values() for _, pair in sorted(ranked)[:_MAX_PARTNERS]}
+    for source, target in sorted(kept):
+        evidence = together[source, target]
+        if evidence.strength >= _MIN_TOGETHER_STRENGTH:
+            weight = round(evidence.strength / (evidence.strength + _HALF_WEIGHT_TOGETHER), 6)
+            yield Tie(source, target, "co_occurs", weight, 1.0, evidence.strongest())
+
+
+# --- talking ---------------------------------------------------------------------------------------------
+
+
+def _add_talks(text: str, mentions: Sequence[EntityMention], directed: TypedPairs) -> None:
+    """Count two characters who speak one after the other as speaking with each other."""
+    last: EntityMention | None = None
+    for mention, entity in mentions:
+        if not _is_speaking(text, mention):
+            continue
+        if last is not None and last[1] != entity and mention.start - last[0].end <= _MAX_TURN_CHARACTERS:
+            first, second = sorted((last[1], entity))
+            passage = Passage(mention.prose, last[0].start, mention.end)
+            evidence = directed.setdefault(("speaks_with", first, second), _Evidence())
+            evidence.add(_TALK_STRENGTH, _TALK_CONFIDENCE, passage)
+        last = (mention, entity)
+
+
+def _is_speaking(text: str, mention: Mention) -> bool:
+    """Return whether a name stands before a speech, or beside a verb of speech and a quotation."""
+    if mention.is_speaker_label:
+        return True
+    if mention.before not in SPEECH and mention.after not in SPEECH:
+        return False
+    before = text[max(0, mention.start - _SPEECH_REACH) : mention.start]
+    around = before + text[mention.end : mention.end + _SPEECH_REACH]
+    return any(mark in _QUOTES for mark in around) or "'" in around or "’" in around
+
+
+# --- stated by prose -------------------------------------------------------------------------------------
+
+
+def _infer_gender(entity: Entity) -> str:
+    """Return the gender of an entity, by titles and names or by the pronouns that follow."""
+    tallies: dict[Form, Tally] = {}
+    for mention in entity.mentions:
+        tallies.setdefault(mention.form, Tally()).add(mention)
+    return infer_gender(list(tallies), tallies)
+
+
+def _add_statements(
+    text: str,
+    mentions: Sequence[EntityMention],
+    entities: Sequence[Entity],
+    genders: Sequence[str],
+    directed: TypedPairs,
+) -> None:
+    """Count the relations that the words between two neighbouring names state."""
+    for (left, first), (right, second) in pairwise(mentions):
+        is_near = 0 <= right.start - left.end <= _MAX_CHARACTERS_BETWEEN and left.sentence == right.sentence
+        if first == second or not is_near:
+            continue
+        between = text[left.end : right.start].lower().replace("\n", " ")
+        kinds = (entities[first].kind, entities[second].kind)
+        for statement in _read_statements(left, between, right, kinds, genders[first]):
+            source, target = (first, second) if statement.is_forward else (second, first)
+            if statement.type in _SYMMETRIC:
+                source, target = sorted((first, second))
+            passage = Passage(left.prose, left.start, right.end)
+            evidence = directed.setdefault((statement.type, source, target), _Evidence())
+            evidence.add(1.0, statement.confidence, passage)
+
+
+def _read_statements(
+    left: Mention, between: str, right: Mention, kinds: tuple[str, str], gender: str
+) -> Iterator[_Statement]:
+    """Yield the relations that the words between two names of these kinds state; `gender` is the first one's."""
+    if kinds == ("character", "character"):
+        yield from _read_kinship(left, between, right, gender)
+    for pattern in _PATTERNS:
+        fits = kinds[0] in pattern.source_kinds and kinds[1] in pattern.target_kinds
+        if fits and pattern.between.fullmatch(between):
+            yield _Statement(pattern.type, True, pattern.confidence)
+            return
+
+
+def _read_kinship(left: Mention, between: str, right: Mention, gender: str) -> Iterator[_Statement]:
+    """Yield the kinship that the words between two characters state."""
+    if left.end - left.start == len(left.title) and right.title not in _UNMARRIED:
+        # The first of `Mr. and Mrs. Bennet` is a bare title, whose name stands with the second.
+        yield _Statement("spouse", True, _KIN_CONFIDENCE)
+    confidence = _KIN_CONFIDENCE
+    if match := _OWN_KIN.fullmatch(between):
+        relation, is_forward = _KIN_OF[match.group(1)], False
+    elif match := _KIN_TO.fullmatch(between):
+        relation, is_forward = _KIN_OF[match.group(1)], True
+    elif (match := _PRONOUNS_KIN.fullmatch(between)) and _PRONOUN_GENDER.get(match.group(1), gender) == gender:
+        relation, is_forward, confidence = _KIN_OF[match.group(2)], False, _PRONOUNS_KIN_CONFIDENCE
+    else:
+        return
+    if relation == "child":
+        relation, is_forward = "parent", not is_forward
+    yield _Statement(relation, is_forward, confidence)
+
+
+# --- stated by notes -------------------------------------------------------------------------------------
 
 
 def noted_relations(fields: Mapping[str, Json]) -> tuple[tuple[str, str, bool, str], ...]:
-    """The relations of a note: field, type, whether it leads to the note, and the name at its other end."""
+    """Return the relations of a note: field, type, whether it leads to the note, and the name at its other end."""
     return tuple(
-        (field, *_FIELDS[field], name)
-        for field in sorted(_FIELDS.keys() & fields.keys())
-        for value in _listed(fields[field])
-        if (name := _name(value))
+        (field, *_NOTE_FIELDS[field], name)
+        for field in sorted(_NOTE_FIELDS.keys() & fields.keys())
+        for value in _as_list(fields[field])
+        if (name := _read_name(value))
     )
 
 
-def _listed(value: Json) -> Sequence[Json]:
+def _as_list(value: Json) -> Sequence[Json]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
 
 
-def _name(value: Json) -> str:
-    """The name in `[[Folder/Name|label]]`, or the text itself; YAML reads bare wikilinks as nested lists."""
+def _read_name(value: Json) -> str:
+    """Return the name in `[[Folder/Name|label]]`, or the text; YAML reads bare wikilinks as nested lists."""
     while isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 1:
         value = value[0]
     if not isinstance(value, str):

@@ -1,4 +1,8 @@
-"""A text as words, each with what stands before it: the opening of a sentence, or just a blank."""
+"""Split prose into words, and judge by the usage of a whole book which of them are names.
+
+One sentence proves little: every sentence opens with a capital. So `Usage` counts how the book writes each word
+(with a capital where none was due, in lower case, beside a verb of speech) before any name is accepted.
+"""
 
 import re
 from collections import Counter
@@ -7,15 +11,53 @@ from dataclasses import field
 from typing import Final, NamedTuple
 
 from weft.frozen import dataclass
-from weft.story.known_names import GIVEN_NAMES
-from weft.story.known_places import KNOWN_PLACES, PEOPLES
-from weft.story.vocabulary import ABBREVIATED, CALENDAR, COUNTING, EPITHETS, NEVER, ROLES, SPEECH, TITLES, VERBS
+from weft.story.vocabulary import (
+    ABBREVIATED,
+    CALENDAR,
+    COUNTING,
+    EPITHETS,
+    FORMS_OF_ADDRESS,
+    GIVEN_NAMES,
+    KNOWN_PLACES,
+    NEVER_NAMES,
+    PEOPLES,
+    SPEECH,
+    TITLES,
+    VERBS,
+)
 from weft.text.terms import STOP_WORDS
 
+NAMES_TOO: Final = frozenset({"will"})
+"""Stop words that are given names as well."""
+ADDRESSES: Final = FORMS_OF_ADDRESS & GIVEN_NAMES.keys()
+YOURS: Final = frozenset({"your", "his", "her", "their"})
+"""Possessives before a form of address: Her Grace is a duchess, while Grace alone may be anybody."""
+
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
-_OPENS: Final = re.compile(r"[.!?…:\"“”«»‹›„()\[\]*#>\n]|(?:^|\s)['‘’]|['‘]$|[—―]\s*[\"“‘']?$")
-_ADDRESS: Final = re.compile(r"-(?:san|sama|kun|chan|sensei|dono)$")
-_ENDING: Final = re.compile(r"['’](?:s|S|ll|d|ve|re)?$")
+_SENTENCE_OPENING: Final = re.compile(r"[.!?…:\"“”«»‹›„()\[\]*#>\n]|(?:^|\s)['‘’]|['‘]$|[—―]\s*[\"“‘']?$")
+_JAPANESE_ADDRESS: Final = re.compile(r"-(?:san|sama|kun|chan|sensei|dono)$")
+_CONTRACTION: Final = re.compile(r"['’](?:s|S|ll|d|ve|re)?$")
+
+_NAME_SHARE: Final = 0.5
+"""A word also written in lower case is a name if at least this share of its uses has a capital that was not due.
+Lower, and everyday words that a book likes to capitalise become names."""
+_LOWER_USES_PER_WITNESS: Final = 200
+"""So many uses in lower case demand one more sign of a person (speaking, being titled) beyond the first two."""
+_DERIVING_ENDINGS: Final = ("-ing", "-ish", "-ism", "-like", "-esque")
+"""Endings that make another word of a name: Emma Woodhouse-ing, Darcy-like."""
+_BELIEF_ENDINGS: Final = ("ism", "ianity")
+_BOUND_SHARE: Final = 0.6
+_MIN_BOUND_USES: Final = 3
+"""A word belongs to the possessive before it (Edgar's Buildings) if so large a share of its uses, and at least so
+many of them, stand behind that possessive. Lower, and what somebody happens to own becomes part of the name."""
+_MIN_SIGNS: Final = 4
+"""How often a word must act or speak as persons do where its capitals alone prove nothing. Two or three such uses
+occur by chance in any long book."""
+_SPEAKER_SHARE: Final = 0.05
+"""A form of address is somebody's name if this share of its uses speaks: some say a thing in French."""
+_PEOPLE_ENDINGS: Final = ("er", "n", "an", "ian", "ite", "ese")
+_MIN_STEM_LETTERS: Final = 4
+"""An ending makes a people of a place's name only behind so many letters; shorter stems are words by accident."""
 
 
 class Word(NamedTuple):
@@ -25,94 +67,75 @@ class Word(NamedTuple):
     plain: str
     start: int
     end: int
-    opens: bool
+    opens_sentence: bool
     """Whether a capital is expected here anyway."""
-    joined: bool
+    follows_blank: bool
     """Whether only a blank parts it from the word before."""
-    owns: bool
+    is_possessive: bool
 
     @property
-    def capital(self) -> bool:
-        """Whether it begins with a capital, perhaps after a particle (d'Artagnan), and is not shouted."""
+    def is_capitalised(self) -> bool:
+        """Whether it begins with a capital, perhaps after a particle (d'Artagnan), and is not all capitals."""
         if self.text[0].isupper():
             return len(self.text) == 1 or not self.text.isupper()
         return len(self.text) > 3 and self.text[1] in ("'", "’") and self.text[2].isupper()
 
     @property
-    def shouted(self) -> bool:
-        """Whether it is all capitals."""
+    def is_all_capitals(self) -> bool:
+        """Whether it is written in capitals throughout."""
         return len(self.text) > 1 and self.text.isupper()
 
 
-def words_of(text: str) -> Iterator[Word]:
-    """The words of a text in order."""
+def split_words(text: str) -> Iterator[Word]:
+    """Yield the words of a text in order."""
     last, before = 0, ""
     for match in _WORD.finditer(text):
         written, start = match.group(), match.start()
-        ending = _ENDING.search(written)
-        bare = _ADDRESS.sub("", written[: ending.start()] if ending else written)
-        owns = _owns(ending.group() if ending else "", bare, text[match.end() : match.end() + 1])
-        opens, joined = _standing(text[last:start], before, last == 0)
+        ending = _CONTRACTION.search(written)
+        bare = _JAPANESE_ADDRESS.sub("", written[: ending.start()] if ending else written)
+        is_possessive = _is_possessive(ending.group() if ending else "", bare, text[match.end() : match.end() + 1])
+        opens_sentence, follows_blank = _judge_gap(text[last:start], before, last == 0)
         plain = bare.lower()
-        yield Word(bare, plain, start, start + len(bare), opens, joined, owns)
+        yield Word(bare, plain, start, start + len(bare), opens_sentence, follows_blank, is_possessive)
         last, before = match.end(), plain
 
 
-def _owns(ending: str, bare: str, after: str) -> bool:
-    """Whether a word is a possessive: Orla's, James'."""
+def _is_possessive(ending: str, bare: str, after: str) -> bool:
+    """Return whether a word is a possessive: Orla's, James'."""
     return ending[1:].lower() == "s" or (after in ("'", "’") and bare.endswith("s"))
 
 
-def _standing(gap: str, before: str, first: bool) -> tuple[bool, bool]:
-    """Whether a word after such a gap opens a sentence, and whether it joins the word before."""
+def _judge_gap(gap: str, before: str, is_first: bool) -> tuple[bool, bool]:
+    """Return whether a word behind such a gap opens a sentence, and whether it follows the word before it."""
     if gap == " ":
         return False, True
-    if first:
+    if is_first:
         return True, False
     if gap[0] == "." and (before in ABBREVIATED or len(before) == 1):
         return False, not gap[1:].strip() and gap.count("\n") < 2
     if gap.isspace():
         if "\n" not in gap:
-            # Where the marks of a link stood: [[Tide Office]].
+            # The gap is wider where the marks of a link were taken out: [[Tide Office]].
             return False, True
         # A line may begin with a capital in verse; in wrapped prose a name goes on over the end of the line.
         return True, gap.count("\n") < 2
-    return _OPENS.search(gap) is not None, False
-
-
-_MOSTLY: Final = 0.5
-NAMES_TOO: Final = frozenset({"will"})
-"""Filler words that parents give to children."""
-_DERIVED: Final = ("-ing", "-ish", "-ism", "-like", "-esque")
-"""What makes another word of a name: Emma Woodhouse-ing, Darcy-like."""
-_BELIEFS: Final = ("ism", "ianity")
-ADDRESSES: Final = ROLES & GIVEN_NAMES.keys()
-YOURS: Final = frozenset({"your", "his", "her", "their"})
-"""Her Grace is a duchess; Grace alone may be anybody."""
-_BOUND: Final = 0.6
-_FEWEST: Final = 3
-"""How often, and in what share, a word stands after one possessive that belongs to it."""
-_OFTEN: Final = 4
-_SELDOM: Final = 0.05
-"""Whoever goes by an everyday address speaks by it in more than so small a share: some say a thing in French."""
-_FROM: Final = ("er", "n", "an", "ian", "ite", "ese")
-_STEM: Final = 3
-"""Endings that make a people of a place's name, which is longer than this."""
+    return _SENTENCE_OPENING.search(gap) is not None, False
 
 
 @dataclass(slots=True)
 class Usage:
-    """How often each word of the book is written how; words in lower case."""
+    """Counts of how a book writes each word; words are in lower case."""
 
     middle: Counter[str] = field(default_factory=Counter)
     """With a capital where none was due."""
     opening: Counter[str] = field(default_factory=Counter)
+    """With a capital at the head of a sentence."""
     lower: Counter[str] = field(default_factory=Counter)
     speaks: Counter[str] = field(default_factory=Counter)
+    """Beside a verb of speech."""
     says: Counter[str] = field(default_factory=Counter)
-    """Beside a word of speech with nothing between, and no name behind: said Mother."""
+    """Beside a verb of speech with nothing between, and no name behind: said Mother."""
     titled: Counter[str] = field(default_factory=Counter)
-    owns: Counter[str] = field(default_factory=Counter)
     acts: Counter[str] = field(default_factory=Counter)
     """Before a verb, at the head of a sentence."""
     counted: Counter[str] = field(default_factory=Counter)
@@ -120,61 +143,68 @@ class Usage:
     follows: Counter[str] = field(default_factory=Counter)
     """Directly after another capital."""
     styled: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Behind another capital and `the`, with that: Ivan the Terrible."""
+    """Behind another capital and `the`, with that capital: Ivan the Terrible."""
     owned: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Directly after the possessive of another capital, with that: Edgar's Buildings."""
+    """Directly after the possessive of another capital, with that capital: Edgar's Buildings."""
 
     def count(self, words: Sequence[Word]) -> None:
-        """Take up the words of one text."""
-        for place, word in enumerate(words):
-            if word.shouted:
+        """Count the words of one text."""
+        for index, word in enumerate(words):
+            if word.is_all_capitals:
                 continue
-            if not word.capital:
+            if not word.is_capitalised:
                 self.lower[word.plain] += 1
                 continue
-            if word.plain in ADDRESSES and place and words[place - 1].plain in YOURS:
+            if word.plain in ADDRESSES and index and words[index - 1].plain in YOURS:
                 continue
-            (self.opening if word.opens else self.middle)[word.plain] += 1
-            self._witness(words, place)
+            (self.opening if word.opens_sentence else self.middle)[word.plain] += 1
+            self._count_signs(words, index)
 
-    def _witness(self, words: Sequence[Word], place: int) -> None:
-        """Count what marks a person: speaking, being titled, owning."""
-        word = words[place]
-        before = words[place - 1].plain if place else ""
-        after = words[place + 1].plain if place + 1 < len(words) else ""
+    def _count_signs(self, words: Sequence[Word], index: int) -> None:
+        """Count the signs of a person: speaking, being titled, acting; and signs of the opposite."""
+        word = words[index]
+        before = words[index - 1].plain if index else ""
+        after = words[index + 1].plain if index + 1 < len(words) else ""
         if after in SPEECH or before in SPEECH:
             self.speaks[word.plain] += 1
-        if self._is_speaker(words, place):
+        if self._is_speaker(words, index):
             self.says[word.plain] += 1
-        if before in TITLES and before not in EPITHETS and word.joined:
+        if before in TITLES and before not in EPITHETS and word.follows_blank:
             self.titled[word.plain] += 1
-        if word.joined and before in COUNTING:
+        if word.follows_blank and before in COUNTING:
             self.counted[word.plain] += 1
-        elif word.joined and place and words[place - 1].capital:
+        elif word.follows_blank and index and words[index - 1].is_capitalised:
             self.follows[word.plain] += 1
-            self.owned[before, word.plain] += words[place - 1].owns
+            self.owned[before, word.plain] += words[index - 1].is_possessive
         elif (
-            word.joined and place > 1 and before == "the" and words[place - 1].joined and words[place - 2].capital
+            word.follows_blank
+            and index > 1
+            and before == "the"
+            and words[index - 1].follows_blank
+            and words[index - 2].is_capitalised
         ):
-            self.styled[words[place - 2].plain, word.plain] += 1
-        if word.owns:
-            self.owns[word.plain] += 1
-        if word.opens and (after in VERBS or after.endswith("ed")):
+            self.styled[words[index - 2].plain, word.plain] += 1
+        if word.opens_sentence and (after in VERBS or after.endswith("ed")):
             self.acts[word.plain] += 1
 
-    def _is_speaker(self, words: Sequence[Word], place: int) -> bool:
-        after = words[place + 1] if place + 1 < len(words) and words[place + 1].joined else None
-        if after is not None and (after.capital or after.plain in SPEECH):
-            return not after.capital
-        return words[place].joined and words[place - 1].plain in SPEECH
+    def _is_speaker(self, words: Sequence[Word], index: int) -> bool:
+        """Return whether a verb of speech directly follows or precedes a word that no name follows."""
+        after = words[index + 1] if index + 1 < len(words) and words[index + 1].follows_blank else None
+        if after is not None and (after.is_capitalised or after.plain in SPEECH):
+            return not after.is_capitalised
+        return words[index].follows_blank and words[index - 1].plain in SPEECH
 
     def is_name(self, plain: str) -> bool:
-        """Whether the book as a whole writes the word as a name."""
+        """Return whether the book as a whole writes a word as a name."""
         witnesses = self.speaks[plain] + self.titled[plain]
-        never = plain in NEVER and not (plain in ADDRESSES and witnesses > 1) and not self._is_called_so(plain)
+        never = (
+            plain in NEVER_NAMES
+            and not (plain in ADDRESSES and witnesses > 1)
+            and not self._is_used_as_name(plain)
+        )
         if len(plain) == 1 or never or (plain in STOP_WORDS and plain not in NAMES_TOO):
             return False
-        if plain.endswith(_DERIVED):
+        if plain.endswith(_DERIVING_ENDINGS):
             return False
         middle, lower = self.middle[plain], self.lower[plain]
         if witnesses < 2 and self._is_general(plain):
@@ -182,58 +212,59 @@ class Usage:
         if not lower:
             known = witnesses > 0 or plain in GIVEN_NAMES
             return middle > 0 or (known and self.opening[plain] > 1) or self._opens_and_acts(plain)
-        return middle > 1 and (middle / (middle + lower) >= _MOSTLY or witnesses > 1 + lower // 200)
+        mostly_capitalised = middle > 1 and middle / (middle + lower) >= _NAME_SHARE
+        return mostly_capitalised or (middle > 1 and witnesses > 1 + lower // _LOWER_USES_PER_WITNESS)
 
-    def _is_called_so(self, plain: str) -> bool:
-        """Whether somebody goes by what others only exclaim or are: Mother, in a book of children."""
+    def _is_used_as_name(self, plain: str) -> bool:
+        """Return whether a person goes by a form of address or an exclamation: Mother, in a book of children."""
         said = self.says[plain]
-        shown = _SELDOM * (self.middle[plain] + self.opening[plain])
-        return plain.isalpha() and min(said, self.middle[plain]) >= _OFTEN and said >= shown
+        least = _SPEAKER_SHARE * (self.middle[plain] + self.opening[plain])
+        return plain.isalpha() and min(said, self.middle[plain]) >= _MIN_SIGNS and said >= least
 
     def _opens_and_acts(self, plain: str) -> bool:
-        """Whether a word that stands only at the head of sentences is mostly followed by a verb, as names are."""
-        return self.acts[plain] >= _OFTEN and 2 * self.acts[plain] > self.opening[plain]
+        """Return whether a word that only opens sentences is mostly followed by a verb, as names are."""
+        return self.acts[plain] >= _MIN_SIGNS and 2 * self.acts[plain] > self.opening[plain]
 
     def _is_general(self, plain: str) -> bool:
-        """Whether a word is written with a capital for what it means, and names somebody only if he speaks."""
-        told = plain.removesuffix("s") in CALENDAR or plain.endswith(_BELIEFS)
-        return told or self._is_compound(plain) or self._is_people(plain) or self._is_counted(plain)
+        """Return whether a word has its capital for its meaning, so that only a speaker makes it a name."""
+        meaning = plain.removesuffix("s") in CALENDAR or plain.endswith(_BELIEF_ENDINGS)
+        return meaning or self._is_compound(plain) or self._is_people(plain) or self._is_counted(plain)
 
     def _is_counted(self, plain: str) -> bool:
-        """Whether a word mostly stands where several of a kind are meant, and never ends a longer name."""
+        """Return whether a word mostly stands where several of a kind are meant, and never ends a longer name."""
         often = 2 * self.counted[plain] >= self.middle[plain] + self.opening[plain]
         return self.counted[plain] > 1 and often and not self.follows[plain]
 
     def _is_people(self, plain: str) -> bool:
-        """Whether a word tells where somebody is from: a Nantucketer, the Bulgarians, Sino-Japanese."""
-        one = plain.removesuffix("s")
-        if one.rpartition("-")[2] in PEOPLES:
+        """Return whether a word tells where somebody is from: a Nantucketer, the Bulgarians, Sino-Japanese."""
+        singular = plain.removesuffix("s")
+        if singular.rpartition("-")[2] in PEOPLES:
             return True
-        stems = [one.removesuffix(ending) for ending in _FROM if one.endswith(ending)]
-        return any(len(stem) > _STEM and self._is_place(stem) for stem in stems)
+        stems = [singular.removesuffix(ending) for ending in _PEOPLE_ENDINGS if singular.endswith(ending)]
+        return any(len(stem) >= _MIN_STEM_LETTERS and self._is_place(stem) for stem in stems)
 
     def _is_place(self, plain: str) -> bool:
-        """Whether a word may be a place's name: written as a name, and nobody speaks or is titled by it."""
+        """Return whether a word may be a place's name: a name by which nobody speaks or is titled."""
         if plain in KNOWN_PLACES:
             return True
         named = self.middle[plain] > 1 and not self.lower[plain] and plain not in GIVEN_NAMES
         return named and not self.speaks[plain] and not self.titled[plain]
 
     def _is_compound(self, plain: str) -> bool:
-        """Whether everyday words are put together, Pain-killer, or a sound is drawn out, Gr-r-r."""
+        """Return whether everyday words are put together, Pain-killer, or a sound is drawn out, Gr-r-r."""
         parts = plain.split("-")
-        drawn = len(parts) > 2 and any(len(part) == 1 for part in parts)
-        return drawn or (len(parts) > 1 and all(self.lower[part] or part in CALENDAR for part in parts))
+        drawn_out = len(parts) > 2 and any(len(part) == 1 for part in parts)
+        return drawn_out or (len(parts) > 1 and all(self.lower[part] or part in CALENDAR for part in parts))
 
     def is_bound(self, owner: str, plain: str) -> bool:
-        """Whether a word hardly stands without the possessive before it, so that both are one name."""
-        often = _BOUND * (self.middle[plain] + self.opening[plain])
-        return plain not in TITLES and self.owned[owner, plain] >= max(_FEWEST, often)
+        """Return whether a word hardly stands without the possessive before it, so that both are one name."""
+        often = _BOUND_SHARE * (self.middle[plain] + self.opening[plain])
+        return plain not in TITLES and self.owned[owner, plain] >= max(_MIN_BOUND_USES, often)
 
     def is_styled(self, plain: str, epithet: str) -> bool:
-        """Whether the book more than once gives a name such an epithet: Ivan the Terrible."""
+        """Return whether the book more than once gives a name such an epithet: Ivan the Terrible."""
         return self.styled[plain, epithet] > 1
 
     def is_common(self, plain: str) -> bool:
-        """Whether a name is also an everyday word here, so that at the head of a sentence it proves nothing."""
+        """Return whether a name is also an everyday word here, which at the head of a sentence proves nothing."""
         return plain in NAMES_TOO or self.lower[plain] > self.middle[plain]

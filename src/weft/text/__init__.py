@@ -1,4 +1,5 @@
-"""Titles that a text repeats as its first line."""
+"""Read text: its terms, sentences, passages and names. These are tools without I/O, used for indexing and asking
+alike."""
 
 from weft.text.folding import fold, is_code, looks_like_code, name_words, normalise_name
 from weft.text.passages import split_passages
@@ -25,10 +26,10 @@ __all__ = [
 
 
 def below_title(text: str, title: str) -> int:
-    """Where the text goes on after a first line that only repeats the title; 0 where there is none."""
+    """Return where the text goes on after a first line that only repeats the title; 0 where there is none."""
     start = len(text) - len(text.lstrip())
     end = text.find("\n", start)
-    told = text[start : end if end >= 0 else len(text)].strip().strip("#").strip()
-    if end < 0 or not told or told != title.strip():
+    if end < 0:
         return 0
-    return end + 1
+    first_line = text[start:end].strip().strip("#").strip()
+    return end + 1 if first_line and first_line == title.strip() else 0

@@ -1,4 +1,7 @@
-"""Ranges of characters that are written without spaces between words, as parts of a regex class."""
+"""Fold text so that spellings of one word are equal, and tell code from prose.
+
+The ranges of characters that are written without spaces between words are parts of a regex class.
+"""
 
 import re
 import unicodedata
@@ -19,11 +22,11 @@ UNSPACED = CJK + SOUTHEAST_ASIAN
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """The pattern, compiled when first used: with these ranges that takes milliseconds, and few texts need it."""
+    """Compile a pattern at its first use: with these ranges that takes milliseconds, and few texts need it."""
     return re.compile(pattern)
 
 
-_NAMES: Final = """
+_CODE_NAMES: Final = """
     ada apex asm assembly astro awk bash bat batch bazel bicep c c# c++ clj clojure cmake cobol coffeescript
     common-lisp console cpp crystal csharp css cuda cypher d dart delphi diff dockerfile elisp elixir elm
     erlang f# fish fortran fsharp gdscript glsl go gradle graphql groovy hack haskell haxe hcl hlsl html ini
@@ -33,24 +36,25 @@ _NAMES: Final = """
     smalltalk solidity sparql sql starlark svelte swift systemverilog tcl terraform thrift toml tsql tsx
     typescript vb vbnet verilog vhdl vim vue wasm wgsl xml xslt yaml yml zig zsh
 """
-_CODE: Final = frozenset(_NAMES.split())
-_CODED: Final = re.compile(r"[_./]|::|[a-z0-9][A-Z]|[A-Za-z]\d")
+_CODE_LANGUAGES: Final = frozenset(_CODE_NAMES.split())
+_CODE_SIGN: Final = re.compile(r"[_./]|::|[a-z0-9][A-Z]|[A-Za-z]\d")
 
 
 def is_code(language: str | None) -> bool:
-    """Whether texts of a language are written for machines."""
-    return language is not None and language.lower() in _CODE
+    """Return whether texts of a language are written for machines."""
+    return language is not None and language.lower() in _CODE_LANGUAGES
 
 
 def looks_like_code(name: str) -> bool:
-    """Whether a name is made as no word of prose is: `fit_all`, `KeyError`, `Budget.fit`, `src/budget.py`."""
-    return _CODED.search(name) is not None
+    """Return whether a name is built as no word of prose is: `fit_all`, `KeyError`, `src/budget.py`."""
+    return _CODE_SIGN.search(name) is not None
 
 
 # Only accents and points: removing every combining mark would turn Japanese が into か and break Hindi.
 _ACCENTS = re.compile(
     "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670\u1ab0-\u1aff]"
 )
+# Letters that Unicode does not take apart into a base and an accent.
 _UNDECOMPOSED = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h", "ŧ": "t"}
 )
@@ -59,7 +63,7 @@ _NAME_WORD = re.compile(r"[^\W_]+(?:\+\+|#)?")
 
 
 def fold(text: str) -> str:
-    """The text in lower case, without accents, in compatibility form: Café and CAFE are both cafe."""
+    """Return the text in lower case, without accents, in compatibility form: Café and CAFE are both cafe."""
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKC", text).casefold()
@@ -68,16 +72,16 @@ def fold(text: str) -> str:
 
 
 def name_words(text: str) -> list[str]:
-    """The folded words of a name, without punctuation; C++ and C# keep their signs."""
+    """Return the folded words of a name, without punctuation; C++ and C# keep their signs."""
     return _NAME_WORD.findall(_APOSTROPHES.sub("", fold(text)))
 
 
 def normalise_name(text: str) -> str:
-    """The form in which two spellings of one name are equal; a name of only signs keeps them."""
+    """Return the form in which two spellings of one name are equal; a name of only signs keeps them."""
     return " ".join(name_words(text)) or " ".join(fold(text).split())
 
 
-_SIGNS: Final = {
+_PLAIN_SIGNS: Final = {
     **dict.fromkeys("\n\t\u00a0\u2002\u2003\u2009\u202f\u3000", " "),
     **dict.fromkeys("\u2018\u2019\u02bc", "'"),
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015", "-"),
@@ -86,9 +90,11 @@ _SIGNS: Final = {
 
 
 class _FoldedCharacters(dict[int, str]):
+    """A table for `str.translate` that folds each character when it is first met."""
+
     def __missing__(self, code: int) -> str:
         character = chr(code)
-        folded = _SIGNS.get(character) or fold(character)
+        folded = _PLAIN_SIGNS.get(character) or fold(character)
         self[code] = folded
         return folded
 
@@ -97,17 +103,18 @@ _FOLDED: Final = _FoldedCharacters()
 
 
 def fold_name(name: str) -> str:
-    """A name as it is looked for: folded, with single blanks."""
+    """Return a name as it is looked for: folded, with single blanks."""
     folded = name.lower() if name.isascii() else name.translate(_FOLDED)
     return " ".join(folded.split())
 
 
 def fold_text(text: str) -> tuple[str, list[int] | None]:
-    """The folded text and, where folding moved characters, the original place of each folded one."""
+    """Return the folded text and, where folding moved characters, the original offset of each folded one."""
     if text.isascii():
         return text.lower().replace("\n", " ").replace("\t", " "), None
+    # Most texts fold character for character, so their offsets need no list.
     if all(len(_FOLDED[code]) == 1 for code in map(ord, set(text))):
         return text.translate(_FOLDED), None
     parts = [_FOLDED[code] for code in map(ord, text)]
-    places = [place for place, part in enumerate(parts) for _ in part]
-    return "".join(parts), [*places, len(text)]
+    offsets = [offset for offset, part in enumerate(parts) for _ in part]
+    return "".join(parts), [*offsets, len(text)]

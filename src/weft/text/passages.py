@@ -1,4 +1,4 @@
-"""Long texts in passages of readable size that never cut a sentence that fits."""
+"""Split long texts into passages of readable size that never cut a sentence that fits."""
 
 import re
 from bisect import bisect_right
@@ -10,8 +10,9 @@ from weft.text.folding import UNSPACED, compiled
 from weft.text.sentences import Block, Span, blocks
 
 _WORD = rf"[{UNSPACED}]|[^\s{UNSPACED}]+"
-# A text without spaces (base64, minified code) has hardly a word; its characters then give its size.
-_CHARACTERS_A_WORD = 8
+_CHARACTERS_PER_WORD = 8
+"""The size in words of a text without spaces (base64, minified code), which has hardly a word, comes from its
+length. Above the usual five or six letters and a blank, so that prose is counted by its words."""
 _HEADING_TEXT = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*$")
 
 
@@ -27,12 +28,13 @@ class _Chunk:
 
 
 def split_passages(text: str, *, target: int = 200, limit: int = 320, markdown: bool = False) -> list[Passage]:
-    """The passages of a text: about `target` words each and, but for an unsplittable run, at most `limit`.
+    """Return the passages of a text: about `target` words each and, but for an unsplittable run, at most `limit`.
 
     Spans are in order, do not overlap and hold all that is not blank. Paragraphs stay together where they
     fit, and with `markdown` a heading opens a new passage once the current one has substance.
     """
-    if _surely_within(text, limit, markdown):
+    # Most nodes are short, and finding their sentences would only show that they fit.
+    if _surely_fits(text, limit, markdown):
         whole = text.rstrip()
         only = _Chunk(len(whole) - len(whole.lstrip()), len(whole), 0, ())
         return [_passage(text, 0, [only], [match.start() for match in re.finditer("\n", text)])]
@@ -45,19 +47,19 @@ def split_passages(text: str, *, target: int = 200, limit: int = 320, markdown: 
     return [_passage(text, ordinal, group, newlines) for ordinal, group in enumerate(groups)]
 
 
-def _surely_within(text: str, limit: int, markdown: bool) -> bool:
-    """Whether a text makes one passage however its sentences fall, which most short ones show at a glance."""
-    if len(text) > limit * _CHARACTERS_A_WORD or not text.isascii() or (markdown and "#" in text):
+def _surely_fits(text: str, limit: int, markdown: bool) -> bool:
+    """Return whether a text makes one passage however its sentences fall, judged without finding them."""
+    if len(text) > limit * _CHARACTERS_PER_WORD or not text.isascii() or (markdown and "#" in text):
         return False
     words = text.split()
     letters = sum(map(len, words))
     # No way to cut a text makes its parts larger together than its single words, each with the blank behind it.
     blanks = max(len(text) - letters - len(words), 0)
-    return bool(words) and len(words) + letters // _CHARACTERS_A_WORD + blanks <= limit
+    return bool(words) and len(words) + letters // _CHARACTERS_PER_WORD + blanks <= limit
 
 
 def _chunks(text: str, target: int, limit: int, markdown: bool) -> Iterator[_Chunk]:
-    """Every paragraph as a chunk, or several chunks when it is over the limit."""
+    """Yield every paragraph as a chunk, or as several when it is over the limit."""
     path: tuple[tuple[int, str], ...] = ()
     for block in blocks(text):
         opens = markdown and block.heading
@@ -69,7 +71,7 @@ def _chunks(text: str, target: int, limit: int, markdown: bool) -> Iterator[_Chu
 
 
 def _next_path(path: tuple[tuple[int, str], ...], line: str) -> tuple[tuple[int, str], ...]:
-    """The headings above a text that begins with this one."""
+    """Return the headings above a text that begins with this one."""
     match = _HEADING_TEXT.match(line)
     if match is None:
         return path
@@ -78,14 +80,14 @@ def _next_path(path: tuple[tuple[int, str], ...], line: str) -> tuple[tuple[int,
 
 
 def _parts(text: str, block: Block, target: int, limit: int) -> Iterator[tuple[int, int, int]]:
-    """The block as one span with its size, or its sentences gathered up to the target."""
+    """Yield the block as one span with its size, or its sentences gathered up to the target."""
     sized = [(start, end, _size(text[start:end])) for start, end in block.units]
     total = sum(size for _, _, size in sized)
     if total <= limit:
         yield block.units[0][0], block.units[-1][1], total
         return
     gathered: tuple[int, int, int] | None = None
-    for start, end, size in _within(text, sized, limit):
+    for start, end, size in _cut_long(text, sized, limit):
         if gathered and gathered[2] + size <= target:
             gathered = (gathered[0], end, gathered[2] + size)
         else:
@@ -96,8 +98,8 @@ def _parts(text: str, block: Block, target: int, limit: int) -> Iterator[tuple[i
         yield gathered
 
 
-def _within(text: str, sized: Iterable[tuple[int, int, int]], limit: int) -> Iterator[tuple[int, int, int]]:
-    """The sentences, those over the limit cut between words, and a run without words between characters."""
+def _cut_long(text: str, sized: Iterable[tuple[int, int, int]], limit: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the sentences, those over the limit cut between words, and a run without words between characters."""
     for start, end, size in sized:
         if size <= limit:
             yield start, end, size
@@ -107,32 +109,33 @@ def _within(text: str, sized: Iterable[tuple[int, int, int]], limit: int) -> Ite
 
 
 def _word_runs(text: str, start: int, end: int, limit: int) -> Iterator[Span]:
-    """Runs of words that are each within the limit."""
-    most = limit * _CHARACTERS_A_WORD
+    """Yield runs of words that are each within the limit."""
+    max_characters = limit * _CHARACTERS_PER_WORD
     low, high, words = start, start, 0
     for match in compiled(_WORD).finditer(text, start, end):
-        if words and (words == limit or match.end() - low > most):
+        if words and (words == limit or match.end() - low > max_characters):
             yield low, high
             low, words = match.start(), 0
-        while match.end() - low > most:
-            yield low, low + most
-            low += most
+        while match.end() - low > max_characters:
+            yield low, low + max_characters
+            low += max_characters
         high, words = match.end(), words + 1
     if high > low:
         yield low, high
 
 
 def _size(text: str) -> int:
-    """The words of a text; a character counts as one where words are written without spaces."""
-    return max(len(compiled(_WORD).findall(text)), -(-len(text) // _CHARACTERS_A_WORD))
+    """Return the words of a text; a character counts as one where words are written without spaces."""
+    return max(len(compiled(_WORD).findall(text)), -(-len(text) // _CHARACTERS_PER_WORD))
 
 
 def _packed(chunks: list[_Chunk], target: int, limit: int) -> Iterator[list[_Chunk]]:
-    """Neighbouring chunks gathered into passages."""
+    """Yield neighbouring chunks gathered into passages."""
     group: list[_Chunk] = []
     size = 0
     for chunk in chunks:
         grown = size + chunk.size
+        # A passage below half the target takes one more paragraph, even beyond the target: better long than torn.
         fits = grown <= target or (size < target // 2 and grown <= limit)
         if group and (not fits or (chunk.opens_section and size >= target // 4)):
             yield group
@@ -144,7 +147,7 @@ def _packed(chunks: list[_Chunk], target: int, limit: int) -> Iterator[list[_Chu
 
 
 def _passage(text: str, ordinal: int, group: list[_Chunk], newlines: list[int]) -> Passage:
-    """The group as a passage that begins with its line when only blanks come before it."""
+    """Make a passage of a group; it begins with its line when only blanks come before it."""
     start, end = group[0].start, group[-1].end
     line_start = text.rfind("\n", 0, start) + 1
     if not text[line_start:start].strip():

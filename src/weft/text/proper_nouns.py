@@ -1,4 +1,4 @@
-"""Proper names in running text, by their capitals."""
+"""Find proper names in running text: any names by their capitals, or known ones by their spelling."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,10 +9,14 @@ _PARTICLES: Final = (
     "-|of the|of|the|for|de la|de|del|della|den|der|des|di|da|do|dos|du|el|al|la|le|van|von|y|ibn|bin"
 )
 _SENTENCE_ENDS: Final = ".!?:;>*#|\n"
+_MIN_NAME_CHARACTERS: Final = 2
+"""A single letter stands in every text and names nobody."""
+
+Span = tuple[int, int]
 
 
 def proper_names(text: str) -> Iterator[str]:
-    """The runs of words with capitals in a text, particles between them included, in order.
+    """Yield the runs of words with capitals in a text, particles between them included, in order.
 
     A lone word that opens a sentence or a line has its capital from there and is no name, unless it has more of
     them. Scripts without capitals have none.
@@ -25,6 +29,7 @@ def proper_names(text: str) -> Iterator[str]:
 
 @cache
 def _pattern(ascii_only: bool) -> re.Pattern[str]:
+    """Compile the pattern of a name; the regex engine has no class for capitals, so they are listed."""
     capital = "A-Z" if ascii_only else "".join(filter(str.isupper, map(chr, range(0x2000))))
     word = rf"[{capital}](?:\.(?=\s)|(?:[\w'’\-]|\.(?=\w))*)"
     return re.compile(rf"(?<!\w){word}(?:\s(?:(?:{_PARTICLES})\s)?(?:{word}|\d\w*))*")
@@ -35,51 +40,43 @@ def _opens_sentence(text: str, start: int) -> bool:
     return not before or before[-1] in _SENTENCE_ENDS
 
 
-Span = tuple[int, int]
-
-_SHORTEST: Final = 2
-
-
 def spellings(names: Iterable[str]) -> tuple[str, ...]:
-    """The names as texts write them, longest first: "the pilot" also opens a sentence, and titles shout."""
+    """Return the names as texts write them, longest first: "the pilot" also opens a sentence, and titles shout."""
     written: dict[str, None] = {}
     for name in names:
         plain = " ".join(name.split())
-        if len(plain) >= _SHORTEST:
+        if len(plain) >= _MIN_NAME_CHARACTERS:
             written |= dict.fromkeys((plain, plain[0].upper() + plain[1:], plain.upper()))
     return tuple(sorted(written, key=lambda name: (-len(name), name)))
 
 
 def named_in(text: str, names: Sequence[str], within: Span) -> list[Span]:
-    """Where one of the names stands in text[within], over line ends too, in order, none inside another."""
+    """Return where one of the names stands in text[within], over line ends too, in order, none inside another."""
     found: list[Span] = []
     low, high = within
     flat = text[low:high].replace("\n", " ")
     for name in names:
-        at = flat.find(name)
-        while at >= 0:
-            start, end = low + at, low + at + len(name)
-            if _stands_alone(text, start, end) and not _inside(found, start, end):
+        offset = flat.find(name)
+        while offset >= 0:
+            start, end = low + offset, low + offset + len(name)
+            is_inside = any(first <= start and end <= last for first, last in found)
+            if not is_inside and _stands_alone(text, start, end):
                 found.append((start, end))
-            at = flat.find(name, at + len(name))
+            offset = flat.find(name, offset + len(name))
     return sorted(found)
 
 
-def _inside(found: Sequence[Span], start: int, end: int) -> bool:
-    return any(low <= start and end <= high for low, high in found)
-
-
 def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Whether no letter that is written with spaces between words touches the name."""
-    before = start and _joins(text[start - 1], text[start])
-    after = end < len(text) and _joins(text[end - 1], text[end])
-    return not (before or after)
+    """Return whether no letter of a script with spaces between words touches the name."""
+    joined_before = start and _joins(text[start - 1], text[start])
+    joined_after = end < len(text) and _joins(text[end - 1], text[end])
+    return not (joined_before or joined_after)
 
 
 def _joins(left: str, right: str) -> bool:
-    return left.isalnum() and right.isalnum() and (_spaced(left) or _spaced(right))
+    return left.isalnum() and right.isalnum() and (_is_spaced_script(left) or _is_spaced_script(right))
 
 
-def _spaced(character: str) -> bool:
-    """Whether the character belongs to a script that writes spaces between words."""
+def _is_spaced_script(character: str) -> bool:
+    """Return whether a character belongs to a script that writes spaces between words."""
     return character < "\u0e00" or "\u1e00" <= character < "\u3000"

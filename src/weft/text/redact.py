@@ -1,4 +1,4 @@
-"""Secrets taken out of a text before anything is stored: keys, tokens, passwords, private keys.
+"""Take secrets out of text before anything is stored: keys, tokens, passwords, private keys.
 
 The formats of most providers are those of detect-secrets. Its own line scanner is slow (`bench/redaction.py`) and
 names what it found without saying where, so its patterns are run here and what each one matches is replaced.
@@ -14,7 +14,7 @@ from weft.frozen import dataclass
 from weft.model import Json, Node
 
 _NO_SECRETS: Final = frozenset({"Public IP (ipv4)"})
-"""What detect-secrets finds and a reader may know."""
+"""Kinds that detect-secrets finds and a reader may know."""
 
 _PRIVATE_KEY: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
@@ -51,11 +51,17 @@ _OPTION: Final = re.compile(
 )
 _SECRET_NAME: Final = re.compile(rf"[\w.-]*(?:{_NAMES})", re.IGNORECASE)
 _KEYWORDS: Final = ("key", "pass", "pwd", "secret", "token", "contrase", "bearer", "basic ", "pw")
-_TEMPLATES: Final = frozenset("$%<{[*")
+"""A line without one of these sets no secret, so the slow patterns need not run on it."""
+_TEMPLATE_SIGNS: Final = frozenset("$%<{[*")
+"""First characters of values that stand for a secret and are none: variables, placeholders, asterisks."""
+_MIN_SECRET_CHARACTERS: Final = 6
+"""Shorter values are words and numbers more often than secrets."""
 _ASSIGNS: Final = "(?:=|:|:=|=>| +|::)"
-"""In all patterns that detect-secrets builds for `NAME = secret`: slow, and needed only where a name stands."""
-_PIECE: Final = 800
-"""Half of what is looked at together for quoted values: the patterns for them backtrack."""
+"""A part of all patterns that detect-secrets builds for `NAME = secret`: slow, and needed only where a name
+stands."""
+_PIECE_CHARACTERS: Final = 800
+"""Half of what is searched together for quoted values: the patterns for them backtrack, so a long line is read in
+overlapping pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,58 +80,61 @@ class _Secret:
 
 
 def redact(text: str) -> Redacted:
-    """The text with `[redacted: KIND]` in the place of every secret that was recognised."""
-    secrets = _apart(sorted(_secrets(text), key=lambda secret: (secret.start, -secret.end, secret.kind)))
+    """Return the text with `[redacted: KIND]` in the place of every secret that was recognised."""
+    secrets = _join_overlapping(
+        sorted(_find_secrets(text), key=lambda secret: (secret.start, -secret.end, secret.kind))
+    )
     if not secrets:
         return Redacted(text)
     parts: list[str] = []
-    place = 0
+    reached = 0
     for secret in secrets:
-        parts += [text[place : secret.start], f"[redacted: {secret.kind}]"]
-        place = secret.end
-    return Redacted("".join([*parts, text[place:]]), tuple(secret.kind for secret in secrets))
+        parts += [text[reached : secret.start], f"[redacted: {secret.kind}]"]
+        reached = secret.end
+    return Redacted("".join([*parts, text[reached:]]), tuple(secret.kind for secret in secrets))
 
 
 def redact_node(node: Node) -> tuple[Node, tuple[str, ...]]:
-    """The node without secrets in its title, summary, text and fields, and the kinds that were replaced."""
+    """Return the node without secrets in its title, summary, text and fields, and the kinds that were replaced."""
     title, summary, text = redact(node.title), redact(node.summary), redact(node.text)
     found = [*title.found, *summary.found, *text.found]
-    fields = {name: _redacted_value(value, name, found) for name, value in node.fields.items()}
+    fields = {name: _redact_value(value, name, found) for name, value in node.fields.items()}
     if not found:
         return node, ()
     return replace(node, title=title.text, summary=summary.text, text=text.text, fields=fields), tuple(found)
 
 
-def _redacted_value(value: Json, name: str, found: list[str]) -> Json:
-    """A field's value without secrets, what was replaced being added to `found`."""
+def _redact_value(value: Json, name: str, found: list[str]) -> Json:
+    """Return a field's value without secrets; the kinds that were replaced are added to `found`."""
     if isinstance(value, str):
-        if _SECRET_NAME.fullmatch(name) and _plausible(value, name):
+        if _SECRET_NAME.fullmatch(name) and _is_plausible(value, name):
             found.append("secret")
             return "[redacted: secret]"
-        told = redact(value)
-        found += told.found
-        return told.text
+        redacted = redact(value)
+        found += redacted.found
+        return redacted.text
     if isinstance(value, Mapping):
-        return {each: _redacted_value(part, each, found) for each, part in value.items()}
+        return {key: _redact_value(part, key, found) for key, part in value.items()}
     if isinstance(value, Sequence):
-        return [_redacted_value(part, name, found) for part in value]
+        return [_redact_value(part, name, found) for part in value]
     return value
 
 
-def _secrets(text: str) -> Iterator[_Secret]:
+def _find_secrets(text: str) -> Iterator[_Secret]:
+    """Yield secrets of known formats from the whole text, and assigned values from each line with a keyword."""
     for kind, pattern in _formats().anywhere:
         for match in pattern.finditer(text):
-            yield _token(match, kind, 0)
-    place = 0
+            yield _matched_secret(match, kind, 0)
+    line_start = 0
     for line in text.splitlines(keepends=True):
         lowered = line.lower()
         if any(word in lowered for word in _KEYWORDS):
-            yield from _values(line, place)
-        place += len(line)
+            yield from _find_values(line, line_start)
+        line_start += len(line)
 
 
-def _apart(secrets: Sequence[_Secret]) -> list[_Secret]:
-    """The secrets in order, those that overlap joined under the name of the first."""
+def _join_overlapping(secrets: Sequence[_Secret]) -> list[_Secret]:
+    """Return the secrets in order, those that overlap joined under the name of the first."""
     joined: list[_Secret] = []
     for secret in secrets:
         if joined and secret.start < joined[-1].end:
@@ -135,10 +144,10 @@ def _apart(secrets: Sequence[_Secret]) -> list[_Secret]:
     return joined
 
 
-def _token(match: re.Match[str], kind: str, place: int) -> _Secret:
-    """What a pattern matched; where its one group ends the match, as in `://user:(password)@`, the group.
+def _matched_secret(match: re.Match[str], kind: str, offset: int) -> _Secret:
+    """Return what a pattern matched; where its one group ends the match, as in `://user:(password)@`, the group.
 
-    Providers make their keys longer over the years, so it reaches to the end of the word.
+    Providers make their keys longer over the years, so the secret reaches to the end of the word.
     """
     inner = match.re.groups == 1 and match.end() - match.end(1) <= 1
     start, end = match.span(1) if inner else match.span()
@@ -147,46 +156,51 @@ def _token(match: re.Match[str], kind: str, place: int) -> _Secret:
     found = match.string[start:end]
     left = len(found) - len(found.lstrip(" \t\r\n=:\"'"))
     right = len(found) - len(found.rstrip(" \t\r\n\"'"))
-    return _Secret(place + start + left, place + end - right, kind)
+    return _Secret(offset + start + left, offset + end - right, kind)
 
 
-def _values(line: str, place: int) -> Iterator[_Secret]:
-    """What a line, which begins at `place`, gives to something that is named like a secret."""
+def _find_values(line: str, line_start: int) -> Iterator[_Secret]:
+    """Yield the values that a line gives to something that is named like a secret."""
     for kind, pattern in _formats().assigned:
         for match in pattern.finditer(line):
-            yield _token(match, kind, place)
+            yield _matched_secret(match, kind, line_start)
     for match in _AUTHORIZATION.finditer(line):
-        if _mixed(match[1]):
-            yield _Secret(place + match.start(1), place + match.end(1), "authorization")
+        if _has_letters_and_digits(match[1]):
+            yield _Secret(line_start + match.start(1), line_start + match.end(1), "authorization")
     for match in _UNQUOTED.finditer(line):
-        if _plausible(match[2], match[1]):
-            yield _Secret(place + match.start(2), place + match.end(2), "secret")
+        if _is_plausible(match[2], match[1]):
+            yield _Secret(line_start + match.start(2), line_start + match.end(2), "secret")
     for match in _OPTION.finditer(line):
-        if _mixed(match[1]):
-            yield _Secret(place + match.start(1), place + match.end(1), "secret")
+        if _has_letters_and_digits(match[1]):
+            yield _Secret(line_start + match.start(1), line_start + match.end(1), "secret")
     if any(quote in line for quote in "'\"`"):
-        for start in range(0, len(line), _PIECE):
-            yield from _quoted_values(line[start : start + 2 * _PIECE], place + start)
+        for start in range(0, len(line), _PIECE_CHARACTERS):
+            yield from _find_quoted(line[start : start + 2 * _PIECE_CHARACTERS], line_start + start)
 
 
-def _quoted_values(piece: str, place: int) -> Iterator[_Secret]:
-    """The quoted values of a short line, or of a piece of a long one."""
+def _find_quoted(piece: str, offset: int) -> Iterator[_Secret]:
+    """Yield the quoted values of a short line, or of a piece of a long one."""
     for pattern, group in _keyword_patterns():
         for match in pattern.finditer(piece):
-            if _plausible(match[group], "QUOTED"):
-                yield _Secret(place + match.start(group), place + match.end(group), "secret")
+            # A quoted value is judged as if its name were a constant's: it needs no digit.
+            if _is_plausible(match[group], "QUOTED"):
+                yield _Secret(offset + match.start(group), offset + match.end(group), "secret")
 
 
-def _plausible(value: str, name: str) -> bool:
-    """Whether a value given to something named like a secret is one, not a word, a variable or a template."""
-    if len(value) < 6 or not value.isprintable() or any(character.isspace() for character in value):
+def _is_plausible(value: str, name: str) -> bool:
+    """Return whether a value given to a name like a secret's is one, not a word, a variable or a template."""
+    if (
+        len(value) < _MIN_SECRET_CHARACTERS
+        or not value.isprintable()
+        or any(character.isspace() for character in value)
+    ):
         return False
-    if value[0] in _TEMPLATES or not any(character.isalpha() for character in value) or "://" in value:
+    if value[0] in _TEMPLATE_SIGNS or not any(character.isalpha() for character in value) or "://" in value:
         return False
     return name.isupper() or any(character.isdigit() for character in value)
 
 
-def _mixed(value: str) -> bool:
+def _has_letters_and_digits(value: str) -> bool:
     return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
 
 
@@ -200,26 +214,27 @@ class _Formats:
 
 @cache
 def _formats() -> _Formats:
-    # Only those who store what people wrote pay for loading the detector.
+    """Return our own formats and those of detect-secrets."""
+    # Loading the detector is slow, so only commands that store what people wrote pay for it.
     from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
     from detect_secrets.plugins.base import RegexBasedDetector
 
     kinds: Mapping[str, Any] = get_mapping_from_secret_type_to_class()
     known = [
         (kind, pattern)
-        for kind, made in sorted(kinds.items())
-        if issubclass(made, RegexBasedDetector) and kind not in _NO_SECRETS
-        for pattern in made.denylist
+        for kind, detector in sorted(kinds.items())
+        if issubclass(detector, RegexBasedDetector) and kind not in _NO_SECRETS
+        for pattern in detector.denylist
     ]
     own = [(kind, re.compile(pattern)) for kind, patterns in _TOKENS.items() for pattern in patterns]
-    assigned = tuple(each for each in known if _ASSIGNS in each[1].pattern)
-    anywhere = (each for each in known if each not in assigned)
+    assigned = tuple(known_format for known_format in known if _ASSIGNS in known_format[1].pattern)
+    anywhere = (known_format for known_format in known if known_format not in assigned)
     return _Formats((("private key", _PRIVATE_KEY), *own, *anywhere), assigned)
 
 
 @cache
 def _keyword_patterns() -> Sequence[tuple[re.Pattern[str], int]]:
-    """The detector's patterns for quoted values that are given to a name, and which group is the value."""
+    """Return the detector's patterns for quoted values that are given to a name, and which group is the value."""
     from detect_secrets.plugins.keyword import QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP
 
     return tuple(QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP.items())

@@ -1,4 +1,4 @@
-"""Where the sentences and paragraphs of a text begin and end; a line of code or of a list is one unit."""
+"""Find where the sentences and paragraphs of a text begin and end; a line of code or of a list is one unit."""
 
 import re
 from collections.abc import Iterator
@@ -7,11 +7,12 @@ from weft.frozen import dataclass
 
 Span = tuple[int, int]
 
-_SOMETHING = re.compile(r"\S")
+_NOT_BLANK = re.compile(r"\S")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
-_ALONE = re.compile(
+# Lines that run on into no other: of a list, a table, a quotation or code.
+_LONE_LINE = re.compile(
     r"\s*(?:[-*+•]\s|\(?\d{1,3}[.)]\s|>|\||#{1,6}\s|-{3,}\s*$"
     r"|(?:def|class|import|from|return|async|const|let|var|function|public|private|static|struct|fn|func)\s.*[(:;{=.]"
     r"|(?:if|for|while|with|elif|else|try|except|switch|case)\b.*[:{]\s*$"
@@ -19,7 +20,7 @@ _ALONE = re.compile(
     r"|.*(?:[{};]|=>|->)\s*$|\s*[\w.]+\([^()]*\)\s*$"
 )
 # After the mark may come closing quotes and brackets; the next sentence does not begin in lower case.
-_END = re.compile(
+_SENTENCE_END = re.compile(
     r"[.!?…]+[\"'”’»)\]]*(?=\s+(?![a-z]))|[。！？｡]+[」』”’）\"']*|[!?]+[\"'”’)\]]*(?=\s)|[।؟]+(?=\s|$)"
 )
 _ABBREVIATION = re.compile(
@@ -27,8 +28,10 @@ _ABBREVIATION = re.compile(
     r"|vs|cf|al|approx|Fig|Eq|Sec|Ch|pp?|vol|ed|Inc|Ltd|Co|Corp|Mt|Ft|dept|est)$"
 )
 _ABBREVIATION_REACH = 16
-_ENDED = re.compile(r"[.!?…。！？｡।؟][\"'”’»)\]」』）_*]*$")
-_NEAR = 40
+"""Characters before a full stop that are read for an abbreviation; the longest is shorter."""
+_ENDED_TEXT = re.compile(r"[.!?…。！？｡।؟][\"'”’»)\]」』）_*]*$")
+_NEIGHBOURHOOD = 40
+"""Characters before and after an offset that show whether it stands inside a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +43,25 @@ class Block:
 
 
 def sentences(text: str) -> list[Span]:
-    """The spans of the sentences, in order, that together hold all of the text that is not blank."""
+    """Return the spans of the sentences, in order, that together hold all of the text that is not blank."""
     return [span for block in blocks(text) for span in block.units]
 
 
 def is_blank(text: str, start: int, end: int) -> bool:
-    """Whether only blanks stand between two places, without a copy of what may be most of a long text."""
-    return _SOMETHING.search(text, start, end) is None
+    """Return whether only blanks stand between two offsets, without a copy of what may be most of a long text."""
+    return _NOT_BLANK.search(text, start, end) is None
 
 
 def is_inside(text: str, place: int) -> bool:
-    """Whether a place stands inside a sentence: nothing before it ends one, and no blank line is there."""
-    before, after = text[max(place - _NEAR, 0) : place], text[place : place + _NEAR]
-    shown, coming = before.rstrip(), after.lstrip()
-    blank = before[len(shown) :] + after[: len(after) - len(coming)]
-    return bool(shown and coming) and blank.count("\n") < 2 and not _ENDED.search(shown)
+    """Return whether an offset is inside a sentence: nothing before it ends one, and no blank line is there."""
+    before, after = text[max(place - _NEIGHBOURHOOD, 0) : place], text[place : place + _NEIGHBOURHOOD]
+    left, right = before.rstrip(), after.lstrip()
+    blank = before[len(left) :] + after[: len(after) - len(right)]
+    return bool(left and right) and blank.count("\n") < 2 and not _ENDED_TEXT.search(left)
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The paragraphs of a text; blank lines and headings part them, a fence keeps its blank lines inside."""
+    """Yield the paragraphs of a text; blank lines and headings part them, a fence keeps its blank lines inside."""
     lines: list[Span] = []
     fence = ""
     for match in _LINE.finditer(text):
@@ -87,15 +90,16 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def _fenced(text: str, lines: list[Span]) -> Block:
+    """Make a block of a fence, each of its lines a unit."""
     return Block(tuple(_trimmed(text, *line) for line in lines if text[line[0] : line[1]].strip()))
 
 
 def _prose(text: str, lines: list[Span]) -> Block:
-    """Sentences run on over the lines of a paragraph; lines that stand alone do not."""
+    """Make a block of a paragraph: sentences run on over its lines, except over those that stand alone."""
     units: list[Span] = []
     start = end = lines[0][0]
     for low, high in lines:
-        if _ALONE.match(text, low, high):
+        if _LONE_LINE.match(text, low, high):
             units += _split(text, start, end)
             units.append(_trimmed(text, low, high))
             start = high
@@ -105,8 +109,8 @@ def _prose(text: str, lines: list[Span]) -> Block:
 
 
 def _split(text: str, start: int, end: int) -> Iterator[Span]:
-    """The sentences between two places."""
-    for match in _END.finditer(text, start, end):
+    """Yield the sentences between two offsets."""
+    for match in _SENTENCE_END.finditer(text, start, end):
         if match.group()[0] == "." and _is_abbreviation(text, start, match.start()):
             continue
         if text[start : match.end()].strip():
@@ -121,6 +125,6 @@ def _is_abbreviation(text: str, start: int, dot: int) -> bool:
 
 
 def _trimmed(text: str, start: int, end: int) -> Span:
-    """The span without the blanks at its ends."""
+    """Return the span without the blanks at its ends."""
     inside = text[start:end]
     return start + len(inside) - len(inside.lstrip()), end - (len(inside) - len(inside.rstrip()))

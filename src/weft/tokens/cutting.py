@@ -1,4 +1,4 @@
-"""Where a prefix may end: on a whole character, as far as it fits."""
+"""Cut text to a prefix that fits and ends on a whole character as a reader sees it."""
 
 import re
 import unicodedata
@@ -9,7 +9,7 @@ _JOINER = "\u200d"
 
 
 def encodable(text: str) -> str:
-    """The text with each lone surrogate replaced, so that offsets stay and encoding cannot fail."""
+    """Return the text with each lone surrogate replaced, so that offsets stay and encoding cannot fail."""
     if text.isascii():
         return text
     try:
@@ -20,7 +20,10 @@ def encodable(text: str) -> str:
 
 
 def settle(text: str, end: int, fits: Callable[[int], bool]) -> int:
-    """The end of a prefix near `end` that fits, and does not with one more whole character."""
+    """Return the end of a prefix near `end` that fits, and does not with one more whole character.
+
+    Steps double as long as they help, because `fits` counts tokens and a guess may be far off.
+    """
     end, step = _character_floor(text, end), 1
     while end > 0 and not fits(end):
         end, step = _character_floor(text, max(end - step, 0)), step * 2
@@ -35,22 +38,22 @@ def settle(text: str, end: int, fits: Callable[[int], bool]) -> int:
 
 
 def _character_floor(text: str, end: int) -> int:
-    """The nearest place at or before `end` that does not split what a reader sees as one character."""
+    """Return the nearest offset at or before `end` that does not split what a reader sees as one character."""
     while 0 < end < len(text) and _continues(text, end):
         end -= 1
     return end
 
 
 def character_ceiling(text: str, end: int) -> int:
-    """The nearest place at or after `end` that does not split what a reader sees as one character."""
+    """Return the nearest offset at or after `end` that does not split what a reader sees as one character."""
     while end < len(text) and _continues(text, end):
         end += 1
     return end
 
 
-def _continues(text: str, place: int) -> bool:
-    """Whether the character at this place belongs to the one before it."""
-    before, here = text[place - 1], text[place]
+def _continues(text: str, offset: int) -> bool:
+    """Return whether the character at an offset belongs to the one before it."""
+    before, here = text[offset - 1], text[offset]
     if here < "\u0300":
         return here == "\n" and before == "\r"
     skin_tone = "\U0001f3fb" <= here <= "\U0001f3ff"

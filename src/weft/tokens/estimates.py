@@ -1,4 +1,5 @@
-"""Counts on the safe side, for models whose tokenizer is not bundled."""
+"""Count tokens for models whose tokenizer is not bundled: on the safe side, or exactly by a tokenizer.json
+file."""
 
 from __future__ import annotations
 
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Margin:
-    """How far a tokenizer that is not bundled may exceed o200k_base, per token and per non-ASCII character."""
+    """The excess of a tokenizer that is not bundled over o200k_base, per token and per non-ASCII character."""
 
     per_token: float
     per_wide_character: float
 
 
 # Measured where a tokenizer could be had, else published figures with a margin: docs/decisions/0004.
-MARGIN_OF_MODEL = (
+_MODEL_MARGINS = (
     (re.compile(r"claude-(?:v?[123]|instant)"), Margin(1.4, 1.4)),
     (re.compile(r"claude"), Margin(1.9, 1.4)),
     (re.compile(r"gemini|gemma"), Margin(1.4, 0.4)),
@@ -38,75 +39,74 @@ MARGIN_OF_MODEL = (
     (re.compile(r"deepseek"), Margin(1.3, 0.4)),
 )
 
-# What other tokenizers spell out and o200k_base does not: digits one by one, long runs of one sign, and scripts
-# that a smaller vocabulary only has as bytes (all but Latin, Greek, Cyrillic, CJK and common punctuation).
+# Other tokenizers spell out what o200k_base does not: digits one by one, long runs of one sign, and scripts that a
+# smaller vocabulary only has as bytes (all but Latin, Greek, Cyrillic, CJK and common punctuation).
 _DIGITS = re.compile(r"[0-9]")
 _SIGN_RUNS = re.compile(r"([^\w\n])\1{3,}")
 _BYTE_SPELLED = re.compile(
     "[^\0-\u052f\u1e00-\u1fff\u2010-\u2027\u3000-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff00-\uffef]"
 )
-_COST_OF_DIGIT = 0.6
-_COST_OF_RUN_SIGN = 0.5
+# Tokens added for each: o200k_base takes up to three digits, and long runs of a sign, as one token.
+_TOKENS_PER_DIGIT = 0.6
+_TOKENS_PER_RUN_SIGN = 0.5
+_FILE_HINT = "Give the path of a Hugging Face tokenizer.json file."
 
 
 def margin_of(model: str) -> Margin | None:
-    """How far the tokenizer of a model of that name may exceed o200k_base, where something is known of it."""
-    return next((margin for pattern, margin in MARGIN_OF_MODEL if pattern.search(model.lower())), None)
+    """Return how far the tokenizer of a model of that name may exceed o200k_base, where that is known."""
+    return next((margin for pattern, margin in _MODEL_MARGINS if pattern.search(model.lower())), None)
 
 
 @dataclass(frozen=True, slots=True)
 class EstimateCounter:
-    """Counts on the safe side for a model whose tokenizer is not bundled."""
+    """A counter on the safe side for a model whose tokenizer is not bundled."""
 
     name: str
     margin: Margin
 
     def count(self, text: str) -> int:
-        """At least as many tokens as the model is expected to see."""
+        """Return at least as many tokens as the model is expected to see."""
         exact = EncodingCounter("o200k_base").count(text)
         wide = 0 if text.isascii() else len(text) - len(text.encode("ascii", "ignore"))
         margin = self.margin
-        return ceil(exact * margin.per_token + wide * margin.per_wide_character + _hard_cost(text))
+        return ceil(exact * margin.per_token + wide * margin.per_wide_character + _spelled_out_tokens(text))
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
-        """The estimate for each text."""
+        """Return the estimate for each text."""
         return [self.count(text) for text in texts]
 
     def cut(self, text: str, max_tokens: int) -> str:
-        """The longest prefix of whole characters that is estimated at most `max_tokens`."""
+        """Return the longest prefix of whole characters that is estimated at most `max_tokens`."""
         end = len(EncodingCounter("o200k_base").cut(text, int(max(max_tokens, 0) / self.margin.per_token)))
         return text[: settle(text, end, lambda stop: self.count(text[:stop]) <= max_tokens)]
 
 
-def _hard_cost(text: str) -> float:
-    """The tokens to add for what most tokenizers spell out and o200k_base does not."""
+def _spelled_out_tokens(text: str) -> float:
+    """Return the tokens to add for what most tokenizers spell out and o200k_base does not."""
     digits = len(_DIGITS.findall(text))
     signs = sum(match.end() - match.start() for match in _SIGN_RUNS.finditer(text))
     spelled = 0 if text.isascii() else len("".join(_BYTE_SPELLED.findall(encodable(text))).encode())
-    return digits * _COST_OF_DIGIT + signs * _COST_OF_RUN_SIGN + spelled
-
-
-_FILE_HINT = "Give the path of a Hugging Face tokenizer.json file."
+    return digits * _TOKENS_PER_DIGIT + signs * _TOKENS_PER_RUN_SIGN + spelled
 
 
 @dataclass(frozen=True, slots=True)
 class FileCounter:
-    """Counts exactly as a Hugging Face tokenizer.json does."""
+    """An exact counter for a Hugging Face tokenizer.json."""
 
     name: str
     tokenizer: Tokenizer
 
     def count(self, text: str) -> int:
-        """The tokens of the text, special tokens in it being ordinary text."""
+        """Return the tokens of the text, special tokens in it being ordinary text."""
         return len(self.tokenizer.encode(encodable(text), add_special_tokens=False))
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
-        """The tokens of each text."""
+        """Return the tokens of each text."""
         clean = [encodable(text) for text in texts]
         return [len(found) for found in self.tokenizer.encode_batch(clean, add_special_tokens=False)]
 
     def cut(self, text: str, max_tokens: int) -> str:
-        """The longest prefix of whole characters that counts at most `max_tokens`."""
+        """Return the longest prefix of whole characters that counts at most `max_tokens`."""
         clean = encodable(text)
         ends = [stop for _, stop in self.tokenizer.encode(clean, add_special_tokens=False).offsets]
         end = len(clean) if len(ends) <= max_tokens else max(ends[: max(max_tokens, 0)], default=0)
@@ -115,7 +115,7 @@ class FileCounter:
 
 @cache
 def file_counter(path: Path) -> FileCounter:
-    """A counter from a tokenizer.json file."""
+    """Load a counter from a tokenizer.json file; its name has a digest, so another file is another counter."""
     try:
         from tokenizers import Tokenizer
     except ImportError as missing:

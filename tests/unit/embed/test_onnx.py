@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from weft.embed import open_embedder
-from weft.embed.onnx import LONGEST_TEXT, OnnxEmbedder
+from weft.embed.onnx import MAX_TEXT_TOKENS, OnnxEmbedder
 from weft.errors import EmbedderError, InvalidInput
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "river", "bank", "##s", "."]
@@ -26,7 +26,7 @@ class TableSession:
 
     def run(self, _: None, feed: dict[str, Any]) -> list[Any]:
         assert set(feed) == {"input_ids", "attention_mask"}
-        assert feed["input_ids"].shape[1] <= LONGEST_TEXT
+        assert feed["input_ids"].shape[1] <= MAX_TEXT_TOKENS
         return [TABLE[feed["input_ids"]]]
 
 

@@ -143,7 +143,7 @@ def test_counts_are_those_of_the_public_pattern(counter: EncodingCounter, texts:
 
 @EXACT
 @pytest.mark.parametrize(
-    "text", ["  x", "if a:\n        b = 1\n\n\tc", "end.\n \n  ", f"{encodings._CUT}  {encodings._MARK}"]
+    "text", ["  x", "if a:\n        b = 1\n\n\tc", "end.\n \n  ", f"{encodings._RUN_MARK}  {encodings._TEXT_MARK}"]
 )
 def test_runs_of_blanks_are_counted_as_published(counter: EncodingCounter, text: str) -> None:
     assert counter.count(text) == len(_public(counter.name).encode_ordinary(text))
@@ -199,7 +199,7 @@ def test_splitting_between_words_changes_no_count(counter: EncodingCounter, text
 @EXACT
 def test_a_long_real_text_counts_as_it_would_unsplit(counter: EncodingCounter) -> None:
     text = PROSE * 60
-    assert len(text) > 2 * encodings._WHOLE_LIMIT
+    assert len(text) > 2 * encodings._MAX_WHOLE_CHARACTERS
     assert counter.count(text) == len(_public(counter.name).encode_ordinary(text))
 
 
