@@ -80,11 +80,11 @@ def _each(function: Callable[[str], Any], questions: Sequence[str]) -> list[floa
 def _engine(weft: Weft, questions: Sequence[str]) -> list[float]:
     """What the lexical index alone takes for its ten best, statistics included."""
     taken = []
-    with weft.desk(View()) as desk:
+    with weft.reading(View()) as reading:
         for question in questions:
             started = time.perf_counter()
-            query = understand(question, desk.snapshot, None)
-            desk.index.lexical(desk.snapshot, proposing_terms(query), Filter(), 10)
+            query = understand(question, reading.snapshot, None)
+            reading.index.lexical(reading.snapshot, proposing_terms(query), Filter(), 10)
             taken.append(1000 * (time.perf_counter() - started))
     return taken
 
@@ -93,13 +93,13 @@ def _recall(weft: Weft, store_folder: Path, questions: Sequence[str]) -> float:
     """The share of the ten nearest passages, by a scan of all, that the semantic search finds; 0 without one."""
     columns = open_generation(store_folder / "derived").columns
     found = []
-    with weft.desk(View()) as desk:
-        for vector in desk.embed.embed(questions) if desk.embed is not None else ():
+    with weft.reading(View()) as reading:
+        for vector in reading.embedder.embed(questions) if reading.embedder is not None else ():
             query = np.frombuffer(quantise(vector[None, :])[0], dtype=np.int8)
             if len(query):
                 near = cosines(columns["values"], columns["norm"], query)
                 nearest = columns["passage"][np.argpartition(-near, TOP)[:TOP]]
-                told = desk.index.semantic(desk.snapshot, vector, Filter(), TOP).passage_ids
+                told = reading.index.semantic(reading.snapshot, vector, Filter(), TOP).passage_ids
                 found.append(np.isin(nearest, told).mean())
     return float(np.mean(found)) if found else 0.0
 

@@ -213,24 +213,24 @@ def _selected(weft: Weft, question: str) -> set[tuple[str, str]]:
 def _exact(embedded: Weft, vectors: Any, wanted: Filter) -> list[set[tuple[str, int]]]:
     """The ten nearest passages of each vector, from comparing it with all, so many nodes at a time."""
     best: list[list[tuple[float, int, int]]] = [[] for _ in vectors]
-    with embedded.desk(View()) as desk:
-        passing = desk.snapshot.matching(wanted).tolist()
+    with embedded.reading(View()) as reading:
+        passing = reading.snapshot.matching_ids(wanted).tolist()
         for start in range(0, len(passing), COMPARED):
-            rows = desk.snapshot.passages_of(passing[start : start + COMPARED])
-            scores = vectors @ desk.snapshot.vectors([row.id for row in rows]).T
+            rows = reading.snapshot.passages_of_nodes(passing[start : start + COMPARED])
+            scores = vectors @ reading.snapshot.vectors([row.id for row in rows]).T
             for place, each in enumerate(scores):
                 near = [(-float(each[at]), rows[at]) for at in np.argsort(-each)[:10]]
                 fresh = [(score, row.node_id, row.passage.ordinal) for score, row in near]
                 best[place] = sorted([*best[place], *fresh])[:10]
-        nodes = desk.snapshot.nodes([node for each in best for _, node, _ in each])
+        nodes = reading.snapshot.nodes([node for each in best for _, node, _ in each])
     return [{(nodes[node].node.key, ordinal) for _, node, ordinal in each} for each in best]
 
 
 def _nearest(weft: Weft, vector: Any, wanted: Filter) -> set[tuple[str, int]]:
-    with weft.desk(View()) as desk:
-        near = desk.index.semantic(desk.snapshot, vector, wanted, 10)
-        rows = desk.snapshot.passages(near.passage_ids.tolist()[:10])
-        nodes = desk.snapshot.nodes([row.node_id for row in rows])
+    with weft.reading(View()) as reading:
+        near = reading.index.semantic(reading.snapshot, vector, wanted, 10)
+        rows = reading.snapshot.passages(near.passage_ids.tolist()[:10])
+        nodes = reading.snapshot.nodes([row.node_id for row in rows])
     return {(nodes[row.node_id].node.key, row.passage.ordinal) for row in rows}
 
 

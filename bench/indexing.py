@@ -15,7 +15,7 @@ import weft.indexing.worker
 from bench.clock import Clock, Watched
 from bench.measures import folder_bytes, peak_megabytes
 from weft.embed import open_embedder
-from weft.indexing.ingest import Workshop, ingest
+from weft.indexing.ingest import IndexingContext, ingest
 from weft.sources import open_sources
 from weft.store import EmbeddedIndex, SqliteStore
 from weft.tokens import DEFAULT_ENCODING, counter_for
@@ -66,7 +66,7 @@ def _watched(source: Any, clock: Clock) -> Any:
     return Watched(source, read=clock.timed("read", source.read), units=units)
 
 
-def _shop(store: SqliteStore, folder: Path, embedder: str, clock: Clock) -> Workshop:
+def _shop(store: SqliteStore, folder: Path, embedder: str, clock: Clock) -> IndexingContext:
     index, embed = EmbeddedIndex(folder / "derived"), open_embedder(embedder)
 
     def write(changes: Any) -> int:
@@ -75,7 +75,7 @@ def _shop(store: SqliteStore, folder: Path, embedder: str, clock: Clock) -> Work
 
     watched_index: Any = Watched(index, catch_up=lambda _: _caught_up(index, store, clock))
     watched_store: Any = Watched(store, write=write, hashes=clock.timed("store", store.hashes))
-    return Workshop(watched_store, watched_index, embed, counter_for(DEFAULT_ENCODING)[0])
+    return IndexingContext(watched_store, watched_index, embed, counter_for(DEFAULT_ENCODING)[0])
 
 
 def _caught_up(index: EmbeddedIndex, store: SqliteStore, clock: Clock) -> int:

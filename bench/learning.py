@@ -19,7 +19,7 @@ from bench.measures import percentile
 from bench.world import WORLDS, kept_sentences
 from weft import Weft
 from weft.assemblers import FormattedContext
-from weft.assemblers.learning.store_searcher import assembler_over
+from weft.assemblers.learning.store_searcher import make_assembler
 from weft.indexing.prepare import prepare
 from weft.memory import DOMAINS, STRATEGIES
 from weft.memory.memory_store import remember
@@ -69,7 +69,7 @@ def _make(weft: Weft, world: LearningWorld) -> None:
 def measure(weft: Weft, words: Sequence[str], questions: int) -> dict[str, Any]:
     """Every figure by name."""
     pick = random.Random(SEED)
-    made = assembler_over(weft)
+    made = make_assembler(weft)
     asked = [" ".join(pick.choice(words).split()[:10]) for _ in range(questions + WARM)]
     domains = [(pick.choice(DOMAINS), pick.choice([None, *STRATEGIES])) for _ in range(questions + WARM)]
     contexts = [lambda question=question: made.assemble_context(question, TYPES) for question in asked]

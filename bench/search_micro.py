@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from weft.model import Filter, Node, Origin, Passage, View
-from weft.ports import Changes, PreparedNode, PreparedPassage, TailPassage
-from weft.scoring.vectors import cosines, norms, quantise, sign_distances, signs_of, stacked
+from weft.ports import ChangedPassage, Changes, PreparedNode, PreparedPassage
+from weft.scoring.vectors import cosines, norms, quantise, sign_bits, sign_distances, stack_rows
 from weft.store.embedded.index import EmbeddedIndex
 from weft.store.embedded.lexical import engine
 from weft.store.embedded.vector_writer import VectorWriter, start_columns
@@ -154,7 +154,7 @@ def generation_of(folder: Path, rows: np.ndarray) -> VectorGeneration:
         part = range(start, min(start + 20_000, len(rows)))
         facets = [(f"kind:kind{n % 25}", "source:s") for n in part]
         passages = [
-            TailPassage(n, n, "default", facet, n, None, None, b"", b"", rows[n].tobytes())
+            ChangedPassage(n, n, "default", facet, n, None, None, b"", b"", rows[n].tobytes())
             for n, facet in zip(part, facets, strict=True)
         ]
         writer.add(part, passages)
@@ -176,7 +176,7 @@ def scans(folder: Path, rows: np.ndarray) -> None:
         timed("int8 by numpy", lambda q: best(rows.astype(np.float32) @ q.astype(np.float32)), queries[:5])
     timed("int8 kernel, all rows", lambda q: best(cosines(rows, lengths, q)), queries)
     signs = generation.columns["signs"]
-    timed("signs only", lambda q: sign_distances(signs, signs_of(q[None, :])[0]), queries)
+    timed("signs only", lambda q: sign_distances(signs, sign_bits(q[None, :])[0]), queries)
     all_rows = Scope(VIEW, Filter(), NOBODY)
     timed("ours, top 200", lambda q: generation.search(q, generation.rows(all_rows), 200), queries)
     one_kind = Scope(VIEW, Filter(kinds=("kind3",)), NOBODY)
@@ -192,7 +192,7 @@ def best(scores: np.ndarray) -> np.ndarray:
 
 def recall(folder: Path, corpus: np.ndarray, queries: np.ndarray) -> None:
     """How many of the float32 nearest are found, by the exact scan and by the two stages."""
-    generation = generation_of(folder, stacked(quantise(corpus), corpus.shape[1]))
+    generation = generation_of(folder, stack_rows(quantise(corpus), corpus.shape[1]))
     rows = generation.rows(Scope(VIEW, Filter(), NOBODY))
     for name, exact_rows in (("int8, all rows", 10**9), ("two stages", 0)):
         for limit in (10, 200):

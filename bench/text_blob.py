@@ -19,8 +19,8 @@ from pathlib import Path
 from statistics import mean
 
 from weft import Node, Weft
-from weft.evaluation import Judged, Question, read_folder
-from weft.evaluation.run import shown
+from weft.evaluation import JudgedSet, Question, read_folder
+from weft.evaluation.run import find_evidence
 from weft.text import sentences
 from weft.tokens import counter_for
 
@@ -56,7 +56,7 @@ def main() -> None:
         print(json.dumps(summary([measure(weft, each, judged, texts, given.fall) for each in asked]), indent=2))
 
 
-def chunks(judged: Judged) -> list[Node]:
+def chunks(judged: JudgedSet) -> list[Node]:
     """The stories in chunks, each story from its beginning."""
     stories: dict[str, list[str]] = {}
     titles: dict[str, str] = {}
@@ -72,7 +72,7 @@ def chunks(judged: Judged) -> list[Node]:
     ]
 
 
-def measure(weft: Weft, question: Question, judged: Judged, texts: Mapping[str, str], fall: float) -> Measured:
+def measure(weft: Weft, question: Question, judged: JudgedSet, texts: Mapping[str, str], fall: float) -> Measured:
     """One question, put with the name of its story."""
     asked = f"{question.meta.get('story', '')} {question.text}".strip()
     gold = {f"sections:{each}": texts[each] for each, grade in judged.gold[question.id].items() if grade > 0}
@@ -85,7 +85,7 @@ def measure(weft: Weft, question: Question, judged: Judged, texts: Mapping[str, 
         blob_tokens=spent,
         page_tokens=page.tokens,
         blob_found=_share([_holds(_plain(blob), text) for text in gold.values()]),
-        page_found=_share([key in shown(page, question.answers, gold) for key in gold]),
+        page_found=_share([key in find_evidence(page, question.answers, gold) for key in gold]),
     )
 
 

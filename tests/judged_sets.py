@@ -9,7 +9,7 @@ CORPUS = (
     {"id": "d2", "title": "Mara Venn", "text": "Mara Venn was born in Port Sel and owns a brass compass."},
     {"id": "d3", "title": "Port Sel", "text": "Port Sel is a fishing town with nine bridges and one clock."},
     {"id": "d4", "title": "Tomas Rell", "text": "Tomas Rell repairs clocks and once copied a key."},
-    {"id": "d5", "title": "Refunds", "text": "A refund is approved by the desk within ten days."},
+    {"id": "d5", "title": "Refunds", "text": "A refund is approved by the reading within ten days."},
     {"id": "d6", "title": "Copper mine", "text": "The copper mine closed after the flood of the ninth winter."},
     {
         "id": "d7",

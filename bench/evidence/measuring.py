@@ -11,13 +11,23 @@ from typing import Any
 from peers import PEERS, Embed, Search
 
 from weft import Context, Filter, Weft
-from weft.evaluation import CorpusSource, Costs, Exam, Judged, Put, Shape, evaluate, read_folder, summary
+from weft.evaluation import (
+    CorpusSource,
+    Costs,
+    Evaluation,
+    JudgedSet,
+    QuestionShape,
+    ShapedQuestion,
+    evaluate,
+    read_folder,
+    summarise,
+)
 from weft.evaluation.report import mean, ndcg, percentile, recall, reciprocal_rank
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 SHAPES = {
-    "doc2dial": Shape(history=True),
-    "fairytaleqa": Shape("{meta.story} {text}"),
+    "doc2dial": QuestionShape(history=True),
+    "fairytaleqa": QuestionShape("{meta.story} {text}"),
 }
 """How a set's own README says its questions are to be put; every other set is asked as written."""
 
@@ -32,8 +42,8 @@ class Job:
     """A set read once for all systems, with the texts that every system gets and what each costs; `same` names
     one of the documents with an equal text, by which evidence is told, as `weft eval` does."""
 
-    judged: Judged
-    shape: Shape
+    judged: JudgedSet
+    shape: QuestionShape
     budgets: tuple[int, ...]
     limit: int | None
     texts: tuple[tuple[str, str], ...]
@@ -53,23 +63,23 @@ def open_job(folder: Path, budgets: Sequence[int], limit: int | None) -> Job:
     costs = {id: count + _BLANK_LINE for (id, _), count in zip(texts, counts, strict=True)}
     first: dict[str, str] = {}
     same = {each.id: first.setdefault(str(each.record.get("text")), each.id) for each in judged.documents}
-    return Job(judged, SHAPES.get(judged.name, Shape()), tuple(budgets), limit, texts, costs, same)
+    return Job(judged, SHAPES.get(judged.name, QuestionShape()), tuple(budgets), limit, texts, costs, same)
 
 
 def measure_weft(job: Job, tell: Callable[[str, int, int | None], None]) -> Row:
     """Weft as installed: default profile, default embedder, the real pages."""
-    exam = Exam(job.judged, CorpusSource(job.judged), job.budgets, job.shape, limit=job.limit)
+    exam = Evaluation(job.judged, CorpusSource(job.judged), job.budgets, job.shape, limit=job.limit)
     exam.check()
     now = datetime.now(UTC)
     with tempfile.TemporaryDirectory() as folder, Weft.open(folder) as weft:
 
-        def ask(put: Put, budget: int, wanted: Filter) -> Context:
+        def ask(put: ShapedQuestion, budget: int, wanted: Filter) -> Context:
             return weft.context(put.text, history=put.history, max_tokens=budget, filter=wanted, now=now)
 
         started = time.perf_counter()
         weft.ingest([exam.source])
         spent = time.perf_counter() - started
-        found = summary(evaluate(exam, ask, time.perf_counter, tell), exam, Costs(spent, None))
+        found = summarise(evaluate(exam, ask, time.perf_counter, tell), exam, Costs(spent, None))
     wanted_keys = ("recall@", "ndcg@", "mrr", "evidence_recall@", "all_evidence@", "latency", "index_", "budget_v")
     return {name: value for name, value in found.items() if name.startswith(wanted_keys)}
 
@@ -81,10 +91,10 @@ def measure_peer(name: str, job: Job, embed: Embed, tell: Callable[[str, int, in
     spent = time.perf_counter() - started
     rows: list[dict[str, float]] = []
     times = []
-    questions = job.judged.askable(False)[: job.limit]
+    questions = job.judged.measurable_questions(False)[: job.limit]
     for done, question in enumerate(questions, start=1):
         asked = time.perf_counter()
-        ranking = _once(search, job.shape.put(question).joined)
+        ranking = _once(search, job.shape.apply(question).joined)
         times.append((time.perf_counter() - asked) * 1000)
         rows.append(_measures(ranking, job.judged.gold[question.id], job))
         tell(f"{job.judged.name}: {name}", done, len(questions))

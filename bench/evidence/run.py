@@ -42,7 +42,7 @@ def main() -> None:
     }
     for folder in folders(given.data, given.sets):
         job = open_job(folder, BUDGETS, given.limit)
-        asked = job.judged.askable(False)[: given.limit]
+        asked = job.judged.measurable_questions(False)[: given.limit]
         results["sets"][job.judged.name] = {
             "documents": len(job.judged.documents),
             "queries": len(asked),

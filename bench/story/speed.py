@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from weft import Weft
-from weft.interfaces.story_entities import entities
+from weft.interfaces.story_entities import list_entities
 
 _WORDS = 200_000
 _ENTITIES = 10
@@ -44,7 +44,9 @@ def main(folder: Path) -> None:
             print(f"indexed in {seconds(lambda: weft.index(book)):.1f} s")
             print(f"indexed again, unchanged, in {seconds(lambda: weft.index(book)):.2f} s")
 
-            asked = [f"Who is {each.node.title}?" for each in entities(weft, kinds=("character",))[:_ENTITIES]]
+            asked = [
+                f"Who is {each.node.title}?" for each in list_entities(weft, kinds=("character",))[:_ENTITIES]
+            ]
 
             def ask(question: str, as_of: int | None = None) -> None:
                 weft.context(question, profile="narrative", as_of=as_of)

@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from weft.embed import open_embedder
-from weft.errors import InvalidInput, StoreAway, StoreError, StoreGone
-from weft.history import Difference, History, Record, compare, record_of, request_of, shown_on
+from weft.errors import InvalidInput, StoreError, StoreTimedOut, StoreUnreachable
+from weft.history import Difference, History, Record, compare, make_record, read_shown, rebuild_request
 from weft.model import (
     DEFAULT_TENANT,
     UNSET,
@@ -32,25 +32,25 @@ from weft.model import (
 )
 from weft.pipeline.assemble import assemble
 from weft.pipeline.query import understand
-from weft.pipeline.reading import Desk, Observe, uncollected
-from weft.pipeline.retrieve import Found, search
+from weft.pipeline.reading import Reading, StageCallback, pause_garbage_collection
+from weft.pipeline.retrieve import RetrievalResult, search
 from weft.ports import StoreStatus
 from weft.profiles.types import Fusion, Match, Probe, Profile
 from weft.reader import Reader
-from weft.store import is_address, open_pair
+from weft.store import is_address, open_store
 from weft.tokens import DEFAULT_ENCODING, counter_for
 from weft.writer import Indexer, Writer
 
 if TYPE_CHECKING:
     from weft.assemblers.knowledge.knowledge_context import KnowledgeContext, KnowledgeRequest
-    from weft.indexing.copy import Copied
-    from weft.indexing.ingest import Progress, Report, Workshop
+    from weft.indexing.copy import CopyResult
+    from weft.indexing.ingest import IndexingContext, Progress, Report
     from weft.indexing.write import Written
     from weft.ports import Source
     from weft.store.open import AnyStore
 
 Answer = TypeVar("Answer")
-Notable = TypeVar("Notable", Context, "KnowledgeContext", Found)
+Notable = TypeVar("Notable", Context, "KnowledgeContext", RetrievalResult)
 Names = str | Sequence[str]
 """One name or several: a string stands for itself, never for its letters."""
 
@@ -82,7 +82,7 @@ class Weft:
         way; what belongs to it on this machine (keys, profiles, kept contexts) is in `folder`.
         """
         own_folder = _own_folder(path) if folder is None else Path(folder)
-        opened = open_pair(path, own_folder, index=index, create=create, read_only=read_only)
+        opened = open_store(path, own_folder, index=index, create=create, read_only=read_only)
         embed = None if embedder is None else open_embedder(embedder, api_key=api_key)
         folders = [*map(Path, profiles), own_folder / "profiles"]
         weft = cls(Reader(opened, embed, folders, History(own_folder)))
@@ -115,7 +115,7 @@ class Weft:
         candidates: Sequence[Candidate] | None = None,
         token_model: str = DEFAULT_ENCODING,
         now: datetime | None = None,
-        observe: Observe | None = None,
+        observe: StageCallback | None = None,
         session: str | None = None,
         keep: bool = False,
     ) -> Context:
@@ -150,7 +150,7 @@ class Weft:
         return self.kept(request, moment, observe, given, session)
 
     def assemble(
-        self, request: Request, now: datetime, observe: Observe | None = None, profile: Profile | None = None
+        self, request: Request, now: datetime, observe: StageCallback | None = None, profile: Profile | None = None
     ) -> Context:
         """Return the context for a whole request, by the profile it names or the one given.
 
@@ -164,8 +164,8 @@ class Weft:
         chosen = profile or self.profile(request.profile)
 
         def answer() -> Context:
-            with self.desk(request.view) as desk, uncollected():
-                return _with_notes(assemble(request, chosen, desk, count, now, observe), *desk.notes)
+            with self.reading(request.view) as reading, pause_garbage_collection():
+                return _with_notes(assemble(request, chosen, reading, count, now, observe), *reading.notes)
 
         return _with_notes(_retry_once(answer), note)
 
@@ -173,7 +173,7 @@ class Weft:
         self,
         request: Request,
         now: datetime,
-        observe: Observe | None = None,
+        observe: StageCallback | None = None,
         profile: Profile | None = None,
         session: str | None = None,
     ) -> Context:
@@ -189,8 +189,8 @@ class Weft:
             notes.append(f"What session {session!r} already received is unknown, so nothing is left out. {error}")
         context = self.assemble(request, now, observe, profile)
         try:
-            shown = shown_on(context) if session is not None else {}
-            self.contexts.keep(record_of(context, request, now), session, shown)
+            shown = read_shown(context) if session is not None else {}
+            self.contexts.keep(make_record(context, request, now), session, shown)
         except StoreError as error:
             notes.append(f"This context is not kept for later comparison. {error}")
         return _with_notes(context, *notes)
@@ -205,16 +205,16 @@ class Weft:
         tenants: Names = (DEFAULT_TENANT,),
         as_of: int | None = None,
         consistency: str = "",
-    ) -> Found:
+    ) -> RetrievalResult:
         """Return the nodes that match best, without walking or printing."""
         _check_limit(limit, "finds")
 
-        def answer() -> Found:
-            with self.desk(View(as_tuple(tenants), as_of, consistency)) as desk:
-                query = understand(question, desk.snapshot, desk.embed)
+        def answer() -> RetrievalResult:
+            with self.reading(View(as_tuple(tenants), as_of, consistency)) as reading:
+                query = understand(question, reading.snapshot, reading.embedder)
                 probe = Probe("search", match=match, limit=limit)
-                found = search(query, probe, filter, Fusion(), desk.snapshot, desk.index)
-                return _with_notes(found, *desk.notes, *query.notes)
+                found = search(query, probe, filter, Fusion(), reading.snapshot, reading.index)
+                return _with_notes(found, *reading.notes, *query.notes)
 
         return _retry_once(answer)
 
@@ -224,7 +224,7 @@ class Weft:
         *,
         tenants: Names = (DEFAULT_TENANT,),
         token_model: str = DEFAULT_ENCODING,
-        observe: Observe | None = None,
+        observe: StageCallback | None = None,
     ) -> "KnowledgeContext":
         """Return entry points, context and entities as lists, for callers who print them themselves."""
         from weft.assemblers.knowledge.knowledge_context import knowledge_context
@@ -232,9 +232,9 @@ class Weft:
         count, note = counter_for(token_model)
 
         def answer() -> "KnowledgeContext":
-            with self.desk(View(as_tuple(tenants))) as desk:
-                found = knowledge_context(request, self.profile("knowledge"), desk, count, observe)
-                return _with_notes(found, *desk.notes)
+            with self.reading(View(as_tuple(tenants))) as reading:
+                found = knowledge_context(request, self.profile("knowledge"), reading, count, observe)
+                return _with_notes(found, *reading.notes)
 
         return _with_notes(_retry_once(answer), note)
 
@@ -269,9 +269,9 @@ class Weft:
     def since(self, before: str, now: datetime | None = None) -> tuple[Difference, Context]:
         """Return what a kept context would show differently now, and that page."""
         record = self.contexts.find(before)
-        request, moment = request_of(record), now or datetime.now(UTC)
+        request, moment = rebuild_request(record), now or datetime.now(UTC)
         context = self.kept(request, moment)
-        return compare(record, record_of(context, request, moment)), context
+        return compare(record, make_record(context, request, moment)), context
 
     def recent(self, limit: int = 20) -> tuple[Record, ...]:
         """Return the contexts handed out last, newest first."""
@@ -339,7 +339,7 @@ class Weft:
         """Declare into which other tenants this tenant's links may lead."""
         self.store.share(tenant, others)
 
-    def copy_to(self, other: "Weft", progress: "Progress | None" = None) -> "Copied":
+    def copy_to(self, other: "Weft", progress: "Progress | None" = None) -> "CopyResult":
         """Copy everything into another, empty store, whatever engines the two are, and compare them."""
         return self.writer.copy_to(other.reader, progress)
 
@@ -347,9 +347,12 @@ class Weft:
         """Derive anew whatever is derived: statistics, neighbour lists, names and the search index."""
         self.writer.repair()
 
-    def workshop(self) -> "Workshop":
-        """Return what the functions of `weft.memory` write with."""
-        return self.writer.workshop()
+    def indexing_context(self) -> "IndexingContext":
+        """Return what the functions of `weft.memory` write with: the store, its index, embedder and counter."""
+        return self.writer.indexing_context()
+
+    workshop = indexing_context
+    """The name under which 0.1.0 offered it."""
 
     # --- the store itself ---------------------------------------------------------------------------------
 
@@ -383,10 +386,10 @@ class Weft:
         return self.reader.profile(name)
 
     @contextmanager
-    def desk(self, view: View) -> Iterator[Desk]:
+    def reading(self, view: View) -> Iterator[Reading]:
         """Pin one consistent reading of the store, with its index and embedder."""
-        with self.reader.desk(view) as desk:
-            yield desk
+        with self.reader.reading(view) as reading:
+            yield reading
 
     def status(self, tenants: Names | None = None) -> StoreStatus:
         """Return counts and versions of the whole store, or of some tenants."""
@@ -428,9 +431,9 @@ def _own_folder(path: str | Path) -> Path:
     """Return the folder of a store: the store itself, or for one on a server a folder among the user's data."""
     if not is_address(str(path)):
         return Path(path)
-    from weft.config import server_folder, surroundings
+    from weft.config import read_environment, server_folder
 
-    return server_folder(str(path), surroundings())
+    return server_folder(str(path), read_environment())
 
 
 def _check_limit(limit: int, does: str) -> None:
@@ -442,9 +445,9 @@ def _retry_once(answer: Callable[[], Answer]) -> Answer:
     """Return the answer; ask once more when the server of the store was lost on the way."""
     try:
         return answer()
-    except StoreAway:
+    except StoreTimedOut:
         raise
-    except StoreGone:
+    except StoreUnreachable:
         return answer()
 
 

@@ -9,7 +9,7 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
-class Recent(Generic[Key, Value]):
+class LruCache(Generic[Key, Value]):
     """The values that were stored or read last, at most `max_entries` of them.
 
     Built on OrderedDict, which is written in C: cachetools.LRUCache keeps its order in Python and costs 1.7 times

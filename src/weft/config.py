@@ -19,7 +19,7 @@ _SETTINGS_VARIABLE: Final = "WEFT_SERVED"
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Environment:
     """The environment of a program; every command decides from this and its own options alone."""
 
     working: Path
@@ -32,11 +32,11 @@ class Surroundings:
     user_config: Path = Path()
 
 
-def surroundings() -> Surroundings:
+def read_environment() -> Environment:
     """Read the environment of this process."""
     from platformdirs import user_config_path, user_data_path
 
-    return Surroundings(
+    return Environment(
         working=Path.cwd(),
         store=os.environ.get("WEFT_STORE", ""),
         index=os.environ.get("WEFT_INDEX", ""),
@@ -48,11 +48,11 @@ def surroundings() -> Surroundings:
     )
 
 
-def client_home() -> "Home":
+def find_client_folders() -> "ClientFolders":
     """Return the folders in which MCP clients keep their configuration."""
     from platformdirs import user_config_path
 
-    return Home(
+    return ClientFolders(
         working=Path.cwd(),
         user=Path.home(),
         desktop=user_config_path("Claude", appauthor=False, roaming=True),
@@ -60,12 +60,12 @@ def client_home() -> "Home":
     )
 
 
-def find_store(given: str | Path | None, around: Surroundings) -> Path:
+def find_store(given: str | Path | None, around: Environment) -> Path:
     """Return the folder of the store to read: as given, from WEFT_STORE, the nearest `.weft/`, or the user's own.
 
     A store on a server has a folder here too, for its keys, its profiles and its kept contexts.
     """
-    server = server_of(given, around)
+    server = server_url(given, around)
     if server:
         return server_folder(server, around)
     named = _named(given, around)
@@ -82,33 +82,33 @@ def find_store(given: str | Path | None, around: Surroundings) -> Path:
     )
 
 
-def server_of(given: str | Path | None, around: Surroundings) -> str:
+def server_url(given: str | Path | None, around: Environment) -> str:
     """Return the URL of the server that holds the store, or nothing when the store is in a folder."""
     named = str(given) if given is not None else around.store
     return named if named.startswith(_SERVERS) else ""
 
 
-def server_folder(server: str, around: Surroundings) -> Path:
+def server_folder(server: str, around: Environment) -> Path:
     """Return the folder on this machine of a store on a server; the same whatever password is used."""
     from hashlib import sha256
 
     from weft.store.addresses import read_address
 
-    name = sha256(read_address(server).shown.encode()).hexdigest()[:16]
+    name = sha256(read_address(server).display.encode()).hexdigest()[:16]
     return around.user_data / "servers" / name
 
 
-def without_index() -> Surroundings:
+def environment_without_index() -> Environment:
     """Read the environment without its choice of an index, for a store that is only read through."""
-    return replace(surroundings(), index="")
+    return replace(read_environment(), index="")
 
 
-def choose_index(spec: str) -> None:
+def set_index(spec: str) -> None:
     """Let this process and those it starts search with this index."""
     os.environ["WEFT_INDEX"] = spec
 
 
-def place_store(given: str | Path | None, around: Surroundings) -> Path:
+def find_store_to_write(given: str | Path | None, around: Environment) -> Path:
     """Return the folder of the store to write to: the one that is found, else a new `.weft/` here."""
     try:
         return find_store(given, around)
@@ -116,7 +116,7 @@ def place_store(given: str | Path | None, around: Surroundings) -> Path:
         return around.working / STORE_NAME
 
 
-def profile_folders(store: Path | None, around: Surroundings) -> tuple[Path, ...]:
+def profile_folders(store: Path | None, around: Environment) -> tuple[Path, ...]:
     """Return the folders with the user's profiles and lenses: beside the store, then in their configuration."""
     places = ([store / "profiles"] if store is not None else []) + [around.user_config / "profiles"]
     return tuple(place for place in places if _is_folder(place) and os.access(place, os.R_OK | os.X_OK))
@@ -128,20 +128,20 @@ def open_weft(
     embedder: str | None = None,
     create: bool = False,
     read_only: bool = False,
-    around: Surroundings | None = None,
+    around: Environment | None = None,
 ) -> "Weft":
     """Open the store that the options and the environment name, with their embedder and profiles."""
     from weft.api import Weft
 
-    around = around or surroundings()
-    store = place_store(given, around) if create else find_store(given, around)
-    server = server_of(given, around)
+    around = around or read_environment()
+    store = find_store_to_write(given, around) if create else find_store(given, around)
+    server = server_url(given, around)
     if server:
         store.mkdir(parents=True, exist_ok=True)
     try:
         return Weft.open(
             server or store,
-            embedder=embedder_spec(embedder, around),
+            embedder=choose_embedder(embedder, around),
             api_key=around.api_key or None,
             profiles=profile_folders(store, around),
             create=create,
@@ -162,7 +162,7 @@ class ServeSettings:
     store: Path
     embedder: str = ""
     read_only: bool = False
-    figures: str = ""
+    metrics_folder: str = ""
     """The folder in which several processes add up their metrics; empty where there is one process."""
     server: str = ""
     """The URL of the server that holds the store, whose folder here is `store`."""
@@ -173,31 +173,31 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def hand_down(settings: ServeSettings) -> None:
+def pass_to_workers(settings: ServeSettings) -> None:
     """Leave the settings where worker processes and their Prometheus library find them."""
     mode = "read-only" if settings.read_only else ""
-    told = (str(settings.store), settings.embedder, mode, settings.figures, settings.server)
+    told = (str(settings.store), settings.embedder, mode, settings.metrics_folder, settings.server)
     os.environ[_SETTINGS_VARIABLE] = "\n".join(told)
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = settings.figures
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = settings.metrics_folder
 
 
-def handed_down() -> ServeSettings:
+def settings_from_parent() -> ServeSettings:
     """Return the settings that the parent process left."""
     store, embedder, mode, figures, server = os.environ[_SETTINGS_VARIABLE].split("\n")
     return ServeSettings(Path(store), embedder, bool(mode), figures, server)
 
 
-def stay_small() -> None:
+def limit_library_threads() -> None:
     """Keep numerical libraries from starting threads, which a process that lives for a moment does not need."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def embedder_spec(given: str | None, around: Surroundings) -> str:
+def choose_embedder(given: str | None, around: Environment) -> str:
     """Return the embedder as given, from WEFT_EMBEDDER, or the static model that ships with Weft."""
     return given or around.embedder or DEFAULT_EMBEDDER
 
 
-def _named(given: str | Path | None, around: Surroundings) -> Path | None:
+def _named(given: str | Path | None, around: Environment) -> Path | None:
     named = str(given) if given is not None else around.store
     if not named:
         return None
@@ -219,7 +219,7 @@ def _above(folder: Path) -> list[Path]:
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class ClientFolders:
     """The folders in which clients keep their configuration."""
 
     working: Path

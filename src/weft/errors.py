@@ -52,7 +52,7 @@ class UnknownName(InvalidInput):
     def __init__(self, what: str, name: str, allowed: Iterable[str], hint: str = "") -> None:
         self.what, self.name, self.allowed = what, name, tuple(sorted(allowed))
         parts = [f"Unknown {what} {name!r}."]
-        if suggestion := nearest(name, self.allowed):
+        if suggestion := nearest_name(name, self.allowed):
             parts.append(f"Did you mean {suggestion!r}?")
         parts.append(f"Valid: {', '.join(self.allowed) if self.allowed else '(none)'}.")
         if hint:
@@ -88,7 +88,7 @@ class StoreBusy(StoreError):
     """A write that gave up because another writer held the store for longer than the allowed wait."""
 
 
-class StoreGone(StoreError):
+class StoreUnreachable(StoreError):
     """A request that failed because the store's server could not be reached or the connection to it broke.
 
     The request itself was valid. A broken connection is often an old one, so trying once more at once, on a new
@@ -96,7 +96,7 @@ class StoreGone(StoreError):
     """
 
 
-class StoreAway(StoreGone):
+class StoreTimedOut(StoreUnreachable):
     """A request that failed after waiting the full time limit for a connection to the store's server.
 
     Unlike its parent class, this error should not be answered by trying again at once: that would only wait
@@ -121,7 +121,7 @@ class MissingExtra(WeftError):
         )
 
 
-def nearest(name: str, allowed: Iterable[str]) -> str | None:
+def nearest_name(name: str, allowed: Iterable[str]) -> str | None:
     """Return the allowed name most similar to a name, or None if no name is similar enough."""
     close = get_close_matches(name, list(allowed), n=1, cutoff=_MIN_NAME_SIMILARITY)
     return close[0] if close else None

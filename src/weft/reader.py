@@ -5,15 +5,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from weft.cache import Recent
+from weft.cache import LruCache
 from weft.errors import EmbedderMismatch, InvalidInput, UnknownName
 from weft.history import History
 from weft.model import CONSISTENCIES, Edge, Filter, Node, View
-from weft.pipeline.reading import Desk
+from weft.pipeline.reading import Reading
 from weft.ports import Embedder, Index, NodeRow, Snapshot, Store
-from weft.profiles import load_lenses, load_profile, profiles_version, with_lenses
+from weft.profiles import load_lenses, load_profile, profile_files_state, with_lenses
 from weft.profiles.types import Profile
-from weft.store import Opened
+from weft.store import OpenedStore
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Reader:
     """An open store with its search index, its embedder, its profiles and the contexts kept beside it."""
 
     def __init__(
-        self, opened: Opened, embedder: Embedder | None, folders: Sequence[Path], contexts: History
+        self, opened: OpenedStore, embedder: Embedder | None, folders: Sequence[Path], contexts: History
     ) -> None:
         self.store = opened.store
         self.index = opened.index
@@ -45,17 +45,17 @@ class Reader:
         self.contexts = contexts
         self._embedder_matched = False
         self._views: Views | None = None
-        self._profiles = Recent[object, Profile](_PROFILES_KEPT)
+        self._profiles = LruCache[object, Profile](_PROFILES_KEPT)
 
     def check_embedder(self) -> None:
         """Note whether the embedder made the store's vectors, before somebody else embeds the store anew."""
         if self.embedder is not None:
-            with self.store.everything() as snapshot:
+            with self.store.snapshot_of_all_tenants() as snapshot:
                 self._embedder_matched = snapshot.embedder() == (self.embedder.name, self.embedder.dimensions)
 
     def profile(self, name: str) -> Profile:
         """Return a profile by name from the user's folders or the built-in ones, with the user's lenses."""
-        key = (name, profiles_version(self.folders, name))
+        key = (name, profile_files_state(self.folders, name))
         known = self._profiles.get(key)
         if known is not None:
             return known
@@ -63,7 +63,7 @@ class Reader:
         return self._profiles.put(key, with_lenses(load_profile(name, self.folders), lenses))
 
     @contextmanager
-    def desk(self, view: View) -> Iterator[Desk]:
+    def reading(self, view: View) -> Iterator[Reading]:
         """Pin one consistent reading of the store, with its index and embedder."""
         if view.consistency and view.consistency not in CONSISTENCIES:
             raise UnknownName("consistency", view.consistency, CONSISTENCIES)
@@ -72,7 +72,7 @@ class Reader:
                 f"A story has no point {view.as_of}. Give the number of a chapter, such as 3; a prologue is 0."
             )
         with self._store_as_of(view) as (store, index, seen), store.snapshot(seen) as snapshot:
-            yield Desk(snapshot, index, *self._usable_embedder(snapshot))
+            yield Reading(snapshot, index, *self._usable_embedder(snapshot))
 
     @contextmanager
     def _store_as_of(self, view: View) -> Iterator[tuple[Store, Index, View]]:
@@ -88,9 +88,9 @@ class Reader:
         # A caller who asks for everything does not pay for loading what makes views.
         if view.as_of is None:
             return None
-        from weft.indexing.stories import tells_stories
+        from weft.indexing.stories import has_stories
 
-        if not tells_stories(self.store, view.tenants):
+        if not has_stories(self.store, view.tenants):
             return None
         if self._views is None:
             from weft.indexing.views import Views
@@ -121,8 +121,8 @@ class Reader:
 
     def find(self, name: str, view: View) -> tuple[Node, ...]:
         """Return the nodes that a key, id, title or alias names."""
-        with self.desk(view) as desk:
-            return tuple(row.node for row in _rows_named(desk.snapshot, name))
+        with self.reading(view) as reading:
+            return tuple(row.node for row in _rows_named(reading.snapshot, name))
 
     def neighbours(self, name: str, view: View, limit: int) -> tuple[tuple[Node, Edge], ...]:
         """Return the neighbours of a node with the edges that lead to them, strongest first."""
@@ -142,7 +142,7 @@ class Reader:
         with self.store.snapshot(view) as snapshot:
             if filter.empty:
                 return tuple(row.node for row in snapshot.page_of_nodes(after, limit))
-            ids = snapshot.matching(filter)
+            ids = snapshot.matching_ids(filter)
             page = ids[ids > after][:limit].tolist()
             return tuple(row.node for row in snapshot.nodes(page).values())
 

@@ -16,8 +16,8 @@ from weft.reader import Reader
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 if TYPE_CHECKING:
-    from weft.indexing.copy import Copied
-    from weft.indexing.ingest import Progress, Report, Workshop
+    from weft.indexing.copy import CopyResult
+    from weft.indexing.ingest import IndexingContext, Progress, Report
     from weft.indexing.write import Written
     from weft.ports import Source
 
@@ -31,48 +31,50 @@ class Writer:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
 
-    def workshop(self) -> "Workshop":
+    def indexing_context(self) -> "IndexingContext":
         """Return what writing works with: the store, its index, the embedder and the token counter."""
-        from weft.indexing.ingest import Workshop
+        from weft.indexing.ingest import IndexingContext
 
         count, _ = counter_for(DEFAULT_ENCODING)
-        return Workshop(self._reader.store, self._reader.index, self._reader.embedder, count)
+        return IndexingContext(self._reader.store, self._reader.index, self._reader.embedder, count)
 
     def put(self, nodes: Sequence[Node], edges: Sequence[Edge]) -> "Written":
         """Store nodes and edges; they are linked and found by the next question."""
         from weft.indexing.write import put
 
-        return put(self.workshop(), nodes, edges)
+        return put(self.indexing_context(), nodes, edges)
 
     def delete(self, keys: Sequence[str], tenant: str) -> "Written":
         """Remove the nodes with these keys; keys that name nothing are left alone."""
         from weft.indexing.write import delete
 
-        return delete(self.workshop(), [(tenant, key) for key in keys])
+        return delete(self.indexing_context(), [(tenant, key) for key in keys])
 
     def replace_edges(self, source: str, edges: Sequence[Edge], tenant: str) -> "Written":
         """Make these all the edges that `put` drew from one node; edges of other makers stay."""
         from weft.indexing.write import replace_edges
 
-        return replace_edges(self.workshop(), tenant, source, edges)
+        return replace_edges(self.indexing_context(), tenant, source, edges)
 
     def link(
         self, *, shared_tags: bool, similar: float | None, tenant: str, progress: Callable[[int], None] | None
     ) -> int:
         """Link a tenant's nodes by tags and by meaning, now and as they change; return the number of links."""
-        from weft.indexing.link import Wishes, relate_all
+        from weft.indexing.link import LinkSettings, draw_all_links
 
-        wishes = Wishes(shared_tags, similar)
+        wishes = LinkSettings(shared_tags, similar)
         store, index = self._reader.store, self._reader.index
-        drawn = relate_all(store, index, tenant, wishes, progress or (lambda done: None))
+        drawn = draw_all_links(store, index, tenant, wishes, progress or (lambda done: None))
         index.catch_up(store)
         return drawn
 
-    def copy_to(self, other: Reader, progress: "Progress | None") -> "Copied":
+    def copy_to(self, other: Reader, progress: "Progress | None") -> "CopyResult":
         """Copy everything into another, empty store, whatever engines the two are, and compare them."""
-        from weft.indexing.copy import copy
+        from weft.indexing.copy import copy_store
 
-        return copy(self._reader.store, other.store, other.index, progress or (lambda stage, done, total: None))
+        return copy_store(
+            self._reader.store, other.store, other.index, progress or (lambda stage, done, total: None)
+        )
 
     def repair(self) -> None:
         """Derive anew whatever is derived: statistics, neighbour lists, names and the search index."""
@@ -100,7 +102,7 @@ class Indexer:
         """Read files, folders or `tana://` into the store, and remember how they are to be read."""
         store = self._reader.store
         memory, kept = self._reader.folder / "derived", {} if reading else store.units(tenant, _READINGS)
-        sources = sources_at(paths, source, tenant, tana_token, memory=memory, reading=reading, kept=kept)
+        sources = open_sources_at(paths, source, tenant, tana_token, memory=memory, reading=reading, kept=kept)
         if reading:
             stamp = "" if reading == "auto" else reading
             store.write(Changes(units=tuple((tenant, _READINGS, each.name, stamp) for each in sources)))
@@ -108,19 +110,19 @@ class Indexer:
 
     def remove_source(self, name: str, tenant: str, progress: "Progress | None") -> "Report":
         """Remove everything that indexing the source of that name had brought."""
-        from weft.sources import gone_source
+        from weft.sources import removed_source
 
         if not self._reader.store.units(tenant, name):
             hint = f"Sources are removed from the tenant they were indexed for, here {tenant!r}."
             raise UnknownName("source", name, self._reader.store.status(None).by_source, hint)
-        return self.ingest([gone_source(name)], tenant, progress)
+        return self.ingest([removed_source(name)], tenant, progress)
 
     def ingest(self, sources: "Sequence[Source]", tenant: str, progress: "Progress | None") -> "Report":
         """Bring the store up to what the sources hold, and link the experiences that speak of it."""
         from weft.indexing.ingest import ingest
         from weft.memory.experience_store import link_experiences
 
-        workshop = self._writer.workshop()
+        workshop = self._writer.indexing_context()
         report = ingest(sources, workshop, tenant, progress)
         linked = link_experiences(workshop, tenant=tenant) if report.written else None
         if linked is None:
@@ -128,7 +130,7 @@ class Indexer:
         return replace(report, links=report.links + linked.links, sequence=linked.sequence)
 
 
-def sources_at(
+def open_sources_at(
     paths: Sequence[str | Path],
     name: str | None,
     tenant: str = DEFAULT_TENANT,
@@ -143,7 +145,9 @@ def sources_at(
 
     named: dict[str, Source] = {}
     for path in paths:
-        opened = partial(open_sources, str(path), name=name, tenant=tenant, tana_token=tana_token, memory=memory)
+        opened = partial(
+            open_sources, str(path), name=name, tenant=tenant, tana_token=tana_token, cache_folder=memory
+        )
         for found in opened(reading=reading):
             source = opened(reading=kept[found.name])[0] if kept and found.name in kept else found
             if source.name in named:

@@ -7,8 +7,8 @@ import numpy as np
 import xxhash
 
 from weft.model import Filter, Node, Origin, Passage, View
-from weft.ports import Changes, Index, PreparedNode, PreparedPassage, SideBySide
-from weft.scoring.vectors import cosines, norms, quantise, stacked
+from weft.ports import Changes, CombinedIndex, Index, PreparedNode, PreparedPassage
+from weft.scoring.vectors import cosines, norms, quantise, stack_rows
 
 OpenIndex = Callable[..., Index]
 DIMENSIONS = 16
@@ -89,7 +89,7 @@ def expected_semantic(snapshot, question: str, filter: Filter, limit: int) -> li
     pairs = [(row.id, data) for row, data in zip(rows, stored, strict=True) if data]
     if not pairs:
         return []
-    matrix = stacked([data for _, data in pairs], DIMENSIONS)
+    matrix = stack_rows([data for _, data in pairs], DIMENSIONS)
     query = np.frombuffer(quantise(vector(question)[None, :])[0], np.int8)
     scores = cosines(matrix, norms(matrix), query).tolist()
     ranked = sorted(zip([i for i, _ in pairs], scores, strict=True), key=lambda pair: (-pair[1], pair[0]))
@@ -112,8 +112,8 @@ def agrees_with_truth(index, store, question="red fox", *, view=WORLD, filter=AL
         near = index.semantic(snapshot, vector(question), filter, limit)
         pairs = list(zip(near.passage_ids.tolist(), near.scores.tolist(), strict=True))
         assert pairs == expected_semantic(snapshot, question, filter, limit)
-        if isinstance(index, SideBySide):
-            at_once = index.both(snapshot, terms(question), vector(question), filter, (1000, limit))
+        if isinstance(index, CombinedIndex):
+            at_once = index.search_both(snapshot, terms(question), vector(question), filter, (1000, limit))
             assert [each.passage_ids.tolist() for each in at_once] == [
                 each.passage_ids.tolist() for each in (words, near)
             ]

@@ -13,10 +13,10 @@ from weft import Edge, Node, Weft
 from weft.embed import open_embedder
 from weft.errors import InvalidInput, StoreError
 from weft.history import History
-from weft.indexing.copy import Copied, copy
+from weft.indexing.copy import CopyResult, copy_store
 from weft.model import Alias, AliasSet
 from weft.ports import Changes
-from weft.store import Opened
+from weft.store import OpenedStore
 from worlds import NOW
 
 Empty = Callable[..., Weft]
@@ -25,7 +25,7 @@ Empty = Callable[..., Weft]
 def weft_at(engine: Backend, place: str) -> Weft:
     """The store of an engine at a place, opened."""
     store = engine.store(place)
-    pair = Opened(store, engine.index(store, place), engine.folder)  # type: ignore[arg-type]
+    pair = OpenedStore(store, engine.index(store, place), engine.folder)  # type: ignore[arg-type]
     return Weft(pair, open_embedder("static"), (), History(engine.folder))
 
 
@@ -67,15 +67,15 @@ def test_a_copy_and_the_copy_of_a_copy_print_the_same_pages(source: Weft, empty:
     assert first.nodes == source.status().nodes
     for weft in (there, back):
         assert weft.verify() == ()
-        assert weft.store.books().units == source.store.books().units
+        assert weft.store.state().units == source.store.state().units
         assert weft.store.shared("default") == ("other",)
         for asked in QUESTIONS[:3]:
             assert weft.context(asked, now=NOW).text == source.context(asked, now=NOW).text
         assert [node.key for node in weft.show("Given")] == ["p:a"]
 
 
-def copy_by_twenty(source: Weft, target: Weft, progress: Callable[[str, int, int | None], None]) -> Copied:
-    return copy(source.store, target.store, target._index, progress, nodes_per_portion=20)
+def copy_by_twenty(source: Weft, target: Weft, progress: Callable[[str, int, int | None], None]) -> CopyResult:
+    return copy_store(source.store, target.store, target._index, progress, nodes_per_portion=20)
 
 
 def test_an_interrupted_copy_goes_on_where_it_stopped(source: Weft, empty: Empty, backend: Backend) -> None:

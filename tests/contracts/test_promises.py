@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from weft import Context, Edge, Node, Weft
-from weft.indexing.ingest import Workshop, ingest
+from weft.indexing.ingest import IndexingContext, ingest
 from weft.model import Detail
 from weft.profiles import builtin_profiles
 from weft.render import FORMATS
@@ -45,7 +45,7 @@ def _clean() -> Iterator[None]:
 
 def fill(weft: Weft, nodes: tuple[Node, ...], edges: tuple[Edge, ...], name: str = "world") -> None:
     """Bring nodes and edges into a store as one source."""
-    shop = Workshop(weft.store, weft.reader.index, weft.reader.embedder, COUNT)
+    shop = IndexingContext(weft.store, weft.reader.index, weft.reader.embedder, COUNT)
     ingest([MemorySource(nodes, edges, name)], shop)
 
 

@@ -10,9 +10,9 @@ from backends import Backend
 from weft import Weft
 from weft.embed import open_embedder
 from weft.history import History
-from weft.indexing.ingest import Workshop, ingest
+from weft.indexing.ingest import IndexingContext, ingest
 from weft.model import Filter
-from weft.store import Opened
+from weft.store import OpenedStore
 from weft.tokens import counter_for
 from worlds import NOW, MemorySource, question, random_world
 
@@ -24,14 +24,14 @@ NARROWED = Filter(kinds=("note", "faq", "memory"))
 def opened(backend: Backend) -> Weft:
     """An empty store of that engine."""
     store = backend.store()
-    pair = Opened(store, backend.index(store), backend.folder)  # type: ignore[arg-type]
+    pair = OpenedStore(store, backend.index(store), backend.folder)  # type: ignore[arg-type]
     return Weft(pair, open_embedder("static"), (), History(backend.folder))
 
 
 def filled(backend: Backend, size: int) -> Weft:
     """A store of that engine with a random world, and a small one of another tenant beside it."""
     weft = opened(backend)
-    shop = Workshop(weft.store, weft.reader.index, weft.reader.embedder, COUNT)
+    shop = IndexingContext(weft.store, weft.reader.index, weft.reader.embedder, COUNT)
     ingest([MemorySource(*random_world(7, size))], shop)
     ingest([MemorySource(*random_world(8, 20, "other"), "beside")], shop)
     return weft

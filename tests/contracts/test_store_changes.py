@@ -20,7 +20,7 @@ from weft.ports import Changes, Store
 def test_passages_come_in_the_order_asked_with_their_place(store: Store) -> None:
     write_nodes(store, prepared("notes:a", passage([4]), passage([2, 3], 1)), prepared("notes:b", passage([9])))
     with store.snapshot(View()) as snapshot:
-        rows = snapshot.passages_of([id_of(store, "notes:b"), id_of(store, "notes:a")])
+        rows = snapshot.passages_of_nodes([id_of(store, "notes:b"), id_of(store, "notes:a")])
         asked = [rows[2].id, 12345, rows[0].id]
         assert [row.id for row in snapshot.passages(asked)] == [rows[2].id, rows[0].id]
     assert [row.passage.ordinal for row in rows] == [0, 0, 1]
@@ -35,7 +35,7 @@ def test_vectors_are_unit_length_and_zero_where_there_is_none(store: Store) -> N
         prepared("notes:a", passage([1], vector=np.array([3, 0, -4, 0], np.int8).tobytes()), passage([2], 1)),
     )
     with store.snapshot(View()) as snapshot:
-        with_vector, without = (row.id for row in snapshot.passages_of([id_of(store, "notes:a")]))
+        with_vector, without = (row.id for row in snapshot.passages_of_nodes([id_of(store, "notes:a")]))
         vectors = snapshot.vectors([without, with_vector, 999, with_vector])
         assert snapshot.embedder() == ("static@1", 4)
     expected = [0.6, 0.0, -0.8, 0.0]
@@ -55,7 +55,7 @@ def test_numbers_may_come_as_arrays(store: Store) -> None:
     write_nodes(store, prepared("notes:a", passage([7])))
     ids = np.array([id_of(store, "notes:a")])
     with store.snapshot(View()) as snapshot:
-        passages = np.array([row.id for row in snapshot.passages_of(ids)])
+        passages = np.array([row.id for row in snapshot.passages_of_nodes(ids)])
         assert len(snapshot.nodes(ids)) == len(snapshot.passages(passages)) == len(snapshot.vectors(passages)) == 1
         assert dict(snapshot.statistics(np.array([7, 8], np.uint32)).frequency) == {7: 1}
         assert snapshot.adjacency(ids, 3).owner.tolist() == snapshot.edges(ids) == []
@@ -69,10 +69,10 @@ def test_forgotten_vectors_let_everything_be_embedded_anew(store: Store) -> None
     store.remember_embedder("two@1", 2)
     assert store.units("default", "notes") == {}
     with store.snapshot(View()) as snapshot:
-        assert [passage.vector for passage in snapshot.tail(sequence, 5).passages] == [b""]
+        assert [passage.vector for passage in snapshot.changes_since(sequence, 5).passages] == [b""]
     write_nodes(store, prepared("notes:a", passage([1], vector=bytes([3, 4]))))
     with store.snapshot(View()) as snapshot:
-        (row,) = snapshot.passages_of([id_of(store, "notes:a")])
+        (row,) = snapshot.passages_of_nodes([id_of(store, "notes:a")])
         np.testing.assert_allclose(snapshot.vectors([row.id]), [[0.6, 0.8]], atol=1e-6)
 
 
@@ -139,8 +139,8 @@ def test_the_tail_holds_changed_and_removed_nodes_with_what_an_index_needs(store
         sequence=3, known_from=4, created=moment,
     )  # fmt: skip
     last = write_nodes(store, node)
-    with store.everything() as snapshot:
-        tail = snapshot.tail(first, 10)
+    with store.snapshot_of_all_tenants() as snapshot:
+        tail = snapshot.changes_since(first, 10)
     added = id_of(store, "s:c")
     assert (tail.sequence, tail.complete, tail.changed_nodes) == (last, True, (gone, added))
     assert [passage.term_hashes for passage in tail.passages] == [
@@ -161,13 +161,13 @@ def test_reading_the_tail_in_pages_misses_nothing_and_repeats_nothing(
     for batch, size in enumerate(sizes):
         write_nodes(store, *(prepared(f"s:{batch}.{place}") for place in range(size)))
     pages, since, complete = [], 0, False
-    with store.everything() as snapshot:
+    with store.snapshot_of_all_tenants() as snapshot:
         while not complete:
-            tail = snapshot.tail(since, limit)
+            tail = snapshot.changes_since(since, limit)
             pages.append(tail.changed_nodes)
             assert tail.sequence > since or tail.complete
             since, complete = tail.sequence, tail.complete
-        assert [node for page in pages for node in page] == list(snapshot.tail(0, 1000).changed_nodes)
+        assert [node for page in pages for node in page] == list(snapshot.changes_since(0, 1000).changed_nodes)
         assert snapshot.sequence == since
     assert all(len(page) <= max(limit, *sizes) for page in pages)
     store.close()
@@ -178,8 +178,8 @@ def test_a_rewritten_node_moves_to_the_end_of_the_tail(store: Store) -> None:
     middle = write_nodes(store, prepared("s:b"))
     write_nodes(store, prepared("s:a", title="again"))
     with store.snapshot(View()) as snapshot:
-        assert snapshot.tail(middle, 10).changed_nodes == (id_of(store, "s:a"),)
-        assert snapshot.tail(0, 10).changed_nodes == (id_of(store, "s:b"), id_of(store, "s:a"))
+        assert snapshot.changes_since(middle, 10).changed_nodes == (id_of(store, "s:a"),)
+        assert snapshot.changes_since(0, 10).changed_nodes == (id_of(store, "s:b"), id_of(store, "s:a"))
 
 
 def test_a_snapshot_does_not_move_while_others_write(open_store: OpenStore) -> None:

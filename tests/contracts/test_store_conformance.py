@@ -69,11 +69,11 @@ def test_an_upsert_keeps_the_id_and_replaces_the_passages(store: Store) -> None:
     write_nodes(store, prepared("notes:a", passage([1]), passage([2], 1), text="old"))
     node_id = id_of(store, "notes:a")
     with store.snapshot(View()) as snapshot:
-        old = [row.id for row in snapshot.passages_of([node_id])]
+        old = [row.id for row in snapshot.passages_of_nodes([node_id])]
     write_nodes(store, prepared("notes:a", passage([3]), text="new"))
     with store.snapshot(View()) as snapshot:
         assert snapshot.nodes([node_id])[node_id].node.text == "new"
-        (row,) = snapshot.passages_of([node_id])
+        (row,) = snapshot.passages_of_nodes([node_id])
         assert snapshot.passages(old) == []
     assert row.id not in old
     assert row.term_hashes == np.array([3], "<u4").tobytes()
@@ -83,11 +83,11 @@ def test_an_unchanged_upsert_changes_nothing(store: Store) -> None:
     node = prepared("notes:a", text="same")
     sequence = write_nodes(store, node)
     with store.snapshot(View()) as snapshot:
-        before = snapshot.passages_of([id_of(store, "notes:a")])
+        before = snapshot.passages_of_nodes([id_of(store, "notes:a")])
     assert write_nodes(store, node) == sequence
     with store.snapshot(View()) as snapshot:
-        assert snapshot.passages_of([id_of(store, "notes:a")]) == before
-        assert snapshot.tail(sequence, 10).changed_nodes == ()
+        assert snapshot.passages_of_nodes([id_of(store, "notes:a")]) == before
+        assert snapshot.changes_since(sequence, 10).changed_nodes == ()
 
 
 def test_a_write_without_effect_keeps_the_sequence(store: Store) -> None:
@@ -121,7 +121,7 @@ def test_ids_are_never_used_again(store: Store) -> None:
         write_nodes(store, prepared("notes:a", passage([1], vector=b"")))
         node_id = id_of(store, "notes:a")
         with store.snapshot(View()) as snapshot:
-            ids = {node_id, *(-row.id for row in snapshot.passages_of([node_id]))}
+            ids = {node_id, *(-row.id for row in snapshot.passages_of_nodes([node_id]))}
         assert not ids & seen
         seen |= ids
         store.write(Changes(removes=(("default", "notes:a"),)))
@@ -133,7 +133,7 @@ def test_importance_is_set_without_making_the_node_change(store: Store) -> None:
     node_id = id_of(store, "notes:a")
     with store.snapshot(View()) as snapshot:
         assert snapshot.nodes([node_id])[node_id].node.importance == 0.75
-        assert snapshot.tail(sequence, 10).changed_nodes == ()
+        assert snapshot.changes_since(sequence, 10).changed_nodes == ()
     assert after == sequence + 1
 
 

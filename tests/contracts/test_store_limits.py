@@ -37,7 +37,7 @@ KEPT: dict[str, dict[str, Any]] = {
 def only_node(store: Store, view: View | None = None) -> NodeRow:
     """The one node that a view sees."""
     with store.snapshot(view or View()) as snapshot:
-        (row,) = snapshot.nodes(snapshot.matching(Filter()).tolist()).values()
+        (row,) = snapshot.nodes(snapshot.matching_ids(Filter()).tolist()).values()
     return row
 
 
@@ -94,7 +94,7 @@ def test_a_tenant_of_any_length_is_told_from_one_that_begins_like_it(store: Stor
 def test_a_node_may_have_thousands_of_passages(store: Store) -> None:
     write_nodes(store, prepared("s:a", *(passage([n], n) for n in range(MANY))))
     with store.snapshot(View()) as snapshot:
-        rows = snapshot.passages_of([id_of(store, "s:a")])
+        rows = snapshot.passages_of_nodes([id_of(store, "s:a")])
         assert [row.passage.ordinal for row in rows] == list(range(MANY))
         assert snapshot.statistics([0, MANY - 1, MANY]).frequency == {0: 1, MANY - 1: 1}
 
@@ -103,7 +103,7 @@ def test_a_passage_may_hold_tens_of_thousands_of_terms(store: Store) -> None:
     terms = range(1 << 31, (1 << 31) + 50_000)
     write_nodes(store, prepared("s:a", passage(terms)))
     with store.snapshot(View()) as snapshot:
-        (row,) = snapshot.passages_of([id_of(store, "s:a")])
+        (row,) = snapshot.passages_of_nodes([id_of(store, "s:a")])
         assert np.frombuffer(row.term_hashes, "<u4").tolist() == list(terms)
         assert len(snapshot.statistics(terms).frequency) == 50_000
 
@@ -113,7 +113,7 @@ def test_vectors_may_have_any_width(store: Store, dimensions: int) -> None:
     store.remember_embedder("wide@1", dimensions)
     write_nodes(store, prepared("s:a", passage([1], vector=b"\x7f" * dimensions)))
     with store.snapshot(View()) as snapshot:
-        (row,) = snapshot.passages_of([id_of(store, "s:a")])
+        (row,) = snapshot.passages_of_nodes([id_of(store, "s:a")])
         vector = snapshot.vectors([row.id])
     assert vector.shape == (1, dimensions)
     assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
@@ -132,7 +132,7 @@ def test_lists_of_tens_of_thousands_may_be_asked_for(store: Store) -> None:
     ids = [id_of(store, "s:b"), *range(1000, 70_000), id_of(store, "s:a")]
     with store.snapshot(View()) as snapshot:
         assert [row.node.key for row in snapshot.nodes(ids).values()] == ["s:b", "s:a"]
-        assert len(snapshot.passages(ids)) == len(snapshot.passages_of(ids)) == 2
+        assert len(snapshot.passages(ids)) == len(snapshot.passages_of_nodes(ids)) == 2
         assert snapshot.vectors(ids).shape[0] == len(ids)
         assert len(snapshot.statistics(range(70_000)).frequency) == 1
         assert snapshot.edges(ids) == snapshot.adjacency(ids, 3).owner.tolist() == []
@@ -143,14 +143,14 @@ def test_lists_of_tens_of_thousands_may_be_asked_for(store: Store) -> None:
 def test_a_reader_may_see_thousands_of_tenants(store: Store) -> None:
     write_nodes(store, *(prepared("s:a", tenant=f"t{n}") for n in range(MANY)))
     with store.snapshot(View(tuple(f"t{n}" for n in range(MANY)))) as snapshot:
-        assert len(snapshot.matching(Filter())) == len(snapshot.find(["s:a"])["s:a"]) == MANY
+        assert len(snapshot.matching_ids(Filter())) == len(snapshot.find(["s:a"])["s:a"]) == MANY
         assert snapshot.statistics([1]).frequency == {1: MANY}
 
 
 def test_a_filter_may_name_thousands_of_kinds(store: Store) -> None:
     write_nodes(store, *(prepared(f"s:{n}", kind=f"k{n}") for n in range(3)))
     with store.snapshot(View()) as snapshot:
-        assert len(snapshot.matching(Filter(kinds=tuple(f"k{n}" for n in range(MANY))))) == 3
+        assert len(snapshot.matching_ids(Filter(kinds=tuple(f"k{n}" for n in range(MANY))))) == 3
 
 
 @pytest.mark.parametrize("weight", [0.0, 5e-324, 3e38])
@@ -173,7 +173,7 @@ def test_pages_may_have_any_size(store: Store, limit: int) -> None:
     write_nodes(store, prepared("s:a"), prepared("s:b"))
     write_edges(store, "m@1", Edge("s:a", "s:b", "next"), Edge("s:b", "s:a", "next"))
     with store.snapshot(View()) as snapshot:
-        ids = snapshot.matching(Filter()).tolist()
+        ids = snapshot.matching_ids(Filter()).tolist()
         assert len(snapshot.edges(ids, limit)) == min(limit, 2)
         assert len(snapshot.adjacency(ids, limit).owner) == 2 * min(limit, 2)
-        assert snapshot.tail(0, limit).changed_nodes == tuple(ids)
+        assert snapshot.changes_since(0, limit).changed_nodes == tuple(ids)

@@ -35,10 +35,10 @@ def _read_rounds(backend: Backend, name: str) -> int:
     store = backend.store()
     last = 0
     for _ in range(ROUNDS * 4):
-        with store.everything() as snapshot:
+        with store.snapshot_of_all_tenants() as snapshot:
             assert snapshot.sequence >= last
             last = snapshot.sequence
-            tail = snapshot.tail(0, 10_000)
+            tail = snapshot.changes_since(0, 10_000)
             assert len(tail.passages) == len(snapshot.nodes(tail.changed_nodes))
             assert len(tail.passages) % 5 == 0, "half of a write was seen"
             assert snapshot.statistics([1]).passages == len(tail.passages)

@@ -31,7 +31,7 @@ def _adjacency(snapshot: Snapshot, fan_out: int) -> Any:
 
 
 def _vectors(snapshot: Snapshot) -> Any:
-    ids = [row.id for row in snapshot.passages_of(EVERY)]
+    ids = [row.id for row in snapshot.passages_of_nodes(EVERY)]
     return np.round(snapshot.vectors(ids), 6).tolist()
 
 
@@ -39,8 +39,8 @@ READINGS: dict[str, Reading] = {
     "nodes": lambda snapshot: snapshot.nodes(EVERY),
     "names": lambda snapshot: snapshot.find(NAMES),
     "passages": lambda snapshot: snapshot.passages(EVERY),
-    "passages of nodes": lambda snapshot: snapshot.passages_of(EVERY),
-    "words": lambda snapshot: sorted(map(tuple, snapshot.words())),
+    "passages of nodes": lambda snapshot: snapshot.passages_of_nodes(EVERY),
+    "words": lambda snapshot: sorted(map(tuple, snapshot.all_terms())),
     "vectors": _vectors,
     "statistics": lambda snapshot: snapshot.statistics(TERMS),
     "nearest neighbours": lambda snapshot: _adjacency(snapshot, 1),
@@ -48,12 +48,12 @@ READINGS: dict[str, Reading] = {
     "more neighbours than are kept": lambda snapshot: _adjacency(snapshot, 5000),
     "edges": lambda snapshot: snapshot.edges(EVERY),
     "two edges": lambda snapshot: snapshot.edges(EVERY, 2),
-    "all nodes": lambda snapshot: snapshot.matching(Filter()).tolist(),
-    "nodes of a kind": lambda snapshot: snapshot.matching(Filter(kinds=("task",))).tolist(),
-    "nodes with a tag": lambda snapshot: snapshot.matching(Filter(tags=("even",))).tolist(),
-    "nodes of a source": lambda snapshot: snapshot.matching(Filter(sources=("notes",))).tolist(),
-    "nodes with a field": lambda snapshot: snapshot.matching(Filter(where=(("n", "1"),))).tolist(),
-    "nodes in a part of the sequence": lambda snapshot: snapshot.matching(Filter(sequence_to=3)).tolist(),
+    "all nodes": lambda snapshot: snapshot.matching_ids(Filter()).tolist(),
+    "nodes of a kind": lambda snapshot: snapshot.matching_ids(Filter(kinds=("task",))).tolist(),
+    "nodes with a tag": lambda snapshot: snapshot.matching_ids(Filter(tags=("even",))).tolist(),
+    "nodes of a source": lambda snapshot: snapshot.matching_ids(Filter(sources=("notes",))).tolist(),
+    "nodes with a field": lambda snapshot: snapshot.matching_ids(Filter(where=(("n", "1"),))).tolist(),
+    "nodes in a part of the sequence": lambda snapshot: snapshot.matching_ids(Filter(sequence_to=3)).tolist(),
     "the embedder": lambda snapshot: snapshot.embedder(),
 }
 

@@ -47,7 +47,7 @@ def test_a_node_is_kept_to_the_character(store: Store, text: str) -> None:
                  fields={text: [text, {text: text}]}, aliases=(Alias(text, "given@1"),), source=text),
     )  # fmt: skip
     with store.snapshot(View()) as snapshot:
-        (row,) = snapshot.nodes(snapshot.matching(Filter()).tolist()).values()
+        (row,) = snapshot.nodes(snapshot.matching_ids(Filter()).tolist()).values()
     node = row.node
     assert (node.key, node.kind, node.title, node.summary, node.text) == (f"s:{text}", text, text, text, text)
     assert (node.language, node.tags, node.fields) == (text, (text,), {text: [text, {text: text}]})
@@ -74,8 +74,8 @@ def test_filters_by_kind_tag_source_and_field_find_it_and_nothing_else(store: St
         Filter(where=(("f", f"v{text}"),)),
     )
     with store.snapshot(View()) as snapshot:
-        assert [snapshot.matching(each).tolist() for each in filters] == [[id_of(store, "s:a")]] * 4
-    assert store.tagged("default", f"t{text}") == ("s:a",)
+        assert [snapshot.matching_ids(each).tolist() for each in filters] == [[id_of(store, "s:a")]] * 4
+    assert store.keys_with_tag("default", f"t{text}") == ("s:a",)
 
 
 def test_an_edge_keeps_its_type_its_maker_and_its_evidence(store: Store, text: str) -> None:
@@ -86,18 +86,18 @@ def test_an_edge_keeps_its_type_its_maker_and_its_evidence(store: Store, text: s
     with store.snapshot(View()) as snapshot:
         ((_, _, stored),) = snapshot.edges([id_of(store, "s:a")])
     assert stored == edge
-    assert store.drawn(f"maker {text}"[:7]) == ((f"maker {text}@1", "default"),)
+    assert store.edge_makers(f"maker {text}"[:7]) == ((f"maker {text}@1", "default"),)
 
 
 def test_a_tenant_called_so_sees_its_own_and_nothing_else(store: Store, text: str) -> None:
     write_nodes(store, prepared("s:a", tenant=f"t{text}"), prepared("s:a", tenant="t"))
     store.share("t", [f"t{text}"])
     with store.snapshot(View((f"t{text}",))) as snapshot:
-        (row,) = snapshot.nodes(snapshot.matching(Filter()).tolist()).values()
+        (row,) = snapshot.nodes(snapshot.matching_ids(Filter()).tolist()).values()
         assert row.node.tenant == f"t{text}"
         assert snapshot.statistics([1]).passages == 1
     assert store.shared("t") == (f"t{text}",)
-    assert store.sharing(f"t{text}") == ("t",)
+    assert store.linking_tenants(f"t{text}") == ("t",)
 
 
 def test_a_unit_and_the_headings_of_a_passage_are_remembered(store: Store, text: str) -> None:
@@ -108,5 +108,5 @@ def test_a_unit_and_the_headings_of_a_passage_are_remembered(store: Store, text:
     store.write(Changes(upserts=(node,), units=(unit,)))
     assert store.units("default", f"n{text}") == {f"u{text}": f"v{text}"}
     with store.snapshot(View()) as snapshot:
-        (row,) = snapshot.passages_of([id_of(store, "s:a")])
+        (row,) = snapshot.passages_of_nodes([id_of(store, "s:a")])
     assert row.passage == place

@@ -34,19 +34,19 @@ def test_a_reader_finds_only_its_own_tenant(two_tenants: Store) -> None:
         found = snapshot.find(["Same", "s:same", "s:b", "Only b", *map(str, everything)])
         assert found == {name: (id_of(two_tenants, "s:same", "a"),) for name in ("Same", "s:same")}
         assert snapshot.nodes(everything) == {}
-        assert snapshot.passages_of(everything) == []
+        assert snapshot.passages_of_nodes(everything) == []
         assert snapshot.adjacency(everything, 5).owner.tolist() == []
         assert snapshot.edges(everything) == []
-        assert snapshot.tail(0, 100).changed_nodes == tuple(
+        assert snapshot.changes_since(0, 100).changed_nodes == tuple(
             id_of(two_tenants, name, "a") for name in ("s:same", "s:a")
         )
-        assert len(snapshot.matching(Filter())) == 2
-        assert len(snapshot.matching(Filter(tags=("b",)))) == 0
+        assert len(snapshot.matching_ids(Filter())) == 2
+        assert len(snapshot.matching_ids(Filter(tags=("b",)))) == 0
 
 
 def test_passages_of_another_tenant_are_not_read_by_id(two_tenants: Store) -> None:
-    with two_tenants.everything() as snapshot:
-        every = [passage.id for passage in snapshot.tail(0, 100).passages]
+    with two_tenants.snapshot_of_all_tenants() as snapshot:
+        every = [passage.id for passage in snapshot.changes_since(0, 100).passages]
     with two_tenants.snapshot(View(("a",))) as snapshot:
         assert len(every) == 4
         assert len(snapshot.passages(every)) == 2
@@ -96,9 +96,9 @@ def test_an_empty_view_sees_nothing(two_tenants: Store) -> None:
     with two_tenants.snapshot(View(())) as snapshot:
         assert snapshot.find(["Same", "1"]) == {}
         assert snapshot.nodes([1, 2, 3, 4]) == {}
-        assert len(snapshot.matching(Filter())) == 0
+        assert len(snapshot.matching_ids(Filter())) == 0
         assert snapshot.statistics([1, 2]).passages == 0
-        assert snapshot.tail(0, 10).changed_nodes == ()
+        assert snapshot.changes_since(0, 10).changed_nodes == ()
 
 
 # --- as of ---------------------------------------------------------------------------------------------
@@ -128,9 +128,9 @@ def test_a_view_as_of_a_point_sees_only_what_is_known_by_then(story: Store, as_o
     with story.snapshot(view) as snapshot:
         assert sorted(snapshot.find(names)) == [f"s:{name}" for name in known]
         assert sorted(row.node.key for row in snapshot.nodes(ids).values()) == [f"s:{name}" for name in known]
-        assert len(snapshot.passages_of(ids)) == len(known)
-        assert len(snapshot.matching(Filter(tags=("t",)))) == len(known)
-        assert len(snapshot.tail(0, 10).passages) == len(known)
+        assert len(snapshot.passages_of_nodes(ids)) == len(known)
+        assert len(snapshot.matching_ids(Filter(tags=("t",)))) == len(known)
+        assert len(snapshot.changes_since(0, 10).passages) == len(known)
         assert sum(snapshot.adjacency(ids, 9).degree.values()) == max(0, 2 * (len(known) - 1))
         assert len(snapshot.edges(ids)) == max(0, len(known) - 1)
         assert snapshot.statistics([1]).passages == len(known)
@@ -178,4 +178,4 @@ def test_filters_ask_for_kind_tag_source_field_time_and_sequence(store: Store) -
     }
     with store.snapshot(View()) as snapshot:
         for expected, wanted in cases.items():
-            assert "".join(keys[number] for number in snapshot.matching(wanted).tolist()) == expected.strip()
+            assert "".join(keys[number] for number in snapshot.matching_ids(wanted).tolist()) == expected.strip()

@@ -13,7 +13,7 @@ from weft.errors import WeftError
 from weft.model import Detail, Request, View
 from weft.pipeline.assemble import assemble
 from weft.profiles import load_profile
-from weft.profiles.checks import problems_of
+from weft.profiles.checks import find_problems
 from weft.profiles.toml_reader import check_bound
 from weft.profiles.types import (
     Adapt,
@@ -463,13 +463,13 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Weft]
 
 def page(weft: Weft, request: Request, profile: Profile) -> str:
     """The page under a profile, or what is refused about it."""
-    problems = problems_of(profile)
+    problems = find_problems(profile)
     if problems:
         return "\n".join(problems)
     try:
         check_bound("profile_version", profile.profile_version)
-        with weft.desk(request.view) as desk:
-            return assemble(request, profile, desk, COUNT, NOW).text
+        with weft.reading(request.view) as reading:
+            return assemble(request, profile, reading, COUNT, NOW).text
     except WeftError as error:
         return f"{error}"
 
@@ -478,7 +478,7 @@ def page(weft: Weft, request: Request, profile: Profile) -> str:
 def test_changing_the_field_changes_a_page_or_is_refused(field: tuple[str, str], worlds: dict[str, Weft]) -> None:
     held = CASES[field]
     before = held.first(load_profile(held.base))
-    assert not problems_of(before)
+    assert not find_problems(before)
     weft = worlds[held.world]
     assert page(weft, held.request, before) != page(weft, held.request, held.change(before))
 

@@ -35,7 +35,7 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of the novel and the help desk, made once by the command line."""
+    """A store of the novel and the help reading, made once by the command line."""
     store = tmp_path_factory.mktemp("made") / ".weft"
     assert (
         run(["index", str(EXAMPLES / "novel"), str(EXAMPLES / "helpdesk"), "--store", str(store), "--json"]) == 0

@@ -18,7 +18,7 @@ import weft
 from weft import config
 from weft.indexing.ingest import Progress
 from weft.interfaces.cli import index
-from weft.interfaces.cli.progress import watched
+from weft.interfaces.cli.progress import show_progress
 from weft.tokens import counter_for
 
 SOURCE = str(Path(weft.__file__).parents[1])
@@ -180,7 +180,7 @@ def test_an_interrupted_index_is_whole_and_goes_on_next_time(cli: Cli, monkeypat
     lines = [json.dumps({"key": f"n{number}", "text": f"Note {number} of many."}) for number in range(5_000)]
     Path("many.jsonl").write_text("\n".join(lines), encoding="utf-8")
     with monkeypatch.context() as patched:
-        patched.setattr(index, watched.__name__, _interrupted)
+        patched.setattr(index, show_progress.__name__, _interrupted)
         done = cli("index", "many.jsonl", "--embedder", "none")
     assert done.code == 130
     assert "Nothing is half-written" in done.err

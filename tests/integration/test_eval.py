@@ -13,7 +13,16 @@ from ir_measures import RR, R, nDCG
 
 from judged_sets import CORPUS, QRELS, QUERIES, lines, write_set
 from weft import Context, Filter, Weft
-from weft.evaluation import Answered, CorpusSource, Costs, Exam, Put, evaluate, read_folder, summary
+from weft.evaluation import (
+    CorpusSource,
+    Costs,
+    Evaluation,
+    QuestionResult,
+    ShapedQuestion,
+    evaluate,
+    read_folder,
+    summarise,
+)
 from weft.model import Detail
 from weft.tokens import counter_for
 
@@ -26,17 +35,19 @@ def folder(tmp_path: Path) -> Path:
     return write_set(tmp_path / "tiny")
 
 
-def examined(folder: Path, store: Path, **settings: Any) -> tuple[Exam, tuple[Answered, ...], list[Context]]:
+def examined(
+    folder: Path, store: Path, **settings: Any
+) -> tuple[Evaluation, tuple[QuestionResult, ...], list[Context]]:
     """The set examined with the library, and the pages in the order in which they were made."""
     judged = read_folder(folder)
-    exam = Exam(judged, CorpusSource(judged, scoped=settings.get("scoped", False)), BUDGETS, **settings)
+    exam = Evaluation(judged, CorpusSource(judged, scoped=settings.get("scoped", False)), BUDGETS, **settings)
     exam.check()
     pages: list[Context] = []
     ticks = count()
     with Weft.open(store) as weft:
         weft.ingest([exam.source])
 
-        def ask(put: Put, budget: int, wanted: Filter) -> Context:
+        def ask(put: ShapedQuestion, budget: int, wanted: Filter) -> Context:
             pages.append(weft.context(put.text, history=put.history, max_tokens=budget, filter=wanted, now=NOW))
             return pages[-1]
 
@@ -46,7 +57,7 @@ def examined(folder: Path, store: Path, **settings: Any) -> tuple[Exam, tuple[An
 
 def test_every_measure_is_what_an_independent_computation_gives(folder: Path, tmp_path: Path) -> None:
     exam, answers, pages = examined(folder, tmp_path / "store")
-    found = summary(answers, exam, Costs(1.5, None))
+    found = summarise(answers, exam, Costs(1.5, None))
     qrels = [ir_measures.Qrel(query, doc, grade) for query, doc, grade in QRELS]
     run = [
         ir_measures.ScoredDoc(one.question.id, document, -float(place))
@@ -93,7 +104,7 @@ def test_known_questions_have_known_answers(folder: Path, tmp_path: Path) -> Non
 def test_a_page_over_its_budget_is_counted(folder: Path, tmp_path: Path) -> None:
     exam, answers, pages = examined(folder, tmp_path / "store")
     too_long = evaluate(exam, lambda *_: pages[2], lambda: 0.0, lambda *_: None)
-    assert summary(too_long, exam, Costs(0, 0))["budget_violations"] == 2 * len(answers)
+    assert summarise(too_long, exam, Costs(0, 0))["budget_violations"] == 2 * len(answers)
 
 
 HOSTILE = '# Heading & <b>bold</b> "quoted"\n\n```py\nx_y = 1 < 2\n```\n\n| a | b |\n|---|---|\n- *star* \\ back'
@@ -103,7 +114,7 @@ HOSTILE = '# Heading & <b>bold</b> "quoted"\n\n```py\nx_y = 1 < 2\n```\n\n| a | 
 def test_escaping_does_not_hide_a_text_printed_whole(tmp_path: Path, format: str) -> None:
     corpus = [{"id": "h", "title": "Hostile heading", "text": HOSTILE}]
     judged = read_folder(write_set(tmp_path / "set", corpus, QUERIES[:1], [("q1", "h", 1)]))
-    exam = Exam(judged, CorpusSource(judged), (1000,))
+    exam = Evaluation(judged, CorpusSource(judged), (1000,))
     with Weft.open(tmp_path / "store") as weft:
         weft.ingest([exam.source])
         (one,) = evaluate(

@@ -13,7 +13,7 @@ import pytest
 from hook_process import COMMAND, PATIENT, Answer, around, failed, finish, prompt, send, start, succeeded
 
 from weft import Node, Weft
-from weft.memory import Experience, Lesson, Outcome, RootCause, UsageBook
+from weft.memory import Experience, Lesson, Outcome, RootCause, UsageLog
 from weft.memory.experience_store import find_experience, resolve_experience, start_experience
 from weft.memory.memory_store import remember
 from weft.model import Filter
@@ -123,9 +123,9 @@ def test_a_prompt_is_answered_without_loading_what_it_does_not_need(folder: Path
 
 def test_a_memory_that_is_told_counts_as_used(folder: Path) -> None:
     assert "Use tabs for indentation" in prompt(folder, "Is the indentation made with tabs?").text
-    book = UsageBook(folder / ".weft")
+    book = UsageLog(folder / ".weft")
     (key,) = within(folder, lambda weft: [node.key for node in weft.nodes(filter=Filter(kinds=("memory",)))])
-    assert book.uses([("default", key)])["default", key].times == 1
+    assert book.read_uses([("default", key)])["default", key].times == 1
 
 
 def test_no_block_is_told_twice_in_a_session_and_another_session_gets_it(folder: Path) -> None:

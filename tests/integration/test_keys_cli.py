@@ -8,7 +8,7 @@ from command_line import Cli
 
 def test_a_key_is_made_listed_and_revoked_and_only_its_hash_is_kept(cli: Cli, world: Path) -> None:
     made = cli(
-        "keys", "create", "--tenant", "support", "--tenant", "shared", "--write", "--name", "desk", "--json"
+        "keys", "create", "--tenant", "support", "--tenant", "shared", "--write", "--name", "reading", "--json"
     )
     key = json.loads(made.out)
     kept = (world / "keys.json").read_text(encoding="utf-8")

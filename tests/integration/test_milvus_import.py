@@ -16,7 +16,7 @@ import pytest
 
 from postgres_server import drop_schema
 from weft import Node, Weft
-from weft.errors import InvalidInput, StoreError, StoreGone, StoreReadOnly, UnknownName
+from weft.errors import InvalidInput, StoreError, StoreReadOnly, StoreUnreachable, UnknownName
 
 pytest.importorskip("milvus_lite")
 
@@ -162,7 +162,7 @@ def test_what_cannot_be_imported_from_is_told(filled: str, cluster: StandIn, tmp
     taken.write_text("a file")
     for storage, rest, error in (
         (taken, cluster.url, StoreReadOnly),
-        (cluster.storage, "http://127.0.0.1:9", StoreGone),
+        (cluster.storage, "http://127.0.0.1:9", StoreUnreachable),
     ):
         index = f"milvus://{tmp_path / 'other.db'}?import={quote(str(storage))}&rest={quote(rest)}"
         with Weft.open(filled, folder=tmp_path / "home", index=index) as weft, pytest.raises(error):

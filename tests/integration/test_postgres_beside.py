@@ -113,7 +113,7 @@ def test_the_graph_is_walked_for_more_candidates_where_there_are_more_passages_o
     store = opened(parameters).store
     with store.writing():
         store.execute_outside_transaction(f"UPDATE state SET last_passage = {passages}")  # type: ignore[attr-defined]
-    for reading in (store.everything(), store.snapshot(View())):
+    for reading in (store.snapshot_of_all_tenants(), store.snapshot(View())):
         with reading as snapshot:
             assert snapshot.rows("SHOW hnsw.ef_search") == [(candidates,)]  # type: ignore[attr-defined]
 

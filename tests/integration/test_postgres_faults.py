@@ -18,13 +18,13 @@ from postgres_server import drop_schema, new_database, running_server, start, st
 from weft import Node, Weft
 from weft.errors import (
     InvalidInput,
-    StoreAway,
     StoreBusy,
     StoreCorrupt,
     StoreError,
-    StoreGone,
     StoreReadOnly,
+    StoreTimedOut,
     StoreTooNew,
+    StoreUnreachable,
 )
 from weft.indexing.prepare import prepare
 from weft.interfaces.cli.jobs import add_job, run_job
@@ -93,7 +93,7 @@ def test_a_connection_lost_in_the_middle_of_reading_is_told_and_the_next_questio
 ) -> None:
     weft = opened()
     weft.put([note("one")])
-    with pytest.raises(StoreGone, match="cannot be reached"), weft.store.snapshot(View()) as snapshot:
+    with pytest.raises(StoreUnreachable, match="cannot be reached"), weft.store.snapshot(View()) as snapshot:
         end_connections(postgres_url)
         snapshot.find(["s:one"])
     assert weft.search("fox").candidates
@@ -129,7 +129,7 @@ def test_a_writer_whose_connection_is_lost_between_two_writes_goes_on(opened: Op
 
 def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
     url = f"postgresql://nobody@/x?host={quote(str(tmp_path))}"
-    with pytest.raises(StoreGone, match=r"nobody@/x.*Check that the server runs"):
+    with pytest.raises(StoreUnreachable, match=r"nobody@/x.*Check that the server runs"):
         Weft.open(url, folder=tmp_path)
 
 
@@ -149,7 +149,7 @@ def test_a_server_that_restarts_is_waited_for_by_writers_and_found_again_by_read
     with Weft.open(url, folder=tmp_path / "one") as weft:
         weft.put([note("one")])
         stop(data)
-        with pytest.raises(StoreGone):
+        with pytest.raises(StoreUnreachable):
             Weft.open(url, folder=tmp_path / "two")
         writer = threading.Thread(target=weft.put, args=([note("two")],))
         writer.start()
@@ -169,7 +169,7 @@ def test_a_question_waits_some_seconds_for_a_server_that_is_away_and_the_next_on
         stop(data)
         begun, reading = [], weft.store.snapshot
         monkeypatch.setattr(weft.store, "snapshot", lambda view: begun.append(view) or reading(view))
-        with pytest.raises(StoreAway, match="cannot be reached"):
+        with pytest.raises(StoreTimedOut, match="cannot be reached"):
             weft.search("fox")
         assert len(begun) == 1, "who has waited in vain does not wait once more"
         start(data)

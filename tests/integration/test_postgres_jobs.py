@@ -59,18 +59,18 @@ def test_a_job_is_done_once_and_seen_afterwards(weft: Weft) -> None:
     assert first.id == again.id
     assert run_job(weft) is not None
     assert run_job(weft) is None
-    (seen,) = open_queue(weft).listed()
+    (seen,) = open_queue(weft).list_jobs()
     assert (seen.state, seen.attempts, seen.error) == ("done", 1, "")
 
 
 def test_a_job_that_one_worker_holds_is_not_given_to_another_until_it_dies(weft: Weft, url: str) -> None:
     add_job(weft, "search", "default", "")
     queue = open_queue(weft)
-    with queue.taken() as mine, queue.taken() as theirs:
+    with queue.take_next() as mine, queue.take_next() as theirs:
         assert mine is not None
         assert theirs is None
     # The worker let go of its lock without a word, as one that was killed does.
-    with queue.taken() as taken:
+    with queue.take_next() as taken:
         assert taken is not None
         assert taken.job.attempts == 2
 
@@ -84,7 +84,7 @@ def test_a_job_that_fails_waits_and_is_given_up_in_the_end(weft: Weft, url: str)
         with psycopg.connect(address.server, autocommit=True) as link:
             link.execute(f"UPDATE {address.schema}.jobs SET due = now()")
     assert run_job(weft) is None
-    (seen,) = open_queue(weft).listed()
+    (seen,) = open_queue(weft).list_jobs()
     assert (seen.state, seen.attempts) == ("failed", 5)
     assert "nowhere" in seen.error
     assert open_queue(weft).retry(seen.id).state == "waiting"
@@ -106,18 +106,18 @@ def test_a_worker_whose_clock_and_zone_differ_takes_a_job_when_the_server_says_s
         with psycopg.connect(address.server, autocommit=True) as link:
             link.execute(f"UPDATE {address.schema}.jobs SET due = now()")
         assert run_job(ahead) is not None
-        times = [(seen.created, seen.due) for seen in open_queue(ahead).listed()]
-    assert times == [(seen.created, seen.due) for seen in open_queue(weft).listed()]
+        times = [(seen.created, seen.due) for seen in open_queue(ahead).list_jobs()]
+    assert times == [(seen.created, seen.due) for seen in open_queue(weft).list_jobs()]
 
 
 def test_a_job_that_every_worker_dies_of_is_given_up_too(weft: Weft) -> None:
     add_job(weft, "search", "default", "")
     for _ in range(5):
-        with open_queue(weft).taken() as taken:
+        with open_queue(weft).take_next() as taken:
             assert taken is not None
-    with open_queue(weft).taken() as taken:
+    with open_queue(weft).take_next() as taken:
         assert taken is None
-    (seen,) = open_queue(weft).listed()
+    (seen,) = open_queue(weft).list_jobs()
     assert seen.state == "failed"
     assert "5 times" in seen.error
 
@@ -133,10 +133,10 @@ def test_embedding_anew_switches_in_one_step_and_takes_what_was_written_meanwhil
             weft.put([Node("s:late", "note", text="a late red fox")])
 
     sequence = reembed(weft.store, Other(), tell)
-    with weft.store.everything() as snapshot:
+    with weft.store.snapshot_of_all_tenants() as snapshot:
         assert snapshot.embedder() == ("other@1", 8)
         assert snapshot.sequence == sequence
-        rows = snapshot.passages_of(snapshot.matching(Filter()).tolist())
+        rows = snapshot.passages_of_nodes(snapshot.matching_ids(Filter()).tolist())
         assert (np.abs(snapshot.vectors([row.id for row in rows])).sum(axis=1) > 0).all()
     assert weft.status().vectors == 31
     with pytest.raises(InvalidInput, match="already"):
@@ -230,14 +230,14 @@ def test_what_a_worker_was_killed_over_the_next_one_completes(url: str, tmp_path
         number = add_job(weft, "embed", "default", "static").id
         killed = subprocess.run([sys.executable, "-c", DYING, url, tmp_path / "dying"], check=False)
         assert killed.returncode == -signal.SIGKILL
-        (left,) = open_queue(weft).listed()
+        (left,) = open_queue(weft).list_jobs()
         assert (left.state, left.done, weft.status().embedder) == ("running", 20, None)
         with psycopg.connect(read_address(url).server, autocommit=True) as link:
             # The server lets go of what the dead worker held as soon as it notices.
             link.execute("SELECT pg_advisory_lock(%s, %s)", (jobs.ADVISORY_LOCK_CLASS, number))
             link.execute("SELECT pg_advisory_unlock(%s, %s)", (jobs.ADVISORY_LOCK_CLASS, number))
         assert run_job(weft) is not None
-        (done,) = open_queue(weft).listed()
+        (done,) = open_queue(weft).list_jobs()
         assert (done.state, done.attempts, done.done) == ("done", 2, 10), "twenty had their vectors already"
         assert weft.status().embedder == open_embedder("static").name
         assert weft.status().vectors == 30
@@ -283,7 +283,7 @@ def test_a_worker_that_died_right_after_the_switch_leaves_a_job_that_is_soon_don
         done = run_job(weft)
         assert done is not None
         assert (done.state, done.attempts, done.error) == ("done", 2, "")
-        with weft.store.everything() as snapshot:
+        with weft.store.snapshot_of_all_tenants() as snapshot:
             assert snapshot.rows("SELECT DISTINCT space FROM vectors") == [(snapshot.space,)]
 
 

@@ -23,17 +23,17 @@ FAQ = {
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of the help desk, made once."""
-    store = tmp_path_factory.mktemp("desk") / ".weft"
+def reading(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of the help reading, made once."""
+    store = tmp_path_factory.mktemp("reading") / ".weft"
     with Weft.open(store) as weft:
         weft.index(EXAMPLES / "helpdesk")
     return store
 
 
 @pytest.fixture
-def service(desk: Path, tmp_path: Path) -> Iterator[Service]:
-    store = Path(shutil.copytree(desk, tmp_path / ".weft"))
+def service(reading: Path, tmp_path: Path) -> Iterator[Service]:
+    store = Path(shutil.copytree(reading, tmp_path / ".weft"))
     made = make_service(store)
     yield made
     made.served.close()
@@ -385,17 +385,17 @@ def test_a_revoked_key_stops_at_once(service: Service) -> None:
     assert service.http.get("/api/profiles", headers=other).status_code == 200
 
 
-def test_without_keys_only_this_machine_is_served(desk: Path) -> None:
-    outside = make_service(desk, client="192.0.2.7")
+def test_without_keys_only_this_machine_is_served(reading: Path) -> None:
+    outside = make_service(reading, client="192.0.2.7")
     assert outside.http.post("/api/context", json={}).status_code == 403
     assert outside.http.get("/metrics").status_code == 403
     assert outside.http.get("/healthz").status_code == 200
-    rebound = make_service(desk)
+    rebound = make_service(reading)
     assert rebound.http.post("/api/context", json={}, headers={"host": "evil.example"}).status_code == 403
 
 
-def test_a_read_only_service_refuses_writes_and_answers_questions(desk: Path) -> None:
-    service = make_service(desk, read_only=True)
+def test_a_read_only_service_refuses_writes_and_answers_questions(reading: Path) -> None:
+    service = make_service(reading, read_only=True)
     assert service.http.post("/api/nodes", json=FAQ).status_code == 403
     assert service.ask("refund", "support")["entry_points"]
 

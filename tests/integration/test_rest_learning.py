@@ -9,7 +9,7 @@ import pytest
 from rest_service import Service, make_key, make_service
 
 from weft import Weft
-from weft.memory import UsageBook
+from weft.memory import UsageLog
 
 STORY = {
     "tenant_id": "team",
@@ -58,11 +58,11 @@ def test_a_memory_is_stored_listed_searched_changed_and_forgotten(service: Servi
     assert len(sent(service, "GET", "/api/memories", params=asked)["memories"]) == 1
     changed = sent(service, "PATCH", f"/api/memories/{key}", json={"tenant_id": "team", "text": "It is 4"})
     assert changed["history"][0]["text"] == "The retry limit is 3"
-    uses = UsageBook(tmp_path / ".weft")
-    uses.note([("team", key)], datetime(2026, 3, 1, tzinfo=UTC))
+    uses = UsageLog(tmp_path / ".weft")
+    uses.record_uses([("team", key)], datetime(2026, 3, 1, tzinfo=UTC))
     sent(service, "DELETE", f"/api/memories/{key}", 204, params={"tenant_id": "team"})
     sent(service, "DELETE", f"/api/memories/{key}", 404, params={"tenant_id": "team"})
-    assert uses.uses([("team", key)]) == {}
+    assert uses.read_uses([("team", key)]) == {}
 
 
 def test_an_experience_goes_from_start_to_premortem(service: Service) -> None:

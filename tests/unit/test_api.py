@@ -10,7 +10,7 @@ import pytest
 
 from weft import Candidate, Context, Edge, Filter, Node, Origin, Weft
 from weft.errors import EmbedderError, EmbedderMismatch, InvalidInput, UnknownName
-from weft.indexing.ingest import Workshop, ingest
+from weft.indexing.ingest import IndexingContext, ingest
 from weft.model import Alias, Detail
 from weft.tokens import counter_for
 from worlds import NOW, MemorySource
@@ -80,7 +80,7 @@ EDGES = (Edge("world:pump", "world:valve", "has", 0.9), Edge("world:valve", "wor
 def weft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
     """A small store without an embedder."""
     opened = Weft.open(tmp_path_factory.mktemp("library") / ".weft", embedder=None)
-    ingest([MemorySource(NODES, EDGES)], Workshop(opened.store, opened.reader.index, None, COUNT))
+    ingest([MemorySource(NODES, EDGES)], IndexingContext(opened.store, opened.reader.index, None, COUNT))
     yield opened
     opened.close()
 
@@ -286,7 +286,7 @@ def test_a_named_start_is_never_dropped_as_a_repeat_of_something_else(tmp_path: 
     )
     with Weft.open(tmp_path / ".weft", embedder=None) as weft:
         source = MemorySource((old, new), (Edge("w:old", "w:new", "links"),), "w")
-        ingest([source], Workshop(weft.store, weft.reader.index, None, COUNT))
+        ingest([source], IndexingContext(weft.store, weft.reader.index, None, COUNT))
         assert "w:old" in keys(weft.context(start=["w:old"], profile="notes", now=NOW))
 
 
@@ -305,7 +305,7 @@ def test_subjects_of_the_same_key_in_two_tenants_keep_their_own_parts(tmp_path: 
         )
     )
     with Weft.open(tmp_path / ".weft", embedder=None) as weft:
-        ingest([MemorySource(nodes, (), "w")], Workshop(weft.store, weft.reader.index, None, COUNT))
+        ingest([MemorySource(nodes, (), "w")], IndexingContext(weft.store, weft.reader.index, None, COUNT))
         text = weft.context("hero", profile="narrative", tenants=["east", "west"], now=NOW).text
     assert "Born in east" in text
     assert "Born in west" in text
@@ -321,7 +321,7 @@ def test_the_embedder_of_the_store_is_the_one_that_must_ask(tmp_path: Path) -> N
             return np.full((len(texts), 4), 0.5, dtype=np.float32)
 
     weft = Weft.open(tmp_path / ".weft")
-    ingest([MemorySource(NODES[:1])], Workshop(weft.store, weft.reader.index, Small(), COUNT))  # type: ignore[arg-type]
+    ingest([MemorySource(NODES[:1])], IndexingContext(weft.store, weft.reader.index, Small(), COUNT))  # type: ignore[arg-type]
     with pytest.raises(EmbedderMismatch, match="made by 'small'"):
         weft.context("pump", now=NOW)
     weft.close()
@@ -348,7 +348,7 @@ class Silent:
     """An embedder that made the store's vectors, and whose service has gone away since."""
 
     def __init__(self, weft: Weft) -> None:
-        with weft.store.everything() as snapshot:
+        with weft.store.snapshot_of_all_tenants() as snapshot:
             self.name, self.dimensions = snapshot.embedder() or ("", 0)
 
     def embed(self, texts: object) -> object:

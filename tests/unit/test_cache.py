@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from weft.cache import Recent
+from weft.cache import LruCache
 
 
 def test_a_value_is_made_once_while_it_is_kept_and_the_longest_unused_goes_first() -> None:
@@ -12,14 +12,14 @@ def test_a_value_is_made_once_while_it_is_kept_and_the_longest_unused_goes_first
         made.append(key)
         return key.upper()
 
-    cache: Recent[str, str] = Recent(2)
+    cache: LruCache[str, str] = LruCache(2)
     values = [cache.get_or_make(key, partial(make, key)) for key in "abacab"]
     assert values == list("ABACAB")
     assert made == ["a", "b", "c", "b"]
 
 
 def test_the_value_used_longest_ago_is_dropped_first() -> None:
-    cache = Recent[str, int](2)
+    cache = LruCache[str, int](2)
     cache.put("one", 1)
     cache.put("two", 2)
     assert cache.get("one") == 1
@@ -28,7 +28,7 @@ def test_the_value_used_longest_ago_is_dropped_first() -> None:
 
 
 def test_clearing_drops_every_value() -> None:
-    cache = Recent[str, int](2)
+    cache = LruCache[str, int](2)
     assert cache.put("one", 1) == 1
     cache.clear()
     assert cache.get("one") is None

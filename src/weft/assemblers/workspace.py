@@ -15,12 +15,12 @@ from weft.errors import InvalidInput, UnknownName
 from weft.frozen import dataclass
 from weft.model import Candidate, Context, Detail, Node, Origin, Request
 from weft.pipeline.assemble import assemble as assemble_page
-from weft.pipeline.reading import Desk
+from weft.pipeline.reading import Reading
 from weft.profiles import apply_preset, load_profile
 from weft.profiles.types import Profile
 from weft.render import FORMATS
-from weft.sources.code.languages import language_of as known_language
-from weft.store.empty import HandedIndex, HandedSnapshot
+from weft.sources.code.languages import find_language as known_language
+from weft.store.empty import EmptyIndex, EmptySnapshot
 from weft.text import is_code
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
@@ -143,7 +143,7 @@ def _assemble(
         raise UnknownName("format", options.format, FORMATS)
     profile = _choose_profile(options)
     candidates = _make_candidates(results, options)
-    reading = Desk(HandedSnapshot(tuple(candidate.node for candidate in candidates)), HandedIndex(), None)
+    reading = Reading(EmptySnapshot(tuple(candidate.node for candidate in candidates)), EmptyIndex(), None)
     count, _ = counter_for(request.token_model)
     page_request = Request(
         question=request.question,

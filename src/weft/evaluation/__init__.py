@@ -1,33 +1,33 @@
 """Measure how much of the evidence reaches the page: read judged sets, ask their questions, report and compare."""
 
-from weft.evaluation.ablation import ABLATIONS, ablated
+from weft.evaluation.ablation import ABLATIONS, without_ability
 from weft.evaluation.corpus import CorpusSource
-from weft.evaluation.judged_sets import Document, Judged, Question, read_folder
-from weft.evaluation.questions import Put, Shape
-from weft.evaluation.report import Costs, measures, rows_of, summary
-from weft.evaluation.run import Answered, Ask, Exam, evaluate
-from weft.evaluation.significance import Difference, compare, read_rows, unpaired
+from weft.evaluation.judged_sets import Document, JudgedSet, Question, read_folder
+from weft.evaluation.questions import QuestionShape, ShapedQuestion
+from weft.evaluation.report import Costs, measure_question, question_rows, summarise
+from weft.evaluation.run import Ask, Evaluation, QuestionResult, evaluate
+from weft.evaluation.significance import Difference, compare, count_unpaired, read_rows
 
 __all__ = [
     "ABLATIONS",
-    "Answered",
     "Ask",
     "CorpusSource",
     "Costs",
     "Difference",
     "Document",
-    "Exam",
-    "Judged",
-    "Put",
+    "Evaluation",
+    "JudgedSet",
     "Question",
-    "Shape",
-    "ablated",
+    "QuestionResult",
+    "QuestionShape",
+    "ShapedQuestion",
     "compare",
+    "count_unpaired",
     "evaluate",
-    "measures",
+    "measure_question",
+    "question_rows",
     "read_folder",
     "read_rows",
-    "rows_of",
-    "summary",
-    "unpaired",
+    "summarise",
+    "without_ability",
 ]

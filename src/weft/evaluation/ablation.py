@@ -8,7 +8,7 @@ from weft.model import Detail
 from weft.profiles.types import Profile, Score
 
 
-def ablated(profile: Profile, ability: str) -> Profile:
+def without_ability(profile: Profile, ability: str) -> Profile:
     """Return the profile without the named ability, one of ABLATIONS."""
     return ABLATIONS[ability](profile)
 

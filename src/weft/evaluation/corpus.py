@@ -7,12 +7,12 @@ from typing import Final
 import orjson
 import xxhash
 
-from weft.evaluation.judged_sets import Document, Judged
+from weft.evaluation.judged_sets import Document, JudgedSet
 from weft.model import DEFAULT_TENANT, Filter
 from weft.ports import Unit
-from weft.sources.files import Naming
-from weft.sources.record_schema import Understood, understand
-from weft.sources.values import following
+from weft.sources.files import SourceSettings
+from weft.sources.record_schema import ParsedRecords, parse_record
+from weft.sources.values import sequence_edges
 
 _DOCUMENTS_PER_UNIT: Final = 1_000
 """Documents of one unit, which is read again as a whole when one of them changed: about a batch of indexing."""
@@ -26,10 +26,10 @@ class CorpusSource:
     A mark is a field with a number, which filters see and searches do not.
     """
 
-    def __init__(self, judged: Judged, *, scoped: bool = False, tenant: str = DEFAULT_TENANT) -> None:
+    def __init__(self, judged: JudgedSet, *, scoped: bool = False, tenant: str = DEFAULT_TENANT) -> None:
         self.name = judged.name
         self.maker = f"evaluation:{judged.name}@{_VERSION}"
-        self._naming = Naming(judged.name, self.maker, tenant)
+        self._naming = SourceSettings(judged.name, self.maker, tenant)
         self._marks = _scope_marks(judged) if scoped else {}
         self._scopes = judged.scopes if scoped else {}
         self._place = judged.place
@@ -51,11 +51,11 @@ class CorpusSource:
 
     def read(self, unit: str) -> Unit:
         """Return the nodes of one unit, made of their records as `weft index` would make them."""
-        into = Understood()
+        into = ParsedRecords()
         for document in self._units[unit]:
             self._read_document(document, into)
         nodes = tuple(found.node for found in into.nodes)
-        edges = (*(edge for found in into.nodes for edge in found.edges), *into.edges, *following(nodes))
+        edges = (*(edge for found in into.nodes for edge in found.edges), *into.edges, *sequence_edges(nodes))
         return Unit(unit, self._stamp(self._units[unit]), nodes, edges, tuple(into.problems))
 
     def key(self, document: str) -> str:
@@ -75,11 +75,11 @@ class CorpusSource:
         allowed = self._scopes.get(question)
         return Filter() if allowed is None else Filter(where=((self._marks[allowed], "1"),))
 
-    def _read_document(self, document: Document, into: Understood) -> None:
+    def _read_document(self, document: Document, into: ParsedRecords) -> None:
         """Understand one document, and give its node its key and marks."""
         before = len(into.nodes)
         record = {**document.record, "key": document.id}
-        understand(record, f"{document.file}:{document.line}", self._naming, into)
+        parse_record(record, f"{document.file}:{document.line}", self._naming, into)
         # A record that cannot be used adds a problem instead of a node.
         if len(into.nodes) > before:
             found = into.nodes[-1]
@@ -95,7 +95,7 @@ class CorpusSource:
         return xxhash.xxh3_128_hexdigest(orjson.dumps(content, default=str, option=orjson.OPT_NON_STR_KEYS))
 
 
-def _scope_marks(judged: Judged) -> dict[frozenset[str], str]:
+def _scope_marks(judged: JudgedSet) -> dict[frozenset[str], str]:
     """Return a field name for each different scope, numbered in the order of the questions."""
     scopes = dict.fromkeys(judged.scopes[id] for id in judged.scopes)
     return {allowed: f"judged_scope_{number}" for number, allowed in enumerate(scopes)}

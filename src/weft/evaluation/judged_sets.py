@@ -15,7 +15,7 @@ from weft.errors import InvalidInput
 from weft.frozen import dataclass
 from weft.model import Json
 from weft.ports import Problem
-from weft.sources import source_name
+from weft.sources import default_source_name
 
 _LAYOUT: Final = (
     "A judged set is a folder with corpus.jsonl, queries.jsonl and qrels.tsv (or qrels/test.tsv, as BEIR has it)."
@@ -58,7 +58,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedSet:
     """A set to measure with. `gold` holds the positive grades by question; ids that do not exist are left out
     of it and listed in `unknown`. `scopes` names the documents each scoped question may be answered from.
 
@@ -82,13 +82,13 @@ class Judged:
         """The ids of documents without title and text."""
         return tuple(document.id for document in self.documents if document.empty)
 
-    def askable(self, scoped: bool) -> tuple[Question, ...]:
+    def measurable_questions(self, scoped: bool) -> tuple[Question, ...]:
         """Return the questions that can be measured: judged, and with some of their gold in their scope."""
         left_out = {*self.unjudged, *(self.excluded if scoped else ())}
         return tuple(question for question in self.questions if question.id not in left_out)
 
 
-def read_folder(folder: Path) -> Judged:
+def read_folder(folder: Path) -> JudgedSet:
     """Read the judged set in a folder; lines that cannot be used are among its problems."""
     corpus, queries, qrels = _find_files(folder)
     problems = _Problems()
@@ -111,8 +111,8 @@ def read_folder(folder: Path) -> Judged:
         first = _first_problem(problems.unusable + problems.unknown)
         raise InvalidInput(f"{qrels} judges none of the questions in {queries.name}.{first}")
     excluded = tuple(id for id, allowed in scopes.items() if gold.get(id) and not allowed & gold[id].keys())
-    return Judged(
-        name=source_name(folder),
+    return JudgedSet(
+        name=default_source_name(folder),
         documents=documents,
         questions=questions,
         gold=gold,

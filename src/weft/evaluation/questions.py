@@ -13,7 +13,7 @@ _PLAIN_PLACEHOLDERS: Final = ("text", "id")
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class ShapedQuestion:
     """A question as it is asked, and what was said before it, the latest first."""
 
     text: str
@@ -26,16 +26,16 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class QuestionShape:
     """The shape of questions: `template` may use {text}, {id} and {meta.NAME}; `history` adds what was said."""
 
     template: str = "{text}"
     history: bool = False
 
-    def put(self, question: Question) -> "Put":
+    def apply(self, question: Question) -> "ShapedQuestion":
         """Return the question in this shape."""
         parts = (literal + _read_value(name, question) for literal, name in _parse(self.template))
-        return Put("".join(parts).strip(), _read_history(question) if self.history else ())
+        return ShapedQuestion("".join(parts).strip(), _read_history(question) if self.history else ())
 
     def check(self, questions: Sequence[Question]) -> None:
         """Refuse a template that names what no question has, or history where there is none."""

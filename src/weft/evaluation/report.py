@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Mapping, Sequence
 
-from weft.evaluation.run import Answered, Exam, Sheet
+from weft.evaluation.run import Evaluation, PageResult, QuestionResult
 from weft.frozen import dataclass
 from weft.model import Json
 
@@ -18,7 +18,7 @@ class Costs:
     peak_mb: float | None
 
 
-def measures(answered: Answered) -> dict[str, float]:
+def measure_question(answered: QuestionResult) -> dict[str, float]:
     """Return the measures of one question, as fractions."""
     ranking, gold = answered.ranking, answered.gold
     found = {
@@ -33,9 +33,9 @@ def measures(answered: Answered) -> dict[str, float]:
     return found
 
 
-def summary(answers: Sequence[Answered], exam: Exam, costs: Costs) -> Row:
+def summarise(answers: Sequence[QuestionResult], exam: Evaluation, costs: Costs) -> Row:
     """Return the measures of the set: means over questions, and what the pages cost."""
-    by_question = [measures(answered) for answered in answers]
+    by_question = [measure_question(answered) for answered in answers]
     names = list(by_question[0]) if by_question else []
     pages = [sheet for answered in answers for sheet in answered.sheets]
     times = [sheet.milliseconds for sheet in pages]
@@ -59,17 +59,17 @@ def summary(answers: Sequence[Answered], exam: Exam, costs: Costs) -> Row:
     }
 
 
-def _shared_notes(answers: Sequence[Answered]) -> list[str]:
+def _shared_notes(answers: Sequence[QuestionResult]) -> list[str]:
     """Return the notes that every page has: they are about the set-up, not about a question."""
     first = answers[0].notes if answers else ()
     return [note for note in first if all(note in answered.notes for answered in answers)]
 
 
-def _fill(pages: Sequence[Sheet]) -> float:
+def _fill(pages: Sequence[PageResult]) -> float:
     return mean([sheet.tokens / sheet.budget for sheet in pages])
 
 
-def _input_problems(exam: Exam) -> Row:
+def _input_problems(exam: Evaluation) -> Row:
     """Return what was wrong with the set's files, counted and listed."""
     judged = exam.judged
     return {
@@ -81,14 +81,14 @@ def _input_problems(exam: Exam) -> Row:
     }
 
 
-def rows_of(answers: Sequence[Answered]) -> list[Row]:
+def question_rows(answers: Sequence[QuestionResult]) -> list[Row]:
     """Return a row for each question, for comparing one run with another and for looking into misses."""
     return [
         {
             "id": answered.question.id,
             "asked": answered.asked,
             "answers": list(answered.question.answers),
-            "measures": {name: round(value, 6) for name, value in measures(answered).items()},
+            "measures": {name: round(value, 6) for name, value in measure_question(answered).items()},
             "tokens": {str(sheet.budget): sheet.tokens for sheet in answered.sheets},
             "latency_ms": {str(sheet.budget): round(sheet.milliseconds, 3) for sheet in answered.sheets},
             "gold": [_gold_row(answered, document) for document in answered.gold],
@@ -99,7 +99,7 @@ def rows_of(answers: Sequence[Answered]) -> list[Row]:
     ]
 
 
-def _gold_row(answered: Answered, document: str) -> Mapping[str, Json]:
+def _gold_row(answered: QuestionResult, document: str) -> Mapping[str, Json]:
     """Return where a gold document came in the ranking (None: not at all), and how each page prints it."""
     rank = answered.ranking.index(document) + 1 if document in answered.ranking else None
     key = answered.keys[document]

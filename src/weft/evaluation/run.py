@@ -11,8 +11,8 @@ from typing import Final
 
 from weft.errors import InvalidInput
 from weft.evaluation.corpus import CorpusSource
-from weft.evaluation.judged_sets import Judged, Question
-from weft.evaluation.questions import Put, Shape
+from weft.evaluation.judged_sets import JudgedSet, Question
+from weft.evaluation.questions import QuestionShape, ShapedQuestion
 from weft.frozen import dataclass
 from weft.history.record import printed_items
 from weft.model import Context, Detail, Filter, Item, LedgerEntry
@@ -22,16 +22,16 @@ from weft.tokens import DEFAULT_ENCODING, counter_for
 _WORD: Final = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 _MARKS: Final = re.compile(r"[\W_]+")
 
-Ask = Callable[[Put, int, Filter], Context]
+Ask = Callable[[ShapedQuestion, int, Filter], Context]
 """Asks a question with a budget and a filter, and returns the page."""
 Progress = Callable[[str, int, int | None], None]
 """Called with (stage, done, total) as work goes on."""
 
-_AS_WRITTEN: Final = Shape()
+_AS_WRITTEN: Final = QuestionShape()
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class PageResult:
     """One page as measured: its budget, its real tokens, its time; by key, the gold documents whose evidence it
     shows, and the detail in which it prints them, evidence or not."""
 
@@ -43,7 +43,7 @@ class Sheet:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class QuestionResult:
     """One question with its gold (grades, and keys by document), the ranking of documents before any budget,
     and a sheet for each budget."""
 
@@ -52,18 +52,18 @@ class Answered:
     gold: Mapping[str, int]
     keys: Mapping[str, str]
     ranking: tuple[str, ...]
-    sheets: tuple[Sheet, ...]
+    sheets: tuple[PageResult, ...]
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Exam:
+class Evaluation:
     """An evaluation to run: a set with its source, the budgets, the shape of questions, and how many."""
 
-    judged: Judged
+    judged: JudgedSet
     source: CorpusSource
     budgets: tuple[int, ...] = (2000, 8000)
-    shape: Shape = _AS_WRITTEN
+    shape: QuestionShape = _AS_WRITTEN
     scoped: bool = False
     limit: int | None = None
 
@@ -82,10 +82,12 @@ class Exam:
 
     def questions(self) -> tuple[Question, ...]:
         """Return the questions that are asked."""
-        return self.judged.askable(self.scoped)[: self.limit]
+        return self.judged.measurable_questions(self.scoped)[: self.limit]
 
 
-def evaluate(exam: Exam, ask: Ask, clock: Callable[[], float], progress: Progress) -> tuple[Answered, ...]:
+def evaluate(
+    exam: Evaluation, ask: Ask, clock: Callable[[], float], progress: Progress
+) -> tuple[QuestionResult, ...]:
     """Ask every question that can be measured, and return the results; `clock` gives seconds."""
     questions = exam.questions()
     answered = []
@@ -95,9 +97,9 @@ def evaluate(exam: Exam, ask: Ask, clock: Callable[[], float], progress: Progres
     return tuple(answered)
 
 
-def _answer(exam: Exam, question: Question, ask: Ask, clock: Callable[[], float]) -> Answered:
+def _answer(exam: Evaluation, question: Question, ask: Ask, clock: Callable[[], float]) -> QuestionResult:
     """Ask one question with each budget."""
-    asked = exam.shape.put(question)
+    asked = exam.shape.apply(question)
     gold = exam.judged.gold[question.id]
     texts = exam.source.texts(gold)
     ranked: tuple[str, ...] = ()
@@ -108,26 +110,26 @@ def _answer(exam: Exam, question: Question, ask: Ask, clock: Callable[[], float]
         context = ask(asked, budget, exam.source.filter(question.id))
         milliseconds = (clock() - started) * 1000
         # The ranking comes before any budget, so the first page has it.
-        ranked = ranked or tuple(map(exam.source.document, ranking(context.ledger)))
+        ranked = ranked or tuple(map(exam.source.document, rank_keys(context.ledger)))
         notes |= dict.fromkeys(context.notes)
         sheets.append(_measure_page(context, budget, milliseconds, question.answers, texts))
     keys = dict(zip(gold, texts, strict=True))
-    return Answered(question, asked.joined, gold, keys, ranked, tuple(sheets), tuple(notes))
+    return QuestionResult(question, asked.joined, gold, keys, ranked, tuple(sheets), tuple(notes))
 
 
 def _measure_page(
     context: Context, budget: int, milliseconds: float, answers: Sequence[str], texts: Mapping[str, str]
-) -> Sheet:
+) -> PageResult:
     # Counted again and not taken from the page, so that a page which miscounts itself is found out.
     tokens = counter_for(DEFAULT_ENCODING)[0].count(context.text)
     printed = {entry.key: entry.detail for entry in context.ledger if entry.key in texts}
-    return Sheet(budget, tokens, milliseconds, shown(context, answers, texts), printed)
+    return PageResult(budget, tokens, milliseconds, find_evidence(context, answers, texts), printed)
 
 
 # --- evidence ------------------------------------------------------------------------------------------------
 
 
-def shown(context: Context, answers: Sequence[str], texts: Mapping[str, str]) -> dict[str, Detail]:
+def find_evidence(context: Context, answers: Sequence[str], texts: Mapping[str, str]) -> dict[str, Detail]:
     """Return which of the documents, given as texts by key, the page shows, with the detail that shows each.
 
     The content that the ledger claims is looked up in the printed text itself, marks and spaces aside. The same
@@ -188,7 +190,7 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(item)
 
 
-def ranking(ledger: Sequence[LedgerEntry]) -> tuple[str, ...]:
+def rank_keys(ledger: Sequence[LedgerEntry]) -> tuple[str, ...]:
     """Return the keys of all candidates, best first, each once: their order before any budget."""
     ordered = sorted(ledger, key=lambda entry: (-entry.score, entry.tenant, entry.key))
     return tuple(dict.fromkeys(entry.key for entry in ordered))

@@ -123,6 +123,6 @@ def _resample(differences: "Floats", seed: int, resamples: int) -> "Floats":
     return means
 
 
-def unpaired(first: Rows, second: Rows) -> tuple[int, int]:
+def count_unpaired(first: Rows, second: Rows) -> tuple[int, int]:
     """Return how many questions only the first and only the second has."""
     return len(first.keys() - second.keys()), len(second.keys() - first.keys())

@@ -2,18 +2,26 @@
 
 from weft.history.compare import Change, Difference, compare
 from weft.history.contexts import History
-from weft.history.record import Record, already_received, context_id, fingerprint, record_of, request_of, shown_on
+from weft.history.record import (
+    Record,
+    context_id,
+    fingerprint,
+    is_received,
+    make_record,
+    read_shown,
+    rebuild_request,
+)
 
 __all__ = [
     "Change",
     "Difference",
     "History",
     "Record",
-    "already_received",
     "compare",
     "context_id",
     "fingerprint",
-    "record_of",
-    "request_of",
-    "shown_on",
+    "is_received",
+    "make_record",
+    "read_shown",
+    "rebuild_request",
 ]

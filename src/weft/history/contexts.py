@@ -95,17 +95,19 @@ class History:
         rows = self._read("SELECT tenant, key, fingerprint, spans FROM received WHERE session = ?", (session,))
         return Received(session, {(row[0], row[1]): Shown(row[2], _read_spans(row[3])) for row in rows})
 
-    def claim(self, session: str, what: str) -> bool:
+    def claim(self, session: str, claimed: str) -> bool:
         """Claim something for a session; return whether it was new to it, to one of several callers at once."""
         with self._writing() as connection:
             _touch_session(connection, session, self.max_sessions)
-            return connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", (session, what)).rowcount == 1
+            return (
+                connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", (session, claimed)).rowcount == 1
+            )
 
-    def claimants(self, what: str) -> tuple[str, ...]:
+    def claimants(self, claimed: str) -> tuple[str, ...]:
         """Return the sessions that have claimed something."""
         # Read by the writing connection, which first upgrades a file that an older Weft made.
         with self._writing() as connection:
-            rows = connection.execute("SELECT session FROM claims WHERE what = ? ORDER BY session", (what,))
+            rows = connection.execute("SELECT session FROM claims WHERE what = ? ORDER BY session", (claimed,))
             return tuple(row[0] for row in rows)
 
     def close(self) -> None:

@@ -98,7 +98,7 @@ def _plain_value(value: object) -> object:
 # --- what a page showed ----------------------------------------------------------------------------------------
 
 
-def shown_on(context: Context) -> dict[tuple[str, str], Shown]:
+def read_shown(context: Context) -> dict[tuple[str, str], Shown]:
     """Return what the page shows of each node, by tenant and key."""
     shown: dict[tuple[str, str], Shown] = {}
     for item in printed_items(context.page.sections):
@@ -127,7 +127,7 @@ def join_shown(before: Shown | None, now: Shown) -> Shown:
     return Shown(now.fingerprint, tuple(sorted({*before.spans, *now.spans})))
 
 
-def already_received(received: Received | None, candidate: Candidate) -> bool:
+def is_received(received: Received | None, candidate: Candidate) -> bool:
     """Whether a session received what this candidate would show: unchanged, and whole or the part that matters."""
     if received is None:
         return False
@@ -168,7 +168,7 @@ class Record:
         return str(question or " / ".join(topics))
 
 
-def record_of(context: Context, request: Request, made: datetime) -> Record:
+def make_record(context: Context, request: Request, made: datetime) -> Record:
     """Return the record of a context, to be kept."""
     nodes = [item.candidate.node for item in printed_items(context.page.sections)]
     return Record(
@@ -186,7 +186,7 @@ def record_of(context: Context, request: Request, made: datetime) -> Record:
     )
 
 
-def request_of(record: Record) -> Request:
+def rebuild_request(record: Record) -> Request:
     """Return the request that led to a kept context, to be asked again."""
     if "candidates" in record.request:
         raise InvalidInput(

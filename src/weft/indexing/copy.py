@@ -6,7 +6,7 @@ from typing import Final, Protocol
 from weft.errors import InvalidInput, StoreError
 from weft.frozen import dataclass
 from weft.model import DEFAULT_TENANT
-from weft.ports import Changes, Exporting, Index, Store
+from weft.ports import Changes, ExportableStore, Index, Store
 
 _NODES_PER_PORTION: Final = 5000
 """Nodes that are read and written together: more take more memory, fewer more transactions."""
@@ -16,12 +16,12 @@ _PROGRESS_SOURCE: Final = ":copy"
 Progress = Callable[[str, int, int | None], None]
 
 
-class Copyable(Store, Exporting, Protocol):
+class Copyable(Store, ExportableStore, Protocol):
     """A store that can be copied from and to."""
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class CopyResult:
     """The outcome of a copy: what both stores hold now, and after which node an earlier copy was resumed."""
 
     nodes: int
@@ -30,25 +30,25 @@ class Copied:
     resumed_after: int = 0
 
 
-def copy(
+def copy_store(
     source: Copyable,
     target: Copyable,
     index: Index,
     progress: Progress,
     *,
     nodes_per_portion: int = _NODES_PER_PORTION,
-) -> Copied:
+) -> CopyResult:
     """Copy everything that the source holds into the target; an interrupted copy is resumed by the next call.
 
     The source is read portion by portion. Should it change meanwhile, the comparison at the end says so.
     """
-    books = source.books()
+    books = source.state()
     resumed_after = _find_resume_point(source, target)
     with target.writing():
         if books.embedder is not None:
             target.remember_embedder(*books.embedder)
         _copy_nodes(source, target, resumed_after, nodes_per_portion, progress)
-        target.write(source.strays())
+        target.write(source.dangling_edges())
         for tenant, shared in books.shared.items():
             target.share(tenant, shared)
         # Units come last: an interrupted copy must not look like a store whose sources are all indexed.
@@ -65,12 +65,12 @@ def copy(
                 "otherwise copy into an empty store."
             )
         target.write(Changes(units=((DEFAULT_TENANT, _PROGRESS_SOURCE, books.identity, ""),)))
-    return Copied(copied.nodes, copied.edges, copied.digest, resumed_after)
+    return CopyResult(copied.nodes, copied.edges, copied.digest, resumed_after)
 
 
 def _find_resume_point(source: Copyable, target: Copyable) -> int:
     """Return the id after which an earlier copy of the same state stopped, 0 for none; refuse a target in use."""
-    books, target_books = source.books(), target.books()
+    books, target_books = source.state(), target.state()
     if books.identity == target_books.identity:
         raise InvalidInput("Both stores are the same one. Name another with --to.")
     stamp = target.units(DEFAULT_TENANT, _PROGRESS_SOURCE).get(books.identity)
@@ -89,10 +89,10 @@ def _copy_nodes(
     source: Copyable, target: Copyable, after: int, nodes_per_portion: int, progress: Progress
 ) -> None:
     """Copy the nodes after an id with their edges and aliases, storing with each portion how far the copy came."""
-    books = source.books()
-    done = books.nodes - source.left(after)
-    while portion := source.portion(after, nodes_per_portion):
-        after, changes = portion.last, portion.changes
+    books = source.state()
+    done = books.nodes - source.count_nodes_after(after)
+    while portion := source.next_batch(after, nodes_per_portion):
+        after, changes = portion.last_id, portion.changes
         stamp = (DEFAULT_TENANT, _PROGRESS_SOURCE, books.identity, f"{books.sequence} {after}")
         target.write(
             Changes(upserts=changes.upserts, edges=changes.edges, aliases=changes.aliases, units=(stamp,))

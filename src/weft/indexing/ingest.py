@@ -18,23 +18,23 @@ from weft.indexing.stories import changed_stories
 from weft.model import DEFAULT_TENANT, Edge, EdgeSet, Node
 from weft.ports import (
     Changes,
+    CountsSkipped,
     Embedder,
+    HoldsMemory,
     Index,
     PreparedNode,
     Problem,
-    Releasing,
-    Remarking,
+    ReportProgress,
+    ReportsProgress,
     Resumable,
     Source,
     Store,
-    Tell,
-    Telling,
     TokenCounter,
     Unit,
-    untold,
+    ignore_progress,
 )
 
-Progress = Tell
+Progress = ReportProgress
 
 _NODES_PER_BATCH: Final = 1_000
 """Nodes that are written in one transaction: more keep more in memory, fewer pay for more transactions."""
@@ -68,7 +68,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
+class IndexingContext:
     """The store, search index, embedder and token counter that indexing works with."""
 
     store: Store
@@ -81,7 +81,7 @@ class Workshop:
 class _Run:
     """One indexing run: its tools, its counts so far, and the unit stamps to store at its end."""
 
-    indexing: Workshop
+    indexing: IndexingContext
     tenant: str
     progress: Progress
     preparer: NodePreparer
@@ -116,7 +116,10 @@ class _Batch:
 
 
 def ingest(
-    sources: Sequence[Source], indexing: Workshop, tenant: str = DEFAULT_TENANT, progress: Progress | None = None
+    sources: Sequence[Source],
+    indexing: IndexingContext,
+    tenant: str = DEFAULT_TENANT,
+    progress: Progress | None = None,
 ) -> Report:
     """Bring the store up to what the sources hold; the next run completes one that was interrupted."""
     store, index = indexing.store, indexing.index
@@ -125,7 +128,7 @@ def ingest(
             store.remember_embedder(indexing.embed.name, indexing.embed.dimensions)
         with NodePreparer(indexing.embed, indexing.count) as preparer:
             linkers = MentionLinker(store, index), RelationLinker(store, index)
-            run = _Run(indexing, tenant, progress or untold, preparer, *linkers)
+            run = _Run(indexing, tenant, progress or ignore_progress, preparer, *linkers)
             for source in sources:
                 _index_source(source, run)
             _index_stories([source.name for source in sources], run)
@@ -162,11 +165,11 @@ def _index_source(source: Source, run: _Run) -> None:
     _check_identity(source, stored_stamps.pop(_IDENTITY_UNIT, None))
     if isinstance(source, Resumable):
         source.resume(_stamps_for_source(stored_stamps, source, run.indexing))
-    if isinstance(source, Telling):
-        source.tell_to(run.progress)
+    if isinstance(source, ReportsProgress):
+        source.report_progress_to(run.progress)
     stamps = {name: _full_stamp(stamp, source, run.indexing) for name, stamp in source.units()}
-    if isinstance(source, Remarking):
-        run.passed_over.update(source.remarks())
+    if isinstance(source, CountsSkipped):
+        run.passed_over.update(source.count_skipped())
     changed = [name for name, stamp in stamps.items() if stored_stamps.get(name) != stamp]
     run.units += len(stamps)
     run.units_changed += len(changed)
@@ -179,8 +182,8 @@ def _index_source(source: Source, run: _Run) -> None:
         if run.written_since_catch_up >= _NODES_PER_CATCH_UP:
             run.indexing.index.catch_up(run.indexing.store)
             run.written_since_catch_up = 0
-    if isinstance(source, Releasing):
-        source.let_go()
+    if isinstance(source, HoldsMemory):
+        source.release_memory()
     _remove_missing_nodes(source, refs_by_unit, run)
     _remove_missing_units(source, sorted(stored_stamps.keys() - stamps.keys()), run)
     # A unit that could not be read has no entry here, keeps its old stamp and is tried again next time.
@@ -197,13 +200,13 @@ def _check_identity(source: Source, stored_identity: str | None) -> None:
         )
 
 
-def _full_stamp(stamp: str, source: Source, indexing: Workshop) -> str:
+def _full_stamp(stamp: str, source: Source, indexing: IndexingContext) -> str:
     """Extend a unit's stamp by the versions of reader, preparation and embedder: a new one reads it again."""
     embedder = indexing.embed.name if indexing.embed is not None else ""
     return " ".join([stamp, source.maker, PREPARATION, embedder])
 
 
-def _stamps_for_source(stored: Mapping[str, str], source: Source, indexing: Workshop) -> dict[str, str]:
+def _stamps_for_source(stored: Mapping[str, str], source: Source, indexing: IndexingContext) -> dict[str, str]:
     """Return the stamps as the source gave them; empty for units that must be read again in any case."""
     versions = _full_stamp("", source, indexing)
     return {
@@ -252,7 +255,7 @@ def _read_batches(source: Source, changed: Sequence[str]) -> Iterator[list[Unit]
 
 
 def separate_unchanged(
-    nodes: Sequence[tuple[Node, str]], indexing: Workshop
+    nodes: Sequence[tuple[Node, str]], indexing: IndexingContext
 ) -> tuple[list[tuple[Node, str]], tuple[PreparedNode, ...]]:
     """Separate the (node, unit) pairs that must be prepared from the nodes that are stored as they are."""
     keys_by_tenant: dict[str, list[str]] = {}
@@ -299,7 +302,7 @@ def _edge_sets(source: Source, unit: str, edges: Sequence[Edge], run: _Run) -> t
     name, _, version = source.maker.rpartition("@")
     unit_maker = f"{name}#{run.unit_name(unit)}@"
     by_maker: dict[tuple[str, str], list[Edge]] = {
-        maker_and_tenant: [] for maker_and_tenant in run.indexing.store.drawn(unit_maker)
+        maker_and_tenant: [] for maker_and_tenant in run.indexing.store.edge_makers(unit_maker)
     }
     for edge in edges:
         by_maker.setdefault((unit_maker + version, edge.tenant), []).append(edge)

@@ -84,7 +84,7 @@ class MentionLinker:
             self.texts.get(tenant, {}).pop(key, None)
             self.renamed.get(tenant, {}).pop(key, None)
         for owner, keys in keys_by_tenant.items():
-            for tenant in (owner, *self.store.sharing(owner)):
+            for tenant in (owner, *self.store.linking_tenants(owner)):
                 touched = affected(self.store, tenant, {owner: keys}, self._text_search(tenant))
                 self.texts.setdefault(tenant, {}).update(dict.fromkeys(touched))
 
@@ -92,7 +92,7 @@ class MentionLinker:
         """Scan the noted texts, write the mentions found, and return how many there are."""
         links = done = 0
         # A name that is new in a shared tenant may stand in the texts of all tenants that link into it.
-        sharing = (tenant for owner in self.renamed for tenant in self.store.sharing(owner))
+        sharing = (tenant for owner in self.renamed for tenant in self.store.linking_tenants(owner))
         for tenant in sorted({*self.texts, *sharing}):
             owners = (tenant, *self.store.shared(tenant))
             renamed = {owner: tuple(self.renamed[owner]) for owner in owners if self.renamed.get(owner)}
@@ -160,41 +160,43 @@ def declare_shared(store: Store, edges: Sequence[Edge]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class LinkSettings:
     """The relation links that a tenant has drawn; `similar` is the least cosine, None for no such links."""
 
     shared_tags: bool = False
     similar: float | None = None
 
 
-def wishes_of(store: Store, tenant: str) -> Wishes:
+def read_link_settings(store: Store, tenant: str) -> LinkSettings:
     """Read the link settings that were last stored for a tenant."""
     units = store.units(tenant, SETTINGS_SOURCE)
     threshold = units.get(SIMILAR_EDGE)
-    return Wishes(TAG_EDGE in units, float(threshold) if threshold else None)
+    return LinkSettings(TAG_EDGE in units, float(threshold) if threshold else None)
 
 
-def relate_all(store: Store, index: Index, tenant: str, wishes: Wishes, progress: Callable[[int], None]) -> int:
+def draw_all_links(
+    store: Store, index: Index, tenant: str, settings: LinkSettings, progress: Callable[[int], None]
+) -> int:
     """Draw all links that the settings ask for, remove the others, and store the settings for later changes."""
-    if wishes.similar is not None and not 0.0 < wishes.similar <= 1.0:
-        raise InvalidInput(f"A threshold of {wishes.similar} is no nearness. Give more than 0 and at most 1.")
+    if settings.similar is not None and not 0.0 < settings.similar <= 1.0:
+        raise InvalidInput(f"A threshold of {settings.similar} is no nearness. Give more than 0 and at most 1.")
     stamps = (
-        (TAG_EDGE, "on" if wishes.shared_tags else ""),
-        (SIMILAR_EDGE, "" if wishes.similar is None else repr(wishes.similar)),
+        (TAG_EDGE, "on" if settings.shared_tags else ""),
+        (SIMILAR_EDGE, "" if settings.similar is None else repr(settings.similar)),
     )
     with store.writing():
         store.write(Changes(units=tuple((tenant, SETTINGS_SOURCE, name, stamp) for name, stamp in stamps)))
         tags_by_key = {row.node.key: set(row.node.tags) for row in store.iterate(tenant)}
         drawn = 0
-        if wishes.shared_tags:
+        if settings.shared_tags:
             drawn += _draw_tag_edges(store, tenant, tags_by_key, is_whole=True)
         else:
             store.write(Changes(edges=(EdgeSet(TAG_MAKER, tenant, ()),)))
-        if wishes.similar is None:
+        if settings.similar is None:
             store.write(Changes(edges=(EdgeSet(SIMILAR_MAKER, tenant, ()),)))
             return drawn
         for keys in _batches(sorted(tags_by_key)):
-            drawn += _draw_similar_edges(store, index, tenant, keys, wishes.similar, with_neighbours=False)
+            drawn += _draw_similar_edges(store, index, tenant, keys, settings.similar, with_neighbours=False)
             progress(drawn)
         return drawn
 
@@ -207,20 +209,20 @@ class RelationLinker:
     index: Index
     tags: dict[str, dict[str, set[str]]] = field(default_factory=dict)
     similar_keys: dict[str, set[str]] = field(default_factory=dict)
-    _settings: dict[str, Wishes] = field(default_factory=dict)
+    _settings: dict[str, LinkSettings] = field(default_factory=dict)
 
     def before_change(self, nodes: Iterable[tuple[str, str, Iterable[str]]]) -> None:
         """Note nodes, given as (tenant, key, new tags), that are about to be written or removed."""
         by_tenant: dict[str, dict[str, set[str]]] = {}
         for tenant, key, tags in nodes:
-            if self._tenant_settings(tenant) != Wishes():
+            if self._tenant_settings(tenant) != LinkSettings():
                 by_tenant.setdefault(tenant, {})[key] = set(tags)
         for tenant, new_tags in by_tenant.items():
             self._note(tenant, new_tags)
 
-    def _tenant_settings(self, tenant: str) -> Wishes:
+    def _tenant_settings(self, tenant: str) -> LinkSettings:
         if tenant not in self._settings:
-            self._settings[tenant] = wishes_of(self.store, tenant)
+            self._settings[tenant] = read_link_settings(self.store, tenant)
         return self._settings[tenant]
 
     def _note(self, tenant: str, new_tags: Mapping[str, set[str]]) -> None:
@@ -257,7 +259,7 @@ def _draw_tag_edges(
 
     @cache
     def carriers(tag: str) -> Sequence[str]:
-        return store.tagged(tenant, tag)
+        return store.keys_with_tag(tenant, tag)
 
     keys = sorted(changed if is_whole else touched_by(changed, carriers) | changed.keys())
     drawn = 0

@@ -42,7 +42,7 @@ _NON_WORD: Final = re.compile(r"\W+")
 # --- corrections -----------------------------------------------------------------------------------------------
 
 
-def corrections_of(store: Store, tenant: str) -> Mapping[int, Correction]:
+def read_corrections(store: Store, tenant: str) -> Mapping[int, Correction]:
     """Read the corrections of a tenant's stories by number, in the order in which they were made."""
     units = store.units(tenant, _CORRECTIONS_SOURCE)
     numbered = sorted((int(name), orjson.loads(stamp)) for name, stamp in units.items())
@@ -54,15 +54,15 @@ def corrections_of(store: Store, tenant: str) -> Mapping[int, Correction]:
 
 def add_correction(store: Store, tenant: str, correction: Correction) -> int:
     """Store a correction after those before it and return its number; it counts when the story is next indexed."""
-    number = max(corrections_of(store, tenant), default=0) + 1
+    number = max(read_corrections(store, tenant), default=0) + 1
     stamp = orjson.dumps(correction).decode()
     store.write(Changes(units=((tenant, _CORRECTIONS_SOURCE, str(number), stamp),)))
     return number
 
 
-def take_back(store: Store, tenant: str, number: int) -> Correction:
+def remove_correction(store: Store, tenant: str, number: int) -> Correction:
     """Remove a correction and return it."""
-    corrections = corrections_of(store, tenant)
+    corrections = read_corrections(store, tenant)
     if number not in corrections:
         numbers = ", ".join(map(str, corrections)) or "(none)"
         raise InvalidInput(
@@ -136,13 +136,13 @@ def changed_stories(store: Store, tenant: str, sources: Iterable[str]) -> Iterat
             if not texts and source not in stamps:
                 continue
             notes = _read_notes(snapshot)
-        story_input = _StoryInput(source, tenant, texts, notes, tuple(corrections_of(store, tenant).values()))
+        story_input = _StoryInput(source, tenant, texts, notes, tuple(read_corrections(store, tenant).values()))
         stamp = story_input.stamp()
         if stamp != stamps.get(source):
             yield _read_story(store, story_input, stamp)
 
 
-def tells_stories(store: Store, tenants: Iterable[str]) -> bool:
+def has_stories(store: Store, tenants: Iterable[str]) -> bool:
     """Whether any of the tenants has a story."""
     return any(store.units(tenant, _STORIES_SOURCE) for tenant in tenants)
 
@@ -161,7 +161,7 @@ def _read_notes(snapshot: Snapshot) -> list[Node]:
 
 
 def _read_nodes(snapshot: Snapshot, wanted: Filter) -> list[Node]:
-    return [row.node for row in snapshot.nodes(snapshot.matching(wanted).tolist()).values()]
+    return [row.node for row in snapshot.nodes(snapshot.matching_ids(wanted).tolist()).values()]
 
 
 def _known_entity(note: Node) -> Known:
@@ -199,7 +199,7 @@ def _read_story(store: Store, story_input: _StoryInput, stamp: str) -> ChangedSt
     removed = tuple(ref for ref in store.unit_keys(source, unit) if ref not in refs)
     # Older versions of the reader drew under their own names; an empty set takes their edges and aliases away.
     maker = _maker(source)
-    drawn = store.drawn(maker.removesuffix(STORY_VERSION))
+    drawn = store.edge_makers(maker.removesuffix(STORY_VERSION))
     makers = (maker, *sorted({other for other, drawn_in in drawn if drawn_in == tenant} - {maker}))
     return ChangedStory(
         source=source,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import xxhash
 
 from weft.frozen import dataclass
-from weft.indexing.ingest import Workshop, ingest
+from weft.indexing.ingest import IndexingContext, ingest
 from weft.indexing.prepare import PREPARATION
 from weft.indexing.stories import STORY_VERSION, copy_settings
 from weft.model import FOUND_ENTITY, Edge, Node, View
@@ -142,7 +142,7 @@ class Views:
         """Index what the view may see into a new store in the folder."""
         store, index = SqliteStore.open(folder), EmbeddedIndex(folder / "derived")
         try:
-            indexing = Workshop(store, index, self.embed, self.count)
+            indexing = IndexingContext(store, index, self.embed, self.count)
             for tenant in view.tenants:
                 copy_settings(self.store, store, tenant)
                 store.share(tenant, [other for other in self.store.shared(tenant) if other in view.tenants])
@@ -205,7 +205,7 @@ def _source_edges(store: "AnyStore", view: View) -> Iterator[Edge]:
     """Yield the edges of a view that came from outside."""
     after = (0, 0, 0)
     while rows := store.edges_after(view, after, _ROWS_PER_PAGE):
-        after = rows[-1].place
+        after = rows[-1].cursor
         yield from (row.edge for row in rows if any(maker.startswith(_SOURCE_MAKERS) for maker in row.makers))
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from weft.errors import InvalidInput
 from weft.frozen import dataclass
-from weft.indexing.ingest import Workshop, separate_unchanged
+from weft.indexing.ingest import IndexingContext, separate_unchanged
 from weft.indexing.link import MentionLinker, RelationLinker, declare_shared
 from weft.indexing.prepare import prepare
 from weft.model import Edge, EdgeSet, Node
@@ -34,7 +34,7 @@ class Written:
 
 
 def put(
-    indexing: Workshop, nodes: Sequence[Node], edges: Sequence[Edge] = (), *, mentions: bool = True
+    indexing: IndexingContext, nodes: Sequence[Node], edges: Sequence[Edge] = (), *, mentions: bool = True
 ) -> Written:
     """Store the nodes, new or changed, and add or strengthen the edges, in one write.
 
@@ -64,7 +64,7 @@ def put(
         return _link(indexing, mention_linker, relation_linker, written)
 
 
-def delete(indexing: Workshop, refs: Sequence[tuple[str, str]]) -> Written:
+def delete(indexing: IndexingContext, refs: Sequence[tuple[str, str]]) -> Written:
     """Remove the nodes of the given (tenant, key); keys that name nothing are left alone."""
     store = indexing.store
     mention_linker, relation_linker = MentionLinker(store, indexing.index), RelationLinker(store, indexing.index)
@@ -79,7 +79,7 @@ def delete(indexing: Workshop, refs: Sequence[tuple[str, str]]) -> Written:
         return _link(indexing, mention_linker, relation_linker, Written(removed=len(stored)))
 
 
-def replace_edges(indexing: Workshop, tenant: str, source: str, edges: Sequence[Edge]) -> Written:
+def replace_edges(indexing: IndexingContext, tenant: str, source: str, edges: Sequence[Edge]) -> Written:
     """Make these all the edges that direct writes drew from one node."""
     with indexing.store.writing():
         indexing.store.write(Changes(edges=(EdgeSet(MAKER, tenant, tuple(edges), (source,)),)))
@@ -108,7 +108,9 @@ def _with_source(node: Node) -> Node:
     return replace(node, origin=replace(node.origin, source=node.key.partition(":")[0]))
 
 
-def _link(indexing: Workshop, mentions: MentionLinker, relations: RelationLinker, written: Written) -> Written:
+def _link(
+    indexing: IndexingContext, mentions: MentionLinker, relations: RelationLinker, written: Written
+) -> Written:
     """Draw the links of what was written, bring the index up to date, and add both to the outcome."""
     links = mentions.link(lambda done: None) + relations.link()
     return replace(written, links=links, sequence=indexing.index.catch_up(indexing.store))

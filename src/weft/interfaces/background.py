@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.api import Weft
-from weft.memory import Memory, UsageBook
+from weft.memory import Memory, UsageLog
 from weft.memory.memory_store import forget
 from weft.model import DEFAULT_TENANT
 
 if TYPE_CHECKING:
-    from weft.indexing.ingest import Workshop
+    from weft.indexing.ingest import IndexingContext
 
 
-def renew_values(shop: "Workshop", store: str | Path | None, tenant: str = DEFAULT_TENANT) -> bool:
+def start_values_refresh(
+    context: "IndexingContext", store: str | Path | None, tenant: str = DEFAULT_TENANT
+) -> bool:
     """Start a background process that computes the values again, if they are due; return whether it started.
 
     `store` is the --store option of this process; without one, the new process finds the same store by itself.
@@ -24,7 +26,7 @@ def renew_values(shop: "Workshop", store: str | Path | None, tenant: str = DEFAU
     from weft.memory.value_store import values_are_due
 
     # Clustering needs scikit-learn, which only the extra `values` installs.
-    if find_spec("sklearn") is None or not values_are_due(shop, tenant=tenant):
+    if find_spec("sklearn") is None or not values_are_due(context, tenant=tenant):
         return False
     command = [sys.executable, "-m", "weft", "values", "--refresh", "--tenant", tenant]
     command += ["--store", str(store)] if store is not None else []
@@ -41,6 +43,6 @@ def renew_values(shop: "Workshop", store: str | Path | None, tenant: str = DEFAU
 
 def forget_memories(weft: Weft, keys: Sequence[str], tenant: str) -> tuple[Memory, ...]:
     """Remove memories together with their usage counts, and return the removed memories."""
-    forgotten = forget(weft.workshop(), keys, tenant=tenant)
-    UsageBook(weft.folder).forget([(memory.tenant, memory.key) for memory in forgotten])
+    forgotten = forget(weft.indexing_context(), keys, tenant=tenant)
+    UsageLog(weft.folder).forget([(memory.tenant, memory.key) for memory in forgotten])
     return forgotten

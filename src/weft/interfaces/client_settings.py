@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from weft.config import Home
+from weft.config import ClientFolders
 from weft.errors import InvalidInput
 from weft.frozen import dataclass
 
@@ -51,7 +51,7 @@ class Client:
     has_types: bool = False
     """Whether it wants the type of a server spelled out."""
 
-    def file(self, home: Home, everywhere: bool) -> Path:
+    def file(self, home: ClientFolders, everywhere: bool) -> Path:
         """Return the settings file for the working folder or, with `everywhere`, for the user."""
         if self.in_folder is not None and not everywhere:
             return home.working / self.in_folder
@@ -108,7 +108,7 @@ def _command(words: Sequence[str], executable: Path, program: str, module: str) 
     return (str(path),) if path.is_file() else (str(executable), "-m", module)
 
 
-def store_argument(client: Client, store: Path, home: Home, everywhere: bool) -> str | None:
+def store_argument(client: Client, store: Path, home: ClientFolders, everywhere: bool) -> str | None:
     """Return how a client's settings name the store; None if the server finds it in the working folder."""
     is_inside = store == home.working / ".weft"
     if everywhere or client.in_folder is None or not is_inside:
@@ -205,7 +205,7 @@ def _cut_table(text: str, table: str, name: str) -> str:
 # --- the hooks ---------------------------------------------------------------------------------------------
 
 
-def hook_settings_file(home: Home, everywhere: bool) -> Path:
+def hook_settings_file(home: ClientFolders, everywhere: bool) -> Path:
     """Return the file with the user's hooks for the working folder or, with `everywhere`, for all folders."""
     # The settings that a folder shares with others (settings.json) would be wrong for the working folder: the
     # command names a program on this machine.

@@ -40,7 +40,7 @@ def one_line(text: str, width: int | None = None) -> str:
     return line if width is None or len(line) <= width else f"{line[: width - 1]}…"
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+def table_lines(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     """Return the lines of a table: rows under their column names, aligned with spaces."""
     cells = [[one_line(str(cell)) for cell in row] for row in rows]
     # The last column needs no padding, which `rstrip` removes again.

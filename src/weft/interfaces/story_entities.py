@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from weft.errors import InvalidInput, UnknownName, nearest
+from weft.errors import InvalidInput, UnknownName, nearest_name
 from weft.frozen import dataclass
-from weft.indexing.stories import add_correction, take_back
+from weft.indexing.stories import add_correction, remove_correction
 from weft.model import DEFAULT_TENANT, Filter, Node, View
 from weft.story import KINDS, Correction, folded
 
@@ -29,25 +29,25 @@ class EntityListing:
     texts: int
 
 
-def entities(
+def list_entities(
     weft: "Weft", *, tenant: str = DEFAULT_TENANT, kinds: Sequence[str] = KINDS, as_of: int | None = None
 ) -> tuple[EntityListing, ...]:
     """Return the entities of a tenant, both those with notes and those found in prose, most mentioned first."""
     for kind in kinds:
         _check_kind(kind)
-    with weft.desk(View((tenant,), as_of)) as desk:
-        ids = desk.snapshot.matching(Filter(kinds=tuple(kinds))).tolist()
-        near = desk.snapshot.adjacency(ids, _ALL_NEIGHBOURS)
+    with weft.reading(View((tenant,), as_of)) as reading:
+        ids = reading.snapshot.matching_ids(Filter(kinds=tuple(kinds))).tolist()
+        near = reading.snapshot.adjacency(ids, _ALL_NEIGHBOURS)
         is_prose = np.array([kind in _PROSE_KINDS for kind in near.kinds] or [False])[near.kind]
         # Several edges may lead to one chapter; a set of pairs counts it once.
         mentions = set(zip(near.owner[is_prose].tolist(), near.neighbour[is_prose].tolist(), strict=True))
-        nodes = {id: row.node for id, row in desk.snapshot.nodes(ids).items()}
+        nodes = {id: row.node for id, row in reading.snapshot.nodes(ids).items()}
     texts = Counter(entity for entity, _ in mentions)
     listings = (EntityListing(node, texts[id]) for id, node in nodes.items())
     return tuple(sorted(listings, key=lambda listing: (-listing.texts, listing.node.title, listing.node.key)))
 
 
-def correct(
+def apply_correction(
     weft: "Weft",
     action: str,
     names: Sequence[str],
@@ -74,9 +74,9 @@ def correct(
     return correction
 
 
-def undo(weft: "Weft", number: int, *, tenant: str = DEFAULT_TENANT) -> Correction:
+def undo_correction(weft: "Weft", number: int, *, tenant: str = DEFAULT_TENANT) -> Correction:
     """Remove a correction by its number, apply the remaining ones, and return it."""
-    removed = take_back(weft.store, tenant, number)
+    removed = remove_correction(weft.store, tenant, number)
     weft.ingest((), tenant=tenant)
     return removed
 
@@ -90,11 +90,11 @@ def _find_entity(weft: "Weft", name: str, tenant: str) -> Node:
     """Return the entity of a name or alias; raise InvalidInput with the closest name if there is none."""
     by_name: dict[str, Node] = {}
     # In reverse, so that of two entities with one name the more mentioned is found.
-    for listing in reversed(entities(weft, tenant=tenant)):
+    for listing in reversed(list_entities(weft, tenant=tenant)):
         for title in (listing.node.title, *(alias.text for alias in listing.node.aliases)):
             by_name[folded(title)] = listing.node
     if folded(name) in by_name:
         return by_name[folded(name)]
-    closest = nearest(folded(name), by_name)
+    closest = nearest_name(folded(name), by_name)
     hint = f" Did you mean {by_name[closest].title!r}?" if closest else ""
     raise InvalidInput(f"No entity of {tenant} is called {name!r}.{hint} `weft entities list` prints them.")

@@ -22,12 +22,12 @@ def _escaped(words: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in words)
 
 
-def tenants_of(given: Sequence[str] | None) -> tuple[str, ...]:
+def read_tenants(given: Sequence[str] | None) -> tuple[str, ...]:
     """Return the tenants to read, `default` when none is named."""
     return tuple(dict.fromkeys(clean(each) for each in given or ())) or (DEFAULT_TENANT,)
 
 
-def budget_of(given: str | None) -> int | Unset | None:
+def read_budget(given: str | None) -> int | Unset | None:
     """Return a token budget: a number, None for `none`, or UNSET (the profile decides) when nothing is given."""
     if given is None:
         return UNSET
@@ -38,7 +38,7 @@ def budget_of(given: str | None) -> int | Unset | None:
     return int(given)
 
 
-def time_of(given: str | None) -> datetime | None:
+def read_time(given: str | None) -> datetime | None:
     """Return a moment in ISO 8601, in UTC when it names no zone, or None when nothing is given."""
     if given is None:
         return None
@@ -51,7 +51,7 @@ def time_of(given: str | None) -> datetime | None:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def parameters_of(given: Sequence[str] | None) -> dict[str, str]:
+def read_parameters(given: Sequence[str] | None) -> dict[str, str]:
     """Return the profile's parameters from `name=value` words."""
     parameters = {}
     for each in given or ():

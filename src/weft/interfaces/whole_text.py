@@ -25,10 +25,10 @@ def whole_text(weft: "Weft", node: Node, view: View) -> str:
     """Return a node's facts and text and, for an entity, what the stories visible in the view say about it."""
     lines = [node_text(node)]
     if node.kind in KINDS:
-        with weft.desk(view) as desk:
-            found = desk.snapshot.edges([node.id], _MAX_EDGES)
+        with weft.reading(view) as reading:
+            found = reading.snapshot.edges([node.id], _MAX_EDGES)
             ids = {id for source, target, _ in found for id in (source, target)} - {node.id}
-            others = {row.node.key: row.node for row in desk.snapshot.nodes(sorted(ids)).values()}
+            others = {row.node.key: row.node for row in reading.snapshot.nodes(sorted(ids)).values()}
         edges = [edge for _, _, edge in found]
         lines += _relation_lines(node, edges, others)
         lines += _companion_lines(node, edges, others)

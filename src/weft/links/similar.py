@@ -99,7 +99,7 @@ def _mean_vector(snapshot: Snapshot, node_id: int) -> "Vectors | None":
     """Return the direction of the mean of a node's passages, which stands for the node as a whole."""
     import numpy as np
 
-    passages: Sequence[int] = [row.id for row in snapshot.passages_of([node_id])]
+    passages: Sequence[int] = [row.id for row in snapshot.passages_of_nodes([node_id])]
     vectors = snapshot.vectors(passages)
     mean = vectors.sum(axis=0) if len(vectors) else np.zeros(0, np.float32)
     length = float(np.linalg.norm(mean))

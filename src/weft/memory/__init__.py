@@ -26,7 +26,7 @@ from weft.memory.memories import (
     merge_memories,
     new_memory,
 )
-from weft.memory.usage import UsageBook, Used
+from weft.memory.usage import MemoryUsage, UsageLog
 from weft.memory.values import Value, find_values, value_from_node, value_node
 from weft.memory.vocabulary import (
     AXES,
@@ -62,10 +62,10 @@ __all__ = [
     "Judgement",
     "Lesson",
     "Memory",
+    "MemoryUsage",
     "Outcome",
     "RootCause",
-    "UsageBook",
-    "Used",
+    "UsageLog",
     "Value",
     "Verdict",
     "add_attempt",

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from weft.errors import InvalidInput
-from weft.indexing.ingest import Workshop
+from weft.indexing.ingest import IndexingContext
 from weft.indexing.write import Written, put
 from weft.memory.experience_nodes import experience_from_node, experience_nodes
 from weft.memory.experiences import Experience, Outcome, add_attempt, apply_outcome, new_experience
@@ -34,7 +34,7 @@ _MAX_RELINKED: Final = 200
 
 
 def start_experience(
-    indexing: Workshop,
+    indexing: IndexingContext,
     *,
     domain: str,
     strategy: str,
@@ -62,7 +62,7 @@ def start_experience(
 
 
 def update_experience(
-    indexing: Workshop,
+    indexing: IndexingContext,
     name: str,
     *,
     now: datetime,
@@ -88,7 +88,7 @@ def update_experience(
 
 
 def resolve_experience(
-    indexing: Workshop, name: str, outcome: Outcome, *, now: datetime, tenant: str = DEFAULT_TENANT
+    indexing: IndexingContext, name: str, outcome: Outcome, *, now: datetime, tenant: str = DEFAULT_TENANT
 ) -> Experience:
     """Store the outcome of an experience on every axis that has a text; the first outcome stays."""
     with indexing.store.writing():
@@ -96,7 +96,7 @@ def resolve_experience(
         return _store_experience(indexing, apply_outcome(experience, outcome, now))
 
 
-def find_experience(indexing: Workshop, name: str, *, tenant: str = DEFAULT_TENANT) -> Experience:
+def find_experience(indexing: IndexingContext, name: str, *, tenant: str = DEFAULT_TENANT) -> Experience:
     """Return the experience with this id, with or without its `experience:`."""
     # A key of one axis, as pages cite it, names the whole experience.
     id = name.strip().removeprefix(f"{EXPERIENCE}:").partition("/")[0]
@@ -110,7 +110,7 @@ def find_experience(indexing: Workshop, name: str, *, tenant: str = DEFAULT_TENA
 
 
 def list_experiences(
-    indexing: Workshop,
+    indexing: IndexingContext,
     *,
     domain: str | None = None,
     strategy: str | None = None,
@@ -130,7 +130,7 @@ def list_experiences(
         return tuple(experience_from_node(node) for node in newest_nodes(snapshot, wanted, limit))
 
 
-def link_experiences(indexing: Workshop, *, tenant: str = DEFAULT_TENANT) -> Written | None:
+def link_experiences(indexing: IndexingContext, *, tenant: str = DEFAULT_TENANT) -> Written | None:
     """Link the latest experiences with files and commits indexed after them; return None if no link is new."""
     with indexing.store.snapshot(View((tenant,))) as snapshot:
         latest = newest_nodes(snapshot, Filter(kinds=(EXPERIENCE,), where=(("axis", "full"),)), _MAX_RELINKED)
@@ -141,7 +141,7 @@ def link_experiences(indexing: Workshop, *, tenant: str = DEFAULT_TENANT) -> Wri
     return replace(put(indexing, (), new), links=len(new)) if new else None
 
 
-def _store_experience(indexing: Workshop, experience: Experience) -> Experience:
+def _store_experience(indexing: IndexingContext, experience: Experience) -> Experience:
     """Store an experience without secrets, and return it as it is stored."""
     nodes = [redact_node(node)[0] for node in experience_nodes(experience)]
     with indexing.store.snapshot(View((experience.tenant,))) as snapshot:
@@ -166,5 +166,5 @@ def _commit_keys(snapshot: Snapshot, experience: Experience) -> list[str]:
     if experience.resolved is None:
         return []
     meanwhile = Filter(kinds=("commit",), since=experience.started, until=experience.resolved)
-    rows = snapshot.nodes(snapshot.matching(meanwhile)[-_MAX_COMMITS:].tolist())
+    rows = snapshot.nodes(snapshot.matching_ids(meanwhile)[-_MAX_COMMITS:].tolist())
     return sorted(row.node.key for row in rows.values())

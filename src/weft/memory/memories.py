@@ -10,7 +10,7 @@ from weft.frozen import dataclass
 from weft.memory.vocabulary import CATEGORIES, MEMORY, check_fraction, check_text, check_word
 from weft.model import DEFAULT_TENANT, Json, Node, Origin
 
-LONGEST_MEMORY: Final = 100_000
+MAX_MEMORY_CHARACTERS: Final = 100_000
 """Characters of one memory: longer ones are documents, which are better indexed than remembered."""
 _MAX_TITLE_CHARACTERS: Final = 70
 """Characters of a title, so that a list of memories has one line each."""
@@ -48,7 +48,7 @@ def new_memory(
     text: str, category: str | None, importance: float | None, tags: Sequence[str], tenant: str, now: datetime
 ) -> Memory:
     """Return a memory made now; its key is a digest of its text, its tenant and the time."""
-    checked = check_text("memory", text, LONGEST_MEMORY, _ADVICE)
+    checked = check_text("memory", text, MAX_MEMORY_CHARACTERS, _ADVICE)
     return Memory(
         key=f"{MEMORY}:{short_digest(tenant, checked, now.isoformat())}",
         text=checked,
@@ -71,7 +71,7 @@ def change_memory(
     tags: Sequence[str] | None = None,
 ) -> Memory:
     """Return the memory with the given parts changed; another text keeps the older one as history."""
-    new_text = memory.text if text is None else check_text("memory", text, LONGEST_MEMORY, _ADVICE)
+    new_text = memory.text if text is None else check_text("memory", text, MAX_MEMORY_CHARACTERS, _ADVICE)
     history = memory.history if new_text == memory.text else (*memory.history, Earlier(memory.text, now))
     changed = replace(
         memory,

@@ -6,7 +6,7 @@ from typing import Final
 
 from weft.errors import InvalidInput
 from weft.frozen import dataclass
-from weft.indexing.ingest import Workshop
+from weft.indexing.ingest import IndexingContext
 from weft.indexing.write import delete, put
 from weft.memory.judge import Verdict, judge
 from weft.memory.memories import Memory, change_memory, memory_from_node, memory_node, merge_memories, new_memory
@@ -40,7 +40,7 @@ class Contradiction:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class RememberResult:
     """The memory as it is stored, whether it was merged into an older one, and the ones it may contradict."""
 
     memory: Memory
@@ -51,7 +51,7 @@ class Remembered:
 
 
 def remember(
-    indexing: Workshop,
+    indexing: IndexingContext,
     text: str,
     *,
     now: datetime,
@@ -59,7 +59,7 @@ def remember(
     importance: float | None = None,
     tags: Sequence[str] = (),
     tenant: str = DEFAULT_TENANT,
-) -> Remembered:
+) -> RememberResult:
     """Store a memory, by default a fact of importance 0.5; an older one that says the same is merged with it."""
     safe = redact(text)
     memory = new_memory(safe.text, category, importance, tags, tenant, now)
@@ -69,7 +69,7 @@ def remember(
         if same is not None:
             kept = merge_memories(same, memory, category, importance)
             put(indexing, [memory_node(kept)], mentions=is_small_tenant(indexing, tenant))
-            return Remembered(kept, merged=True, redacted=safe.found)
+            return RememberResult(kept, merged=True, redacted=safe.found)
         contradictions = tuple(
             Contradiction(memory.key, old.key, old.text, judgement.why)
             for old, judgement in judged
@@ -80,11 +80,11 @@ def remember(
             for found in contradictions
         ]
         put(indexing, [memory_node(memory)], edges, mentions=is_small_tenant(indexing, tenant))
-        return Remembered(memory, contradictions=contradictions, redacted=safe.found)
+        return RememberResult(memory, contradictions=contradictions, redacted=safe.found)
 
 
 def update_memory(
-    indexing: Workshop,
+    indexing: IndexingContext,
     key: str,
     *,
     now: datetime,
@@ -108,7 +108,7 @@ def update_memory(
         return memory
 
 
-def forget(indexing: Workshop, keys: Sequence[str], *, tenant: str = DEFAULT_TENANT) -> tuple[Memory, ...]:
+def forget(indexing: IndexingContext, keys: Sequence[str], *, tenant: str = DEFAULT_TENANT) -> tuple[Memory, ...]:
     """Remove memories and return them as they were; when one is missing, none is removed."""
     with indexing.store.writing():
         memories = tuple(find_memory(indexing, key, tenant=tenant) for key in dict.fromkeys(keys))
@@ -116,7 +116,7 @@ def forget(indexing: Workshop, keys: Sequence[str], *, tenant: str = DEFAULT_TEN
         return memories
 
 
-def find_memory(indexing: Workshop, key: str, *, tenant: str = DEFAULT_TENANT) -> Memory:
+def find_memory(indexing: IndexingContext, key: str, *, tenant: str = DEFAULT_TENANT) -> Memory:
     """Return the memory with this key, with or without its `memory:`."""
     full_key = key.strip() if key.strip().startswith(f"{MEMORY}:") else f"{MEMORY}:{key.strip()}"
     with indexing.store.snapshot(View((tenant,))) as snapshot:
@@ -129,7 +129,7 @@ def find_memory(indexing: Workshop, key: str, *, tenant: str = DEFAULT_TENANT) -
 
 
 def list_memories(
-    indexing: Workshop, *, category: str | None = None, limit: int = 50, tenant: str = DEFAULT_TENANT
+    indexing: IndexingContext, *, category: str | None = None, limit: int = 50, tenant: str = DEFAULT_TENANT
 ) -> tuple[Memory, ...]:
     """Return the memories stored last, newest first, on request of one category only."""
     with indexing.store.snapshot(View((tenant,))) as snapshot:
@@ -137,7 +137,7 @@ def list_memories(
 
 
 def search_memories(
-    indexing: Workshop,
+    indexing: IndexingContext,
     question: str,
     *,
     category: str | None = None,
@@ -152,7 +152,7 @@ def search_memories(
     return tuple(memory_from_node(candidate.node) for candidate in found.candidates)
 
 
-def is_small_tenant(indexing: Workshop, tenant: str) -> bool:
+def is_small_tenant(indexing: IndexingContext, tenant: str) -> bool:
     """Whether the tenant is small enough to look for the names in a new text at once, while an agent waits."""
     with indexing.store.snapshot(View((tenant,))) as snapshot:
         return snapshot.statistics(()).passages <= _MAX_PASSAGES_OF_SMALL_TENANT
@@ -168,7 +168,7 @@ def newest_nodes(snapshot: Snapshot, wanted: Filter, limit: int) -> list[Node]:
     """Return the nodes that were stored last, newest first."""
     if limit < 1:
         raise InvalidInput(f"A limit of {limit} lists nothing. Give 1 or more.")
-    ids = snapshot.matching(wanted)[-limit:].tolist()
+    ids = snapshot.matching_ids(wanted)[-limit:].tolist()
     rows = snapshot.nodes(ids)
     return [rows[id].node for id in reversed(ids) if id in rows]
 
@@ -178,7 +178,7 @@ def _category_filter(category: str | None) -> Filter:
     return Filter(kinds=(MEMORY,), where=where)
 
 
-def _similar_memories(indexing: Workshop, memory: Memory) -> list[Memory]:
+def _similar_memories(indexing: IndexingContext, memory: Memory) -> list[Memory]:
     """Return the stored memories most like this one, the most alike first."""
     question = memory.text[:_MAX_QUESTION_CHARACTERS]
     found = search_memories(indexing, question, limit=_COMPARED_MEMORIES, tenant=memory.tenant)

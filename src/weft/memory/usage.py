@@ -26,7 +26,7 @@ _COUNT_USE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class MemoryUsage:
     """The number of times a memory was used, and the last time."""
 
     times: int = 0
@@ -34,7 +34,7 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
-class UsageBook:
+class UsageLog:
     """The uses of one store's memories, by tenant and key. No page depends on it, so losing it does no harm."""
 
     folder: Path
@@ -44,7 +44,7 @@ class UsageBook:
         """The path of the file that holds the counts."""
         return self.folder / FILE_NAME
 
-    def note(self, refs: Sequence[tuple[str, str]], now: datetime) -> None:
+    def record_uses(self, refs: Sequence[tuple[str, str]], now: datetime) -> None:
         """Count a use of each of these now."""
         with (
             self._explain_errors(),
@@ -58,7 +58,7 @@ class UsageBook:
                 _COUNT_USE, [(tenant, key, now.isoformat()) for tenant, key in sorted(set(refs))]
             )
 
-    def uses(self, refs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Used]:
+    def read_uses(self, refs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], MemoryUsage]:
         """Return the uses of each of these that was ever used."""
         if not self.file.is_file():
             return {}
@@ -73,7 +73,7 @@ class UsageBook:
                     "SELECT times, last FROM used WHERE tenant = ? AND key = ?", ref
                 ).fetchone()
                 if row is not None:
-                    found[ref] = Used(row[0], datetime.fromisoformat(row[1]))
+                    found[ref] = MemoryUsage(row[0], datetime.fromisoformat(row[1]))
         return found
 
     def forget(self, refs: Sequence[tuple[str, str]]) -> None:

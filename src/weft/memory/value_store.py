@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from weft.errors import InvalidInput
-from weft.indexing.ingest import Workshop
+from weft.indexing.ingest import IndexingContext
 from weft.indexing.write import delete, put
 from weft.memory.experience_nodes import experience_from_node
 from weft.memory.experiences import Experience
@@ -34,7 +34,7 @@ _ALL: Final = 1_000_000
 """A limit that lists all values: every one of them stands for several experiences."""
 
 
-def refresh_values(indexing: Workshop, *, tenant: str = DEFAULT_TENANT) -> tuple[Value, ...]:
+def refresh_values(indexing: IndexingContext, *, tenant: str = DEFAULT_TENANT) -> tuple[Value, ...]:
     """Find the values of a tenant anew on every axis, and link each with the experiences it emerges from."""
     with indexing.store.snapshot(View((tenant,))) as snapshot:
         if snapshot.embedder() is None:
@@ -56,7 +56,7 @@ def refresh_values(indexing: Workshop, *, tenant: str = DEFAULT_TENANT) -> tuple
     return found
 
 
-def values_are_due(indexing: Workshop, *, tenant: str = DEFAULT_TENANT) -> bool:
+def values_are_due(indexing: IndexingContext, *, tenant: str = DEFAULT_TENANT) -> bool:
     """Whether enough experiences were resolved, or removed, since the values were found last."""
     last = int(indexing.store.units(tenant, _STATE_SOURCE).get(_RESOLVED_UNIT, "0"))
     with indexing.store.snapshot(View((tenant,))) as snapshot:
@@ -65,7 +65,7 @@ def values_are_due(indexing: Workshop, *, tenant: str = DEFAULT_TENANT) -> bool:
 
 
 def list_values(
-    indexing: Workshop, *, axis: str | None = None, limit: int = 50, tenant: str = DEFAULT_TENANT
+    indexing: IndexingContext, *, axis: str | None = None, limit: int = 50, tenant: str = DEFAULT_TENANT
 ) -> tuple[Value, ...]:
     """Return the values, the largest first, on request of one axis only."""
     where = () if axis is None else (("axis", check_word("axis", axis, AXES)),)
@@ -78,12 +78,12 @@ def list_values(
 
 def _count_resolved(snapshot: Snapshot) -> int:
     """Count the experiences that have their outcome: only those have a node on the axis of strategies."""
-    return len(snapshot.matching(Filter(kinds=(EXPERIENCE,), where=(("axis", "strategy"),))))
+    return len(snapshot.matching_ids(Filter(kinds=(EXPERIENCE,), where=(("axis", "strategy"),))))
 
 
 def _find_on_axis(snapshot: Snapshot, axis: str) -> tuple[Value, ...]:
     """Find the values of one axis among the resolved experiences."""
-    ids = snapshot.matching(Filter(kinds=(EXPERIENCE,), where=(("axis", axis),))).tolist()
+    ids = snapshot.matching_ids(Filter(kinds=(EXPERIENCE,), where=(("axis", axis),))).tolist()
     rows = snapshot.nodes(ids)
     experience_ids = {id: str(rows[id].node.fields.get("experience_id", "")) for id in ids if id in rows}
     experiences = _read_resolved(snapshot, set(experience_ids.values()))
@@ -96,7 +96,7 @@ def _find_on_axis(snapshot: Snapshot, axis: str) -> tuple[Value, ...]:
 
 def _read_resolved(snapshot: Snapshot, wanted: set[str]) -> dict[str, Experience]:
     """Read the resolved ones of the wanted experiences, by id."""
-    ids = snapshot.matching(Filter(kinds=(EXPERIENCE,), where=(("axis", "full"),))).tolist()
+    ids = snapshot.matching_ids(Filter(kinds=(EXPERIENCE,), where=(("axis", "full"),))).tolist()
     experiences = (experience_from_node(row.node) for row in snapshot.nodes(ids).values())
     return {each.id: each for each in experiences if each.id in wanted and each.resolved is not None}
 
@@ -105,7 +105,7 @@ def _mean_vectors(snapshot: Snapshot, node_ids: list[int]) -> "NDArray[np.float6
     """Return the direction of each node's whole text: the mean of its passages' vectors, of unit length."""
     import numpy as np
 
-    rows = snapshot.passages_of(node_ids)
+    rows = snapshot.passages_of_nodes(node_ids)
     row_by_node = {node: row for row, node in enumerate(node_ids)}
     vectors = snapshot.vectors([row.id for row in rows]).astype(np.float64)
     total = np.zeros((len(node_ids), vectors.shape[1]))

@@ -28,15 +28,15 @@ from weft.pipeline.gather import (
     unite_topics,
 )
 from weft.pipeline.ledger import list_citations, make_ledger
-from weft.pipeline.plan import Plan, adapted, make_plan, passes_filter
+from weft.pipeline.plan import Plan, choose_presets, make_plan, passes_filter
 from weft.pipeline.printer import Printer
 from weft.pipeline.query import narrow, understand
-from weft.pipeline.reading import Desk, Observe
+from weft.pipeline.reading import Reading, StageCallback
 from weft.pipeline.relevance import Scale
 from weft.pipeline.retrieve import find_starts, measure_nodes
 from weft.pipeline.sections import Layout, Ranking, admit, drop_repeats, fill_section, split_received
 from weft.pipeline.slots import PlacedSlot, pointers_slot_name
-from weft.pipeline.walk import expand
+from weft.pipeline.walk import walk_graph
 from weft.ports import TokenCounter
 from weft.profiles.types import Profile
 from weft.render import ItemStyle, open_format
@@ -50,15 +50,15 @@ if TYPE_CHECKING:
 def assemble(
     request: Request,
     profile: Profile,
-    reading: Desk,
+    reading: Reading,
     count: TokenCounter,
     now: datetime,
-    observe: Observe | None = None,
+    observe: StageCallback | None = None,
 ) -> Context:
     """Return the context for a request: the same bytes for the same store, request, profile and clock."""
     finished = observe or _ignore_stage
     # Plan: settle everything that the request leaves to its profile.
-    profile, preset_notes = adapted(request, profile, reading.snapshot)
+    profile, preset_notes = choose_presets(request, profile, reading.snapshot)
     plan = make_plan(request, profile)
     # Query, retrieve, walk, bridge: find all candidates, topic by topic.
     by_topic = [_gather(topic_plan, reading, finished) for topic_plan in plan.by_topic()]
@@ -104,14 +104,14 @@ def _ignore_stage(stage: str) -> None:
     """Do nothing when a stage is finished."""
 
 
-def _gather(plan: Plan, reading: Desk, finished: Observe) -> Gathered:
+def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
     """Find the candidates of one topic: query, retrieve, walk, bridge."""
     request, snapshot, fusion = plan.request, reading.snapshot, plan.profile.fusion
 
     starts, missing = find_starts(request.start, snapshot, plan.profile.probes[0].name)
     # A start without a question is asked about by its title.
     question = request.question or " ".join(start.node.title for start in starts)
-    query = narrow(understand(question, snapshot, reading.embed, request.history), request.filter, snapshot)
+    query = narrow(understand(question, snapshot, reading.embedder, request.history), request.filter, snapshot)
 
     found = ask_probes(plan, query, reading)
     finished("retrieve")
@@ -119,7 +119,7 @@ def _gather(plan: Plan, reading: Desk, finished: Observe) -> Gathered:
     entered = merge_candidates([*starts, *brought_candidates(plan, snapshot), *searched], plan)
 
     measure = partial(measure_nodes, query=query, fusion=fusion, snapshot=snapshot)
-    walks = [expand(group, lens, snapshot, measure) for lens, group in group_by_lens(entered, plan)]
+    walks = [walk_graph(group, lens, snapshot, measure) for lens, group in group_by_lens(entered, plan)]
     finished("expand")
 
     reached = [candidate for walk in walks for candidate in walk.candidates]
@@ -151,7 +151,7 @@ def _gather(plan: Plan, reading: Desk, finished: Observe) -> Gathered:
     )
 
 
-def _lay_out(plan: Plan, gathered: Gathered, reading: Desk, now: datetime, printer: Printer) -> Layout:
+def _lay_out(plan: Plan, gathered: Gathered, reading: Reading, now: datetime, printer: Printer) -> Layout:
     """Put the candidates in order, into the slots of the page: sections, score, dedupe."""
     absent = frozenset() if gathered.query.vector is not None else frozenset({"semantic"})
     ranking = Ranking(plan, gathered, reading, now, absent)
@@ -196,7 +196,7 @@ def _item_styles(plan: Plan) -> Mapping[str, ItemStyle]:
     styles: dict[str, ItemStyle] = {}
     for section in plan.sections():
         fields = plan.lens_for(section.lens).fields
-        style = ItemStyle(section.blocks, plan.include_fields, fields, 3, asides=section.asides)
+        style = ItemStyle(section.blocks, plan.include_fields, fields, 3, related_edge_types=section.asides)
         styles[section.name] = styles[pointers_slot_name(section)] = style
         for part in section.parts:
             styles[f"{section.name}/{part.name}"] = ItemStyle(

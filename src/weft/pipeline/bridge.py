@@ -15,7 +15,7 @@ from weft.frozen import dataclass
 from weft.model import Candidate, Filter, Node, Step
 from weft.ports import Index, NodeRow, PassageRow, Snapshot, TermStatistics
 from weft.scoring.bm25 import inverse_frequency, term_hashes
-from weft.scoring.candidates import told
+from weft.scoring.candidates import with_scores
 from weft.text import analyze, proper_names
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ def score_bridges(
     gains = np.round((worth * names.relevance() * _other_nodes(names.leading, candidates)).max(axis=0), 6)
     return tuple(
         [
-            told(candidate, {**candidate.parts, "bridge": gain}) if gain > 0 else candidate
+            with_scores(candidate, {**candidate.parts, "bridge": gain}) if gain > 0 else candidate
             for candidate, gain in zip(candidates, gains.tolist(), strict=True)
         ]
     )

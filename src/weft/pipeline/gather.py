@@ -12,14 +12,14 @@ from weft.pipeline.bridge import find_bridge_names, follow_names, score_bridges
 from weft.pipeline.by_name import call_by_name
 from weft.pipeline.plan import Plan, passes_filter, probe_filter
 from weft.pipeline.query import Query, understand
-from weft.pipeline.reading import Desk
+from weft.pipeline.reading import Reading
 from weft.pipeline.relevance import Scale
-from weft.pipeline.retrieve import Found, add_relevance, search
+from weft.pipeline.retrieve import RetrievalResult, add_relevance, search
 from weft.pipeline.topics import topic_label, unite_candidates
 from weft.ports import NodeRow, Snapshot
 from weft.profiles import fill
 from weft.profiles.types import Lens, Probe
-from weft.scoring.candidates import told
+from weft.scoring.candidates import with_scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Gathered:
     """The candidates that the caller brought for parts of subjects, by subject's key and part's name."""
 
 
-def ask_probes(plan: Plan, query: Query, reading: Desk) -> list[Found]:
+def ask_probes(plan: Plan, query: Query, reading: Reading) -> list[RetrievalResult]:
     """Return what each probe of the plan finds; nothing where the request brings or names all it wants."""
     probes = plan.probes()
     # A start node alone is walked from, not searched for, unless the profile's probes ask on their own.
@@ -52,17 +52,17 @@ def ask_probes(plan: Plan, query: Query, reading: Desk) -> list[Found]:
     # What several probes find belongs to the one that is asked only at times: its section was made for that.
     for probe in sorted(probes, key=lambda probe: probe.when is None):
         text = fill(probe.question, plan.values)
-        probe_query = query if text == query.text else understand(text, reading.snapshot, reading.embed)
+        probe_query = query if text == query.text else understand(text, reading.snapshot, reading.embedder)
         filter = probe_filter(plan, probe)
         if filter is not None:
             found.append(_ask_probe(probe_query, probe, filter, plan, reading))
     return found
 
 
-def _ask_probe(query: Query, probe: Probe, filter: Filter, plan: Plan, reading: Desk) -> Found:
+def _ask_probe(query: Query, probe: Probe, filter: Filter, plan: Plan, reading: Reading) -> RetrievalResult:
     if probe.match == "names":
         named = call_by_name(query.text, reading.snapshot, probe.name, lambda node: passes_filter(node, filter))
-        return Found(named[: probe.limit])
+        return RetrievalResult(named[: probe.limit])
     if probe.match == "rank":
         # Only questions that ask for a map pay for loading this.
         from weft.pipeline.repository_map import find_most_referenced
@@ -79,7 +79,7 @@ def brought_candidates(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
     # Sections admit by probe, so a candidate without one counts as found by the first.
     first_probe = plan.profile.probes[0].name
     return tuple(
-        told(
+        with_scores(
             _with_trusted_count(candidate, stored),
             {
                 "relevance": candidate.score,
@@ -171,7 +171,7 @@ def group_by_lens(candidates: Sequence[Candidate], plan: Plan) -> list[tuple[Len
 
 
 def relate_to_question(
-    reached: Sequence[Candidate], query: Query, scale: Scale, plan: Plan, reading: Desk
+    reached: Sequence[Candidate], query: Query, scale: Scale, plan: Plan, reading: Reading
 ) -> tuple[Candidate, ...]:
     """Return the reached candidates and the texts that names in them lead to, measured against the question."""
     fusion, snapshot = plan.profile.fusion, reading.snapshot
@@ -193,7 +193,7 @@ def _weighs_bridges(plan: Plan) -> bool:
     return any("bridge" in rule.weights or "bridge" in rule.boosts for rule in rules)
 
 
-def unite_topics(plan: Plan, by_topic: Sequence[Gathered], reading: Desk) -> Gathered:
+def unite_topics(plan: Plan, by_topic: Sequence[Gathered], reading: Reading) -> Gathered:
     """Return what was gathered for all topics of a request as one, with a note for each topic without matches."""
     if not plan.request.topics:
         return by_topic[0]
@@ -206,7 +206,7 @@ def unite_topics(plan: Plan, by_topic: Sequence[Gathered], reading: Desk) -> Gat
     question = " ".join(gathered.query.text for gathered in by_topic)
     return Gathered(
         candidates=unite_candidates([gathered.candidates for gathered in by_topic]),
-        query=understand(question, reading.snapshot, reading.embed),
+        query=understand(question, reading.snapshot, reading.embedder),
         searched=sum(gathered.searched for gathered in by_topic),
         reached=sum(gathered.reached for gathered in by_topic),
         deepest=max(gathered.deepest for gathered in by_topic),

@@ -69,7 +69,7 @@ class Plan:
         )
 
 
-def adapted(request: Request, profile: Profile, snapshot: Snapshot) -> tuple[Profile, tuple[str, ...]]:
+def choose_presets(request: Request, profile: Profile, snapshot: Snapshot) -> tuple[Profile, tuple[str, ...]]:
     """Apply the presets that the profile's rules choose for the question, and note which these are.
 
     The profile is returned unchanged unless the request asks for the preset `auto`.

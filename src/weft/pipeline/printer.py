@@ -19,7 +19,7 @@ from weft.pipeline.excerpt import (
 )
 from weft.pipeline.slots import Slot
 from weft.ports import TokenCounter
-from weft.render import Format, ItemStyle, Lines, text_of
+from weft.render import Format, ItemStyle, Lines, join_lines
 from weft.text import is_code
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Printer:
 
     def lines_cost(self, lines: Sequence[Lines]) -> int:
         """Return the cost of some lines."""
-        return self.count.count(text_of(lines)) + _JOIN_TOKENS if lines else 0
+        return self.count.count(join_lines(lines)) + _JOIN_TOKENS if lines else 0
 
     def item_cost(self, slot: Slot, item: Item) -> int:
         """Return the cost of an item; the stored count stands for a text that is printed whole and unchanged."""

@@ -11,7 +11,7 @@ from weft.errors import EmbedderError
 from weft.frozen import dataclass
 from weft.model import Filter
 from weft.ports import Embedder, Snapshot, TermStatistics
-from weft.scoring.bm25 import inverse_frequency, statistics_of, term_hashes
+from weft.scoring.bm25 import inverse_frequency, passage_statistics, term_hashes
 from weft.text import analyze
 from weft.text.phrases import Phrase, phrases
 
@@ -56,7 +56,7 @@ class Query:
         return {term: rarity * self.terms[term] for term, rarity in self.rarities().items()}
 
 
-def understand(question: str, snapshot: Snapshot, embed: Embedder | None, history: Sequence[str] = ()) -> Query:
+def understand(question: str, snapshot: Snapshot, embedder: Embedder | None, history: Sequence[str] = ()) -> Query:
     """Return the query for a question, coloured by the turns before it, latest first."""
     text = question[:_MAX_QUESTION_CHARS]
     turns = [
@@ -68,7 +68,7 @@ def understand(question: str, snapshot: Snapshot, embed: Embedder | None, histor
     for words, (_, weight) in zip(words_by_turn[1:], turns[1:], strict=True):
         # A term repeated from turn to turn counts once, with its highest weight.
         terms |= {term: max(terms.get(term, 0.0), weight) for term in term_hashes(words)}
-    vector, notes = _embed_turns(turns, embed)
+    vector, notes = _embed_turns(turns, embedder)
     query = Query(text, terms, vector, snapshot.statistics(tuple(terms)), notes=notes)
     return replace(query, phrases=phrases(words_by_turn[0], query.rarities()))
 
@@ -98,11 +98,11 @@ def narrow(query: Query, filter: Filter, snapshot: Snapshot) -> Query:
     """
     if not query.terms or not (filter.where or filter.tags):
         return query
-    ids = snapshot.matching(filter)
+    ids = snapshot.matching_ids(filter)
     if not 1 < len(ids) <= _MAX_NARROWED_NODES:
         return query
     terms = sorted(query.terms)
-    rarity_here = inverse_frequency(statistics_of(snapshot.passages_of(ids.tolist()), terms), terms)
+    rarity_here = inverse_frequency(passage_statistics(snapshot.passages_of_nodes(ids.tolist()), terms), terms)
     factors = np.sqrt(rarity_here / inverse_frequency(query.statistics, terms)).round(9).tolist()
     weighed = {term: query.terms[term] * factor for term, factor in zip(terms, factors, strict=True)}
     return replace(query, terms=weighed)

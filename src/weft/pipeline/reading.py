@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from weft.frozen import dataclass
 from weft.ports import Embedder, Index, Snapshot
 
-Observe = Callable[[str], None]
+StageCallback = Callable[[str], None]
 """Called with the name of each stage when the stage is finished; the service measures stages with it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Reading:
     """One consistent reading of the store: a snapshot, the index over it, and an embedder if there is one.
 
     `notes` name what is missing from the reading; the caller that returns the answer adds them to it.
@@ -20,12 +20,12 @@ class Desk:
 
     snapshot: Snapshot
     index: Index
-    embed: Embedder | None
+    embedder: Embedder | None
     notes: tuple[str, ...] = ()
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def pause_garbage_collection() -> Iterator[None]:
     """Pause Python's collector of reference cycles.
 
     A page makes many small values and no cycles, and looking for cycles took a seventh of its time.

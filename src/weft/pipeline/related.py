@@ -9,7 +9,7 @@ from typing import Final
 
 from weft.model import Candidate, Step
 from weft.ports import NodeRow, Snapshot
-from weft.scoring.candidates import NodeRef, is_aside, node_ref
+from weft.scoring.candidates import NodeRef, is_related_pointer, node_ref
 
 _MAX_ITEMS: Final = 6
 """Items, best first, whose neighbours are looked up; the page seldom shows more of them in detail."""
@@ -34,8 +34,8 @@ def split_related(
     """
     if not types:
         return tuple(candidates), ()
-    walked = [candidate for candidate in candidates if is_aside(candidate, types)]
-    items = [candidate for candidate in candidates if not is_aside(candidate, types)]
+    walked = [candidate for candidate in candidates if is_related_pointer(candidate, types)]
+    items = [candidate for candidate in candidates if not is_related_pointer(candidate, types)]
     known = {node_ref(candidate): candidate for candidate in candidates}
     found = dict(_find_neighbours(items[:_MAX_ITEMS], types, snapshot, known, admits))
     pointers = [*found.values(), *(candidate for candidate in walked if node_ref(candidate) not in found)]

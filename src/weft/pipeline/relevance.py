@@ -10,7 +10,7 @@ from weft.model import Node
 from weft.pipeline.query import Query
 from weft.ports import PassageRow, Snapshot
 from weft.profiles.types import Fusion
-from weft.scoring.bm25 import gains
+from weft.scoring.bm25 import score_terms
 from weft.text.phrases import Phrase, held
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Pool:
         for index, row in enumerate(rows):
             indices.setdefault(row.node_id, []).append(index)
         if term_gains is None:
-            term_gains = gains(rows, query.terms, query.statistics, fusion.title_weight)
+            term_gains = score_terms(rows, query.terms, query.statistics, fusion.title_weight)
         score = sum_gains(term_gains)
         known = scale or Scale.of(score, cosine)
         # Plain lists, because most nodes have one passage, for which an array is slower than a look-up.

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Final
 
-from weft.cache import Recent
+from weft.cache import LruCache
 from weft.frozen import dataclass
 from weft.links.importance import links_among
 from weft.model import Candidate, Filter
-from weft.pipeline.retrieve import Found
+from weft.pipeline.retrieve import RetrievalResult
 from weft.ports import NodeRow, Snapshot
 from weft.profiles.types import Probe
 from weft.scoring.centrality import pagerank
@@ -29,10 +29,10 @@ class _Ranking:
     best: Mapping[int, float] = field(default_factory=dict)
 
 
-_RANKINGS: Final[Recent[tuple[object, ...], _Ranking]] = Recent(_MAX_CACHED_RANKINGS)
+_RANKINGS: Final[LruCache[tuple[object, ...], _Ranking]] = LruCache(_MAX_CACHED_RANKINGS)
 
 
-def find_most_referenced(probe: Probe, filter: Filter, snapshot: Snapshot) -> Found:
+def find_most_referenced(probe: Probe, filter: Filter, snapshot: Snapshot) -> RetrievalResult:
     """Return at most `probe.limit` nodes by PageRank over the probe's links, then by key.
 
     Their relevance falls evenly from 1 to a half: ranks themselves fall so fast that only the first would count,
@@ -42,7 +42,7 @@ def find_most_referenced(probe: Probe, filter: Filter, snapshot: Snapshot) -> Fo
     state = (snapshot.identity, snapshot.view, snapshot.sequence, filter, rule)
     ranking = _RANKINGS.get_or_make(state, lambda: _rank(probe, filter, snapshot))
     if ranking.nodes > _MAX_RANKED_NODES:
-        return Found(
+        return RetrievalResult(
             notes=(
                 f"{ranking.nodes:,} nodes are too many to rank by their links; at most {_MAX_RANKED_NODES:,} are.",
             )
@@ -53,15 +53,15 @@ def find_most_referenced(probe: Probe, filter: Filter, snapshot: Snapshot) -> Fo
         _make_candidate(row, 1 - index / (2 * probe.limit), probe)
         for index, row in enumerate(ordered[: probe.limit])
     ]
-    return Found(tuple(candidates), searched=ranking.nodes)
+    return RetrievalResult(tuple(candidates), searched=ranking.nodes)
 
 
 def _rank(probe: Probe, filter: Filter, snapshot: Snapshot) -> _Ranking:
     import numpy as np
 
-    ids = snapshot.matching(filter)
+    ids = snapshot.matching_ids(filter)
     for tag in probe.without_tags:
-        ids = np.setdiff1d(ids, snapshot.matching(Filter(tags=(tag,))), assume_unique=True)
+        ids = np.setdiff1d(ids, snapshot.matching_ids(Filter(tags=(tag,))), assume_unique=True)
     if len(ids) > _MAX_RANKED_NODES:
         return _Ranking(len(ids))
     source, target, weight = links_among(ids, snapshot, probe.edges)

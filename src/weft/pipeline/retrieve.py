@@ -11,10 +11,10 @@ from weft.frozen import dataclass
 from weft.model import Candidate, Filter
 from weft.pipeline.query import Query, proposing_terms
 from weft.pipeline.relevance import Pool, Scale, read_cosines, sum_gains
-from weft.ports import Index, NodeRow, PassageRow, Proposals, SideBySide, Snapshot
+from weft.ports import CombinedIndex, Index, NodeRow, PassageRow, Proposals, Snapshot
 from weft.profiles.types import Fusion, Probe
-from weft.scoring.bm25 import gains
-from weft.scoring.candidates import told
+from weft.scoring.bm25 import score_terms
+from weft.scoring.candidates import with_scores
 from weft.text import below_title
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ tenants, so that ours may put a lower one first. Fewer lose such passages, more 
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RetrievalResult:
     """The candidates of one probe, best first, the scale of their scores, and how many passages were searched."""
 
     candidates: tuple[Candidate, ...] = ()
@@ -36,7 +36,9 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
-def search(query: Query, probe: Probe, filter: Filter, fusion: Fusion, snapshot: Snapshot, index: Index) -> Found:
+def search(
+    query: Query, probe: Probe, filter: Filter, fusion: Fusion, snapshot: Snapshot, index: Index
+) -> RetrievalResult:
     """Return the candidates for one probe, at most `probe.limit` nodes, by relevance, then tenant and key."""
     limit = max(fusion.pool, probe.limit)
     lexical, semantic = _propose(query, probe.match, filter, limit, snapshot=snapshot, index=index)
@@ -50,7 +52,7 @@ def search(query: Query, probe: Probe, filter: Filter, fusion: Fusion, snapshot:
     cosine = read_cosines(rows, cosines, query if semantic is not None else None, snapshot)
     pool = Pool.measure(rows, measured_query, cosine, None, fusion, term_gains=term_gains)
     notes = (lexical.notes if lexical else ()) + (semantic.notes if semantic else ())
-    return Found(_rank(pool, probe, cosines.keys(), snapshot), pool.scale, len(ids), notes)
+    return RetrievalResult(_rank(pool, probe, cosines.keys(), snapshot), pool.scale, len(ids), notes)
 
 
 def _propose(
@@ -60,8 +62,8 @@ def _propose(
     terms = proposing_terms(query) if match != "vector" and query.terms else None
     vector = query.vector if match != "bm25" else None
     # A server that runs both searches in one request answers sooner than one asked twice.
-    if terms is not None and vector is not None and isinstance(index, SideBySide):
-        return index.both(snapshot, terms, vector, filter, (_PROPOSALS_PER_KEPT * limit, limit))
+    if terms is not None and vector is not None and isinstance(index, CombinedIndex):
+        return index.search_both(snapshot, terms, vector, filter, (_PROPOSALS_PER_KEPT * limit, limit))
     return (
         None if terms is None else index.lexical(snapshot, terms, filter, _PROPOSALS_PER_KEPT * limit),
         None if vector is None else index.semantic(snapshot, vector, filter, limit),
@@ -73,7 +75,7 @@ def _keep_best(
 ) -> "tuple[Sequence[PassageRow], Floats]":
     """Return the rows found by meaning and, by our own score, the best `limit` rows with all that tie with the
     last; and what each term adds to each of them."""
-    term_gains = gains(rows, query.terms, query.statistics, fusion.title_weight)
+    term_gains = score_terms(rows, query.terms, query.statistics, fusion.title_weight)
     if len(rows) <= limit:
         return rows, term_gains
     scores = sum_gains(term_gains)
@@ -148,8 +150,8 @@ def measure_nodes(nodes: Sequence[int], query: Query, fusion: Fusion, snapshot: 
     """Return the relevance of the nodes among themselves, by id; nothing when the question is empty."""
     if not nodes or not (query.terms or query.vector is not None):
         return {}
-    rows = snapshot.passages_of(nodes)
-    score = sum_gains(gains(rows, query.terms, query.statistics, fusion.title_weight))
+    rows = snapshot.passages_of_nodes(nodes)
+    score = sum_gains(score_terms(rows, query.terms, query.statistics, fusion.title_weight))
     cosine = read_cosines(rows, {}, query, snapshot)
     best: dict[int, float] = {}
     relevances = Scale.of(score, cosine).relevance(score, cosine, fusion).tolist()
@@ -167,7 +169,7 @@ def add_relevance(
     ]
     if not unmeasured or not (query.terms or query.vector is not None):
         return tuple(candidates)
-    rows = snapshot.passages_of(unmeasured)
+    rows = snapshot.passages_of_nodes(unmeasured)
     cosine = read_cosines(rows, {}, query, snapshot)
     # On the scale of the search, so that walked and searched candidates can be compared.
     pool = Pool.measure(rows, query, cosine, scale if scale != Scale() else None, fusion)
@@ -178,7 +180,7 @@ def _with_relevance(candidate: Candidate, pool: Pool) -> Candidate:
     if "relevance" in candidate.parts or candidate.node.id not in pool.indices:
         return candidate
     measures, covers, spans, words = pool.measure_node(candidate.node)
-    return told(candidate, {**candidate.parts, **measures}, spans=spans, covers=covers, words=words)
+    return with_scores(candidate, {**candidate.parts, **measures}, spans=spans, covers=covers, words=words)
 
 
 def split_into_passages(
@@ -195,7 +197,7 @@ def split_into_passages(
     A text of one passage without such a title stays as it is. With `matched`, only those passages are returned
     that end where a span of their candidate does.
     """
-    rows = snapshot.passages_of([candidate.node.id for candidate in candidates if candidate.node.id])
+    rows = snapshot.passages_of_nodes([candidate.node.id for candidate in candidates if candidate.node.id])
     passage_counts = Counter(row.node_id for row in rows)
     # By its end, because a span may begin later than its passage, behind the title.
     ends: dict[int, set[int]] | None = None
@@ -226,4 +228,4 @@ def _make_passage(candidate: Candidate, pool: Pool, index: int, text_start: int)
     lexical, covers = pool.lexical_match(index, candidate.node)
     semantic = max(0.0, pool.cosine[index])
     measures = {"relevance": pool.relevance[index], "lexical": lexical, "semantic": semantic}
-    return told(candidate, {**candidate.parts, **measures}, spans=(span,), covers=covers, window=span)
+    return with_scores(candidate, {**candidate.parts, **measures}, spans=(span,), covers=covers, window=span)

@@ -10,7 +10,7 @@ from typing import Final
 
 from weft.model import Candidate
 from weft.profiles.types import Lens, Score
-from weft.scoring.candidates import is_unnamed_quotation, told
+from weft.scoring.candidates import is_unnamed_quotation, with_scores
 
 _MAX_COVERAGE_PICKS: Final = 80
 """Items that are picked one by one for what they add; behind so many, order no longer decides what is printed."""
@@ -75,7 +75,7 @@ def _make_scorer(
         raised = _lens_factor(candidate, lens) if raises else 1.0
         if raised != 1.0:
             parts["raised"] = raised
-        return told(candidate, parts, score=round(base * boosts * raised, 6))
+        return with_scores(candidate, parts, score=round(base * boosts * raised, 6))
 
     return score_candidate
 
@@ -189,4 +189,4 @@ def _rescore(candidate: Candidate, new_score: float) -> Candidate:
     repeated = round(candidate.score - new_score, 6)
     if repeated <= 0:
         return candidate
-    return told(candidate, {**candidate.parts, "repeated": -repeated}, score=new_score)
+    return with_scores(candidate, {**candidate.parts, "repeated": -repeated}, score=new_score)

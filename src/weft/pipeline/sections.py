@@ -10,12 +10,12 @@ from datetime import datetime
 from typing import Final
 
 from weft.frozen import dataclass
-from weft.history import already_received
+from weft.history import is_received
 from weft.model import Candidate
 from weft.pipeline.dedupe import Entry, dedupe
 from weft.pipeline.gather import Gathered
 from weft.pipeline.plan import Plan, passes_filter
-from weft.pipeline.reading import Desk
+from weft.pipeline.reading import Reading
 from weft.pipeline.related import split_related
 from weft.pipeline.relevance import Scale
 from weft.pipeline.retrieve import add_relevance, split_into_passages
@@ -61,7 +61,7 @@ class Ranking:
 
     plan: Plan
     gathered: Gathered
-    reading: Desk
+    reading: Reading
     now: datetime
     absent: frozenset[str]
 
@@ -96,7 +96,7 @@ def split_received(plan: Plan, candidates: Sequence[Candidate]) -> tuple[list[Ca
     fresh: list[Candidate] = []
     refusals: list[Refusal] = []
     for candidate in candidates:
-        if already_received(received, candidate):
+        if is_received(received, candidate):
             refusals.append(Refusal(candidate, "", received.reason))
         else:
             fresh.append(candidate)

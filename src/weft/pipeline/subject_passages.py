@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from weft.cache import Recent
+from weft.cache import LruCache
 from weft.frozen import dataclass
 from weft.model import Candidate, Node, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import Part
-from weft.scoring.candidates import told
+from weft.scoring.candidates import with_scores
 from weft.text import named_in, sentences, spellings
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Neighbours:
         walk = round(subject.parts.get("walk", 0.0) * weight, 9)
         direction = "out" if near.outward[edge] else "in"
         step = Step(node.key, near.edge_types[near.edge_type[edge]], weight, direction, node.id)
-        return told(
+        return with_scores(
             found,
             {**found.parts, "edge": weight, "walk": walk},
             probe=subject.probe,
@@ -138,7 +138,7 @@ class _NamingCache(dict[tuple[int, int, Span], _Naming]):
     """Namings by subject, text and passage; it is emptied when full, which changes no answer."""
 
 
-_NAMING_CACHES: Final[Recent[tuple[object, ...], _NamingCache]] = Recent(_MAX_CACHED_STATES)
+_NAMING_CACHES: Final[LruCache[tuple[object, ...], _NamingCache]] = LruCache(_MAX_CACHED_STATES)
 """One cache for each state of a store and view of it: questions return to the same passages."""
 
 
@@ -320,7 +320,7 @@ class SubjectPassages:
         reached = self.neighbours.reach(subject, source.passage, source.edge)
         parts = {**reached.parts, "usage": round(taken.mention_count / most, 9)}
         spans = tuple(taken.mentions[:_MAX_MENTIONS])
-        return told(reached, parts, spans=spans, window=taken.window, passage=source.span)
+        return with_scores(reached, parts, spans=spans, window=taken.window, passage=source.span)
 
 
 def _route(subject: Candidate, part: Part) -> Route:

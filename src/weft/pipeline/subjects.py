@@ -17,7 +17,7 @@ from weft.pipeline.subject_passages import (
 )
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import Part
-from weft.scoring.candidates import told
+from weft.scoring.candidates import with_scores
 from weft.text import named_in
 
 _RELATIONS_FIELD: Final = "relationships"
@@ -71,7 +71,7 @@ def _with_own_mention(subject: Candidate) -> Candidate:
     if any(end - start < len(text) for start, end in subject.spans):
         return subject
     mentions = named_in(text, spelled_names(subject.node), (0, len(text)))
-    return told(subject, subject.parts, spans=tuple(mentions[:1]))
+    return with_scores(subject, subject.parts, spans=tuple(mentions[:1]))
 
 
 def with_relations(

@@ -11,7 +11,7 @@ from weft.frozen import dataclass
 from weft.model import Candidate, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import Lens
-from weft.scoring.candidates import is_unnamed_quotation, told
+from weft.scoring.candidates import is_unnamed_quotation, with_scores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +47,7 @@ Relevance = Callable[[Sequence[int]], Mapping[int, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
+class WalkResult:
     """All candidates after the walk: the starts with their walk score, then the nodes that it reached."""
 
     candidates: tuple[Candidate, ...]
@@ -56,19 +56,19 @@ class Walked:
     notes: tuple[str, ...] = ()
 
 
-def expand(
+def walk_graph(
     found: Sequence[Candidate], lens: Lens, snapshot: Snapshot, relevance: Relevance | None = None
-) -> Walked:
+) -> WalkResult:
     """Return the found candidates and the nodes that the lens reaches from the best of them."""
     starts = _choose_starts(found, lens)
     if lens.walk == "none" or lens.depth == 0 or not starts:
-        return Walked(tuple(found))
+        return WalkResult(tuple(found))
     relevances = _Relevances(relevance) if relevance is not None and lens.sample == "relevance" else None
     area = _explore(starts, lens, snapshot, relevances)
     scores = _pagerank(starts, area, lens) if lens.walk == "pagerank" else _closeness(area)
     ahead, best = _choose_reached(found, area, scores, lens, relevances)
     candidates, deepest = _make_candidates(found, best, area, scores, snapshot)
-    return Walked(candidates, ahead, deepest, _notes(area, lens, ahead))
+    return WalkResult(candidates, ahead, deepest, _notes(area, lens, ahead))
 
 
 def _choose_starts(found: Sequence[Candidate], lens: Lens) -> Sequence[Candidate]:
@@ -318,7 +318,7 @@ def _make_candidates(
     reached = tuple(_make_candidate(index, area, stored, keys, probes, float(scores[index])) for index in kept)
     walk_scores = dict(zip(area.ids, scores.tolist(), strict=True))
     starts = tuple(
-        told(candidate, {**candidate.parts, "walk": walk_scores.get(candidate.node.id, 0.0)})
+        with_scores(candidate, {**candidate.parts, "walk": walk_scores.get(candidate.node.id, 0.0)})
         if candidate.node.id
         else candidate
         for candidate in found

@@ -4,51 +4,70 @@ An engine implements these protocols without inheriting from them. `sources` and
 indexing, `search` the engines that answer questions, and `rows` the records that a store returns.
 """
 
-from weft.ports.rows import Adjacency, NameRow, NodeRow, PassageRow, StoreStatus, Tail, TailPassage, TermStatistics
-from weft.ports.search import Embedder, Index, Proposals, SideBySide, TokenCounter
-from weft.ports.sources import Problem, Releasing, Remarking, Resumable, Source, Tell, Telling, Unit, untold
+from weft.ports.rows import (
+    Adjacency,
+    ChangedPassage,
+    NameRow,
+    NodeRow,
+    PassageRow,
+    RecentChanges,
+    StoreStatus,
+    TermStatistics,
+)
+from weft.ports.search import CombinedIndex, Embedder, Index, Proposals, TokenCounter
+from weft.ports.sources import (
+    CountsSkipped,
+    HoldsMemory,
+    Problem,
+    ReportProgress,
+    ReportsProgress,
+    Resumable,
+    Source,
+    Unit,
+    ignore_progress,
+)
 from weft.ports.stores import (
-    Books,
     Changes,
-    Exporting,
+    ExportableStore,
+    ExportBatch,
     Fingerprint,
-    Portion,
     PreparedNode,
     PreparedPassage,
     Snapshot,
     Store,
+    StoreState,
 )
 
 __all__ = [
     "Adjacency",
-    "Books",
+    "ChangedPassage",
     "Changes",
+    "CombinedIndex",
+    "CountsSkipped",
     "Embedder",
-    "Exporting",
+    "ExportBatch",
+    "ExportableStore",
     "Fingerprint",
+    "HoldsMemory",
     "Index",
     "NameRow",
     "NodeRow",
     "PassageRow",
-    "Portion",
     "PreparedNode",
     "PreparedPassage",
     "Problem",
     "Proposals",
-    "Releasing",
-    "Remarking",
+    "RecentChanges",
+    "ReportProgress",
+    "ReportsProgress",
     "Resumable",
-    "SideBySide",
     "Snapshot",
     "Source",
     "Store",
+    "StoreState",
     "StoreStatus",
-    "Tail",
-    "TailPassage",
-    "Tell",
-    "Telling",
     "TermStatistics",
     "TokenCounter",
     "Unit",
-    "untold",
+    "ignore_progress",
 ]

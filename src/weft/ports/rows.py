@@ -76,7 +76,7 @@ class Adjacency:
 
 
 @dataclass(frozen=True, slots=True)
-class TailPassage:
+class ChangedPassage:
     """One changed passage with everything that a derived index stores of it."""
 
     id: int
@@ -93,7 +93,7 @@ class TailPassage:
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
+class RecentChanges:
     """The changes after a sequence number, up to `sequence`.
 
     All earlier passages of `changed_nodes` are void; `passages` are the ones that these nodes have now.
@@ -102,7 +102,7 @@ class Tail:
 
     sequence: int
     changed_nodes: tuple[int, ...]
-    passages: tuple[TailPassage, ...]
+    passages: tuple[ChangedPassage, ...]
     complete: bool
 
 

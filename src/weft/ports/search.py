@@ -97,10 +97,10 @@ class Index(Protocol):
 
 
 @runtime_checkable
-class SideBySide(Protocol):
+class CombinedIndex(Protocol):
     """An index that runs both searches of a question at once, where its server does that faster than in turn."""
 
-    def both(
+    def search_both(
         self,
         snapshot: Snapshot,
         term_hashes: Sequence[int],

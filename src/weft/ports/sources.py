@@ -75,36 +75,36 @@ class Resumable(Protocol):
         ...
 
 
-Tell = Callable[[str, int, int | None], None]
+ReportProgress = Callable[[str, int, int | None], None]
 """A callback for (stage, done, total) while work goes on; the total is None as long as it is unknown."""
 
 
-def untold(stage: str, done: int, total: int | None) -> None:
+def ignore_progress(stage: str, done: int, total: int | None) -> None:
     """Do nothing: the progress callback for callers that show none."""
 
 
 @runtime_checkable
-class Telling(Protocol):
+class ReportsProgress(Protocol):
     """A source, or a part of one, that takes long to list its units and can report how far it is."""
 
-    def tell_to(self, tell: Tell) -> None:
+    def report_progress_to(self, report: ReportProgress) -> None:
         """Call `tell` from now on as the listing advances."""
         ...
 
 
 @runtime_checkable
-class Remarking(Protocol):
+class CountsSkipped(Protocol):
     """A source, or a part of one, that counts what it did not read."""
 
-    def remarks(self) -> Mapping[str, int]:
+    def count_skipped(self) -> Mapping[str, int]:
         """Return how many files or folders the last listing skipped or read only in part, by reason."""
         ...
 
 
 @runtime_checkable
-class Releasing(Protocol):
+class HoldsMemory(Protocol):
     """A source, or a part of one, that keeps much in memory while its units are read."""
 
-    def let_go(self) -> None:
+    def release_memory(self) -> None:
         """Free that memory. Reading another unit afterwards still works, but first builds it again."""
         ...

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from weft.frozen import dataclass
 from weft.model import AliasSet, Edge, EdgeSet, Filter, Node, Passage, View
-from weft.ports.rows import Adjacency, NameRow, NodeRow, PassageRow, StoreStatus, Tail, TermStatistics
+from weft.ports.rows import Adjacency, NameRow, NodeRow, PassageRow, RecentChanges, StoreStatus, TermStatistics
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Ids, Vectors
@@ -56,18 +56,18 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
-class Portion:
+class ExportBatch:
     """One batch of a store's nodes with their passages and outgoing edges, ready to be written to another store.
 
     `last` is the id of the last node: the next batch begins after it.
     """
 
-    last: int
+    last_id: int
     changes: Changes
 
 
 @dataclass(frozen=True, slots=True)
-class Books:
+class StoreState:
     """The state of a store apart from its nodes and edges, as a copy must take it over."""
 
     identity: str
@@ -121,11 +121,11 @@ class Snapshot(Protocol):
         """Return the passages in the order of `ids`; ids that do not exist in the view are left out."""
         ...
 
-    def passages_of(self, node_ids: Sequence[int]) -> list[PassageRow]:
+    def passages_of_nodes(self, node_ids: Sequence[int]) -> list[PassageRow]:
         """Return all passages of the nodes, in the order of `node_ids` and by ordinal within a node."""
         ...
 
-    def words(self) -> list[tuple[int, int, bytes, bytes]]:
+    def all_terms(self) -> list[tuple[int, int, bytes, bytes]]:
         """Return (passage id, node id, term hashes, term counts) for every passage of the view, in any order."""
         ...
 
@@ -145,11 +145,11 @@ class Snapshot(Protocol):
         """Return (source id, target id, edge) for the edges that touch the nodes, strongest first."""
         ...
 
-    def matching(self, filter: Filter) -> "Ids":
+    def matching_ids(self, filter: Filter) -> "Ids":
         """Return the ids of the nodes that pass the filter, sorted."""
         ...
 
-    def tail(self, since: int, limit: int) -> Tail:
+    def changes_since(self, since: int, limit: int) -> RecentChanges:
         """Return the changes after a sequence number, of about `limit` nodes.
 
         The changes of one write are never split. Reading on from the result's own sequence number misses nothing.
@@ -183,7 +183,7 @@ class Store(Protocol):
         """Open a consistent reading through the view for the duration of the block."""
         ...
 
-    def everything(self) -> AbstractContextManager[Snapshot]:
+    def snapshot_of_all_tenants(self) -> AbstractContextManager[Snapshot]:
         """Open a reading of all tenants, for derived indexes and maintenance; never answer a question from it."""
         ...
 
@@ -199,7 +199,7 @@ class Store(Protocol):
         """Return (tenant, key) of the nodes that came from a unit, named `<owning tenant>/<unit>` as on nodes."""
         ...
 
-    def drawn(self, beginning: str) -> tuple[tuple[str, str], ...]:
+    def edge_makers(self, prefix: str) -> tuple[tuple[str, str], ...]:
         """Return the distinct (maker, tenant) of all edges whose maker's name starts with `beginning`."""
         ...
 
@@ -211,7 +211,7 @@ class Store(Protocol):
         """Yield the names of all nodes of a tenant in id order, without reading the nodes themselves."""
         ...
 
-    def tagged(self, tenant: str, tag: str) -> tuple[str, ...]:
+    def keys_with_tag(self, tenant: str, tag: str) -> tuple[str, ...]:
         """Return the sorted keys of a tenant's nodes that carry the tag."""
         ...
 
@@ -223,7 +223,7 @@ class Store(Protocol):
         """Return the tenants that this tenant's links may point to, by name."""
         ...
 
-    def sharing(self, tenant: str) -> tuple[str, ...]:
+    def linking_tenants(self, tenant: str) -> tuple[str, ...]:
         """Return the tenants whose links may point to this one, by name."""
         ...
 
@@ -240,22 +240,22 @@ class Store(Protocol):
         ...
 
 
-class Exporting(Protocol):
+class ExportableStore(Protocol):
     """A store that can be read in batches, to be copied into another store."""
 
-    def books(self) -> Books:
+    def state(self) -> StoreState:
         """Return the state of the store apart from nodes and edges."""
         ...
 
-    def left(self, after_id: int) -> int:
+    def count_nodes_after(self, after_id: int) -> int:
         """Return the number of nodes with a greater id."""
         ...
 
-    def portion(self, after_id: int, limit: int) -> Portion | None:
+    def next_batch(self, after_id: int, limit: int) -> ExportBatch | None:
         """Return the next `limit` nodes by id as one batch, or None if there are no more."""
         ...
 
-    def strays(self) -> Changes:
+    def dangling_edges(self) -> Changes:
         """Return the edges that start at keys without a node, which no batch contains."""
         ...
 

@@ -30,7 +30,7 @@ _FIXED_IN_PRESETS: Final = ("name", "presets", "profile_version", "parameters", 
 """The keys that no preset may change: a caller gives parameters and chooses presets before any is applied."""
 
 
-def problems_of(profile: Profile) -> tuple[str, ...]:
+def find_problems(profile: Profile) -> tuple[str, ...]:
     """Return every problem of a profile, each with its dotted path; nothing when it is sound."""
     found = [*_check_page(profile), *_check_rules(profile)]
     for name in profile.presets:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from weft.errors import ProfileError, UnknownName
-from weft.profiles.checks import problems_of
+from weft.profiles.checks import find_problems
 from weft.profiles.toml_reader import Position, amend, read
 from weft.profiles.types import Lens, Profile
 
@@ -37,7 +37,7 @@ def load_profile(name_or_path: str, folders: Sequence[Path] = ()) -> Profile:
     return _load(path, tuple(folders), ())
 
 
-def profiles_version(folders: Sequence[Path], name: str = "") -> tuple[tuple[str, int, int], ...]:
+def profile_files_state(folders: Sequence[Path], name: str = "") -> tuple[tuple[str, int, int], ...]:
     """Return the state of the profile files in the folders, and of the named file: it changes when they do."""
     files = [path for folder in folders if folder.is_dir() for path in folder.glob("*.toml")]
     files += [Path(name)] if name.endswith(".toml") and Path(name).is_file() else []
@@ -48,7 +48,7 @@ def profiles_version(folders: Sequence[Path], name: str = "") -> tuple[tuple[str
 def check_profile(text: str, where: str, folders: Sequence[Path] = ()) -> tuple[str, ...]:
     """Return all problems of a profile text, not just the first; empty when it can be used."""
     profile, problems = _read(text, tuple(folders), (Path(where),))
-    return tuple(f"{where}: {problem}" for problem in (*problems, *(problems_of(profile) if profile else ())))
+    return tuple(f"{where}: {problem}" for problem in (*problems, *(find_problems(profile) if profile else ())))
 
 
 def apply_preset(profile: Profile, name: str) -> Profile:
@@ -67,7 +67,7 @@ def load_lenses(folder: Path) -> tuple[Lens, ...]:
     if not folder.is_dir():
         return ()
     paths = sorted(path for path in folder.iterdir() if _holds_lenses(path))
-    return with_lenses(Profile("", lenses=()), [lens for path in paths for lens in lenses_in(path)]).lenses
+    return with_lenses(Profile("", lenses=()), [lens for path in paths for lens in load_lens_file(path)]).lenses
 
 
 def lens_path(folder: Path, name: str) -> Path:
@@ -75,7 +75,7 @@ def lens_path(folder: Path, name: str) -> Path:
     return folder / f"{name}{_LENS_SUFFIX}"
 
 
-def lenses_in(path: Path) -> tuple[Lens, ...]:
+def load_lens_file(path: Path) -> tuple[Lens, ...]:
     """Load the lenses in one file, or raise an error that names all its problems."""
     try:
         table: Mapping[str, Any] = tomllib.loads(_read_file(path))
@@ -87,7 +87,7 @@ def lenses_in(path: Path) -> tuple[Lens, ...]:
     problems: list[str] = []
     profile = amend(Profile("lenses", lenses=()), table, Position(problems))
     if profile.lenses:
-        problems += problems_of(replace(profile, lens=profile.lenses[0].name))
+        problems += find_problems(replace(profile, lens=profile.lenses[0].name))
     if problems:
         raise _make_error(str(path), problems)
     return profile.lenses
@@ -136,7 +136,7 @@ def _load_builtin(path: Path) -> Profile:
 
 def _load(path: Path, folders: tuple[Path, ...], chain: tuple[Path, ...]) -> Profile:
     profile, problems = _read(_read_file(path), folders, (*chain, path))
-    problems += problems_of(profile) if profile else ()
+    problems += find_problems(profile) if profile else ()
     if profile is None or problems:
         raise _make_error(str(path), problems)
     return profile

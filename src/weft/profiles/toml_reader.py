@@ -13,7 +13,7 @@ from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args, get_origin
 
-from weft.errors import ProfileError, nearest
+from weft.errors import ProfileError, nearest_name
 from weft.frozen import dataclass
 from weft.model import Json
 from weft.profiles.types import Block
@@ -136,7 +136,7 @@ def has_name(kind: object) -> bool:
 
 def describe_unknown(given: object, allowed: Sequence[str], what: str = "value") -> str:
     """Return a sentence that names the nearest allowed word and then all of them."""
-    close = nearest(str(given), allowed)
+    close = nearest_name(str(given), allowed)
     guess = f" Did you mean {close!r}?" if close else ""
     return f"unknown {what} {given!r}.{guess} Allowed: {', '.join(allowed) or '(none defined)'}."
 

@@ -1,6 +1,6 @@
 """Print pages in four formats, with the source of every line: the last stage between a question and its answer."""
 
-from weft.render.lines import Lines, build_manifest, text_of
+from weft.render.lines import Lines, build_manifest, join_lines
 from weft.render.page import FORMATS, Format, open_format, render, render_lines
 from weft.render.pieces import ItemStyle
 
@@ -10,8 +10,8 @@ __all__ = [
     "ItemStyle",
     "Lines",
     "build_manifest",
+    "join_lines",
     "open_format",
     "render",
     "render_lines",
-    "text_of",
 ]

@@ -63,7 +63,7 @@ class JsonText:
             return ()
         if item.detail is Detail.POINTER:
             pointer = _describe(node)
-            link = format_related_link(item.candidate, style.asides)
+            link = format_related_link(item.candidate, style.related_edge_types)
             return (node_line(node, "," + _encode({**pointer, "link": link} if link else pointer)),)
         pieces = build_pieces(item, style, DIALECT)
         if not pieces:

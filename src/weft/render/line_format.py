@@ -34,7 +34,7 @@ class LineFormat:
     def _pointer(self, item: Item, style: ItemStyle) -> Lines:
         """Print one line with the node's name, its kind and how to find it, and its link if it is related."""
         node = item.candidate.node
-        link = format_related_link(item.candidate, style.asides)
+        link = format_related_link(item.candidate, style.related_edge_types)
         details = f"{one_line(node.kind)}, {format_reference(node)}{f'; {link}' if link else ''}"
         return node_line(node, f"- {self.guard_name(display_name(node))} ({details})")
 

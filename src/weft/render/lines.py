@@ -102,7 +102,7 @@ def node_line(node: Node, text: str) -> Lines:
     return Lines(text, node.key, node.tenant, node.origin)
 
 
-def text_of(lines: Sequence[Lines]) -> str:
+def join_lines(lines: Sequence[Lines]) -> str:
     """Return the text of the lines, with no newline after the last one."""
     return "\n".join([each.text for each in lines])
 

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from weft.errors import UnknownName
 from weft.model import Candidate, Citation, Detail, Item, ManifestEntry, Page, PlacedGroup, PlacedSection
 from weft.profiles.types import Frame
-from weft.render.lines import Lines, build_manifest, text_of
+from weft.render.lines import Lines, build_manifest, join_lines
 from weft.render.pieces import ItemStyle
 
 # Module and class of each format; a format is imported when it is first asked for.
@@ -103,7 +103,7 @@ def render(
     items already, to know their cost, passes a `print_item` that returns the printed lines.
     """
     lines = render_lines(page, format, styles, frame, print_item)
-    return text_of(lines), build_manifest(lines)
+    return join_lines(lines), build_manifest(lines)
 
 
 def render_lines(

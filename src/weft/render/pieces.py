@@ -23,7 +23,7 @@ class ItemStyle:
     fields: tuple[str, ...] = ()
     level: int = 3
     named: bool = False
-    asides: tuple[str, ...] = ()
+    related_edge_types: tuple[str, ...] = ()
 
     @property
     def titled(self) -> bool:

@@ -57,7 +57,7 @@ class Xml:
         if item.detail is Detail.DROPPED:
             return ()
         if item.detail is Detail.POINTER:
-            link = format_related_link(item.candidate, style.asides)
+            link = format_related_link(item.candidate, style.related_edge_types)
             attributes = {**_origin_attributes(node, pointer=True), "link": link}
             return (node_line(node, _empty_tag("entity", name=display_name(node), **attributes)),)
         pieces = build_pieces(item, style, DIALECT)

@@ -66,7 +66,7 @@ def inverse_frequency(statistics: TermStatistics, hashes: Sequence[int]) -> "NDA
     return np.log1p((statistics.passages - frequency + 0.5) / (frequency + 0.5))
 
 
-def statistics_of(rows: Sequence[PassageRow], hashes: Sequence[int]) -> TermStatistics:
+def passage_statistics(rows: Sequence[PassageRow], hashes: Sequence[int]) -> TermStatistics:
     """Return the statistics of just these passages."""
     terms = np.array(sorted(hashes), dtype=np.uint32)
     _, column, _ = _matches(rows, terms)
@@ -75,7 +75,7 @@ def statistics_of(rows: Sequence[PassageRow], hashes: Sequence[int]) -> TermStat
     return TermStatistics(len(rows), length, dict(zip(terms.tolist(), counts, strict=True)))
 
 
-def gains(
+def score_terms(
     rows: Sequence[PassageRow], query: Mapping[int, float], statistics: TermStatistics, title_weight: float
 ) -> "NDArray[np.float64]":
     """Return what each term of the query, in ascending order, adds to the BM25 score of each passage."""

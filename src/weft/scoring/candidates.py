@@ -14,7 +14,7 @@ def node_ref(candidate: Candidate) -> NodeRef:
     return candidate.node.tenant, candidate.node.key
 
 
-def told(
+def with_scores(
     candidate: Candidate,
     parts: Mapping[str, float],
     *,
@@ -54,13 +54,13 @@ def told(
     )
 
 
-def is_aside(candidate: Candidate, types: Collection[str]) -> bool:
+def is_related_pointer(candidate: Candidate, types: Collection[str]) -> bool:
     """Return whether the last step led against a link of one of the types, as from a function to its caller."""
     last = candidate.path[-1] if candidate.path else None
     return last is not None and last.direction == "in" and last.edge_type in types
 
 
-def beside(candidate: Candidate) -> str:
+def previous_key(candidate: Candidate) -> str:
     """Return the key of the node from which the last step led to the candidate."""
     return candidate.path[-2].key if len(candidate.path) > 1 else candidate.root
 

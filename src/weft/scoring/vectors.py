@@ -38,14 +38,14 @@ def quantise(vectors: "Floats") -> list[bytes]:
     return [row.tobytes() if peak > 0 else b"" for row, peak in zip(steps, largest[:, 0], strict=True)]
 
 
-def stacked(rows: Sequence[bytes], dimensions: int) -> "Integers":
+def stack_rows(rows: Sequence[bytes], dimensions: int) -> "Integers":
     """Return quantised rows, all of the same length, as one matrix."""
     return np.frombuffer(b"".join(rows), dtype=np.int8).reshape(len(rows), dimensions)
 
 
 def unit_rows(rows: Sequence[bytes], dimensions: int) -> "Floats":
     """Return the unit vectors of quantised rows, all of the same length, in single precision."""
-    stored = stacked(rows, dimensions).astype(np.float32)
+    stored = stack_rows(rows, dimensions).astype(np.float32)
     lengths = np.linalg.norm(stored, axis=1, keepdims=True)
     unit: Floats = (stored / np.where(lengths == 0, 1, lengths)).astype(np.float32)
     return unit
@@ -60,7 +60,7 @@ def norms(matrix: "Integers") -> "Exact":
     return lengths
 
 
-def dots(matrix: "Integers", query: "Integers") -> "Exact":
+def dot_products(matrix: "Integers", query: "Integers") -> "Exact":
     """Return the inner product of each row with the query, exact for any number and order of rows."""
     if not len(matrix):
         return np.zeros(0, dtype=np.float64)
@@ -73,11 +73,11 @@ def dots(matrix: "Integers", query: "Integers") -> "Exact":
 def cosines(matrix: "Integers", lengths: "Exact", query: "Integers") -> "Exact":
     """Return the rounded cosine of each row with the query; rows of zeros and a query of zeros have 0."""
     scale = lengths * norms(query[None, :])[0]
-    exact: Exact = np.divide(dots(matrix, query), scale, out=np.zeros(len(matrix)), where=scale > 0)
+    exact: Exact = np.divide(dot_products(matrix, query), scale, out=np.zeros(len(matrix)), where=scale > 0)
     return exact.round(_COSINE_DECIMALS)
 
 
-def signs_of(matrix: "Integers") -> "Words":
+def sign_bits(matrix: "Integers") -> "Words":
     """Return one bit a direction for each row, set where the row points along it, in whole 64-bit words."""
     words = np.empty((len(matrix), sign_words(matrix.shape[1])), dtype="<u8")
     for start in range(0, len(matrix), _ROWS_PER_CHUNK):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
-from weft.errors import InvalidInput, SourceError, nearest
+from weft.errors import InvalidInput, SourceError, nearest_name
 from weft.frozen import dataclass
 from weft.model import DEFAULT_TENANT
 from weft.ports import Source, Unit
@@ -21,7 +21,7 @@ from weft.sources.documents.html import Html
 from weft.sources.documents.manuscript import Manuscript
 from weft.sources.documents.pdf import Pdf
 from weft.sources.documents.plain_text import PlainText, RestructuredText
-from weft.sources.files import NOTES, STORY, FileSource, FormatFactory, Naming
+from weft.sources.files import NOTES, STORY, FileSource, FormatFactory, SourceSettings
 from weft.sources.git import History
 from weft.sources.notes.markdown_notes import Markdown
 from weft.sources.records import Records
@@ -54,23 +54,25 @@ _READER_VERSION: Final = 1
 
 
 def open_sources(
-    place: str,
+    address: str,
     *,
     name: str | None = None,
     tenant: str = DEFAULT_TENANT,
     file_times: bool = True,
     reading: str = "",
     tana_token: str = "",
-    memory: Path | None = None,
+    cache_folder: Path | None = None,
 ) -> tuple[Source, ...]:
     """Open everything at a path, a `file:` or a `tana:` address, as sources with different names.
 
     `memory` is a folder for the cache of what is derived from files.
     """
-    if place.startswith("tana:"):
-        return (_open_tana(place, name, tenant, tana_token),)
+    if address.startswith("tana:"):
+        return (_open_tana(address, name, tenant, tana_token),)
     return (
-        open_source(place, name=name, tenant=tenant, file_times=file_times, cache_folder=memory, reading=reading),
+        open_source(
+            address, name=name, tenant=tenant, file_times=file_times, cache_folder=cache_folder, reading=reading
+        ),
     )
 
 
@@ -90,10 +92,10 @@ def open_source(
         raise SourceError(
             f"{address!r} is no kind of file that can be read. Known: {', '.join(sorted(suffixes))}."
         )
-    chosen_name = source_name(root) if name is None else _checked_name(name)
+    chosen_name = default_source_name(root) if name is None else _checked_name(name)
     if reading and reading not in READINGS:
         raise InvalidInput(f"Files cannot be read as {reading!r}. Allowed: {', '.join(READINGS)}.")
-    settings = Naming(
+    settings = SourceSettings(
         chosen_name, _maker(chosen_name), tenant, file_times, cache_folder, "" if reading == _AUTO else reading
     )
     formats = [(factory.suffixes, factory(settings)) for factory in FORMATS]
@@ -119,7 +121,7 @@ def _open_tana(address: str, name: str | None, tenant: str, token: str) -> "Tana
             "the environment as WEFT_TANA_TOKEN."
         )
     chosen_name = "tana" if name is None else _checked_name(name)
-    settings = Naming(chosen_name, _maker(chosen_name), tenant)
+    settings = SourceSettings(chosen_name, _maker(chosen_name), tenant)
     api = TanaApi(parts.netloc or DEFAULT_HOST, token)
     return TanaLive(chosen_name, settings.maker, settings, api, parts.query == "full")
 
@@ -144,7 +146,7 @@ class RemovedSource:
         raise SourceError(f"The source {self.name!r} is gone, so {unit!r} cannot be read. Index it again first.")
 
 
-def gone_source(name: str) -> Source:
+def removed_source(name: str) -> Source:
     """Return an empty source of this name; ingesting it removes everything the source once brought in."""
     return RemovedSource(name, _maker(name))
 
@@ -153,7 +155,7 @@ def _maker(name: str) -> str:
     return f"source:{name}@{_READER_VERSION}"
 
 
-def source_name(root: Path) -> str:
+def default_source_name(root: Path) -> str:
     """Return the default name of a source: that of its folder or file, in lower case, words joined by `-`."""
     resolved = root.resolve()
     stem = resolved.stem if resolved.is_file() else resolved.name
@@ -177,7 +179,7 @@ def _existing_path(address: str) -> Path:
         raise SourceError(f"{address!r} cannot be opened. A source is the path of a folder or a file, or tana://.")
     root = Path(unquote(parts.path)) if parts.scheme == "file" else Path(address).expanduser()
     if "\0" in address or not root.exists():
-        close = nearest(root.name, _names_beside(root))
+        close = nearest_name(root.name, _names_beside(root))
         hint = f" Did you mean {str(root.parent / close)!r}?" if close else ""
         raise SourceError(f"There is nothing at {address!r}.{hint} Give the path of a folder or a file.")
     return root

@@ -10,7 +10,7 @@ from typing import Final, Protocol, runtime_checkable
 import xxhash
 
 from weft.frozen import dataclass
-from weft.ports import Problem, Releasing, Remarking, Tell, Telling, Unit
+from weft.ports import CountsSkipped, HoldsMemory, Problem, ReportProgress, ReportsProgress, Unit
 from weft.sources.walk_files import File, walk
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "FileSource",
     "Format",
     "FormatFactory",
-    "Naming",
+    "SourceSettings",
     "binary_problem",
     "clean",
     "decode",
@@ -54,7 +54,7 @@ _VERTICAL: Final = re.compile("[\x0b\x0c\x85]")
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
+class SourceSettings:
     """The settings that all nodes of one source share."""
 
     source: str
@@ -104,7 +104,7 @@ class FormatFactory(Protocol):
 
     suffixes: frozenset[str]
 
-    def __call__(self, settings: Naming, /) -> Format: ...
+    def __call__(self, settings: SourceSettings, /) -> Format: ...
 
 
 @dataclass(slots=True)
@@ -135,25 +135,25 @@ class FileSource:
             for unit, stamp in reader.units(files_by_format[id(reader)]):
                 self._format_by_unit[unit] = reader
                 yield unit, stamp
-            if isinstance(reader, Remarking):
-                self._remarks.update(reader.remarks())
+            if isinstance(reader, CountsSkipped):
+                self._remarks.update(reader.count_skipped())
         # Listed as units, so that what is stored of an unreadable folder is kept and its problem reported.
         for unit in self._broken:
             yield unit, UNREADABLE
 
-    def tell_to(self, tell: Tell) -> None:
+    def report_progress_to(self, tell: ReportProgress) -> None:
         """Pass the progress callback on to the formats that take long to list their units."""
         for _, reader in self.formats:
-            if isinstance(reader, Telling):
-                reader.tell_to(tell)
+            if isinstance(reader, ReportsProgress):
+                reader.report_progress_to(tell)
 
-    def let_go(self) -> None:
+    def release_memory(self) -> None:
         """Let the formats release the memory they hold for reading."""
         for _, reader in self.formats:
-            if isinstance(reader, Releasing):
-                reader.let_go()
+            if isinstance(reader, HoldsMemory):
+                reader.release_memory()
 
-    def remarks(self) -> Mapping[str, int]:
+    def count_skipped(self) -> Mapping[str, int]:
         """Count the files and folders passed over when the units were last listed, by reason."""
         return {reason: count for reason, count in sorted(self._remarks.items()) if count}
 

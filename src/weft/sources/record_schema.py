@@ -8,16 +8,16 @@ from typing import Final, TypeVar
 from weft.frozen import dataclass
 from weft.model import Alias, Edge, Json, Node, Origin
 from weft.ports import Problem
-from weft.sources.files import MAX_TEXT_CHARACTERS, Naming, clean
+from weft.sources.files import MAX_TEXT_CHARACTERS, SourceSettings, clean
 from weft.sources.values import (
     UnusableValue,
-    plain,
-    readable,
     split_names,
     split_words,
-    text_of,
     to_integer,
+    to_json,
+    to_labelled_lines,
     to_number,
+    to_text,
     to_time,
 )
 
@@ -57,7 +57,7 @@ class RecordNode:
 
 
 @dataclass(slots=True)
-class Understood:
+class ParsedRecords:
     """The nodes and edges parsed from records; a problem names the record, the value and what is allowed."""
 
     nodes: list[RecordNode] = field(default_factory=list)
@@ -95,7 +95,7 @@ class RecordReader:
         self.problems.append(Problem(self.where, f"{reason} The record was skipped."))
 
 
-def understand(record: object, where: str, settings: Naming, parsed: Understood) -> None:
+def parse_record(record: object, where: str, settings: SourceSettings, parsed: ParsedRecords) -> None:
     """Add the node (with its own links) or the edge that a record describes, or the problem why there is none."""
     if not isinstance(record, Mapping):
         reason = f"A record is an object, not {type(record).__name__}. The record was skipped."
@@ -114,7 +114,7 @@ def _is_edge(reader: RecordReader) -> bool:
     return ends and reader.raw((*_TEXT, *_TITLE)) is None
 
 
-def full_key(settings: Naming, key: str) -> str:
+def full_key(settings: SourceSettings, key: str) -> str:
     """Return the key as the store knows it: local keys get the source's name, `@other:key` is another source's."""
     if key.startswith("@") and ":" in key:
         return key[1:]
@@ -134,7 +134,7 @@ def _to_key(value: object) -> str:
     return key
 
 
-def _add_edge(reader: RecordReader, settings: Naming, parsed: Understood) -> None:
+def _add_edge(reader: RecordReader, settings: SourceSettings, parsed: ParsedRecords) -> None:
     try:
         source, target = _to_key(reader.raw(_SOURCE)), _to_key(reader.raw(_TARGET))
         weight = reader.raw(("weight",))
@@ -146,12 +146,12 @@ def _add_edge(reader: RecordReader, settings: Naming, parsed: Understood) -> Non
         Edge(
             source=full_key(settings, source),
             target=full_key(settings, target),
-            type=reader.take(("type", "kind", "edge_type"), text_of, "related").lower(),
+            type=reader.take(("type", "kind", "edge_type"), to_text, "related").lower(),
             weight=checked_weight,
             confidence=reader.take(("confidence",), _to_share, 1.0),
-            evidence=reader.take(("evidence",), text_of, ""),
-            tenant=reader.take(_TENANT, text_of, settings.tenant),
-            target_tenant=reader.take(("target_tenant",), text_of, None),
+            evidence=reader.take(("evidence",), to_text, ""),
+            tenant=reader.take(_TENANT, to_text, settings.tenant),
+            target_tenant=reader.take(("target_tenant",), to_text, None),
         )
     )
 
@@ -160,7 +160,7 @@ def _to_share(value: object) -> float:
     return to_number(value, 0.0, 1.0)
 
 
-def _add_node(reader: RecordReader, settings: Naming, parsed: Understood) -> None:
+def _add_node(reader: RecordReader, settings: SourceSettings, parsed: ParsedRecords) -> None:
     if reader.raw(_KEY) is None:
         reader.skip("There is no key; give every record a `key` or `id` (edges: `source` and `target`).")
         return
@@ -177,7 +177,9 @@ def _add_node(reader: RecordReader, settings: Naming, parsed: Understood) -> Non
     parsed.nodes.append(RecordNode(node, tuple(_edges_in_record(reader, settings, node)), reader.where))
 
 
-def _make_node(reader: RecordReader, settings: Naming, key: str, text: str, fields: dict[str, Json]) -> Node:
+def _make_node(
+    reader: RecordReader, settings: SourceSettings, key: str, text: str, fields: dict[str, Json]
+) -> Node:
     take = reader.take
     aliases = take(("aliases",), split_names, _NO_TEXTS)
     importance = take(("importance",), _to_share, 0.0)
@@ -186,12 +188,12 @@ def _make_node(reader: RecordReader, settings: Naming, key: str, text: str, fiel
         fields.setdefault("importance", importance)
     return Node(
         key=key,
-        kind=take(_KIND, text_of, "note").lower() or "note",
-        tenant=take(_TENANT, text_of, settings.tenant) or settings.tenant,
-        title=take(_TITLE, text_of, _question_in(fields)),
-        summary=take(("summary",), text_of, ""),
+        kind=take(_KIND, to_text, "note").lower() or "note",
+        tenant=take(_TENANT, to_text, settings.tenant) or settings.tenant,
+        title=take(_TITLE, to_text, _question_in(fields)),
+        summary=take(("summary",), to_text, ""),
         text=text,
-        language=take(("language",), text_of, None),
+        language=take(("language",), to_text, None),
         fields={name: fields[name] for name in sorted(fields)},
         tags=take(("tags",), split_words, _NO_TEXTS),
         aliases=tuple(Alias(alias, settings.maker) for alias in aliases),
@@ -224,27 +226,27 @@ def _read_text_and_fields(reader: RecordReader) -> tuple[str, dict[str, Json]]:
         if isinstance(extra, Mapping):
             fields.update(_to_mapping(extra))
         elif extra is not None:
-            fields[name] = plain(extra)
+            fields[name] = to_json(extra)
     rest = _to_mapping({name: value for name, value in reader.record.items() if name not in _KNOWN_FIELDS})
     fields.update((name, value) for name, value in rest.items() if value not in (None, ""))
     if isinstance(content, str):
         text = clean(content)
     elif content is not None:
-        structured = _to_mapping(content) if isinstance(content, Mapping) else plain(content)
-        text = readable(structured)
+        structured = _to_mapping(content) if isinstance(content, Mapping) else to_json(content)
+        text = to_labelled_lines(structured)
         fields.update(structured if isinstance(structured, dict) else {"content": structured})
     else:
         # A record of fields alone would be found by nothing; a summary is text enough.
-        text = "" if reader.raw(("summary",)) is not None else readable(fields)
+        text = "" if reader.raw(("summary",)) is not None else to_labelled_lines(fields)
     return text, fields
 
 
 def _to_mapping(value: Mapping[str, object]) -> dict[str, Json]:
-    converted = plain(value)
+    converted = to_json(value)
     return dict(converted) if isinstance(converted, Mapping) else {}
 
 
-def _read_origin(reader: RecordReader, settings: Naming) -> Origin:
+def _read_origin(reader: RecordReader, settings: SourceSettings) -> Origin:
     """Return the origin that the record gives.
 
     The record's line in our own file is left out: it would change with every record added above it, and the key
@@ -254,15 +256,15 @@ def _read_origin(reader: RecordReader, settings: Naming) -> Origin:
     line = take(("line",), to_integer, None)
     return Origin(
         source=settings.source,
-        file=take(("file",), text_of, None),
+        file=take(("file",), to_text, None),
         first_line=line,
         last_line=take(("last_line",), to_integer, line),
-        url=take(("url",), text_of, None),
-        commit=take(("commit",), text_of, None),
+        url=take(("url",), to_text, None),
+        commit=take(("commit",), to_text, None),
     )
 
 
-def _edges_in_record(reader: RecordReader, settings: Naming, node: Node) -> list[Edge]:
+def _edges_in_record(reader: RecordReader, settings: SourceSettings, node: Node) -> list[Edge]:
     parent = reader.take(("parent",), _to_key, None)
     edges = [] if parent is None else [Edge(full_key(settings, parent), node.key, "parent", tenant=node.tenant)]
     links = reader.raw(("links",))
@@ -277,14 +279,14 @@ def _edges_in_record(reader: RecordReader, settings: Naming, node: Node) -> list
     return list(dict.fromkeys(edges))
 
 
-def _link_edge(link: object, settings: Naming, node: Node) -> Edge:
+def _link_edge(link: object, settings: SourceSettings, node: Node) -> Edge:
     if not isinstance(link, Mapping):
         return Edge(node.key, full_key(settings, _to_key(link)), "related", tenant=node.tenant)
     return Edge(
         source=node.key,
         target=full_key(settings, _to_key(link.get("target", link.get("to", link.get("key"))))),
-        type=text_of(link.get("type") or "related").lower(),
+        type=to_text(link.get("type") or "related").lower(),
         weight=to_number(link.get("weight", 1.0), 0.0, math.inf),
         tenant=node.tenant,
-        target_tenant=text_of(link["target_tenant"]) if link.get("target_tenant") else None,
+        target_tenant=to_text(link["target_tenant"]) if link.get("target_tenant") else None,
     )

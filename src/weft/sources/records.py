@@ -15,7 +15,7 @@ from weft.sources.files import (
     BINARY_SNIFF_BYTES,
     MAX_TEXT_CHARACTERS,
     UNREADABLE,
-    Naming,
+    SourceSettings,
     binary_problem,
     clean,
     decode,
@@ -23,8 +23,8 @@ from weft.sources.files import (
     looks_binary,
     read_bytes,
 )
-from weft.sources.record_schema import RecordNode, Understood, understand
-from weft.sources.values import following
+from weft.sources.record_schema import ParsedRecords, RecordNode, parse_record
+from weft.sources.values import sequence_edges
 from weft.sources.walk_files import File
 
 BLOCK_LINES: Final = 2000
@@ -60,7 +60,7 @@ class Records:
 
     suffixes = frozenset({".jsonl", ".ndjson", ".json", ".csv", ".tsv"})
 
-    def __init__(self, settings: Naming) -> None:
+    def __init__(self, settings: SourceSettings) -> None:
         self.settings = settings
         self._blocks: dict[str, _Block] = {}
         self._unit_numbers: dict[str, int] = {}
@@ -85,15 +85,15 @@ class Records:
     def read(self, unit: str) -> Unit:
         """Read the nodes and edges of one unit; of records with the same key the last one counts."""
         block = self._blocks[unit]
-        parsed = Understood()
+        parsed = ParsedRecords()
         reader = _READERS.get(block.file.path.suffix.lower(), _read_lines)
         stamp = reader(block, self.settings, parsed)
         kept = self._drop_repeated_keys(unit, parsed)
         edges = [edge for record in kept for edge in record.edges] + parsed.edges
-        edges += following(record.node for record in kept)
+        edges += sequence_edges(record.node for record in kept)
         return Unit(unit, stamp, tuple(record.node for record in kept), tuple(edges), tuple(parsed.problems))
 
-    def _drop_repeated_keys(self, unit: str, parsed: Understood) -> list[RecordNode]:
+    def _drop_repeated_keys(self, unit: str, parsed: ParsedRecords) -> list[RecordNode]:
         """Keep the last record of each key, and report keys that repeat within the unit or in another one."""
         last = {(record.node.tenant, record.node.key): record for record in parsed.nodes}
         number = self._unit_numbers[unit]
@@ -140,7 +140,7 @@ def _line_blocks(file: File) -> Iterator[tuple[str, str, _Block]]:
         yield f"{file.name}#{first_line}", digest.hexdigest(), _Block(file, offset, length, first_line)
 
 
-def _read_lines(block: _Block, settings: Naming, parsed: Understood) -> str:
+def _read_lines(block: _Block, settings: SourceSettings, parsed: ParsedRecords) -> str:
     """Read the records of a block of JSONL and return the block's hash as it was read, which may be new by now."""
     digest = xxhash.xxh3_128()
     number, left = block.first_line, block.length
@@ -157,7 +157,7 @@ def _read_lines(block: _Block, settings: Naming, parsed: Understood) -> str:
     return digest.hexdigest()
 
 
-def _read_line(line: bytes, number: int, file: File, settings: Naming, parsed: Understood) -> None:
+def _read_line(line: bytes, number: int, file: File, settings: SourceSettings, parsed: ParsedRecords) -> None:
     line = line.removeprefix(b"\xef\xbb\xbf").strip()
     if not line:
         return
@@ -168,10 +168,10 @@ def _read_line(line: bytes, number: int, file: File, settings: Naming, parsed: U
         return
     value = _parse_json(line, where, parsed)
     if value is not None:
-        understand(value[0], where, settings, parsed)
+        parse_record(value[0], where, settings, parsed)
 
 
-def _parse_json(content: bytes, where: str, parsed: Understood) -> tuple[object] | None:
+def _parse_json(content: bytes, where: str, parsed: ParsedRecords) -> tuple[object] | None:
     """Return the JSON value in a tuple of one, or None and a problem; broken UTF-8 is replaced."""
     try:
         return (orjson.loads(content),)
@@ -188,7 +188,7 @@ def _parse_json(content: bytes, where: str, parsed: Understood) -> tuple[object]
         return None
 
 
-def _read_json(block: _Block, settings: Naming, parsed: Understood) -> str:
+def _read_json(block: _Block, settings: SourceSettings, parsed: ParsedRecords) -> str:
     """Read the records of a JSON file; one in a folder that holds no records is passed over without a problem."""
     file = block.file
     content, problem = read_bytes(file, _MAX_FILE_BYTES)
@@ -203,7 +203,7 @@ def _read_json(block: _Block, settings: Naming, parsed: Understood) -> str:
             parsed.problems.append(Problem(file.name, reason))
         return file_stamp(file.path)
     for number, record in enumerate(records, start=1):
-        understand(record, f"{file.name}: record {number}", settings, parsed)
+        parse_record(record, f"{file.name}: record {number}", settings, parsed)
     return file_stamp(file.path)
 
 
@@ -224,7 +224,7 @@ def _find_records(value: object) -> Sequence[object] | None:
     return None
 
 
-def _read_csv(block: _Block, settings: Naming, parsed: Understood) -> str:
+def _read_csv(block: _Block, settings: SourceSettings, parsed: ParsedRecords) -> str:
     """Read the records of a CSV or TSV file, one a row."""
     file = block.file
     content, problem = read_bytes(file, _MAX_FILE_BYTES)
@@ -242,7 +242,7 @@ def _read_csv(block: _Block, settings: Naming, parsed: Understood) -> str:
     return file_stamp(file.path)
 
 
-def _read_rows(text: str, file: File, settings: Naming, parsed: Understood) -> None:
+def _read_rows(text: str, file: File, settings: SourceSettings, parsed: ParsedRecords) -> None:
     # Spreadsheets write `;` or tabs in some locales, whatever the suffix says: the header's commonest one counts.
     delimiter = max(_DELIMITERS, key=text.partition("\n")[0].count)
     rows = csv.reader(io.StringIO(text), delimiter=delimiter)
@@ -263,7 +263,7 @@ def _read_rows(text: str, file: File, settings: Naming, parsed: Understood) -> N
             reason = f"The row has {len(row)} cells for {len(header)} columns. The record was skipped."
             parsed.problems.append(Problem(where, reason))
         elif any(cell.strip() for cell in row):
-            understand(dict(zip(header, map(_parse_cell, row), strict=False)), where, settings, parsed)
+            parse_record(dict(zip(header, map(_parse_cell, row), strict=False)), where, settings, parsed)
 
 
 def _has_columns(header: Sequence[str]) -> bool:
@@ -283,7 +283,7 @@ def _parse_cell(cell: str) -> object:
     return cell
 
 
-_READERS: Final[Mapping[str, Callable[[_Block, Naming, Understood], str]]] = {
+_READERS: Final[Mapping[str, Callable[[_Block, SourceSettings, ParsedRecords], str]]] = {
     ".json": _read_json,
     ".csv": _read_csv,
     ".tsv": _read_csv,

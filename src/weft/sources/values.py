@@ -30,7 +30,7 @@ class UnusableValue(ValueError):
     """A value that cannot be used; the message quotes it and says what is allowed."""
 
 
-def plain(value: object) -> Json:
+def to_json(value: object) -> Json:
     """Convert a value to JSON that every store can hold: clean text, finite numbers, bounded depth and size."""
     return _plain(value, 0, [_MAX_VALUES])
 
@@ -64,12 +64,12 @@ def _plain_compound(value: object, depth: int, left: list[int]) -> Json:
     return clean(str(value))
 
 
-def text_of(value: object) -> str:
+def to_text(value: object) -> str:
     """Convert a scalar to text; raise UnusableValue for anything else."""
     if isinstance(value, str):
         return clean(value).strip()
     if isinstance(value, bool | int | float | date):
-        return str(plain(value)).lower() if isinstance(value, bool) else str(plain(value))
+        return str(to_json(value)).lower() if isinstance(value, bool) else str(to_json(value))
     raise UnusableValue(f"{_quote(value)} is not text; a string is allowed")
 
 
@@ -87,7 +87,7 @@ def _split(value: object, separators: re.Pattern[str]) -> tuple[str, ...]:
     parts: Sequence[object] = separators.split(value) if isinstance(value, str) else (value,)
     if isinstance(value, list | tuple):
         parts = value
-    texts = (text_of(part) for part in parts if part is not None)
+    texts = (to_text(part) for part in parts if part is not None)
     return tuple(dict.fromkeys(text for text in texts if text))
 
 
@@ -156,7 +156,7 @@ def _quote(value: object) -> str:
     return quoted if len(quoted) <= limit else quoted[: limit - 3] + "..."
 
 
-def readable(content: Json) -> str:
+def to_labelled_lines(content: Json) -> str:
     """Write the content as labelled lines: mappings as `Label: value`, steps numbered, other lists with dashes."""
     if isinstance(content, Mapping):
         parts = [_label_field(str(name), value) for name, value in content.items()]
@@ -173,7 +173,7 @@ def _label_field(name: str, value: Json) -> str:
         text = _scalar_text(value)
         return f"{label}: {text}" if text else ""
     if isinstance(value, Mapping):
-        inner = "\n".join(f"- {line}" for line in readable(value).split("\n") if line)
+        inner = "\n".join(f"- {line}" for line in to_labelled_lines(value).split("\n") if line)
     else:
         inner = _list_lines(value, numbered=name.lower() in _NUMBERED_FIELDS)
     return f"{label}:\n{inner}" if inner else ""
@@ -203,7 +203,7 @@ def _scalar_text(value: Json) -> str:
     return str(value).strip()
 
 
-def following(nodes: Iterable[Node]) -> Iterator[Edge]:
+def sequence_edges(nodes: Iterable[Node]) -> Iterator[Edge]:
     """Link each node to the node with the same title and the next number in the sequence."""
     keys = {(node.tenant, node.title, node.sequence): node.key for node in nodes if node.title}
     for (tenant, title, sequence), key in keys.items():

@@ -6,7 +6,7 @@ Every engine keeps the contracts `weft.ports.Store` and `weft.ports.Index`: `sql
 
 from weft.store.addresses import is_address, read_address
 from weft.store.embedded.index import EmbeddedIndex
-from weft.store.open import INDEXES, Opened, open_pair
+from weft.store.open import INDEXES, OpenedStore, open_store
 from weft.store.sqlite.store import SqliteStore
 
-__all__ = ["INDEXES", "EmbeddedIndex", "Opened", "SqliteStore", "is_address", "open_pair", "read_address"]
+__all__ = ["INDEXES", "EmbeddedIndex", "OpenedStore", "SqliteStore", "is_address", "open_store", "read_address"]

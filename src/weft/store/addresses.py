@@ -36,7 +36,7 @@ class Address:
     None lets the number of passages decide."""
 
     @property
-    def shown(self) -> str:
+    def display(self) -> str:
         """The address without a password, as people may see it."""
         parts = urlsplit(self.server)
         host = parts.netloc.rpartition("@")[2]

@@ -17,44 +17,44 @@ from weft.store.records import Row
 Arcs: TypeAlias = NDArray[np.void]
 Integers: TypeAlias = NDArray[np.int64]
 
-KEPT: Final = 256
+MAX_LISTED_NEIGHBOURS: Final = 256
 """Neighbours that a list holds. Walks take far fewer of one node; a reader that wants more reads the edges
 themselves. A larger number makes every write at a hub rewrite more bytes."""
 
 # One neighbour in a stored list: old stores hold these bytes, so the layout is fixed.
-ENTRY: Final = np.dtype(
+ENTRY_DTYPE: Final = np.dtype(
     [("neighbour", "<i8"), ("tag", "<i8"), ("weight", "<f4"), ("type", "<u2"), ("kind", "<u2"), ("outward", "u1")]
 )
 # An arc is an edge seen from one of its ends, the owner: an entry together with the list that it belongs to.
-ARC: Final = np.dtype([("owner", "<i8"), ("owner_tenant", "<i8"), ("tenant", "<i8"), *ENTRY.descr])
+ARC_DTYPE: Final = np.dtype([("owner", "<i8"), ("owner_tenant", "<i8"), ("tenant", "<i8"), *ENTRY_DTYPE.descr])
 
 # The condition on an edge from node a to node b: it leads into another tenant only while the tenant that it
 # starts in declares the other one shared.
-SHARED: Final = (
+SHARED_CONDITION: Final = (
     "(a.tenant_id = b.tenant_id OR EXISTS"
     " (SELECT 1 FROM shared s WHERE s.tenant_id = a.tenant_id AND s.shared_id = b.tenant_id))"
 )
 # CROSS JOIN makes SQLite read the tables in the order written: from the few owners to their edges, never the
 # reverse.
-LINKS_OUT: Final = (
+OUTGOING_JOINS: Final = (
     "CROSS JOIN nodes a ON a.id = o.value CROSS JOIN edges e ON e.source_key = a.key_id"
-    f" CROSS JOIN keys k ON k.id = e.target_key CROSS JOIN nodes b ON b.id = k.node_id AND {SHARED}"
+    f" CROSS JOIN keys k ON k.id = e.target_key CROSS JOIN nodes b ON b.id = k.node_id AND {SHARED_CONDITION}"
 )
-LINKS_IN: Final = (
+INCOMING_JOINS: Final = (
     "CROSS JOIN nodes b ON b.id = o.value CROSS JOIN edges e ON e.target_key = b.key_id"
-    f" CROSS JOIN keys k ON k.id = e.source_key CROSS JOIN nodes a ON a.id = k.node_id AND {SHARED}"
+    f" CROSS JOIN keys k ON k.id = e.source_key CROSS JOIN nodes a ON a.id = k.node_id AND {SHARED_CONDITION}"
 )
-LINKS_FRESH: Final = (
+NEW_EDGE_JOINS: Final = (
     "CROSS JOIN edges e ON e.source_key = o.source_key AND e.maker_id = o.maker_id AND e.type_id = o.type_id"
     " AND e.target_key = o.target_key CROSS JOIN keys ka ON ka.id = e.source_key"
     " CROSS JOIN keys kb ON kb.id = e.target_key CROSS JOIN nodes a ON a.id = ka.node_id"
-    f" CROSS JOIN nodes b ON b.id = kb.node_id AND {SHARED}"
+    f" CROSS JOIN nodes b ON b.id = kb.node_id AND {SHARED_CONDITION}"
 )
-OUTWARD: Final = "a.id, a.tenant_id, b.tenant_id, b.id, b.tag, e.weight, e.type_id, b.kind_id, 1"
-INWARD: Final = "b.id, b.tenant_id, a.tenant_id, a.id, a.tag, e.weight, e.type_id, a.kind_id, 0"
+OUTWARD_COLUMNS: Final = "a.id, a.tenant_id, b.tenant_id, b.id, b.tag, e.weight, e.type_id, b.kind_id, 1"
+INWARD_COLUMNS: Final = "b.id, b.tenant_id, a.tenant_id, a.id, a.tag, e.weight, e.type_id, a.kind_id, 0"
 
 
-def type_ranks(types: Mapping[int, str]) -> Integers:
+def rank_edge_types(types: Mapping[int, str]) -> Integers:
     """Return for each edge type, indexed by its id, its rank in the order of their names."""
     ranks = np.zeros(max(types, default=0) + 1, np.int64)
     for rank, type_id in enumerate(sorted(types, key=types.__getitem__)):
@@ -79,15 +79,15 @@ def group_starts(*groups: Integers) -> Integers:
     return np.concatenate([[0], np.flatnonzero(changes) + 1])
 
 
-def listed_arcs(rows: Sequence[Row]) -> tuple[Arcs, dict[tuple[int, int], int]]:
+def unpack_lists(rows: Sequence[Row]) -> tuple[Arcs, dict[tuple[int, int], int]]:
     """Return the arcs in stored lists, and by (owner, tenant) how many more there are than the list holds.
 
     Rows are (node id, tenant of the node, tenant of its neighbours, degree, packed).
     """
-    entries = np.frombuffer(b"".join(row[4] for row in rows), ENTRY)
-    sizes = [len(row[4]) // ENTRY.itemsize for row in rows]
-    arcs = np.zeros(len(entries), ARC)
-    for name in ENTRY.names or ():
+    entries = np.frombuffer(b"".join(row[4] for row in rows), ENTRY_DTYPE)
+    sizes = [len(row[4]) // ENTRY_DTYPE.itemsize for row in rows]
+    arcs = np.zeros(len(entries), ARC_DTYPE)
+    for name in ENTRY_DTYPE.names or ():
         arcs[name] = entries[name]
     for column, name in enumerate(("owner", "owner_tenant", "tenant")):
         arcs[name] = np.repeat(np.array([row[column] for row in rows], np.int64), sizes)
@@ -95,7 +95,7 @@ def listed_arcs(rows: Sequence[Row]) -> tuple[Arcs, dict[tuple[int, int], int]]:
     return arcs, hidden
 
 
-def packed_lists(arcs: Arcs, hidden: Mapping[tuple[int, int], int], ranks: Integers) -> list[Row]:
+def pack_lists(arcs: Arcs, hidden: Mapping[tuple[int, int], int], ranks: Integers) -> list[Row]:
     """Return rows of (node id, tenant of its neighbours, tenant of the node, degree, packed arcs by strength).
 
     `hidden` counts by (owner, tenant) the arcs that only the degree knows of, because the list had no room for
@@ -104,8 +104,8 @@ def packed_lists(arcs: Arcs, hidden: Mapping[tuple[int, int], int], ranks: Integ
     if not len(arcs):
         return []
     arcs = arcs[arc_order(arcs, ranks, arcs["owner"], arcs["tenant"])]
-    entries = np.zeros(len(arcs), ENTRY)
-    for name in ENTRY.names or ():
+    entries = np.zeros(len(arcs), ENTRY_DTYPE)
+    for name in ENTRY_DTYPE.names or ():
         entries[name] = arcs[name]
     starts = group_starts(arcs["owner"], arcs["tenant"])
     stops = [*starts[1:].tolist(), len(arcs)]
@@ -116,38 +116,38 @@ def packed_lists(arcs: Arcs, hidden: Mapping[tuple[int, int], int], ranks: Integ
     for index, (start, stop) in enumerate(zip(starts.tolist(), stops, strict=True)):
         group = owners[index], tenants[index]
         degree = stop - start + hidden.get(group, 0)
-        last = min(stop, start + KEPT)
-        blob = packed[start * ENTRY.itemsize : last * ENTRY.itemsize]
+        last = min(stop, start + MAX_LISTED_NEIGHBOURS)
+        blob = packed[start * ENTRY_DTYPE.itemsize : last * ENTRY_DTYPE.itemsize]
         rows.append((*group, owner_tenants[index], degree, blob))
     return rows
 
 
-def listed_adjacency(
+def adjacency_from_lists(
     rows: Sequence[Row], asked: Sequence[int], fan_out: int, types: Mapping[int, str], kinds: Mapping[int, str]
 ) -> Adjacency:
     """Return neighbours from stored lists, which come as rows of (node id, degree, packed)."""
     lists: dict[int, list[bytes]] = {}
     degree: dict[int, int] = {}
     for node_id, count, packed in rows:
-        lists.setdefault(node_id, []).append(packed[: fan_out * ENTRY.itemsize])
+        lists.setdefault(node_id, []).append(packed[: fan_out * ENTRY_DTYPE.itemsize])
         degree[node_id] = degree.get(node_id, 0) + count
     parts = [(node_id, part) for node_id in asked if node_id in lists for part in lists[node_id]]
-    entries = np.frombuffer(b"".join(part for _, part in parts), ENTRY)
-    sizes = [len(part) // ENTRY.itemsize for _, part in parts]
+    entries = np.frombuffer(b"".join(part for _, part in parts), ENTRY_DTYPE)
+    sizes = [len(part) // ENTRY_DTYPE.itemsize for _, part in parts]
     owner = np.repeat(np.array([node_id for node_id, _ in parts], np.int64), sizes)
     # A node with one list has it in order already; only lists of several tenants must be merged.
     if len(parts) > len(lists):
-        owner, entries = _strongest(owner, entries, asked, fan_out, type_ranks(types))
+        owner, entries = _strongest(owner, entries, asked, fan_out, rank_edge_types(types))
     return _with_names(owner, entries, degree, types, kinds)
 
 
-def counted_adjacency(
+def adjacency_from_arcs(
     arcs: Arcs, asked: Sequence[int], fan_out: int, types: Mapping[int, str], kinds: Mapping[int, str]
 ) -> Adjacency:
     """Return neighbours from the edges themselves, for views and fan-outs that the stored lists cannot answer."""
     owners, counts = np.unique(arcs["owner"], return_counts=True)
     degree = dict(zip(owners.tolist(), counts.tolist(), strict=True))
-    owner, arcs = _strongest(arcs["owner"], arcs, asked, fan_out, type_ranks(types))
+    owner, arcs = _strongest(arcs["owner"], arcs, asked, fan_out, rank_edge_types(types))
     return _with_names(owner, arcs, degree, types, kinds)
 
 

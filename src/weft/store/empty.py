@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from weft.frozen import dataclass
 from weft.model import Edge, Filter, Node, View
-from weft.ports import Adjacency, NodeRow, PassageRow, Proposals, Snapshot, Store, Tail, TermStatistics
+from weft.ports import Adjacency, NodeRow, PassageRow, Proposals, RecentChanges, Snapshot, Store, TermStatistics
 from weft.scoring.bm25 import term_hash
 from weft.text import analyze
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class HandedSnapshot:
+class EmptySnapshot:
     """A snapshot of an empty store whose term statistics are those of the nodes that the caller brings."""
 
-    handed: tuple[Node, ...] = ()
+    candidate_nodes: tuple[Node, ...] = ()
     view: View = field(default_factory=View)
     sequence: int = 0
     identity: str = ""
@@ -37,7 +37,7 @@ class HandedSnapshot:
         """Return no passages."""
         return []
 
-    def passages_of(self, node_ids: Sequence[int]) -> list[PassageRow]:
+    def passages_of_nodes(self, node_ids: Sequence[int]) -> list[PassageRow]:
         """Return no passages."""
         return []
 
@@ -47,7 +47,7 @@ class HandedSnapshot:
 
         return np.zeros((len(passage_ids), 0), dtype=np.float32)
 
-    def words(self) -> list[tuple[int, int, bytes, bytes]]:
+    def all_terms(self) -> list[tuple[int, int, bytes, bytes]]:
         """Return no terms: nodes that a caller brings have no passages."""
         return []
 
@@ -55,8 +55,8 @@ class HandedSnapshot:
         """Return the statistics of the nodes that the caller brings, each counting as one passage."""
         # Callers without terms only want the number of passages, which needs no counting.
         if not term_hashes:
-            return TermStatistics(len(self.handed), 0.0, {})
-        counted = self._counted = self._counted or _count_terms(self.handed)
+            return TermStatistics(len(self.candidate_nodes), 0.0, {})
+        counted = self._counted = self._counted or _count_terms(self.candidate_nodes)
         frequency = {term: counted.frequency[term] for term in term_hashes if term in counted.frequency}
         return TermStatistics(counted.passages, counted.mean_length, frequency)
 
@@ -71,15 +71,15 @@ class HandedSnapshot:
         """Return no edges."""
         return []
 
-    def matching(self, filter: Filter) -> "Ids":
+    def matching_ids(self, filter: Filter) -> "Ids":
         """Return no ids."""
         import numpy as np
 
         return np.empty(0, np.int64)
 
-    def tail(self, since: int, limit: int) -> Tail:
+    def changes_since(self, since: int, limit: int) -> RecentChanges:
         """Return no changes."""
-        return Tail(self.sequence, (), (), complete=True)
+        return RecentChanges(self.sequence, (), (), complete=True)
 
     def embedder(self) -> tuple[str, int] | None:
         """Return None, since there are no vectors."""
@@ -97,7 +97,7 @@ def _count_terms(nodes: Sequence[Node]) -> TermStatistics:
 
 
 @dataclass(frozen=True, slots=True)
-class HandedIndex:
+class EmptyIndex:
     """An index that proposes nothing."""
 
     def lexical(self, snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int) -> Proposals:

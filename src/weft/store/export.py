@@ -15,17 +15,17 @@ import xxhash
 from weft.frozen import dataclass
 from weft.model import Alias, AliasSet, Edge, EdgeSet
 from weft.ports import (
-    Books,
     Changes,
+    ExportBatch,
     Fingerprint,
     NameRow,
     NodeRow,
-    Portion,
     PreparedNode,
     PreparedPassage,
     Snapshot,
+    StoreState,
 )
-from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, node_rows, passage_rows
+from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, read_nodes, read_passages
 
 _NODES_PER_PAGE: Final = 500
 """Nodes with their texts that are in memory at once: some megabytes."""
@@ -85,7 +85,7 @@ def names_in_pages(open_snapshot: OpenSnapshot) -> Iterator[NameRow]:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class ExportReader:
     """A store as exporting reads it: its rows, its names by number, and where importance and vectors are.
 
     `importance` names the table that holds the importance of nodes.
@@ -100,46 +100,46 @@ class Shelf:
     """Returns vectors by passage id for the nodes after the first and up to the second id."""
 
 
-class HandingOut(ABC):
+class ExportableStore(ABC):
     """A store that can be copied into another, once it implements how it is read as a whole."""
 
     @abstractmethod
-    def shelf(self) -> AbstractContextManager[Shelf]:
+    def open_for_export(self) -> AbstractContextManager[ExportReader]:
         """Open the whole store as exporting reads it, at one moment, for the block."""
 
-    def books(self) -> Books:
+    def state(self) -> StoreState:
         """Return what the store remembers beside nodes and edges."""
-        with self.shelf() as reader:
+        with self.open_for_export() as reader:
             return _read_books(reader)
 
-    def left(self, after_id: int) -> int:
+    def count_nodes_after(self, after_id: int) -> int:
         """Return how many nodes come after an id."""
-        with self.shelf() as reader:
+        with self.open_for_export() as reader:
             return int(reader.rows(f"SELECT count(*) FROM nodes WHERE id > {after_id}")[0][0])
 
-    def portion(self, after_id: int, limit: int) -> Portion | None:
+    def next_batch(self, after_id: int, limit: int) -> ExportBatch | None:
         """Return the next nodes by id with all that starts at them, or None when there are no more."""
-        with self.shelf() as reader:
+        with self.open_for_export() as reader:
             return _read_portion(reader, after_id, limit)
 
-    def strays(self) -> Changes:
+    def dangling_edges(self) -> Changes:
         """Return the edges that start at keys without a node, which no portion holds."""
-        with self.shelf() as reader:
+        with self.open_for_export() as reader:
             rows = reader.rows(f"SELECT {_EDGE_QUERY.format(start='keys a', where='a.node_id IS NULL')}")
             return Changes(edges=_edge_sets(reader, rows))
 
     def fingerprint(self) -> Fingerprint:
         """Return counts and a digest of all nodes and edges."""
-        with self.shelf() as reader:
+        with self.open_for_export() as reader:
             return _compute_fingerprint(reader)
 
 
-def _read_books(reader: Shelf) -> Books:
+def _read_books(reader: ExportReader) -> StoreState:
     units = reader.rows("SELECT tenant_id, source, unit, stamp FROM units")
     shared: dict[str, list[str]] = {}
     for tenant_id, other_id in reader.rows("SELECT tenant_id, shared_id FROM shared"):
         shared.setdefault(reader.tenants[tenant_id], []).append(reader.tenants[other_id])
-    return Books(
+    return StoreState(
         reader.snapshot.identity,
         reader.snapshot.sequence,
         int(reader.rows("SELECT count(*) FROM nodes")[0][0]),
@@ -149,7 +149,7 @@ def _read_books(reader: Shelf) -> Books:
     )
 
 
-def _read_portion(reader: Shelf, after: int, limit: int) -> Portion | None:
+def _read_portion(reader: ExportReader, after: int, limit: int) -> ExportBatch | None:
     ids = reader.rows(f"SELECT n.id FROM nodes n WHERE n.id > {after} ORDER BY n.id LIMIT {limit}")
     if not ids:
         return None
@@ -159,20 +159,20 @@ def _read_portion(reader: Shelf, after: int, limit: int) -> Portion | None:
         f"SELECT {_EDGE_QUERY.format(start='nodes n JOIN keys a ON a.id = n.key_id', where=_within('n.id', span))}"
     )
     changes = Changes(upserts=prepared, edges=_edge_sets(reader, edges), aliases=_alias_sets(linked))
-    return Portion(span[1], changes)
+    return ExportBatch(span[1], changes)
 
 
 def _within(column: str, span: tuple[int, int]) -> str:
     return f"{column} > {span[0]} AND {column} <= {span[1]}"
 
 
-def _read_nodes(reader: Shelf, span: tuple[int, int]) -> tuple[tuple[PreparedNode, ...], LinkedAliases]:
+def _read_nodes(reader: ExportReader, span: tuple[int, int]) -> tuple[tuple[PreparedNode, ...], LinkedAliases]:
     """Return the nodes of a span of ids as they were written, and the aliases that linkers made for them."""
     rows = reader.rows(
         f"SELECT {NODE_COLUMNS}, n.content_hash, n.unit FROM nodes n JOIN {reader.importance} i"
         f" ON i.node_id = n.id WHERE {_within('n.id', span)} ORDER BY n.id"
     )
-    nodes = node_rows((row[:-2] for row in rows), reader.tenants, reader.kinds, {})
+    nodes = read_nodes((row[:-2] for row in rows), reader.tenants, reader.kinds, {})
     own, by_maker = _read_aliases(reader, span)
     passages = _read_passages(reader, span)
     found, linked = [], LinkedAliases()
@@ -189,7 +189,7 @@ def _read_nodes(reader: Shelf, span: tuple[int, int]) -> tuple[tuple[PreparedNod
 
 
 def _read_aliases(
-    reader: Shelf, span: tuple[int, int]
+    reader: ExportReader, span: tuple[int, int]
 ) -> tuple[dict[int, list[Alias]], dict[int, dict[str, list[Alias]]]]:
     """Return the aliases that came with the nodes, by node, and those that linkers made, by node and maker."""
     own: dict[int, list[Alias]] = {}
@@ -206,21 +206,21 @@ def _read_aliases(
     return own, by_maker
 
 
-def _read_passages(reader: Shelf, span: tuple[int, int]) -> dict[int, list[PreparedPassage]]:
+def _read_passages(reader: ExportReader, span: tuple[int, int]) -> dict[int, list[PreparedPassage]]:
     vectors = reader.vectors(*span)
     found: dict[int, list[PreparedPassage]] = {}
     rows = reader.rows(
         f"SELECT {PASSAGE_COLUMNS} FROM passages p WHERE {_within('p.node_id', span)}"
         " ORDER BY p.node_id, p.ordinal"
     )
-    for row in passage_rows(rows):
+    for row in read_passages(rows):
         vector = vectors.get(row.id, b"")
         prepared = PreparedPassage(row.passage, row.term_hashes, row.term_counts, row.length, vector)
         found.setdefault(row.node_id, []).append(prepared)
     return found
 
 
-def _edge_sets(reader: Shelf, rows: Sequence[Row]) -> tuple[EdgeSet, ...]:
+def _edge_sets(reader: ExportReader, rows: Sequence[Row]) -> tuple[EdgeSet, ...]:
     """Return the edges as sets by maker and tenant; the scope of each set are the keys that its edges start at."""
     sets: dict[tuple[str, str], list[Edge]] = {}
     for tenant_id, maker, source, target, target_id, name, weight, confidence, evidence in rows:
@@ -244,7 +244,7 @@ def _alias_sets(linked: LinkedAliases) -> tuple[AliasSet, ...]:
 # --- comparing -------------------------------------------------------------------------------------------
 
 
-def _compute_fingerprint(reader: Shelf) -> Fingerprint:
+def _compute_fingerprint(reader: ExportReader) -> Fingerprint:
     """Count all nodes and edges and add up their hashes; sums do not depend on the order of storage."""
     nodes = node_digest = 0
     for tenant_id, key, content_hash in _node_rows(reader):
@@ -259,7 +259,7 @@ def _compute_fingerprint(reader: Shelf) -> Fingerprint:
     return Fingerprint(nodes, edges, f"{node_digest:016x}{edge_digest:016x}")
 
 
-def _node_rows(reader: Shelf) -> Iterator[Row]:
+def _node_rows(reader: ExportReader) -> Iterator[Row]:
     after = 0
     while rows := reader.rows(
         f"SELECT n.tenant_id, n.key, n.content_hash, n.id FROM nodes n WHERE n.id > {after} ORDER BY n.id"
@@ -269,7 +269,7 @@ def _node_rows(reader: Shelf) -> Iterator[Row]:
         after = rows[-1][3]
 
 
-def _edge_pages(reader: Shelf) -> Iterator[Sequence[Row]]:
+def _edge_pages(reader: ExportReader) -> Iterator[Sequence[Row]]:
     last = reader.rows("SELECT coalesce(max(id), 0) FROM keys")[0][0]
     for start in range(0, last, _ROWS_PER_DIGEST_PAGE):
         span = (start, start + _ROWS_PER_DIGEST_PAGE)

@@ -25,7 +25,7 @@ _DERIVED_FOLDER: Final = "derived"
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedStore:
     """A store, the index over it, and the folder on this machine for what belongs to it."""
 
     store: "AnyStore"
@@ -33,9 +33,9 @@ class Opened:
     folder: Path
 
 
-def open_pair(
+def open_store(
     location: str | Path, folder: Path, *, index: str = "", create: bool = True, read_only: bool = False
-) -> Opened:
+) -> OpenedStore:
     """Open the store in a folder or at the URL of a server, with the named index or the one that goes with it.
 
     `folder` holds the keys, profiles and kept contexts of a store on a server; an embedded store has them in its
@@ -51,10 +51,10 @@ def open_pair(
     store = SqliteStore.open(Path(location), create=create, read_only=read_only)
     # An index that does not know the store never makes its files by itself.
     derived = EmbeddedIndex(Path(location) / _DERIVED_FOLDER, None if read_only else store)
-    return Opened(store, derived, Path(location))
+    return OpenedStore(store, derived, Path(location))
 
 
-def _open_on_server(location: str, folder: Path, index: str, create: bool, read_only: bool) -> Opened:
+def _open_on_server(location: str, folder: Path, index: str, create: bool, read_only: bool) -> OpenedStore:
     if index not in (SERVER, FILES) and not index.startswith(MILVUS):
         raise UnknownName("index", index, INDEXES)
     # The drivers are extras, and load only for the stores that need them.
@@ -66,10 +66,10 @@ def _open_on_server(location: str, folder: Path, index: str, create: bool, read_
         raise
     store = PostgresStore.open(read_address(location), create=create, read_only=read_only)
     if index == FILES:
-        return Opened(store, EmbeddedIndex(folder / _DERIVED_FOLDER, store), folder)
+        return OpenedStore(store, EmbeddedIndex(folder / _DERIVED_FOLDER, store), folder)
     if index.startswith(MILVUS):
-        return Opened(store, _open_milvus(index), folder)
-    return Opened(store, PostgresIndex(store), folder)
+        return OpenedStore(store, _open_milvus(index), folder)
+    return OpenedStore(store, PostgresIndex(store), folder)
 
 
 def _open_milvus(address: str) -> "MilvusIndex":

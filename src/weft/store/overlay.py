@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from weft.cache import Recent
+from weft.cache import LruCache
 from weft.frozen import dataclass
 from weft.model import View
-from weft.ports import Proposals, Snapshot, Tail, TailPassage
+from weft.ports import ChangedPassage, Proposals, RecentChanges, Snapshot
 from weft.scoring.bm25 import LENGTH_NORMALISATION, SATURATION
-from weft.scoring.vectors import cosines, norms, quantise, stacked
+from weft.scoring.vectors import cosines, norms, quantise, stack_rows
 from weft.store.embedded.lexical import weighted_counts
-from weft.store.records import position_of
+from weft.store.records import known_position
 from weft.store.scope import cut_at_tie
 from weft.store.statistics import inverse_frequency
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 
-EXACT_BELOW: Final = 4000
+MAX_EXACT_PASSAGES: Final = 4000
 """Passages of a view up to which all are searched one by one; beyond them engines propose. Scanning so many
 takes a few milliseconds, and a small store needs no derived files at all."""
-PAGE: Final = 2000
+NODES_PER_PAGE: Final = 2000
 """Changed nodes that are read from a snapshot at once, and at the same time the gap up to which a reader
 completes an index by itself: where more is missing, it has the index catch up first if it may."""
 _CACHED_VIEWS: Final = 8
@@ -58,19 +58,19 @@ def term_weights(snapshot: Snapshot, term_hashes: Sequence[int]) -> tuple[dict[i
     return weights, statistics.mean_length
 
 
-def nothing(*notes: str) -> Proposals:
+def no_proposals(*notes: str) -> Proposals:
     """Return no proposals, with notes that say why."""
     return Proposals(np.zeros(0, dtype=np.int64), np.zeros(0), notes)
 
 
-def asked_vector(snapshot: Snapshot, vector: "Vectors", limit: int) -> "NDArray[np.int8] | Proposals":
+def quantise_query(snapshot: Snapshot, vector: "Vectors", limit: int) -> "NDArray[np.int8] | Proposals":
     """Return a question's vector quantised like the stored ones, or no proposals where it can find nothing."""
     query = np.frombuffer(quantise(np.asarray(vector, dtype=np.float32).reshape(1, -1))[0], dtype=np.int8)
     stored = snapshot.embedder()
     if not stored or not len(query) or limit <= 0 or not snapshot.view.tenants:
-        return nothing()
+        return no_proposals()
     if stored[1] != len(query):
-        return nothing(
+        return no_proposals(
             f"Semantic search was left out: the question's vector has {len(query)} dimensions, those in the store "
             f"have {stored[1]} (made by {stored[0]}). Ask with that embedder, or embed the store again."
         )
@@ -80,7 +80,7 @@ def asked_vector(snapshot: Snapshot, vector: "Vectors", limit: int) -> "NDArray[
 # --- the overlay -----------------------------------------------------------------------------------------
 
 
-class Known(NamedTuple):
+class OverlayPassage(NamedTuple):
     """One passage as the overlay needs it."""
 
     id: int
@@ -138,12 +138,12 @@ class Overlay:
         return np.ones(len(self.ids), dtype=np.bool_) if nodes is None else np.isin(self.nodes, nodes)
 
 
-def overlay_of(masked: Sequence[int], passages: Sequence[Known]) -> Overlay:
+def build_overlay(masked: Sequence[int], passages: Sequence[OverlayPassage]) -> Overlay:
     """Build an overlay that masks these nodes and holds these passages."""
     width = max((len(passage.vector) for passage in passages), default=0)
     # While a store is embedded anew, vectors of two widths may be in it: only one of them fits a matrix.
     with_vector = [index for index, passage in enumerate(passages) if width and len(passage.vector) == width]
-    values = stacked([passages[index].vector for index in with_vector], width)
+    values = stack_rows([passages[index].vector for index in with_vector], width)
     terms = np.frombuffer(b"".join(passage.term_hashes for passage in passages), dtype="<u4")
     counts = weighted_counts(b"".join(passage.term_counts for passage in passages))
     owners = np.repeat(np.arange(len(passages)), [len(passage.term_counts) for passage in passages])
@@ -162,41 +162,42 @@ def overlay_of(masked: Sequence[int], passages: Sequence[Known]) -> Overlay:
     )
 
 
-EMPTY_OVERLAY: Final = overlay_of((), ())
+EMPTY_OVERLAY: Final = build_overlay((), ())
 
 
-def changes_after(snapshot: Snapshot, since: int, first: Tail) -> Overlay:
+def changes_after(snapshot: Snapshot, since: int, first: RecentChanges) -> Overlay:
     """Return what the snapshot holds that files caught up to `since` lack; `first` is the first page of it."""
     masked: list[int] = []
-    passages: list[Known] = []
+    passages: list[OverlayPassage] = []
     page = first
     while True:
         masked.extend(page.changed_nodes)
         passages.extend(
-            Known(passage.id, passage.node_id, passage.term_hashes, passage.term_counts, passage.vector)
+            OverlayPassage(passage.id, passage.node_id, passage.term_hashes, passage.term_counts, passage.vector)
             for passage in page.passages
             if _is_visible(passage, snapshot.view)
         )
         if page.complete or page.sequence <= since:
-            return overlay_of(masked, passages)
+            return build_overlay(masked, passages)
         since = page.sequence
-        page = snapshot.tail(since, PAGE)
+        page = snapshot.changes_since(since, NODES_PER_PAGE)
 
 
 def earlier_state(snapshot: Snapshot, nodes: Sequence[int]) -> Overlay:
     """Return what the snapshot holds of nodes that newer files know only in a later state."""
-    rows = snapshot.passages_of(nodes)
+    rows = snapshot.passages_of_nodes(nodes)
     vectors = [b""] * len(rows)
     if rows and snapshot.embedder():
         vectors = quantise(snapshot.vectors([row.id for row in rows]))
     pairs = zip(rows, vectors, strict=True)
-    return overlay_of(
-        nodes, [Known(row.id, row.node_id, row.term_hashes, row.term_counts, vector) for row, vector in pairs]
+    return build_overlay(
+        nodes,
+        [OverlayPassage(row.id, row.node_id, row.term_hashes, row.term_counts, vector) for row, vector in pairs],
     )
 
 
-def _is_visible(passage: TailPassage, view: View) -> bool:
-    position = position_of(passage)
+def _is_visible(passage: ChangedPassage, view: View) -> bool:
+    position = known_position(passage)
     known = view.as_of is None or (position is not None and position <= view.as_of)
     return known and passage.tenant in view.tenants
 
@@ -208,9 +209,9 @@ class SmallViews:
     """A cache of the passages of small views, each valid until the store changes."""
 
     def __init__(self) -> None:
-        self._overlays = Recent[tuple[object, ...], Overlay](_CACHED_VIEWS)
+        self._overlays = LruCache[tuple[object, ...], Overlay](_CACHED_VIEWS)
 
-    def of(self, snapshot: Snapshot, most: int, read: Callable[[Snapshot], Overlay]) -> Overlay | None:
+    def get(self, snapshot: Snapshot, most: int, read: Callable[[Snapshot], Overlay]) -> Overlay | None:
         """Return all that the view holds, or None when that is more than `most` passages."""
         if snapshot.statistics(()).passages > most:
             return None
@@ -224,4 +225,4 @@ class SmallViews:
 
 def read_terms(snapshot: Snapshot) -> Overlay:
     """Return the terms of all passages that a view holds, without their vectors."""
-    return overlay_of((), [Known(*row, vector=b"") for row in snapshot.words()])
+    return build_overlay((), [OverlayPassage(*row, vector=b"") for row in snapshot.all_terms()])

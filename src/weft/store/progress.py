@@ -55,12 +55,12 @@ class Progress:
         return replace(self, names=(*self.names, *(name for name in dict.fromkeys(names) if name not in known)))
 
 
-def packed(progress: Progress) -> bytes:
+def pack_progress(progress: Progress) -> bytes:
     """Return the progress as JSON."""
     return orjson.dumps({"format": FORMAT, **{name: getattr(progress, name) for name in _FIELDS}})
 
 
-def unpacked(data: bytes) -> Progress | None:
+def unpack_progress(data: bytes) -> Progress | None:
     """Return the progress read back from JSON, or None when it is damaged or of another format."""
     try:
         fields = orjson.loads(data)

@@ -13,14 +13,14 @@ import xxhash
 
 from weft.errors import InvalidInput
 from weft.model import Alias, Edge, Json, Node, Origin, Passage
-from weft.ports import NodeRow, PassageRow, PreparedNode, TailPassage
+from weft.ports import ChangedPassage, NodeRow, PassageRow, PreparedNode
 from weft.text.folding import fold
 
 Row = tuple[Any, ...]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
-LONGEST_FACET_VALUE: Final = 64
+MAX_FACET_VALUE_LENGTH: Final = 64
 """Characters of a field's value that may become a facet. Longer values are mostly unique to a node: as facets they
 would fill the facet tables without narrowing any filter, so filters on them read the stored fields instead."""
 _CACHED_TEXT_LISTS: Final = 4096
@@ -43,7 +43,7 @@ WRITTEN_COLUMNS: Final = (
 )
 
 
-def folded_name(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return a name in the form in which names are compared: case, accents and blanks made equal."""
     return " ".join(fold(name).split())
 
@@ -68,13 +68,13 @@ def to_moment(microseconds: int | None) -> datetime | None:
     return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)
 
 
-def names_of(key: str, title: str, aliases: Iterable[str]) -> list[str]:
+def list_names(key: str, title: str, aliases: Iterable[str]) -> list[str]:
     """Return the folded names by which a node is found: its key without the source, its title and its aliases."""
-    folded = {folded_name(name) for name in (key.partition(":")[2], title, *aliases)}
+    folded = {fold_name(name) for name in (key.partition(":")[2], title, *aliases)}
     return sorted(folded - {""})
 
 
-def facets_of(kind: str, source: str, tags: Iterable[str], fields: Mapping[str, Json]) -> tuple[str, ...]:
+def list_facets(kind: str, source: str, tags: Iterable[str], fields: Mapping[str, Json]) -> tuple[str, ...]:
     """Return what filters may ask of a node, sorted: its kind, source, tags and short scalar fields."""
     facets = {f"kind:{kind}"}
     if source:
@@ -82,7 +82,7 @@ def facets_of(kind: str, source: str, tags: Iterable[str], fields: Mapping[str, 
     facets.update(f"tag:{tag}" for tag in tags)
     for name, value in fields.items():
         text = scalar_text(value)
-        if text is not None and len(text) <= LONGEST_FACET_VALUE:
+        if text is not None and len(text) <= MAX_FACET_VALUE_LENGTH:
             facets.add(f"field:{name}={text}")
     return tuple(sorted(facets))
 
@@ -94,7 +94,7 @@ def scalar_text(value: Json) -> str | None:
     return str(value) if isinstance(value, str | int | float) else None
 
 
-def position_of(item: Node | TailPassage) -> int | None:
+def known_position(item: Node | ChangedPassage) -> int | None:
     """Return the point in the sequence from which a node or passage is known."""
     return item.sequence if item.known_from is None else item.known_from
 
@@ -103,16 +103,16 @@ def node_values(prepared: PreparedNode) -> Row:
     """Return a node's values for WRITTEN_COLUMNS from `tag` on; those before it are the store's own numbers."""
     node, origin = prepared.node, prepared.node.origin
     return (
-        *(stable_tag(node.tenant, node.key), position_of(node), node.sequence, node.known_from),
+        *(stable_tag(node.tenant, node.key), known_position(node), node.sequence, node.known_from),
         *(to_microseconds(node.created), to_microseconds(node.modified), prepared.text_tokens),
         *(node.key, origin.source, prepared.unit, prepared.content_hash, node.language),
         *(origin.file, origin.first_line, origin.last_line, origin.url, origin.commit),
-        *(packed_texts(node.tags), _pack_fields(node), prepared.sketch),
+        *(pack_texts(node.tags), _pack_fields(node), prepared.sketch),
         *(node.title, node.summary, node.text),
     )
 
 
-def not_unicode(error: UnicodeEncodeError) -> InvalidInput:
+def not_unicode_error(error: UnicodeEncodeError) -> InvalidInput:
     """Return the error for a text that no store can hold."""
     return InvalidInput(
         f"A text cannot be stored because it is not valid Unicode ({error.reason}: "
@@ -120,7 +120,7 @@ def not_unicode(error: UnicodeEncodeError) -> InvalidInput:
     )
 
 
-def packed_texts(texts: Sequence[str]) -> str | None:
+def pack_texts(texts: Sequence[str]) -> str | None:
     """Return a list of texts as JSON, or None when it is empty."""
     if not texts:
         return None
@@ -153,7 +153,7 @@ def _to_plain_collection(value: object) -> object:
     raise TypeError(f"a value of type {type(value).__name__}")
 
 
-def unpacked_texts(packed: str | None) -> tuple[str, ...]:
+def unpack_texts(packed: str | None) -> tuple[str, ...]:
     """Return the texts that `packed_texts` stored."""
     return _load_texts(packed) if packed else ()
 
@@ -163,12 +163,12 @@ def _load_texts(packed: str) -> tuple[str, ...]:
     return tuple(orjson.loads(packed))
 
 
-def unpacked_fields(packed: str | None) -> dict[str, Json]:
+def unpack_fields(packed: str | None) -> dict[str, Json]:
     """Return a node's fields from their stored JSON."""
     return orjson.loads(packed) if packed else {}
 
 
-def node_rows(
+def read_nodes(
     rows: Iterable[Row],
     tenants: Mapping[int, str],
     kinds: Mapping[int, str],
@@ -204,7 +204,7 @@ def node_rows(
     return found
 
 
-def passage_rows(rows: Iterable[Row]) -> list[PassageRow]:
+def read_passages(rows: Iterable[Row]) -> list[PassageRow]:
     """Return passages from rows of PASSAGE_COLUMNS."""
     return [
         PassageRow(
@@ -219,7 +219,7 @@ def passage_rows(rows: Iterable[Row]) -> list[PassageRow]:
     ]
 
 
-def edge_of(row: Row, tenants: Mapping[int, str]) -> Edge:
+def read_edge(row: Row, tenants: Mapping[int, str]) -> Edge:
     """Return an edge from its row.
 
     The columns are (source id, target id, source tenant, target tenant, source key, target key, type, weight,

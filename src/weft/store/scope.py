@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     Scores = NDArray[np.float64]
 
 
-TIES: Final = 4096
+MAX_TIES: Final = 4096
 """Passages that may tie with the last one and still be returned. A common title can tie thousands; the callers
 order all that they get, so this bounds their work."""
-EQUAL: Final = 1e-6
+SCORE_TOLERANCE: Final = 1e-6
 """Relative difference up to which two scores tie: engines add the same parts up in different orders."""
 
 # milvus/entities.py still imports these two from here.
 microseconds = records.to_microseconds
-position_of = records.position_of
+position_of = records.known_position
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,5 +47,5 @@ def cut_at_tie(ids: "Ids", scores: "Scores", limit: int) -> "tuple[Ids, Scores]"
     if limit <= 0 or len(ids) <= limit:
         return ids[: max(limit, 0)], scores[: max(limit, 0)]
     last = scores[limit - 1]
-    count = min(int(np.count_nonzero(scores >= last - abs(last) * EQUAL)), limit + TIES)
+    count = min(int(np.count_nonzero(scores >= last - abs(last) * SCORE_TOLERANCE)), limit + MAX_TIES)
     return ids[:count], scores[:count]

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.cache import Recent
+from weft.cache import LruCache
 from weft.frozen import dataclass
 from weft.model import View
 from weft.ports import TermStatistics
@@ -25,7 +25,7 @@ Counts: TypeAlias = NDArray[np.int64]
 _CACHED_VIEWS: Final = 8
 """Views whose counts are kept, each until the store changes. Counting takes as long as reading every passage;
 one set of counts holds 12 bytes for each distinct term."""
-COUNTED_AT_ONCE: Final = 20_000
+PASSAGES_PER_BATCH: Final = 20_000
 """Passages whose terms are in memory at once while counting. More are faster to count by a little."""
 
 
@@ -114,7 +114,7 @@ class ScannedStatistics:
         return TermStatistics(self.passages, self.total_length / self.passages if self.passages else 0.0, found)
 
 
-def counted_statistics(batches: Iterable[Sequence[tuple[int, bytes]]]) -> ScannedStatistics:
+def count_statistics(batches: Iterable[Sequence[tuple[int, bytes]]]) -> ScannedStatistics:
     """Count the terms of all passages, which come in batches of (length, term hashes)."""
     passages, total_length, parts = 0, 0, []
     for rows in batches:
@@ -128,11 +128,11 @@ def counted_statistics(batches: Iterable[Sequence[tuple[int, bytes]]]) -> Scanne
     return ScannedStatistics(passages, total_length, hashes, counts.astype(np.int64))
 
 
-class RememberedScans:
+class ScanCache:
     """A cache of the counts of the views used last, each valid until the store changes; for any thread."""
 
     def __init__(self) -> None:
-        self._scans: Recent[tuple[View, int], ScannedStatistics] = Recent(_CACHED_VIEWS)
+        self._scans: LruCache[tuple[View, int], ScannedStatistics] = LruCache(_CACHED_VIEWS)
 
     def get(self, view: View, sequence: int, scan: Callable[[], ScannedStatistics]) -> ScannedStatistics:
         """Return the statistics of a view at a sequence number, counting them if they are not cached."""

@@ -104,7 +104,7 @@ def test_unknown_ids_are_listed_and_left_out(tmp_path: Path) -> None:
 def test_questions_without_gold_are_left_out_and_counted(tmp_path: Path) -> None:
     judged = read_folder(write_set(tmp_path, qrels=[*QRELS[:1], ("q3", "d5", 0)]))
     assert judged.unjudged == ("q2", "q3", "q4", "q5")
-    assert [question.id for question in judged.askable(False)] == ["q1"]
+    assert [question.id for question in judged.measurable_questions(False)] == ["q1"]
 
 
 def test_empty_documents_are_listed(tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ def test_scopes_come_from_a_file(tmp_path: Path) -> None:
     assert [problem.where for problem in judged.problems] == ["scope.jsonl:3"]
     assert [problem.where for problem in judged.unknown] == ["scope.jsonl:1"]
     assert judged.excluded == ("q4",)
-    assert "q4" not in {question.id for question in judged.askable(True)}
-    assert "q4" in {question.id for question in judged.askable(False)}
+    assert "q4" not in {question.id for question in judged.measurable_questions(True)}
+    assert "q4" in {question.id for question in judged.measurable_questions(False)}
 
 
 def test_scopes_come_from_the_meta_of_both_sides(tmp_path: Path) -> None:

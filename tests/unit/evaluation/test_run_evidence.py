@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from weft.evaluation.run import ranking, shown
+from weft.evaluation.run import find_evidence, rank_keys
 from weft.model import Candidate, Context, Detail, Item, LedgerEntry, Node, Page, PlacedGroup, PlacedSection
 
 TEXT = "Mara Venn keeps the archive. The tower is old. She was born in Port Sel."
@@ -35,7 +35,7 @@ def context(*items: Item, text: str | None = None, format: str = "markdown") -> 
 
 
 def evidence(page: Context, *answers: str, text: str = TEXT) -> dict[str, Detail]:
-    return shown(page, answers, {"set:d1": text})
+    return find_evidence(page, answers, {"set:d1": text})
 
 
 def test_a_text_printed_whole_counts_with_or_without_an_answer() -> None:
@@ -102,4 +102,4 @@ def entry(key: str, score: float) -> LedgerEntry:
 
 def test_the_ranking_is_by_score_whatever_was_printed_and_holds_each_document_once() -> None:
     ledger = (entry("b", 0.2), entry("a", 0.2), entry("c", 0.9), entry("b", 0.5))
-    assert ranking(ledger) == ("c", "b", "a")
+    assert rank_keys(ledger) == ("c", "b", "a")

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from weft.errors import InvalidInput
-from weft.evaluation import compare, read_rows, unpaired
+from weft.evaluation import compare, count_unpaired, read_rows
 
 
 def run(values: list[float]) -> dict[str, dict[str, float]]:
@@ -55,7 +55,7 @@ def test_only_questions_and_measures_that_both_have_are_compared() -> None:
     second = {"b": {"mrr": 1.0}, "c": {"mrr": 0.0}}
     (found,) = compare(first, second)
     assert (found.measure, found.first) == ("mrr", 1.0)
-    assert unpaired(first, second) == (1, 1)
+    assert count_unpaired(first, second) == (1, 1)
 
 
 def test_runs_with_nothing_in_common_are_refused() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from weft import Context, Weft
 from weft.errors import InvalidInput
-from weft.history import Record, compare, record_of, request_of
+from weft.history import Record, compare, make_record, rebuild_request
 from weft.history.compare import _longest_rising
 from weft.history.contexts import FILE_NAME, KEPT_CONTEXTS, History
 from weft.history.record import from_bytes, to_bytes
@@ -175,8 +175,8 @@ def test_every_field_of_a_request_survives_keeping() -> None:
     )
     plain = {each.name for each in fields(Request)} - {"candidates", "received"}
     assert {name for name in plain if getattr(request, name) != getattr(Request(), name)} == plain
-    assert request_of(kept(request)) == request
-    assert request_of(kept(Request("q"))) == Request("q", max_tokens=UNSET)
+    assert rebuild_request(kept(request)) == request
+    assert rebuild_request(kept(Request("q"))) == Request("q", max_tokens=UNSET)
 
 
 def kept(request: Request) -> Record:
@@ -331,7 +331,7 @@ def test_parts_of_subjects_are_not_shown_again_either(weft: Weft) -> None:
     known = replace(received, nodes={("default", node.key): Shown(fingerprint(node))})
     context = weft.assemble(replace(request, received=known), NOW)
     assert node.key not in printed(context)
-    assert record_of(context, request, NOW).id == context.id
+    assert make_record(context, request, NOW).id == context.id
 
 
 # --- claims ---

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from weft.errors import EmbedderMismatch
-from weft.indexing.ingest import Report, Workshop, ingest
+from weft.indexing.ingest import IndexingContext, Report, ingest
 from weft.model import Edge, Node, Origin, View
 from weft.ports import Embedder, Problem, Unit
 from weft.store import EmbeddedIndex, SqliteStore
@@ -74,33 +74,35 @@ def files(**units: Sequence[Node]) -> Files:
 
 
 @pytest.fixture
-def indexing(tmp_path: Path) -> Iterator[Workshop]:
+def indexing(tmp_path: Path) -> Iterator[IndexingContext]:
     """An empty store with its index, no embedder."""
     store = SqliteStore.open(tmp_path / ".weft")
     index = EmbeddedIndex(tmp_path / ".weft" / "derived")
-    yield Workshop(store, index, None, COUNT)
+    yield IndexingContext(store, index, None, COUNT)
     index.close()
     store.close()
 
 
-def run(indexing: Workshop, *sources: Files, tenant: str = "default", embed: Embedder | None = None) -> Report:
+def run(
+    indexing: IndexingContext, *sources: Files, tenant: str = "default", embed: Embedder | None = None
+) -> Report:
     """Index the sources."""
     return ingest(sources, replace(indexing, embed=embed), tenant)
 
 
-def stored(indexing: Workshop, tenant: str = "default") -> Mapping[str, Node]:
+def stored(indexing: IndexingContext, tenant: str = "default") -> Mapping[str, Node]:
     """The nodes of a tenant by key."""
     return {row.node.key: row.node for row in indexing.store.iterate(tenant)}
 
 
-def links(indexing: Workshop, *tenants: str) -> Links:
+def links(indexing: IndexingContext, *tenants: str) -> Links:
     """All edges seen by a reader of the tenants."""
     with indexing.store.snapshot(View(tenants or ("default",))) as snapshot:
         ids = [row.node.id for tenant in tenants or ("default",) for row in indexing.store.iterate(tenant)]
         return {(edge.source, edge.type, edge.target) for _, _, edge in snapshot.edges(ids, 1000)}
 
 
-def test_an_unchanged_source_is_neither_read_nor_written_again(indexing: Workshop) -> None:
+def test_an_unchanged_source_is_neither_read_nor_written_again(indexing: IndexingContext) -> None:
     source = files(one=[note("a", "Words.")], two=[note("b")])
     first = run(indexing, source)
     source.reads.clear()
@@ -109,7 +111,7 @@ def test_an_unchanged_source_is_neither_read_nor_written_again(indexing: Worksho
     assert (second.written, second.removed, second.sequence) == (0, 0, first.sequence)
 
 
-def test_only_the_changed_unit_is_read_and_only_its_changed_nodes_are_written(indexing: Workshop) -> None:
+def test_only_the_changed_unit_is_read_and_only_its_changed_nodes_are_written(indexing: IndexingContext) -> None:
     source = files(one=[note("a", "Words."), note("b")], two=[note("c")])
     run(indexing, source)
     source.reads.clear()
@@ -120,7 +122,7 @@ def test_only_the_changed_unit_is_read_and_only_its_changed_nodes_are_written(in
     assert stored(indexing)["world:a"].text == "Other words."
 
 
-def test_what_a_unit_no_longer_holds_is_removed(indexing: Workshop) -> None:
+def test_what_a_unit_no_longer_holds_is_removed(indexing: IndexingContext) -> None:
     source = files(one=[note("a"), note("b")])
     run(indexing, source)
     source.units_held["one"] = Unit("one", "1", (note("a"),))
@@ -128,7 +130,7 @@ def test_what_a_unit_no_longer_holds_is_removed(indexing: Workshop) -> None:
     assert stored(indexing).keys() == {"world:a"}
 
 
-def test_what_a_vanished_unit_had_brought_is_removed(indexing: Workshop) -> None:
+def test_what_a_vanished_unit_had_brought_is_removed(indexing: IndexingContext) -> None:
     source = files(one=[note("a")], two=[note("b")])
     run(indexing, source)
     del source.units_held["two"]
@@ -140,7 +142,7 @@ def test_what_a_vanished_unit_had_brought_is_removed(indexing: Workshop) -> None
 @pytest.mark.parametrize("vanishes", [True, False], ids=["its file vanishes", "its file stays"])
 @pytest.mark.parametrize(("old", "new"), [("a", "b"), ("b", "a")])
 def test_a_node_that_moves_between_units_stays_with_its_id(
-    indexing: Workshop, old: str, new: str, vanishes: bool
+    indexing: IndexingContext, old: str, new: str, vanishes: bool
 ) -> None:
     source = files(a=[note("keeper-a")], b=[note("keeper-b")])
     source.units_held[old] = Unit(old, "1", (note("mover", "Words."), *source.units_held[old].nodes))
@@ -159,7 +161,7 @@ def test_a_node_that_moves_between_units_stays_with_its_id(
     assert "world:mover" in stored(indexing)
 
 
-def test_two_sources_with_the_same_unit_do_not_collide(indexing: Workshop) -> None:
+def test_two_sources_with_the_same_unit_do_not_collide(indexing: IndexingContext) -> None:
     one = Files({"readme": Unit("readme", "1", (note("readme", "One.", source="one"),))}, "one")
     two = Files({"readme": Unit("readme", "1", (note("readme", "Two.", source="two"),))}, "two")
     run(indexing, one, two)
@@ -168,7 +170,7 @@ def test_two_sources_with_the_same_unit_do_not_collide(indexing: Workshop) -> No
     assert stored(indexing).keys() == {"two:readme"}
 
 
-def test_one_source_read_for_two_tenants_is_kept_apart(indexing: Workshop) -> None:
+def test_one_source_read_for_two_tenants_is_kept_apart(indexing: IndexingContext) -> None:
     def source(tenant: str) -> Files:
         nodes = (note("a", tenant=tenant), note("b", tenant=tenant))
         edges = (Edge("world:a", "world:b", "links", tenant=tenant),)
@@ -181,7 +183,7 @@ def test_one_source_read_for_two_tenants_is_kept_apart(indexing: Workshop) -> No
     assert links(indexing, "right") == {("world:a", "links", "world:b")}
 
 
-def test_an_interrupted_run_leaves_whole_batches_and_is_completed_by_the_next(indexing: Workshop) -> None:
+def test_an_interrupted_run_leaves_whole_batches_and_is_completed_by_the_next(indexing: IndexingContext) -> None:
     many = tuple(note(f"n{place}", f"About Lantern {place}.") for place in range(1000))
     source = files(one=many, two=[note("lantern", "A light.")])
     source.breaks_at = "two"
@@ -194,7 +196,9 @@ def test_an_interrupted_run_leaves_whole_batches_and_is_completed_by_the_next(in
     assert len({each for each in links(indexing) if each[1] == "mentions"}) == 1000
 
 
-def test_a_name_written_by_an_interrupted_run_is_found_in_older_texts_by_the_next(indexing: Workshop) -> None:
+def test_a_name_written_by_an_interrupted_run_is_found_in_older_texts_by_the_next(
+    indexing: IndexingContext,
+) -> None:
     source = files(old=[note("old", "We met at the Sallow Light.")])
     run(indexing, source)
     source.units_held["new"] = Unit("new", "1", (note("sallow light"),))
@@ -205,13 +209,15 @@ def test_a_name_written_by_an_interrupted_run_is_found_in_older_texts_by_the_nex
     assert links(indexing) == {("world:old", "mentions", "world:sallow light")}
 
 
-def test_another_embedder_than_the_one_stored_is_refused_by_name(indexing: Workshop) -> None:
+def test_another_embedder_than_the_one_stored_is_refused_by_name(indexing: IndexingContext) -> None:
     run(indexing, files(one=[note("a", "Words.")]), embed=Hashing())
     with pytest.raises(EmbedderMismatch, match=r"made by hashing \(8 dimensions\), not by other"):
         run(indexing, files(one=[note("a", "More words.")]), embed=Hashing("other"))
 
 
-def test_what_was_indexed_without_an_embedder_gets_its_vectors_once_there_is_one(indexing: Workshop) -> None:
+def test_what_was_indexed_without_an_embedder_gets_its_vectors_once_there_is_one(
+    indexing: IndexingContext,
+) -> None:
     source = files(one=[note("a", "Words.")])
     run(indexing, source)
     assert indexing.store.status().vectors == 0
@@ -219,7 +225,9 @@ def test_what_was_indexed_without_an_embedder_gets_its_vectors_once_there_is_one
     assert indexing.store.status().vectors == 1
 
 
-def test_a_new_version_of_a_source_reads_everything_again_and_takes_over_its_edges(indexing: Workshop) -> None:
+def test_a_new_version_of_a_source_reads_everything_again_and_takes_over_its_edges(
+    indexing: IndexingContext,
+) -> None:
     old = Edge("world:a", "world:b", "links")
     source = Files({"one": Unit("one", "1", (note("a"), note("b")), (old,))})
     run(indexing, source)
@@ -229,14 +237,14 @@ def test_a_new_version_of_a_source_reads_everything_again_and_takes_over_its_edg
     assert links(indexing) == {("world:a", "cites", "world:b")}
 
 
-def test_problems_of_a_source_are_reported_and_the_rest_is_indexed(indexing: Workshop) -> None:
+def test_problems_of_a_source_are_reported_and_the_rest_is_indexed(indexing: IndexingContext) -> None:
     unit = Unit("one", "1", (note("a"),), (), (Problem("one:3", "no key"),))
     report = run(indexing, Files({"one": unit}))
     assert report.problems == (Problem("one:3", "no key"),)
     assert stored(indexing).keys() == {"world:a"}
 
 
-def test_edges_that_a_unit_no_longer_draws_are_gone_in_every_tenant(indexing: Workshop) -> None:
+def test_edges_that_a_unit_no_longer_draws_are_gone_in_every_tenant(indexing: IndexingContext) -> None:
     nodes = tuple(note(name, tenant=tenant) for tenant in ("default", "indexing") for name in "ab")
     edges = tuple(Edge("world:a", "world:b", "links", tenant=tenant) for tenant in ("default", "indexing"))
     source = Files({"nodes": Unit("nodes", "1", nodes), "edges": Unit("edges", "1", (), edges)})
@@ -251,7 +259,7 @@ def test_edges_that_a_unit_no_longer_draws_are_gone_in_every_tenant(indexing: Wo
     assert links(indexing) == set()
 
 
-def test_a_new_title_is_found_in_older_texts(indexing: Workshop) -> None:
+def test_a_new_title_is_found_in_older_texts(indexing: IndexingContext) -> None:
     source = files(one=[note("old", "We met at the Sallow Light.")])
     run(indexing, source)
     source.units_held["two"] = Unit("two", "1", (note("sallow light"),))
@@ -259,7 +267,7 @@ def test_a_new_title_is_found_in_older_texts(indexing: Workshop) -> None:
     assert links(indexing) == {("world:old", "mentions", "world:sallow light")}
 
 
-def test_a_new_title_is_found_in_all_older_texts_however_many(indexing: Workshop) -> None:
+def test_a_new_title_is_found_in_all_older_texts_however_many(indexing: IndexingContext) -> None:
     source = files(one=[note(f"n{place}", "The Sallow Light burns.") for place in range(2300)])
     run(indexing, source)
     source.units_held["two"] = Unit("two", "1", (note("sallow light"),))
@@ -269,7 +277,7 @@ def test_a_new_title_is_found_in_all_older_texts_however_many(indexing: Workshop
         assert snapshot.adjacency([light], 1).degree[light] == 2300
 
 
-def test_mentions_of_a_deleted_node_are_gone_and_stay_gone(indexing: Workshop) -> None:
+def test_mentions_of_a_deleted_node_are_gone_and_stay_gone(indexing: IndexingContext) -> None:
     source = files(one=[note("old", "We met at the Sallow Light.")], two=[note("sallow light")])
     run(indexing, source)
     del source.units_held["two"]
@@ -279,7 +287,7 @@ def test_mentions_of_a_deleted_node_are_gone_and_stay_gone(indexing: Workshop) -
     assert links(indexing) == set()
 
 
-def test_mentions_by_an_old_title_are_gone_when_a_node_is_retitled(indexing: Workshop) -> None:
+def test_mentions_by_an_old_title_are_gone_when_a_node_is_retitled(indexing: IndexingContext) -> None:
     source = files(one=[note("old", "We met at the Sallow Light, then at Fern Gate.")], two=[note("sallow light")])
     run(indexing, source)
     source.units_held["two"] = Unit("two", "1", (note("sallow light", title="Fern Gate"),))
@@ -292,7 +300,7 @@ def test_mentions_by_an_old_title_are_gone_when_a_node_is_retitled(indexing: Wor
     assert links(indexing) == set()
 
 
-def test_a_shorter_name_is_linked_once_the_longer_one_around_it_is_gone(indexing: Workshop) -> None:
+def test_a_shorter_name_is_linked_once_the_longer_one_around_it_is_gone(indexing: IndexingContext) -> None:
     source = files(one=[note("text", "Seen in New Harbour Bay.")], two=[note("harbour bay")])
     source.units_held["three"] = Unit("three", "1", (note("new harbour bay"),))
     run(indexing, source)
@@ -302,7 +310,7 @@ def test_a_shorter_name_is_linked_once_the_longer_one_around_it_is_gone(indexing
     assert ("world:text", "mentions", "world:harbour bay") in links(indexing)
 
 
-def test_texts_of_a_tenant_are_linked_when_a_shared_tenant_gains_a_name(indexing: Workshop) -> None:
+def test_texts_of_a_tenant_are_linked_when_a_shared_tenant_gains_a_name(indexing: IndexingContext) -> None:
     indexing.store.share("default", ["glossary"])
     run(indexing, files(one=[note("text", "See the Tide Table.")]))
     words = Files({"w": Unit("w", "1", (note("tide table", source="words", tenant="glossary"),))}, "words")
@@ -323,13 +331,13 @@ class Hoarding(Files):
         self.let_go_after += self.reads
 
 
-def test_a_source_gives_its_memory_back_once_all_its_units_are_read(indexing: Workshop) -> None:
+def test_a_source_gives_its_memory_back_once_all_its_units_are_read(indexing: IndexingContext) -> None:
     source = Hoarding(files(one=[note("first")], two=[note("second")]).units_held)
     run(indexing, source)
     assert source.let_go_after == ["one", "two"]
 
 
-def test_progress_tells_what_is_read_and_linked(indexing: Workshop) -> None:
+def test_progress_tells_what_is_read_and_linked(indexing: IndexingContext) -> None:
     told: list[tuple[str, int, int | None]] = []
     ingest([files(one=[note("a", "B."), note("b")])], indexing, "default", lambda *each: told.append(each))
     assert told == [("reading world", 1, 1), ("linking", 2, None)]

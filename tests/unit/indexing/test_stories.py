@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from manuscripts import CHAPTERS, manuscript
 from weft import Node, Weft
 from weft.errors import InvalidInput
-from weft.indexing.stories import corrections_of
+from weft.indexing.stories import read_corrections
 from weft.indexing.views import Views
-from weft.interfaces.story_entities import correct, entities, undo
+from weft.interfaces.story_entities import apply_correction, list_entities, undo_correction
 from weft.model import Context, View
 from weft.store import SqliteStore
 from weft.tokens import counter_for
@@ -40,7 +40,7 @@ def weft(tmp_path: Path) -> Iterator[Weft]:
 
 
 def titles(weft: Weft, as_of: int | None = None) -> set[str]:
-    return {each.node.title for each in entities(weft, as_of=as_of)}
+    return {each.node.title for each in list_entities(weft, as_of=as_of)}
 
 
 def only(weft: Weft, name: str) -> Node:
@@ -88,7 +88,7 @@ def test_a_book_told_by_another_version_keeps_none_of_the_edges_of_the_first(
     before = sorted((node.key, edge.type) for node, edge in weft.related("Ruth Pennick"))
     monkeypatch.setattr("weft.indexing.stories.STORY_VERSION", "another")
     assert weft.index(tmp_path / "novel.txt").entities > 0
-    assert weft.store.drawn("story:novel@") == (("story:novel@another", "default"),)
+    assert weft.store.edge_makers("story:novel@") == (("story:novel@another", "default"),)
     assert sorted((node.key, edge.type) for node, edge in weft.related("Ruth Pennick")) == before
 
 
@@ -146,7 +146,7 @@ def vault_of_hollins(folder: Path, last: str = "Sanna laughed with Robb.") -> Pa
 
 
 def aliases(weft: Weft, as_of: int | None = None) -> dict[str, set[str]]:
-    listed = entities(weft, kinds=("character",), as_of=as_of)
+    listed = list_entities(weft, kinds=("character",), as_of=as_of)
     return {each.node.title: {alias.text for alias in each.node.aliases} for each in listed}
 
 
@@ -190,10 +190,10 @@ def test_stories_are_told_the_same_step_by_step_as_at_once(tmp_path: Path) -> No
 
 
 def test_corrections_survive_indexing_again(weft: Weft, tmp_path: Path) -> None:
-    correct(weft, "merge", ["Will Vane", "Tom Sallow"])
-    correct(weft, "rename", ["Dr. Ashe"], value="Lavinia Ashe")
-    correct(weft, "type", ["Edgar"], value="object")
-    correct(weft, "hide", ["Aldersea"])
+    apply_correction(weft, "merge", ["Will Vane", "Tom Sallow"])
+    apply_correction(weft, "rename", ["Dr. Ashe"], value="Lavinia Ashe")
+    apply_correction(weft, "type", ["Edgar"], value="object")
+    apply_correction(weft, "hide", ["Aldersea"])
     weft.index(book(tmp_path, manuscript() + "\nNobody said more.\n"))
     assert only(weft, "Tom Sallow").title == "Will Vane"
     assert only(weft, "Dr. Ashe").title == "Lavinia Ashe"
@@ -203,19 +203,19 @@ def test_corrections_survive_indexing_again(weft: Weft, tmp_path: Path) -> None:
 
 
 def test_a_correction_holds_from_the_chapter_in_which_all_its_names_are_known(weft: Weft) -> None:
-    assert correct(weft, "merge", ["Will Vane", "Tom Sallow"]).chapter == 3
+    assert apply_correction(weft, "merge", ["Will Vane", "Tom Sallow"]).chapter == 3
     assert only(weft, "Tom Sallow").title == "Will Vane"
     assert "Tom Sallow" not in {node.title for node in weft.show("Tom Sallow", as_of=4)}
-    correct(weft, "rename", ["Captain Rourke"], value="The Traitor", chapter=4)
+    apply_correction(weft, "rename", ["Captain Rourke"], value="The Traitor", chapter=4)
     assert "Captain Rourke" in titles(weft, as_of=3)
     assert "The Traitor" in titles(weft, as_of=4)
 
 
 def test_a_correction_can_be_taken_back(weft: Weft) -> None:
-    correct(weft, "hide", ["Edgar"])
-    undo(weft, 1)
+    apply_correction(weft, "hide", ["Edgar"])
+    undo_correction(weft, 1)
     assert "Edgar" in titles(weft)
-    assert not corrections_of(weft.store, "default")
+    assert not read_corrections(weft.store, "default")
 
 
 @pytest.mark.parametrize(
@@ -230,8 +230,8 @@ def test_a_correction_that_makes_no_sense_is_refused(
     weft: Weft, action: str, names: list[str], value: str, told: str
 ) -> None:
     with pytest.raises(InvalidInput, match=told):
-        correct(weft, action, names, value=value)
-    assert not corrections_of(weft.store, "default")
+        apply_correction(weft, action, names, value=value)
+    assert not read_corrections(weft.store, "default")
 
 
 # --- no spoilers -----------------------------------------------------------------------------------------
@@ -343,7 +343,7 @@ def chapters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
 
 
 def test_names_in_links_without_a_note_are_read_whole(chapters: Weft) -> None:
-    found = {each.node.title: each.node.kind for each in entities(chapters)}
+    found = {each.node.title: each.node.kind for each in list_entities(chapters)}
     assert found["Tide Office"] == found["Lantern Company"] == "faction"
     assert found["Drowned Stair"] == found["Pellwick"] == "location"
     assert "Office" not in found

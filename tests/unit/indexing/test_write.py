@@ -81,7 +81,7 @@ def test_edges_are_listed_by_page_with_their_makers(weft: Weft) -> None:
         [Edge("app:a", "app:b", "mentions", 0.5), Edge("app:b", "app:a", "related")],
     )
     first = weft.store.edges_after(View(), (0, 0, 0), 1)
-    rest = weft.store.edges_after(View(), first[-1].place, 10)
+    rest = weft.store.edges_after(View(), first[-1].cursor, 10)
     listed = [*first, *rest]
     assert [(each.edge.source, each.edge.type) for each in listed] == [("app:a", "mentions"), ("app:b", "related")]
     assert listed[0].makers == ("link:mentions@1", "put@1")
@@ -91,12 +91,12 @@ def test_edges_are_listed_by_page_with_their_makers(weft: Weft) -> None:
 
 def test_a_tenants_version_moves_only_with_its_own_knowledge(weft: Weft) -> None:
     weft.put([node("a", "One"), node("b", "Two", tenant="other")])
-    before = weft.store.versions(View()), weft.store.versions(View(("other",)))
+    before = weft.store.tenant_versions(View()), weft.store.tenant_versions(View(("other",)))
     weft.put([node("c", "Three", tenant="other")])
-    assert weft.store.versions(View()) == before[0]
-    assert weft.store.versions(View(("other",))) != before[1]
+    assert weft.store.tenant_versions(View()) == before[0]
+    assert weft.store.tenant_versions(View(("other",))) != before[1]
     weft.put(edges=[Edge("app:a", "app:x", "related")])
-    assert weft.store.versions(View()) != before[0]
+    assert weft.store.tenant_versions(View()) != before[0]
 
 
 @pytest.mark.parametrize("wrong", [Node("", "faq"), Node("app:x", " "), Node("k" * 501, "faq")])

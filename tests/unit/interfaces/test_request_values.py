@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from weft.errors import InvalidInput
 from weft.interfaces.request import make_filter
-from weft.interfaces.values import budget_of, clean, parameters_of, tenants_of, time_of
+from weft.interfaces.values import clean, read_budget, read_parameters, read_tenants, read_time
 from weft.model import UNSET, Filter
 
 
@@ -30,30 +30,30 @@ def test_ordinary_words_stay_as_they_are() -> None:
     ("given_words", "budget"), [(None, UNSET), ("none", None), (" None ", None), ("4000", 4000)]
 )
 def test_a_budget_is_a_number_none_or_left_to_the_profile(given_words: str | None, budget: object) -> None:
-    assert budget_of(given_words) == budget
+    assert read_budget(given_words) == budget
 
 
 @pytest.mark.parametrize("words", ["", "-1", "4k", "1e3", "٣", "9" * 40])
 def test_anything_else_is_no_budget(words: str) -> None:
     with pytest.raises(InvalidInput, match="number of tokens"):
-        budget_of(words)
+        read_budget(words)
 
 
 def test_a_time_without_a_zone_is_in_utc() -> None:
-    assert time_of(None) is None
-    assert time_of("2026-05-01") == datetime(2026, 5, 1, tzinfo=UTC)
-    assert time_of("2026-05-01T12:00:00+02:00") == datetime(2026, 5, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+    assert read_time(None) is None
+    assert read_time("2026-05-01") == datetime(2026, 5, 1, tzinfo=UTC)
+    assert read_time("2026-05-01T12:00:00+02:00") == datetime(2026, 5, 1, 12, tzinfo=timezone(timedelta(hours=2)))
 
 
 def test_parameters_may_hold_equal_signs() -> None:
-    assert parameters_of(["query=a=b", "domain=", "domain=x"]) == {"query": "a=b", "domain": "x"}
+    assert read_parameters(["query=a=b", "domain=", "domain=x"]) == {"query": "a=b", "domain": "x"}
     with pytest.raises(InvalidInput, match="NAME=VALUE"):
-        parameters_of(["=x"])
+        read_parameters(["=x"])
 
 
 def test_tenants_are_default_unless_told_and_each_once() -> None:
-    assert tenants_of(None) == ("default",)
-    assert tenants_of(["a", "b", "a"]) == ("a", "b")
+    assert read_tenants(None) == ("default",)
+    assert read_tenants(["a", "b", "a"]) == ("a", "b")
 
 
 def test_tags_may_be_written_with_their_sign() -> None:

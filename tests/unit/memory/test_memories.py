@@ -9,8 +9,8 @@ import pytest
 
 from weft import Weft
 from weft.errors import InvalidInput, StoreError, UnknownName
-from weft.indexing.ingest import Workshop
-from weft.memory import Earlier, UsageBook, Used, memory_from_node, memory_node, new_memory
+from weft.indexing.ingest import IndexingContext
+from weft.memory import Earlier, MemoryUsage, UsageLog, memory_from_node, memory_node, new_memory
 from weft.memory.memory_store import find_memory, forget, list_memories, remember, search_memories, update_memory
 from weft.model import Node
 
@@ -19,12 +19,12 @@ LATER = NOW + timedelta(days=2)
 
 
 @pytest.fixture
-def indexing(tmp_path: Path) -> Iterator[Workshop]:
+def indexing(tmp_path: Path) -> Iterator[IndexingContext]:
     with Weft.open(tmp_path / ".weft") as weft:
         yield weft.workshop()
 
 
-def test_a_memory_keeps_what_it_was_given(indexing: Workshop) -> None:
+def test_a_memory_keeps_what_it_was_given(indexing: IndexingContext) -> None:
     done = remember(indexing, " Use tabs. ", now=NOW, category="preference", importance=0.8, tags=["style"])
     assert not done.merged
     assert done.contradictions == ()
@@ -46,7 +46,7 @@ def test_a_bare_node_of_another_tool_is_a_memory_too() -> None:
     assert (memory.category, memory.importance, memory.history) == ("fact", 0.3, ())
 
 
-def test_what_says_the_same_is_merged_and_the_older_text_kept(indexing: Workshop) -> None:
+def test_what_says_the_same_is_merged_and_the_older_text_kept(indexing: IndexingContext) -> None:
     first = remember(indexing, "Use tabs for indentation", now=NOW, category="preference", importance=0.9).memory
     done = remember(indexing, "Please use tabs for indentation.", now=LATER, tags=["style"])
     assert done.merged
@@ -56,25 +56,25 @@ def test_what_says_the_same_is_merged_and_the_older_text_kept(indexing: Workshop
     assert len(list_memories(indexing)) == 1
 
 
-def test_the_same_words_again_change_nothing(indexing: Workshop) -> None:
+def test_the_same_words_again_change_nothing(indexing: IndexingContext) -> None:
     first = remember(indexing, "Use tabs", now=NOW).memory
     again = remember(indexing, "Use tabs", now=LATER)
     assert again.merged
     assert again.memory == first
 
 
-def test_what_says_otherwise_is_stored_and_reported_with_both_keys(indexing: Workshop) -> None:
+def test_what_says_otherwise_is_stored_and_reported_with_both_keys(indexing: IndexingContext) -> None:
     first = remember(indexing, "The retry limit is 3", now=NOW).memory
     done = remember(indexing, "The retry limit is 5", now=LATER)
     (against,) = done.contradictions
     assert (against.key, against.other, against.why) == (done.memory.key, first.key, "another number")
     assert {memory.key for memory in list_memories(indexing)} == {first.key, done.memory.key}
-    with indexing.store.everything() as snapshot:
+    with indexing.store.snapshot_of_all_tenants() as snapshot:
         edges = snapshot.edges(snapshot.find([first.key])[first.key])
     assert [edge.type for _, _, edge in edges] == ["contradicts"]
 
 
-def test_memories_are_listed_newest_first_and_by_category(indexing: Workshop) -> None:
+def test_memories_are_listed_newest_first_and_by_category(indexing: IndexingContext) -> None:
     kept = [
         remember(indexing, text, now=NOW + timedelta(hours=place), category=category).memory
         for place, (text, category) in enumerate(
@@ -90,14 +90,14 @@ def test_memories_are_listed_newest_first_and_by_category(indexing: Workshop) ->
     assert list_memories(indexing, category="workflow") == (kept[1],)
 
 
-def test_memories_are_found_by_what_they_say(indexing: Workshop) -> None:
+def test_memories_are_found_by_what_they_say(indexing: IndexingContext) -> None:
     remember(indexing, "The staging server is called heron", now=NOW)
     squash = remember(indexing, "Squash commits before merging a branch", now=NOW, category="workflow").memory
     assert search_memories(indexing, "how do I merge a branch")[0] == squash
     assert search_memories(indexing, "server", category="workflow", limit=5) in ((), (squash,))
 
 
-def test_an_update_keeps_the_older_text_and_changes_only_what_is_given(indexing: Workshop) -> None:
+def test_an_update_keeps_the_older_text_and_changes_only_what_is_given(indexing: IndexingContext) -> None:
     key = remember(indexing, "The server is heron", now=NOW, importance=0.4).memory.key
     told = update_memory(indexing, key, now=LATER, text="The server is egret")
     assert told.history == (Earlier("The server is heron", LATER),)
@@ -107,7 +107,7 @@ def test_an_update_keeps_the_older_text_and_changes_only_what_is_given(indexing:
     assert update_memory(indexing, key, now=LATER, category="error", importance=1, tags=["x"]).category == "error"
 
 
-def test_only_the_latest_versions_are_kept(indexing: Workshop) -> None:
+def test_only_the_latest_versions_are_kept(indexing: IndexingContext) -> None:
     key = remember(indexing, "version 0", now=NOW).memory.key
     for number in range(1, 25):
         told = update_memory(indexing, key, now=NOW, text=f"version {number}")
@@ -115,7 +115,7 @@ def test_only_the_latest_versions_are_kept(indexing: Workshop) -> None:
     assert told.history[-1].text == "version 23"
 
 
-def test_what_is_forgotten_is_gone(indexing: Workshop) -> None:
+def test_what_is_forgotten_is_gone(indexing: IndexingContext) -> None:
     one, two = (remember(indexing, text, now=NOW).memory for text in ("One lamp", "Two rivers meet"))
     assert forget(indexing, [one.key]) == (one,)
     assert list_memories(indexing) == (two,)
@@ -124,7 +124,7 @@ def test_what_is_forgotten_is_gone(indexing: Workshop) -> None:
     assert list_memories(indexing) == (two,)
 
 
-def test_tenants_do_not_share_memories(indexing: Workshop) -> None:
+def test_tenants_do_not_share_memories(indexing: IndexingContext) -> None:
     mine = remember(indexing, "Use tabs", now=NOW, tenant="a").memory
     other = remember(indexing, "Use tabs", now=NOW, tenant="b")
     assert not other.merged
@@ -143,14 +143,14 @@ def test_tenants_do_not_share_memories(indexing: Workshop) -> None:
     ],
 )
 def test_what_is_no_memory_is_refused_with_what_to_do(
-    indexing: Workshop, given: dict[str, str | float], says: str
+    indexing: IndexingContext, given: dict[str, str | float], says: str
 ) -> None:
     with pytest.raises(InvalidInput, match=says):
         remember(indexing, now=NOW, **given)  # type: ignore[arg-type]
     assert list_memories(indexing) == ()
 
 
-def test_an_unknown_category_names_the_valid_ones(indexing: Workshop) -> None:
+def test_an_unknown_category_names_the_valid_ones(indexing: IndexingContext) -> None:
     with pytest.raises(UnknownName, match="context, decision, error, fact, preference, workflow"):
         remember(indexing, "x", now=NOW, category="opinion")
     with pytest.raises(UnknownName):
@@ -160,24 +160,24 @@ def test_an_unknown_category_names_the_valid_ones(indexing: Workshop) -> None:
 
 
 def test_uses_are_counted_beside_the_store(tmp_path: Path) -> None:
-    book = UsageBook(tmp_path)
+    book = UsageLog(tmp_path)
     slot, other = ("default", "memory:a"), ("default", "memory:b")
-    assert book.uses([slot]) == {}
+    assert book.read_uses([slot]) == {}
     book.forget([slot])
-    book.note([slot, slot], NOW)
-    book.note([slot, other], LATER)
-    assert book.uses([slot, other]) == {slot: Used(2, LATER), other: Used(1, LATER)}
+    book.record_uses([slot, slot], NOW)
+    book.record_uses([slot, other], LATER)
+    assert book.read_uses([slot, other]) == {slot: MemoryUsage(2, LATER), other: MemoryUsage(1, LATER)}
     book.forget([slot])
-    assert book.uses([slot, other]) == {other: Used(1, LATER)}
+    assert book.read_uses([slot, other]) == {other: MemoryUsage(1, LATER)}
 
 
 def test_a_broken_file_of_uses_says_that_nothing_depends_on_it(tmp_path: Path) -> None:
     (tmp_path / "usage.sqlite").write_bytes(b"not a database at all, certainly")
     with pytest.raises(StoreError, match="Nothing else depends"):
-        UsageBook(tmp_path).uses([("default", "memory:a")])
+        UsageLog(tmp_path).read_uses([("default", "memory:a")])
 
 
-def test_secrets_are_taken_out_before_anything_is_stored(indexing: Workshop) -> None:
+def test_secrets_are_taken_out_before_anything_is_stored(indexing: IndexingContext) -> None:
     secret = "ghp_" + "a1B2c3D4e5" * 4
     done = remember(indexing, f"The bot pushes with {secret} to main", now=NOW)
     assert secret not in done.memory.text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.indexing.ingest import Workshop, ingest
+from weft.indexing.ingest import IndexingContext, ingest
 from weft.model import Candidate, Filter, Node, View
 from weft.pipeline.bridge import SAME_NAME, find_bridge_names, follow_names, score_bridges
 from weft.scoring.bm25 import term_hash
@@ -48,7 +48,7 @@ def store(tmp_path: Path, index: EmbeddedIndex) -> Iterator[SqliteStore]:
     titles = {"part": "The Ghost"}
     nodes = [Node(f"world:{name}", "note", title=titles.get(name, ""), text=text) for name, text in TEXTS.items()]
     store = SqliteStore.open(tmp_path / ".weft")
-    ingest([MemorySource(nodes, ())], Workshop(store, index, None, COUNT))
+    ingest([MemorySource(nodes, ())], IndexingContext(store, index, None, COUNT))
     yield store
     store.close()
 
@@ -59,7 +59,7 @@ def candidates(store: SqliteStore, relevance: dict[str, float]) -> list[Candidat
     with store.snapshot(View()) as snapshot:
         ids = {name: snapshot.find([f"world:{name}"])[f"world:{name}"][0] for name in relevance}
         rows = snapshot.nodes(list(ids.values()))
-        words = {row.node_id: row.term_hashes for row in snapshot.passages_of(list(ids.values()))}
+        words = {row.node_id: row.term_hashes for row in snapshot.passages_of_nodes(list(ids.values()))}
     return [
         Candidate(
             rows[ids[name]].node,

@@ -8,7 +8,7 @@ import pytest
 from weft import Node, Request, Weft
 from weft.errors import UnknownName
 from weft.model import View
-from weft.pipeline.plan import adapted
+from weft.pipeline.plan import choose_presets
 from weft.profiles import apply_preset, check_profile, load_profile
 from weft.profiles.types import Profile
 
@@ -28,7 +28,7 @@ def weft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
 
 def chosen(weft: Weft, question: str, preset: str | None = "auto") -> tuple[Profile, tuple[str, ...]]:
     with weft.store.snapshot(View()) as snapshot:
-        return adapted(Request(question, preset=preset), load_profile("narrative"), snapshot)
+        return choose_presets(Request(question, preset=preset), load_profile("narrative"), snapshot)
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_a_caller_that_was_found_stands_for_itself_only_if_it_matters_nearly_as_
 ) -> None:
     (take,), (run,) = weft.show("Queue.take"), weft.show("Worker.run")
     found = (Candidate(take, score=1.0, root=take.key), Candidate(run, score=score, root=run.key))
-    with weft.desk(View()) as desk:
-        own, asides = split_related(found, ("calls",), desk.snapshot, lambda candidate: True)
+    with weft.reading(View()) as reading:
+        own, asides = split_related(found, ("calls",), reading.snapshot, lambda candidate: True)
     assert [each.node.title for each in own] == ["Queue.take"] if beside else ["Queue.take", "Worker.run"]
     assert [(each.node.title, each.score) for each in asides] == ([("Worker.run", 1.0)] if beside else [])

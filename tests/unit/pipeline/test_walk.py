@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
-from weft.indexing.ingest import Workshop, ingest
+from weft.indexing.ingest import IndexingContext, ingest
 from weft.model import Candidate, Edge, Node, View
 from weft.pipeline.retrieve import find_starts
-from weft.pipeline.walk import Walked, expand
+from weft.pipeline.walk import WalkResult, walk_graph
 from weft.profiles.types import Lens
 from weft.store import EmbeddedIndex, SqliteStore
 from weft.tokens import counter_for
@@ -25,19 +25,19 @@ BREADTH = Lens("x", walk="breadth", depth=3)
 def store_of(folder: Path, nodes: Sequence[Node], edges: Sequence[Edge]) -> Iterator[SqliteStore]:
     """A store that holds the nodes, in the order given."""
     store, index = SqliteStore.open(folder / ".weft"), EmbeddedIndex(folder / ".weft" / "derived")
-    ingest([MemorySource(nodes, edges)], Workshop(store, index, None, COUNT))
+    ingest([MemorySource(nodes, edges)], IndexingContext(store, index, None, COUNT))
     yield store
     index.close()
     store.close()
 
 
-def walk(store: SqliteStore, lens: Lens, *starts: str) -> Walked:
+def walk(store: SqliteStore, lens: Lens, *starts: str) -> WalkResult:
     """Walk with the lens from the named nodes."""
     with store.snapshot(View()) as snapshot:
-        return expand(find_starts(starts, snapshot, "probe")[0], lens, snapshot)
+        return walk_graph(find_starts(starts, snapshot, "probe")[0], lens, snapshot)
 
 
-def reached(walked: Walked) -> dict[str, int]:
+def reached(walked: WalkResult) -> dict[str, int]:
     """Distance by key, without the starts."""
     return {each.node.key: each.distance for each in walked.candidates if each.distance}
 
@@ -84,7 +84,7 @@ def test_no_walk_returns_what_was_found_as_it_is(chain: SqliteStore) -> None:
     assert reached(walk(chain, Lens("x", walk="none"), "a")) == {}
     stranger = Candidate(Node("x:1", "hit"))
     with chain.snapshot(View()) as snapshot:
-        assert expand([stranger], BREADTH, snapshot).candidates == (stranger,)
+        assert walk_graph([stranger], BREADTH, snapshot).candidates == (stranger,)
 
 
 def test_a_hub_does_not_flood_and_is_noted(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_wide_node_can_be_sampled_by_what_its_links_lead_to(tmp_path: Path) ->
         ids = {key: snapshot.find([key])[key][0] for key in ("world:29", "world:17", "world:hub")}
         found = [Candidate(node=snapshot.nodes([ids["world:hub"]])[ids["world:hub"]].node)]
         lens = Lens("x", walk="breadth", depth=1, fan_out=2, sample="relevance")
-        walked = expand(found, lens, snapshot, lambda _: {ids["world:29"]: 0.9, ids["world:17"]: 0.5})
+        walked = walk_graph(found, lens, snapshot, lambda _: {ids["world:29"]: 0.9, ids["world:17"]: 0.5})
     assert {each.node.key for each in walked.candidates[1:]} == {"world:29", "world:17"}
     assert "only the most relevant 2 of each were followed, and 28 left out" in walked.notes[0]
 
@@ -138,7 +138,7 @@ def test_the_step_told_is_the_one_the_lens_weighs_most(tmp_path: Path) -> None:
     assert [step.edge_type for step in walked.candidates[1].path] == ["links"]
 
 
-def scores(walked: Walked) -> dict[str, float]:
+def scores(walked: WalkResult) -> dict[str, float]:
     """The walk's score by key."""
     return {each.node.key: each.parts["walk"] for each in walked.candidates}
 
@@ -149,8 +149,8 @@ def test_with_focus_the_walk_begins_mostly_at_the_most_relevant(tmp_path: Path) 
     with store_of(tmp_path, nodes, edges) as store, store.snapshot(View()) as snapshot:
         first, second = find_starts(("world:best", "world:worse"), snapshot, "probe")[0]
         found = [replace(first, parts={"relevance": 1.0}), replace(second, parts={"relevance": 0.5})]
-        even = scores(expand(found, Lens("x", walk="pagerank"), snapshot))
-        sharp = scores(expand(found, Lens("x", walk="pagerank", focus=4.0), snapshot))
+        even = scores(walk_graph(found, Lens("x", walk="pagerank"), snapshot))
+        sharp = scores(walk_graph(found, Lens("x", walk="pagerank", focus=4.0), snapshot))
     assert even["world:near worse"] == pytest.approx(even["world:near best"] / 2)
     assert sharp["world:near worse"] == pytest.approx(sharp["world:near best"] / 16)
 
@@ -164,13 +164,13 @@ def test_what_only_a_name_speaks_for_starts_no_walk_unless_it_is_named(tmp_path:
         found = find_starts(("world:footnote", "world:scene"), snapshot, "probe")[0]
         passed, scene = (replace(each, parts={"relevance": 0.9}) for each in found)
         named = replace(passed, parts={"relevance": 0.9, "named": 1.0})
-        assert set(scores(expand([passed, scene], lens, snapshot))) == {
+        assert set(scores(walk_graph([passed, scene], lens, snapshot))) == {
             "world:footnote",
             "world:scene",
             "world:hero",
         }
-        assert "world:friend" in scores(expand([named, scene], lens, snapshot))
-        assert "world:friend" in scores(expand([passed], lens, snapshot)), "where there is nothing else"
+        assert "world:friend" in scores(walk_graph([named, scene], lens, snapshot))
+        assert "world:friend" in scores(walk_graph([passed], lens, snapshot)), "where there is nothing else"
 
 
 def test_with_specificity_a_walk_steps_less_to_hubs(tmp_path: Path) -> None:

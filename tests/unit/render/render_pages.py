@@ -18,7 +18,7 @@ from weft.model import (
     Step,
 )
 from weft.profiles.types import Block, Frame
-from weft.render import ItemStyle, open_format, render_lines, text_of
+from weft.render import ItemStyle, join_lines, open_format, render_lines
 
 WHOLE = Detail.WHOLE
 FRAME = Frame(separator=True, sources=10)
@@ -32,7 +32,7 @@ def item(node: Node, detail: Detail = WHOLE, spans: tuple[tuple[int, int], ...] 
 
 def printed(format: str, placed: Item, *blocks: Block, level: int = 3, fields: bool = True) -> str:
     """One item's lines as text."""
-    return text_of(open_format(format).item(placed, ItemStyle(blocks, fields, level=level)))
+    return join_lines(open_format(format).item(placed, ItemStyle(blocks, fields, level=level)))
 
 
 def page_of(nodes: Sequence[Node], detail: Detail = WHOLE) -> Page:
@@ -53,7 +53,7 @@ def styles(blocks: tuple[Block, ...], nested: tuple[Block, ...]) -> dict[str, It
 
 def page_text(format: str, page: Page, page_styles: dict[str, ItemStyle]) -> str:
     """The whole text of a page."""
-    return text_of(render_lines(page, open_format(format), page_styles, FRAME))
+    return join_lines(render_lines(page, open_format(format), page_styles, FRAME))
 
 
 ALL_BLOCKS = (

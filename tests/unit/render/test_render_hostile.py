@@ -13,7 +13,7 @@ from render_pages import ALL_BLOCKS, ATTACKS, FRAME, item, nodes, page_of, page_
 
 from weft.model import Detail, Node
 from weft.profiles.types import Block
-from weft.render import FORMATS, open_format, render_lines, text_of
+from weft.render import FORMATS, join_lines, open_format, render_lines
 from weft.render.lines import clean
 
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -107,7 +107,7 @@ def test_no_page_prints_controls_or_overrides_and_no_line_holds_a_line_break(
     known: list[Node], format: str, detail: Detail
 ) -> None:
     lines = render_lines(page_of(known, detail), open_format(format), styles(ALL_BLOCKS, ALL_BLOCKS), FRAME)
-    for line in text_of(lines).split("\n"):
+    for line in join_lines(lines).split("\n"):
         assert not UNPRINTABLE.search(line)
         assert len(line.splitlines()) <= 1
 

@@ -15,10 +15,10 @@ from weft.render import (
     ItemStyle,
     Lines,
     build_manifest,
+    join_lines,
     open_format,
     render,
     render_lines,
-    text_of,
 )
 
 NOTE = Node("n:1", "note", title="One", text="first\n\n# second\nthird", origin=Origin("n", "one.md", 5))
@@ -48,7 +48,7 @@ def test_the_text_is_its_parts_joined(known: list[Node], name: str, detail: Deta
     page_styles = styles(ALL_BLOCKS, ALL_BLOCKS)
     text, _ = render(page, format, page_styles, FRAME)
     parts = [part for part in parts_of(page, format, page_styles) if part]
-    assert text == "\n".join(text_of(part) for part in parts)
+    assert text == "\n".join(join_lines(part) for part in parts)
 
 
 @settings(max_examples=40, deadline=None)
@@ -200,4 +200,4 @@ def test_a_narrative_page_reads_as_its_users_know_it() -> None:
     lines = render_lines(
         page_of([ned]), open_format("markdown"), styles((Block("text"),), (Block("bullet"),)), FRAME
     )
-    assert "### Ned Stark (CHARACTER)\n\n**Told:**\n- Lord of Winterfell.\n" in text_of(lines)
+    assert "### Ned Stark (CHARACTER)\n\n**Told:**\n- Lord of Winterfell.\n" in join_lines(lines)

@@ -8,15 +8,15 @@ from hypothesis.extra.numpy import arrays
 
 from weft.scoring.vectors import (
     cosines,
-    dots,
+    dot_products,
     graded_distances,
     graded_signs,
     norms,
     quantise,
     rotate,
+    sign_bits,
     sign_distances,
-    signs_of,
-    stacked,
+    stack_rows,
     unit_rows,
 )
 
@@ -77,7 +77,7 @@ def test_cosines_do_not_depend_on_position_or_company(matrix, random):
 def test_inner_products_are_exact_integers(matrix):
     query = matrix[-1]
     exact = (matrix.astype(np.int64) @ query.astype(np.int64)).astype(np.float64)
-    assert np.array_equal(dots(matrix, query), exact)
+    assert np.array_equal(dot_products(matrix, query), exact)
 
 
 @given(INTEGERS)
@@ -91,19 +91,19 @@ def test_turning_keeps_every_angle(matrix):
 def test_the_signs_of_a_row_do_not_depend_on_its_company(matrix, random):
     order = list(range(len(matrix)))
     random.shuffle(order)
-    assert np.array_equal(signs_of(matrix)[order], signs_of(np.ascontiguousarray(matrix[order])))
+    assert np.array_equal(sign_bits(matrix)[order], sign_bits(np.ascontiguousarray(matrix[order])))
 
 
 @given(INTEGERS)
 def test_signs_differ_in_as_many_bits_as_turned_rows_do(matrix):
-    signs, along = signs_of(matrix), rotate(matrix) > 0
+    signs, along = sign_bits(matrix), rotate(matrix) > 0
     differing = (along != along[-1]).sum(axis=1)
     assert np.array_equal(sign_distances(signs, signs[-1]), differing)
 
 
 @given(INTEGERS)
 def test_a_graded_query_counts_each_direction_by_how_much_it_points_along_it(matrix):
-    signs, along = signs_of(matrix), rotate(matrix[-1:])[0]
+    signs, along = sign_bits(matrix), rotate(matrix[-1:])[0]
     graded = graded_signs(matrix[-1])
     assert np.array_equal(graded[0], signs[-1])
     size = np.abs(along).astype(np.int64)
@@ -115,10 +115,10 @@ def test_a_graded_query_counts_each_direction_by_how_much_it_points_along_it(mat
 
 def test_long_vectors_are_exact_too():
     matrix = np.full((3, 4096), 127, dtype=np.int8)
-    assert dots(matrix, matrix[0])[2] == 4096 * 127 * 127
+    assert dot_products(matrix, matrix[0])[2] == 4096 * 127 * 127
 
 
 def test_no_rows_give_no_products_and_no_distances():
-    none = stacked([], 4)
-    assert len(dots(none, np.zeros(4, np.int8))) == 0
-    assert len(sign_distances(signs_of(none), signs_of(np.zeros((1, 4), np.int8))[0])) == 0
+    none = stack_rows([], 4)
+    assert len(dot_products(none, np.zeros(4, np.int8))) == 0
+    assert len(sign_distances(sign_bits(none), sign_bits(np.zeros((1, 4), np.int8))[0])) == 0

@@ -5,7 +5,7 @@ from pathlib import Path
 import orjson
 
 from weft import Node, Weft
-from weft.sources.values import following
+from weft.sources.values import sequence_edges
 
 
 def test_nodes_of_one_title_are_linked_in_the_order_of_the_sequence() -> None:
@@ -15,7 +15,7 @@ def test_nodes_of_one_title_are_linked_in_the_order_of_the_sequence() -> None:
         Node("s:y", "note", title="Tale"),
         Node("s:z", "note"),
     ]
-    assert sorted((edge.source, edge.target, edge.type) for edge in following([*nodes, *others])) == [
+    assert sorted((edge.source, edge.target, edge.type) for edge in sequence_edges([*nodes, *others])) == [
         ("s:1", "s:2", "next"),
         ("s:2", "s:3", "next"),
     ]

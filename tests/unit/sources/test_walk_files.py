@@ -41,7 +41,7 @@ def test_ignored_files_and_folders_are_counted(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("out/\nd.md\n", encoding="utf-8")
     source = open_source(str(tmp_path), name="s")
     list(source.units())
-    assert source.remarks() == {"ignored by .gitignore or .weftignore": 2}
+    assert source.count_skipped() == {"ignored by .gitignore or .weftignore": 2}
 
 
 def test_a_store_is_not_read_whatever_it_is_called(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_a_store_is_not_read_whatever_it_is_called(tmp_path: Path) -> None:
     assert listed(tmp_path) == {"a.md"}
     source = open_source(str(tmp_path), name="s")
     list(source.units())
-    assert source.remarks() == {"in Weft stores": 1}
+    assert source.count_skipped() == {"in Weft stores": 1}
 
 
 def test_an_ignored_folder_is_read_when_it_is_the_one_asked_for(tmp_path: Path) -> None:

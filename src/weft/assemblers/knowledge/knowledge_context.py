@@ -8,15 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Final
 
-from weft.assemblers.knowledge.lists import ContextNode, Entity, EntryPoint, KnowledgeStats, content_of
+from weft.assemblers.knowledge.lists import ContextNode, Entity, EntryPoint, KnowledgeStats, node_content
 from weft.assemblers.knowledge.token_budget import Lists, Spending, spend
 from weft.errors import InvalidInput
 from weft.frozen import dataclass
 from weft.model import Candidate, Filter, Json, Node
 from weft.pipeline.query import understand
-from weft.pipeline.reading import Desk, Observe
-from weft.pipeline.retrieve import Found, search
-from weft.pipeline.walk import Walked, expand
+from weft.pipeline.reading import Reading, StageCallback
+from weft.pipeline.retrieve import RetrievalResult, search
+from weft.pipeline.walk import WalkResult, walk_graph
 from weft.ports import Snapshot, TokenCounter
 from weft.profiles import find_lens
 from weft.profiles.types import Lens, Probe, Profile
@@ -71,7 +71,11 @@ class KnowledgeContext:
 
 
 def knowledge_context(
-    request: KnowledgeRequest, profile: Profile, reading: Desk, count: TokenCounter, observe: Observe | None = None
+    request: KnowledgeRequest,
+    profile: Profile,
+    reading: Reading,
+    count: TokenCounter,
+    observe: StageCallback | None = None,
 ) -> KnowledgeContext:
     """Return the lists for a request.
 
@@ -81,14 +85,14 @@ def knowledge_context(
     check_request(request)
     end_stage = observe or _ignore_stage
     kinds, lens = entry_kinds(request, profile), bounded_lens(request, profile)
-    query = understand(request.query, reading.snapshot, reading.embed)
+    query = understand(request.query, reading.snapshot, reading.embedder)
     probe = Probe("entry", kinds=kinds, limit=request.entry_limit)
     # The lists need a smaller pool than a page: a ranking of everything would only cost time.
     pool = min(profile.fusion.pool, max(_MIN_SEARCH_POOL, _POOL_PER_ENTRY * request.entry_limit))
     fusion = replace(profile.fusion, pool=pool)
     found = search(query, probe, Filter(kinds=kinds), fusion, reading.snapshot, reading.index)
     end_stage("retrieve")
-    walked = expand(found.candidates, lens, reading.snapshot)
+    walked = walk_graph(found.candidates, lens, reading.snapshot)
     context = _rank_reached(walked, request.context_limit)
     end_stage("expand")
     entities = _find_entities((*found.candidates, *context), reading.snapshot) if request.include_entities else ()
@@ -140,7 +144,7 @@ def bounded_lens(request: KnowledgeRequest, profile: Profile) -> Lens:
     )
 
 
-def _rank_reached(walked: Walked, limit: int) -> tuple[Candidate, ...]:
+def _rank_reached(walked: WalkResult, limit: int) -> tuple[Candidate, ...]:
     """Return the nodes that the walk reached, by closeness, best first."""
     reached = [each for each in walked.candidates if each.distance]
     return tuple(sorted(reached, key=lambda each: (-_closeness(each), each.node.tenant, each.node.key))[:limit])
@@ -167,7 +171,9 @@ def _find_entities(candidates: Sequence[Candidate], snapshot: Snapshot) -> tuple
     return (*among.values(), *one_step_away)[:MAX_ENTITIES]
 
 
-def _make_answer(spending: Spending, found: Found, walked: Walked, snapshot: Snapshot) -> KnowledgeContext:
+def _make_answer(
+    spending: Spending, found: RetrievalResult, walked: WalkResult, snapshot: Snapshot
+) -> KnowledgeContext:
     kept = spending.kept
     root_ids: dict[str, list[int]] = {}
     for candidate in found.candidates:
@@ -211,7 +217,7 @@ def make_context_node(
 
 def _common_values(node: Node) -> tuple[int, str, str, str | None, dict[str, Json], tuple[str, ...]]:
     """Return the values of `ListedNode` up to the score, in the order of its fields."""
-    return node.id, node.kind, node.title, node.summary or None, content_of(node), node.tags
+    return node.id, node.kind, node.title, node.summary or None, node_content(node), node.tags
 
 
 def _find_start(ids: Sequence[int], steps: Sequence[int], snapshot: Snapshot) -> tuple[int, ...]:
@@ -264,7 +270,7 @@ def _explain_no_entry_points(request: KnowledgeRequest, kinds: Sequence[str], sn
         return "The query is empty, so nothing was searched for: give words or a question in `query`."
     if not snapshot.statistics([]).passages:
         return NOTHING_HELD
-    if not len(snapshot.matching(Filter(kinds=tuple(kinds)))):
+    if not len(snapshot.matching_ids(Filter(kinds=tuple(kinds)))):
         return (
             f"The tenants hold no node of the types searched ({', '.join(kinds)}): widen entry_types, or set "
             "include_schemas or include_examples."

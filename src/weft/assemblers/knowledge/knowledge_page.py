@@ -20,7 +20,7 @@ from weft.ports import Snapshot
 from weft.profiles.types import Profile, Section
 
 
-def shaped(profile: Profile, request: KnowledgeRequest) -> Profile:
+def bound_profile(profile: Profile, request: KnowledgeRequest) -> Profile:
     """Return the profile with the request's limits on searching, walking and filling its sections."""
     check_request(request)
     lens = bounded_lens(request, profile)
@@ -41,7 +41,7 @@ def _limit_section(section: Section, request: KnowledgeRequest) -> Section:
     return section
 
 
-def lists_of(page: Context, snapshot: Snapshot) -> KnowledgeContext:
+def page_as_lists(page: Context, snapshot: Snapshot) -> KnowledgeContext:
     """Return the items of a page as lists: those found, those reached by the walk, and the entities of either."""
     items = list(_page_items(page))
     root_ids: dict[str, list[int]] = {}

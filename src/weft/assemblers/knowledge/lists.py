@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from weft.frozen import dataclass
 from weft.model import Json, Node
-from weft.sources.values import readable
+from weft.sources.values import to_labelled_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,10 @@ class KnowledgeStats:
     tokens_used: Mapping[str, int] | None = None
 
 
-def content_of(node: Node) -> dict[str, Json]:
+def node_content(node: Node) -> dict[str, Json]:
     """Return the structured fields, with the text under `text` if it says more than they do."""
     fields = dict(node.fields)
-    if not node.text or _have_same_lines(node.text, readable(fields)):
+    if not node.text or _have_same_lines(node.text, to_labelled_lines(fields)):
         return fields
     return {"text": node.text, **fields}
 
@@ -72,11 +72,11 @@ def _have_same_lines(one: str, other: str) -> bool:
     return len(one) == len(other) and (one == other or sorted(one.split("\n")) == sorted(other.split("\n")))
 
 
-def text_and_fields(content: Mapping[str, Json]) -> tuple[str, dict[str, Json]]:
+def split_content(content: Mapping[str, Json]) -> tuple[str, dict[str, Json]]:
     """Split a content object into the node's text (`text`, or all of it made readable) and the other fields."""
     fields = dict(content)
     text = fields.get("text")
     if isinstance(text, str):
         del fields["text"]
         return text, fields
-    return readable(fields), fields
+    return to_labelled_lines(fields), fields

@@ -6,7 +6,7 @@ from typing import Final
 import orjson
 import xxhash
 
-from weft.assemblers.knowledge.lists import content_of
+from weft.assemblers.knowledge.lists import node_content
 from weft.frozen import dataclass
 from weft.model import Candidate, Node
 from weft.ports import TokenCounter
@@ -123,7 +123,7 @@ def _count_remembered(count: TokenCounter, text: str) -> int:
 
 def node_text(node: Node) -> str:
     """Return the text by which a node is counted: title, summary and content."""
-    content = orjson.dumps(content_of(node), option=orjson.OPT_NON_STR_KEYS).decode()
+    content = orjson.dumps(node_content(node), option=orjson.OPT_NON_STR_KEYS).decode()
     return "\n".join(part for part in (node.title, node.summary, content) if part)
 
 

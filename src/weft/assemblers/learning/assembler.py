@@ -28,7 +28,7 @@ from weft.errors import InvalidInput, UnknownName, WeftError
 from weft.frozen import dataclass
 from weft.memory import DOMAINS, STRATEGIES
 from weft.model import Json, Request
-from weft.pipeline.reading import uncollected
+from weft.pipeline.reading import pause_garbage_collection
 from weft.profiles import fill, load_profile
 from weft.profiles.types import Probe, Profile, Section
 from weft.tokens import DEFAULT_ENCODING
@@ -153,7 +153,7 @@ class ContextAssembler:
             answers = await search_all(make_searches(self.searcher), self.deadline_seconds)
             return await self._make_page(profile, request, sources, answers)
         # The garbage collector stays off until the page is made: it would only go through all that was found.
-        with uncollected():
+        with pause_garbage_collection():
             answers = await search_in_turn(reading, make_searches, tuple(sources), self.deadline_seconds)
             return await self._make_page(profile, request, sources, answers)
 
@@ -167,7 +167,7 @@ class ContextAssembler:
         return await asyncio.to_thread(self._build, builder, answers)
 
     def _build(self, builder: PageBuilder, answers: Sequence[Answer]) -> FormattedContext:
-        with uncollected():
+        with pause_garbage_collection():
             context = builder.build(answers)
         if isinstance(self.searcher, RecordsUse) and context.items:
             self.searcher.record_use(context.items, builder.now)

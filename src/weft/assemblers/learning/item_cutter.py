@@ -9,7 +9,7 @@ from weft.frozen import dataclass
 from weft.model import Candidate, Detail, Item, Json, Node
 from weft.ports import TokenCounter
 from weft.profiles.types import Block, Section
-from weft.render import ItemStyle, open_format, text_of
+from weft.render import ItemStyle, join_lines, open_format
 from weft.render.node_values import PLACEHOLDER, format_value
 from weft.scoring.bm25 import term_hash
 from weft.scoring.sketch import sketch
@@ -80,7 +80,7 @@ class ItemCutter:
     def print_item(self, item: Item) -> str:
         """Return the item as the page prints it."""
         style = ItemStyle(self.section.blocks, True, (), 3)
-        return text_of(open_format("markdown").item(item, style)).strip("\n")
+        return join_lines(open_format("markdown").item(item, style)).strip("\n")
 
     def estimate(self, candidate: Candidate) -> int:
         """Return about what an item costs, rather too much than too little."""

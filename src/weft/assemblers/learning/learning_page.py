@@ -13,12 +13,12 @@ from weft.assemblers.learning.searches import Answer
 from weft.frozen import dataclass
 from weft.model import Candidate, Context, Item, Request
 from weft.pipeline.assemble import assemble
-from weft.pipeline.reading import Desk
+from weft.pipeline.reading import Reading
 from weft.pipeline.score import score
 from weft.ports import TokenCounter
 from weft.profiles.types import Profile, Section
-from weft.scoring.candidates import told
-from weft.store.empty import HandedIndex, HandedSnapshot
+from weft.scoring.candidates import with_scores
+from weft.store.empty import EmptyIndex, EmptySnapshot
 from weft.tokens import counter_for
 
 _MAX_ITEM_FRACTION: Final = 0.25
@@ -119,7 +119,7 @@ class PageBuilder:
         relevant = [
             candidate
             if "relevance" in candidate.parts
-            else told(candidate, {"relevance": candidate.score, **candidate.parts})
+            else with_scores(candidate, {"relevance": candidate.score, **candidate.parts})
             for candidate in by_key.values()
         ]
         scored = score(relevant, rule, self.profile.lenses[0], self.now, ())
@@ -141,7 +141,7 @@ class PageBuilder:
                 yield fitting
 
     def _assemble(self, candidates: Sequence[Candidate], count: TokenCounter) -> Context:
-        reading = Desk(HandedSnapshot(tuple(candidate.node for candidate in candidates)), HandedIndex(), None)
+        reading = Reading(EmptySnapshot(tuple(candidate.node for candidate in candidates)), EmptyIndex(), None)
         request = replace(self.request, candidates=tuple(candidates))
         return assemble(request, self.profile, reading, count, self.now)
 

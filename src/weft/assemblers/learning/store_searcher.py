@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from weft.assemblers.learning.assembler import ContextAssembler
 from weft.assemblers.learning.results import ContextItem, warn
-from weft.cache import Recent
+from weft.cache import LruCache
 from weft.errors import StoreError
 from weft.frozen import dataclass
-from weft.memory import EXPERIENCE, MEMORY, VALUE, UsageBook
+from weft.memory import EXPERIENCE, MEMORY, VALUE, UsageLog
 from weft.model import DEFAULT_TENANT, Candidate, Filter, View
 from weft.pipeline.query import Query, understand
-from weft.pipeline.reading import Desk
+from weft.pipeline.reading import Reading
 from weft.pipeline.retrieve import search
 from weft.profiles.types import Fusion, Probe
 from weft.store import is_address
@@ -34,9 +34,11 @@ class StoreSearcher:
 
     weft: "Weft"
     tenants: tuple[str, ...] = (DEFAULT_TENANT,)
-    queries: Recent[tuple[str, str, int], Query] = field(default_factory=lambda: Recent(_MAX_REMEMBERED_QUERIES))
+    queries: LruCache[tuple[str, str, int], Query] = field(
+        default_factory=lambda: LruCache(_MAX_REMEMBERED_QUERIES)
+    )
     """Analysed questions, since several searches are made with each."""
-    desk: Desk | None = None
+    shared_reading: Reading | None = None
     """The reading that all searches share; None if each opens its own."""
 
     def reading(self) -> AbstractContextManager["StoreSearcher"] | None:
@@ -49,8 +51,8 @@ class StoreSearcher:
 
     @contextmanager
     def _share_reading(self) -> Iterator["StoreSearcher"]:
-        with self._desk() as desk:
-            yield replace(self, desk=desk)
+        with self._open_reading() as reading:
+            yield replace(self, shared_reading=reading)
 
     def search_memories(self, query: str, limit: int) -> tuple[Candidate, ...]:
         """Find facts, preferences, decisions and the like."""
@@ -88,30 +90,34 @@ class StoreSearcher:
         if not used or self.weft.store.read_only:
             return
         try:
-            UsageBook(self.weft.folder).note(used, now)
+            UsageLog(self.weft.folder).record_uses(used, now)
         except StoreError as error:
             warn("uses_not_counted", reason=str(error))
 
     def _search(self, question: str, filter: Filter, limit: int) -> tuple[Candidate, ...]:
-        with self._desk() as desk:
-            query = self._analyse(question, desk)
+        with self._open_reading() as reading:
+            query = self._analyse(question, reading)
             probe = Probe("search", limit=limit)
-            return search(query, probe, filter, Fusion(pool=limit), desk.snapshot, desk.index).candidates
+            return search(query, probe, filter, Fusion(pool=limit), reading.snapshot, reading.index).candidates
 
-    def _desk(self) -> AbstractContextManager[Desk]:
-        return self.weft.desk(View(self.tenants)) if self.desk is None else nullcontext(self.desk)
+    def _open_reading(self) -> AbstractContextManager[Reading]:
+        return (
+            self.weft.reading(View(self.tenants))
+            if self.shared_reading is None
+            else nullcontext(self.shared_reading)
+        )
 
-    def _analyse(self, question: str, desk: Desk) -> Query:
-        key = (question, desk.snapshot.identity, desk.snapshot.sequence)
+    def _analyse(self, question: str, reading: Reading) -> Query:
+        key = (question, reading.snapshot.identity, reading.snapshot.sequence)
         known = self.queries.get(key)
         if known is not None:
             return known
-        query = understand(question, desk.snapshot, desk.embed)
+        query = understand(question, reading.snapshot, reading.embedder)
         # A note says that the embedder did not answer: it may answer the next time.
         return query if query.notes else self.queries.put(key, query)
 
 
-def assembler_over(weft: "Weft", tenants: tuple[str, ...] = (DEFAULT_TENANT,)) -> ContextAssembler:
+def make_assembler(weft: "Weft", tenants: tuple[str, ...] = (DEFAULT_TENANT,)) -> ContextAssembler:
     """Return an assembler over what a store has learned, with the profiles that apply to the store."""
     return ContextAssembler(
         StoreSearcher(weft, tenants), learning=weft.profile("learning"), premortem=weft.profile("premortem")

@@ -20,11 +20,11 @@ from weft.errors import UnknownName
 from weft.frozen import dataclass
 from weft.model import Candidate, Context, Node, Request, View
 from weft.pipeline.assemble import assemble
-from weft.pipeline.plan import adapted
-from weft.pipeline.reading import Desk, Observe
+from weft.pipeline.plan import choose_presets
+from weft.pipeline.reading import Reading, StageCallback
 from weft.profiles import apply_preset, load_profile
 from weft.profiles.types import AUTO, ForEach, Profile, Score, Section
-from weft.store.empty import HandedIndex, HandedSnapshot
+from weft.store.empty import EmptyIndex, EmptySnapshot
 from weft.tokens import counter_for
 
 _logger: Final = structlog.get_logger("weft.narrative")
@@ -60,7 +60,7 @@ class ReadableStore(Protocol):
         """Return a profile by name."""
         ...
 
-    def desk(self, view: View) -> AbstractContextManager[Desk]:
+    def reading(self, view: View) -> AbstractContextManager[Reading]:
         """Open one consistent reading through a view."""
         ...
 
@@ -69,7 +69,7 @@ class ReadableStore(Protocol):
         ...
 
     def assemble(
-        self, request: Request, now: datetime, observe: Observe | None = None, profile: Profile | None = None
+        self, request: Request, now: datetime, observe: StageCallback | None = None, profile: Profile | None = None
     ) -> Context:
         """Return the context for a request."""
         ...
@@ -83,7 +83,7 @@ class NoStore:
         return load_profile(name)
 
     @contextmanager
-    def desk(self, view: View) -> Iterator[Desk]:
+    def reading(self, view: View) -> Iterator[Reading]:
         """Open a reading that contains nothing."""
         yield _empty_reading((), view)
 
@@ -92,7 +92,7 @@ class NoStore:
         return ()
 
     def assemble(
-        self, request: Request, now: datetime, observe: Observe | None = None, profile: Profile | None = None
+        self, request: Request, now: datetime, observe: StageCallback | None = None, profile: Profile | None = None
     ) -> Context:
         """Return the context of the candidates that came with the request."""
         nodes = tuple(candidate.node for candidate in request.candidates or ())
@@ -101,8 +101,8 @@ class NoStore:
         return assemble(request, chosen, _empty_reading(nodes, request.view), count, now, observe)
 
 
-def _empty_reading(nodes: tuple[Node, ...], view: View) -> Desk:
-    return Desk(HandedSnapshot(nodes, view), HandedIndex(), None)
+def _empty_reading(nodes: tuple[Node, ...], view: View) -> Reading:
+    return Reading(EmptySnapshot(nodes, view), EmptyIndex(), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +175,8 @@ class NarrativeRequest:
     def _apply_preset(self, profile: Profile, store: ReadableStore) -> Profile:
         """Return the profile with the preset, or unchanged if there is no such preset."""
         if self.preset == AUTO:
-            with store.desk(self.view) as reading:
-                return adapted(replace(self._page_request(None), preset=AUTO), profile, reading.snapshot)[0]
+            with store.reading(self.view) as reading:
+                return choose_presets(replace(self._page_request(None), preset=AUTO), profile, reading.snapshot)[0]
         try:
             return apply_preset(profile, str(self.preset))
         except UnknownName as error:

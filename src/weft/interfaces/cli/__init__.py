@@ -80,7 +80,7 @@ def _apply_index_option(arguments: Sequence[str]) -> list[str]:
     stop = start + (1 if equals else 2)
     if not equals:
         spec = arguments[start + 1] if start + 1 < end else ""
-    config.choose_index(spec)
+    config.set_index(spec)
     return [*arguments[:start], *arguments[stop:]]
 
 

@@ -9,9 +9,9 @@ from weft.errors import InvalidInput
 from weft.interfaces.cli import output
 from weft.interfaces.cli.context import write_entries
 from weft.interfaces.cli.options import AsJson, EmbedderSpec, StoreFolder
-from weft.interfaces.cli.progress import watched
+from weft.interfaces.cli.progress import show_progress
 from weft.interfaces.describe import difference_lines
-from weft.interfaces.values import clean, time_of
+from weft.interfaces.values import clean, read_time
 
 _QUESTION_WIDTH: Final = 50
 """Characters of a question in the table of `weft history`: a row then fits a terminal of 120 columns."""
@@ -40,11 +40,11 @@ def diff(
             "`weft diff A B`, or one as `--since A`; `weft history` lists them."
         )
     # Parsed before the store is opened, so that a mistyped time is reported at once.
-    moment = time_of(now)
-    with config.open_weft(store, embedder=embedder) as weft, watched("comparing"):
+    moment = read_time(now)
+    with config.open_weft(store, embedder=embedder) as weft, show_progress("comparing"):
         difference = weft.diff(*names) if since is None else weft.since(clean(since), moment)[0]
     if as_json:
-        output.write_json(output.shape(difference))
+        output.write_json(output.as_dict(difference))
     else:
         output.write("\n".join(difference_lines(difference)))
 
@@ -62,14 +62,14 @@ def history(
         if name is not None:
             record = weft.contexts.find(clean(name))
             if as_json:
-                output.write_json({**output.shape(record, "fingerprints"), "asked": record.asked})
+                output.write_json({**output.as_dict(record, "fingerprints"), "asked": record.asked})
             else:
                 write_entries(record.ledger)
             return
         records = weft.recent(limit)
     # Fingerprints serve comparisons only, and a list of whole ledgers would be too long to read.
     if as_json:
-        output.write_json([output.shape(record, "fingerprints", "ledger", "manifest") for record in records])
+        output.write_json([output.as_dict(record, "fingerprints", "ledger", "manifest") for record in records])
     elif records:
         rows = [
             (record.id, record.made, record.tokens, output.one_line(record.asked, _QUESTION_WIDTH))
@@ -77,4 +77,4 @@ def history(
         ]
         output.write_table(("id", "made", "tokens", "asked"), rows)
     else:
-        output.note("No context has been kept yet. `weft context` keeps each one it prints.")
+        output.write_note("No context has been kept yet. `weft context` keeps each one it prints.")

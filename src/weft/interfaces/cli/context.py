@@ -15,10 +15,10 @@ from weft.errors import InvalidInput, UnknownName
 from weft.interfaces.ask import ask, check_filter
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, EmbedderSpec, StoreFolder, whole_number_parser
-from weft.interfaces.cli.progress import watched
+from weft.interfaces.cli.progress import show_progress
 from weft.interfaces.describe import LEDGER_COLUMNS, SEARCH_COLUMNS, ledger_rows, relevance, search_rows
 from weft.interfaces.request import CONTEXT_FIELDS, SEARCH_FIELDS, RequestField, fields_for, make_filter, make_view
-from weft.interfaces.values import budget_of, clean, parameters_of, time_of
+from weft.interfaces.values import clean, read_budget, read_parameters, read_time
 from weft.model import Candidate, Context, LedgerEntry
 
 Explain = Annotated[bool, typer.Option("--explain", help="Print what became of every candidate, and why.")]
@@ -37,7 +37,7 @@ def make_context_command(fields: Sequence[RequestField] = CONTEXT_FIELDS) -> Cal
     ) -> None:
         """Print one page about a question, or about the nodes you name, within a token budget."""
         values = _read_options(fields, written)
-        with config.open_weft(store, embedder=embedder) as weft, watched("weaving"):
+        with config.open_weft(store, embedder=embedder) as weft, show_progress("weaving"):
             page = ask(weft, values)
         _print_page(page, as_json, explain)
 
@@ -58,7 +58,7 @@ def make_search_command(fields: Sequence[RequestField] = SEARCH_FIELDS) -> Calla
         if not question:
             raise InvalidInput("The question is empty. Say what to look for, as in `weft search refunds`.")
         options = {name: values[name] for name in ("limit", "match") if values[name] is not None}
-        with config.open_weft(store, embedder=embedder) as weft, watched("searching"):
+        with config.open_weft(store, embedder=embedder) as weft, show_progress("searching"):
             notes = check_filter(weft, wanted, view.tenants)
             found = weft.search(
                 question,
@@ -76,7 +76,7 @@ def make_search_command(fields: Sequence[RequestField] = SEARCH_FIELDS) -> Calla
         if rows:
             output.write_table(SEARCH_COLUMNS, rows)
         for note in (*notes, *(found.notes or (() if rows else ("Nothing matches.",)))):
-            output.note(note)
+            output.write_note(note)
 
     return _with_options(search, fields, {"store": StoreFolder, "embedder": EmbedderSpec, "as_json": AsJson})
 
@@ -133,9 +133,9 @@ def _read_options(fields: Sequence[RequestField], written: Mapping[str, Any]) ->
     readers: dict[str, Callable[[Any], Any]] = {
         "words": _read_words,
         "texts": lambda texts: tuple(clean(text) for text in texts or ()),
-        "budget": budget_of,
-        "mapping": parameters_of,
-        "time": time_of,
+        "budget": read_budget,
+        "mapping": read_parameters,
+        "time": read_time,
     }
     values = {}
     for field in fields:
@@ -160,19 +160,19 @@ def _read_words(words: Sequence[str] | None) -> tuple[str, ...]:
 
 def _print_page(page: Context, as_json: bool, explain: bool) -> None:
     if as_json:
-        output.write_json(output.shape(page, "page"))
+        output.write_json(output.as_dict(page, "page"))
         return
     if page.text:
         output.write(page.text)
     if explain:
         write_ledger(page)
     for note in page.notes:
-        output.note(note)
+        output.write_note(note)
     if sys.stderr.isatty():
         limit = "no limit" if page.max_tokens is None else f"of {page.max_tokens:,}"
         left_out = sum(entry.detail == "dropped" for entry in page.ledger)
-        output.note(
-            f"{page.tokens:,} tokens ({limit}), {output.counted(len(page.sources), 'source')}, "
+        output.write_note(
+            f"{page.tokens:,} tokens ({limit}), {output.count_noun(len(page.sources), 'source')}, "
             f"{left_out:,} left out (--explain says why). Context {page.id}."
         )
 
@@ -202,7 +202,7 @@ def _result(candidate: Candidate) -> dict[str, object]:
         "parts": candidate.parts,
         "match_source": candidate.match_source,
         "spans": candidate.spans,
-        "node": output.shape(candidate.node),
+        "node": output.as_dict(candidate.node),
     }
 
 

@@ -12,9 +12,9 @@ from weft import config
 from weft.errors import SourceError
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, StoreFolder
-from weft.interfaces.cli.progress import watched
+from weft.interfaces.cli.progress import show_progress
 from weft.interfaces.describe import format_origin
-from weft.interfaces.values import budget_of, clean
+from weft.interfaces.values import clean, read_budget
 from weft.model import Context
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Index the example worlds and print a page. The store is temporary unless --store names one."""
-    question, budget = clean(" ".join(words or ())) or _DEFAULT_QUESTION, budget_of(max_tokens)
-    with open_named_or_temporary(store, "weft-demo-") as weft, watched("indexing the examples") as progress:
+    question, budget = clean(" ".join(words or ())) or _DEFAULT_QUESTION, read_budget(max_tokens)
+    with open_named_or_temporary(store, "weft-demo-") as weft, show_progress("indexing the examples") as progress:
         for world in _example_worlds():
             weft.index(world, progress=progress)
         # Some of the example worlds bring tenants of their own; the demo reads them all.
@@ -44,7 +44,7 @@ def demo(
         context = weft.context(question, profile=profile, max_tokens=budget, tenants=tenants)
         node_count = weft.status().nodes
     if as_json:
-        output.write_json(output.shape(context, "page"))
+        output.write_json(output.as_dict(context, "page"))
         return
     output.write(context.text)
     _print_summary(context, node_count)
@@ -82,5 +82,5 @@ def _print_summary(context: Context, node_count: int) -> None:
         )
     more = len(context.sources) - _MAX_LISTED_SOURCES
     if more > 0:
-        output.write(f"    and {output.counted(more, 'source')} more")
+        output.write(f"    and {output.count_noun(more, 'source')} more")
     output.write('--- Next: `weft index PATH`, then `weft context "your question" --explain`')

@@ -14,7 +14,7 @@ from weft.errors import WeftError
 from weft.frozen import dataclass
 from weft.interfaces.cli import STORE_PROBLEM, output
 from weft.interfaces.cli.options import AsJson, EmbedderSpec, StoreFolder
-from weft.interfaces.cli.progress import watched
+from weft.interfaces.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -43,10 +43,10 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check the store and the installation: search index, embedder, tokenizer, profiles."""
-    with watched("checking"):
+    with show_progress("checking"):
         checks = list(_run_checks(store, embedder, repair))
     if as_json:
-        output.write_json({"checks": [output.shape(check) for check in checks]})
+        output.write_json({"checks": [output.as_dict(check) for check in checks]})
     else:
         for check in checks:
             output.write(f"{check.state:8}{check.name}: {check.detail}")
@@ -55,10 +55,10 @@ def doctor(
 
 
 def _run_checks(store: str | None, spec: str | None, repair: bool) -> Iterator[Check]:
-    around = config.surroundings()
+    around = config.read_environment()
     yield _check_versions()
     yield _check_tokenizer()
-    model = _open_embedder(config.embedder_spec(spec, around), around.api_key)
+    model = _open_embedder(config.choose_embedder(spec, around), around.api_key)
     if isinstance(model, Check):
         yield model
     else:
@@ -126,7 +126,7 @@ def _check_store(weft: "Weft", model: "Embedder | None") -> Iterator[Check]:
         yield Check(
             "store",
             "ok",
-            f"{status.location}, schema {status.schema_version}, {output.counted(status.nodes, 'node')}",
+            f"{status.location}, schema {status.schema_version}, {output.count_noun(status.nodes, 'node')}",
         )
         yield from _check_server(weft.engine())
         damage = weft.verify()

@@ -7,7 +7,7 @@ import typer
 from weft import config
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, AsOf, EmbedderSpec, OwnTenant, StoreFolder
-from weft.interfaces.cli.progress import watched
+from weft.interfaces.cli.progress import show_progress
 from weft.interfaces.values import clean
 from weft.model import DEFAULT_TENANT
 
@@ -67,24 +67,24 @@ def list_entities(
     as_json: AsJson = False,
 ) -> None:
     """List the entities, most mentioned first."""
-    from weft.indexing.stories import tells_stories
+    from weft.indexing.stories import has_stories
     from weft.interfaces import story_entities
     from weft.story import KINDS
 
     kinds = KINDS if kind is None else (clean(kind),)
-    with config.open_weft(store, embedder=embedder) as weft, watched("listing"):
-        found = story_entities.entities(weft, tenant=clean(tenant), kinds=kinds, as_of=as_of)
+    with config.open_weft(store, embedder=embedder) as weft, show_progress("listing"):
+        found = story_entities.list_entities(weft, tenant=clean(tenant), kinds=kinds, as_of=as_of)
         # Tells a story without entities from a store without a story.
-        has_story = not found and tells_stories(weft.store, (clean(tenant),))
+        has_story = not found and has_stories(weft.store, (clean(tenant),))
     if as_json:
-        output.write_json([{"texts": entity.texts, **output.shape(entity.node)} for entity in found[:limit]])
+        output.write_json([{"texts": entity.texts, **output.as_dict(entity.node)} for entity in found[:limit]])
     elif found:
         columns = ("name", "type", "texts", "from", "sure", "also called", "key")
         output.write_table(columns, [_row(entity) for entity in found[:limit]])
     elif has_story:
-        output.note(_NONE_IN_STORY.format(kind="entity" if kind is None else clean(kind)))
+        output.write_note(_NONE_IN_STORY.format(kind="entity" if kind is None else clean(kind)))
     else:
-        output.note("No entities are known. `weft index BOOK --as story` finds those of a book.")
+        output.write_note("No entities are known. `weft index BOOK --as story` finds those of a book.")
 
 
 def _row(entity: "EntityListing") -> tuple[str, ...]:
@@ -146,17 +146,17 @@ def list_corrections(
     tenant: OwnTenant = DEFAULT_TENANT, store: StoreFolder = None, as_json: AsJson = False
 ) -> None:
     """List the corrections with their numbers."""
-    from weft.indexing.stories import corrections_of
+    from weft.indexing.stories import read_corrections
 
     with config.open_weft(store, embedder="none") as weft:
-        corrections = corrections_of(weft.store, clean(tenant))
+        corrections = read_corrections(weft.store, clean(tenant))
     if as_json:
-        output.write_json([{"number": number, **output.shape(kept)} for number, kept in corrections.items()])
+        output.write_json([{"number": number, **output.as_dict(kept)} for number, kept in corrections.items()])
     elif corrections:
         rows = [(str(number), _describe(kept), str(kept.chapter)) for number, kept in corrections.items()]
         output.write_table(("number", "correction", "from"), rows)
     else:
-        output.note("There are no corrections.")
+        output.write_note("There are no corrections.")
 
 
 def undo(
@@ -169,8 +169,8 @@ def undo(
     """Undo a correction."""
     from weft.interfaces import story_entities
 
-    with config.open_weft(store) as weft, watched("reading the story again"):
-        undone = story_entities.undo(weft, number, tenant=clean(tenant))
+    with config.open_weft(store) as weft, show_progress("reading the story again"):
+        undone = story_entities.undo_correction(weft, number, tenant=clean(tenant))
     output.write(f"Undone: {_describe(undone)}.")
 
 
@@ -180,8 +180,8 @@ def _correct(
     """Store a correction, apply it to the story, and print it."""
     from weft.interfaces import story_entities
 
-    with config.open_weft(store) as weft, watched("reading the story again"):
-        correction = story_entities.correct(
+    with config.open_weft(store) as weft, show_progress("reading the story again"):
+        correction = story_entities.apply_correction(
             weft,
             action,
             [clean(name) for name in names],

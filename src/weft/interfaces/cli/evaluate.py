@@ -15,12 +15,12 @@ from weft.errors import InvalidInput
 from weft.interfaces.cli import PARTLY_DONE, output
 from weft.interfaces.cli.demo import open_named_or_temporary
 from weft.interfaces.cli.options import AsJson, EmbedderSpec
-from weft.interfaces.cli.progress import watched
+from weft.interfaces.cli.progress import show_progress
 from weft.model import Context, Filter
 
 if TYPE_CHECKING:
     from weft.api import Weft
-    from weft.evaluation import Answered, Ask, Difference, Exam, Put
+    from weft.evaluation import Ask, Difference, Evaluation, QuestionResult, ShapedQuestion
     from weft.indexing.ingest import Progress
     from weft.profiles.types import Profile
 
@@ -70,11 +70,11 @@ def evaluate(
             f"{' '.join(words)!r} is not one folder. Give `weft eval DIR`, or `weft eval compare A B` for two "
             "files that --per-query wrote."
         )
-    from weft.evaluation import CorpusSource, Exam, Shape, read_folder, rows_of
+    from weft.evaluation import CorpusSource, Evaluation, QuestionShape, question_rows, read_folder
 
     judged = read_folder(Path(words[0]))
-    source, shape = CorpusSource(judged, scoped=scoped), Shape(query_template, history)
-    exam = Exam(judged, source, _parse_budgets(budget), shape, scoped, limit)
+    source, shape = CorpusSource(judged, scoped=scoped), QuestionShape(query_template, history)
+    exam = Evaluation(judged, source, _parse_budgets(budget), shape, scoped, limit)
     # Mistakes in the template and the output file are reported before the indexing, which takes long.
     exam.check()
     if per_query is not None:
@@ -82,7 +82,7 @@ def evaluate(
     with open_named_or_temporary(store, "weft-eval-", embedder) as weft:
         answers, result = _run(weft, exam, weft.profile(profile), ablate)
     if per_query is not None:
-        per_query.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows_of(answers)))
+        per_query.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in question_rows(answers)))
     _write_result(result, as_json)
     if result["problems"]:
         raise typer.Exit(PARTLY_DONE)
@@ -106,20 +106,20 @@ def _check_writable(path: Path) -> None:
 
 
 def _run(
-    weft: "Weft", exam: "Exam", profile: "Profile", ablate: bool
-) -> tuple["tuple[Answered, ...]", dict[str, Any]]:
+    weft: "Weft", exam: "Evaluation", profile: "Profile", ablate: bool
+) -> tuple["tuple[QuestionResult, ...]", dict[str, Any]]:
     """Index the judged set, put its questions, and return the answers with the measures."""
     from weft import evaluation
 
     # One moment for all questions and ablations: recency must not differ between them.
     now = datetime.now(UTC)
-    with watched("indexing") as progress:
+    with show_progress("indexing") as progress:
         started = time.perf_counter()
         report = weft.ingest([exam.source], progress=progress)
         index_seconds = time.perf_counter() - started
         answers = evaluation.evaluate(exam, _make_asker(weft, profile, now), time.perf_counter, progress)
         result: dict[str, Any] = {
-            **evaluation.summary(answers, exam, evaluation.Costs(index_seconds, _peak_megabytes())),
+            **evaluation.summarise(answers, exam, evaluation.Costs(index_seconds, _peak_megabytes())),
             "profile": profile.name,
             "embedder": weft.status().embedder,
             "version": __version__,
@@ -131,7 +131,7 @@ def _run(
 
 
 def _make_asker(weft: "Weft", profile: "Profile", now: datetime) -> "Ask":
-    def ask(put: "Put", budget: int, scope: Filter) -> Context:
+    def ask(put: "ShapedQuestion", budget: int, scope: Filter) -> Context:
         return weft.context(
             put.text, history=put.history, profile=profile, max_tokens=budget, filter=scope, now=now
         )
@@ -141,22 +141,22 @@ def _make_asker(weft: "Weft", profile: "Profile", now: datetime) -> "Ask":
 
 def _measure_ablations(
     weft: "Weft",
-    exam: "Exam",
+    exam: "Evaluation",
     profile: "Profile",
     now: datetime,
-    answers: "Sequence[Answered]",
+    answers: "Sequence[QuestionResult]",
     progress: "Progress",
 ) -> dict[str, Any]:
     """Measure again without each ability in turn, and return how the measures differ from the full ones."""
     from weft import evaluation
 
-    full = {answer.question.id: evaluation.measures(answer) for answer in answers}
+    full = {answer.question.id: evaluation.measure_question(answer) for answer in answers}
     ablations = {}
     for ability in evaluation.ABLATIONS:
-        ask = _make_asker(weft, evaluation.ablated(profile, ability), now)
+        ask = _make_asker(weft, evaluation.without_ability(profile, ability), now)
         reduced = evaluation.evaluate(exam, ask, time.perf_counter, progress)
         differences = evaluation.compare(
-            full, {answer.question.id: evaluation.measures(answer) for answer in reduced}
+            full, {answer.question.id: evaluation.measure_question(answer) for answer in reduced}
         )
         ablations[ability] = {difference.measure: asdict(difference) for difference in differences}
     return ablations
@@ -176,11 +176,11 @@ def _peak_megabytes() -> float | None:
 
 
 def _compare(first: Path, second: Path, as_json: bool) -> None:
-    from weft.evaluation import compare, read_rows, unpaired
+    from weft.evaluation import compare, count_unpaired, read_rows
 
     left, right = read_rows(first), read_rows(second)
     shared = len(left.keys() & right.keys())
-    _write_comparison(compare(left, right), unpaired(left, right), shared, as_json)
+    _write_comparison(compare(left, right), count_unpaired(left, right), shared, as_json)
 
 
 def _write_result(result: Mapping[str, Any], as_json: bool) -> None:
@@ -189,8 +189,8 @@ def _write_result(result: Mapping[str, Any], as_json: bool) -> None:
         output.write_json(result)
         return
     output.write(
-        f"{result['set']}: {output.counted(result['documents'], 'document')}, "
-        f"{output.counted(result['queries'], 'query', 'queries')}, {result['gold']:,} gold; profile "
+        f"{result['set']}: {output.count_noun(result['documents'], 'document')}, "
+        f"{output.count_noun(result['queries'], 'query', 'queries')}, {result['gold']:,} gold; profile "
         f"{result['profile']}, embedder {result['embedder'] or 'none'}"
     )
     latency, peak = result["latency_ms"], result["peak_mb"]
@@ -232,8 +232,8 @@ def _write_ablations(ablations: Mapping[str, Mapping[str, Mapping[str, Any]]]) -
 
 def _write_problems(result: Mapping[str, Any]) -> None:
     if result["queries_without_gold"]:
-        count = output.counted(result["queries_without_gold"], "query has", "queries have")
-        output.note(f"{count} no gold; left out.")
+        count = output.count_noun(result["queries_without_gold"], "query has", "queries have")
+        output.write_note(f"{count} no gold; left out.")
     for name, description in (
         ("queries_shut_out_by_scope", "queries left out because their scope excludes all their gold"),
         ("empty_documents", "documents with neither title nor text"),
@@ -241,17 +241,19 @@ def _write_problems(result: Mapping[str, Any]) -> None:
         ids = result[name]
         if ids:
             more = ", …" if len(ids) > output.MAX_LISTED_PROBLEMS else ""
-            output.note(f"{description}: {len(ids):,} ({', '.join(ids[: output.MAX_LISTED_PROBLEMS])}{more})")
+            output.write_note(
+                f"{description}: {len(ids):,} ({', '.join(ids[: output.MAX_LISTED_PROBLEMS])}{more})"
+            )
     for name, description in (
         ("unknown_ids", "ids that do not exist"),
         ("problems", "lines that could not be used"),
     ):
         problems = result[name]
         if problems:
-            output.note(f"{description}: {len(problems):,}")
+            output.write_note(f"{description}: {len(problems):,}")
             output.write_problem_notes([(problem["where"], problem["reason"]) for problem in problems])
     for note in result["notes"]:
-        output.note(note)
+        output.write_note(note)
 
 
 def _write_comparison(
@@ -259,10 +261,10 @@ def _write_comparison(
 ) -> None:
     """Print how the second run differs from the first, measure by measure, and whether that is real."""
     if as_json:
-        measures = {difference.measure: output.shape(difference, "measure") for difference in differences}
+        measures = {difference.measure: output.as_dict(difference, "measure") for difference in differences}
         output.write_json({"queries": shared, "only_first": unpaired[0], "only_second": unpaired[1], **measures})
         return
-    output.write(f"{output.counted(shared, 'query', 'queries')} in both; 95 % intervals by paired bootstrap")
+    output.write(f"{output.count_noun(shared, 'query', 'queries')} in both; 95 % intervals by paired bootstrap")
     rows = [
         (
             difference.measure,
@@ -277,7 +279,7 @@ def _write_comparison(
     ]
     output.write_table(("measure", "A", "B", "B - A", "interval", "p", "verdict"), rows)
     if any(unpaired):
-        output.note(f"Left out: {unpaired[0]:,} only in the first file, {unpaired[1]:,} only in the second.")
+        output.write_note(f"Left out: {unpaired[0]:,} only in the first file, {unpaired[1]:,} only in the second.")
 
 
 def _verdict(difference: "Difference") -> str:

@@ -10,7 +10,7 @@ from weft import config
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder, Tenants
 from weft.interfaces.describe import experience_lines
-from weft.interfaces.values import clean, tenants_of
+from weft.interfaces.values import clean, read_tenants
 from weft.memory import DOMAINS, OUTCOMES, ROOT_CAUSES, STRATEGIES, Lesson, Outcome, RootCause
 from weft.model import DEFAULT_TENANT
 
@@ -68,7 +68,7 @@ def start(
 
     with config.open_weft(store, embedder=embedder, create=True) as weft:
         experience = start_experience(
-            weft.workshop(),
+            weft.indexing_context(),
             domain=domain,
             strategy=strategy,
             goal=clean(goal),
@@ -102,7 +102,7 @@ def update(
 
     with config.open_weft(store, embedder=embedder) as weft:
         experience = update_experience(
-            weft.workshop(),
+            weft.indexing_context(),
             clean(name),
             now=datetime.now(UTC),
             hypothesis=_clean_optional(hypothesis),
@@ -140,7 +140,7 @@ def resolve(
     as_json: AsJson = False,
 ) -> None:
     """Record the outcome. From then on searches find the experience on every axis that it has text for."""
-    from weft.interfaces.background import renew_values
+    from weft.interfaces.background import start_values_refresh
     from weft.memory.experience_store import resolve_experience
 
     resolution = Outcome(
@@ -152,10 +152,12 @@ def resolve(
         automatic=automatic,
     )
     with config.open_weft(store, embedder=embedder) as weft:
-        shop = weft.workshop()
-        experience = resolve_experience(shop, clean(name), resolution, now=datetime.now(UTC), tenant=clean(tenant))
+        context = weft.indexing_context()
+        experience = resolve_experience(
+            context, clean(name), resolution, now=datetime.now(UTC), tenant=clean(tenant)
+        )
         # Values are clusters of resolved experiences, so one more may change them.
-        renew_values(shop, store, clean(tenant))
+        start_values_refresh(context, store, clean(tenant))
     _write_experience(experience, f"Resolved as {experience.status} ({experience.tier}):", as_json)
 
 
@@ -179,10 +181,15 @@ def list_experiences(
     # Listing compares no meanings, so the embedder is not loaded.
     with config.open_weft(store, embedder="none") as weft:
         found = experience_store.list_experiences(
-            weft.workshop(), domain=domain, strategy=strategy, status=outcome, limit=limit, tenant=clean(tenant)
+            weft.indexing_context(),
+            domain=domain,
+            strategy=strategy,
+            status=outcome,
+            limit=limit,
+            tenant=clean(tenant),
         )
     if as_json:
-        output.write_json({"experiences": [output.shape(experience) for experience in found]})
+        output.write_json({"experiences": [output.as_dict(experience) for experience in found]})
     elif found:
         rows = [
             (
@@ -197,7 +204,7 @@ def list_experiences(
         ]
         output.write_table(("outcome", "tier", "domain", "strategy", "goal", "id"), rows)
     else:
-        output.note("No experiences match.")
+        output.write_note("No experiences match.")
 
 
 def show(
@@ -207,16 +214,16 @@ def show(
     from weft.memory.experience_store import find_experience
 
     with config.open_weft(store, embedder="none") as weft:
-        experience = find_experience(weft.workshop(), clean(name), tenant=clean(tenant))
+        experience = find_experience(weft.indexing_context(), clean(name), tenant=clean(tenant))
     if as_json:
-        output.write_json(output.shape(experience))
+        output.write_json(output.as_dict(experience))
     else:
         output.write("\n".join(experience_lines(experience)))
 
 
 def _write_experience(experience: "Experience", action: str, as_json: bool) -> None:
     if as_json:
-        output.write_json(output.shape(experience))
+        output.write_json(output.as_dict(experience))
     else:
         output.write(f"{action} {experience.id}: {output.one_line(experience.goal, _LINE_WIDTH)}")
 
@@ -235,19 +242,19 @@ def premortem(
     as_json: AsJson = False,
 ) -> None:
     """Print past failures, surprises, root causes and principles of a domain."""
-    from weft.assemblers.learning.store_searcher import assembler_over
+    from weft.assemblers.learning.store_searcher import make_assembler
 
     with config.open_weft(store, embedder=embedder) as weft:
         # The assembler is asynchronous because its documented interface is; here it serves one call.
-        assembler = assembler_over(weft, tenants_of(tenants))
+        assembler = make_assembler(weft, read_tenants(tenants))
         warning = asyncio.run(
             assembler.get_premortem_context(clean(domain), _clean_optional(strategy), limit, max_tokens)
         )
     for note in warning.notes:
-        output.note(note)
+        output.write_note(note)
     if as_json:
-        output.write_json(output.shape(warning))
+        output.write_json(output.as_dict(warning))
     elif warning.markdown:
         output.write(warning.markdown)
     elif not warning.notes:
-        output.note(f"Nothing went wrong in {clean(domain)} yet, as far as this store knows.")
+        output.write_note(f"Nothing went wrong in {clean(domain)} yet, as far as this store knows.")

@@ -13,7 +13,7 @@ import typer
 from weft import config
 from weft.interfaces.cli import PARTLY_DONE, output
 from weft.interfaces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder
-from weft.interfaces.cli.progress import watched
+from weft.interfaces.cli.progress import show_progress
 from weft.interfaces.values import clean
 from weft.model import DEFAULT_TENANT
 
@@ -62,14 +62,14 @@ def index(
     as_json: AsJson = False,
 ) -> None:
     """Read folders and files into the store. Only what changed since last time is read again."""
-    from weft.writer import sources_at
+    from weft.writer import open_sources_at
 
-    token = config.surroundings().tana_token
+    token = config.read_environment().tana_token
     # Paths that cannot be read are refused before a store is made for them.
-    sources_at(paths, source, clean(tenant), token, reading=reading)
+    open_sources_at(paths, source, clean(tenant), token, reading=reading)
 
     def run(weft: "Weft", *, is_repeated: bool = False) -> "Report":
-        with watched("scanning") as progress:
+        with show_progress("scanning") as progress:
             report = weft.index(
                 *paths, source=source, tenant=clean(tenant), reading=reading, tana_token=token, progress=progress
             )
@@ -77,7 +77,7 @@ def index(
             # Output redirected into a watched folder would be a change again, and so on for ever.
             return report
         if as_json:
-            output.write_json({"store": weft.location, **output.shape(report)}, indented=not watch)
+            output.write_json({"store": weft.location, **output.as_dict(report)}, indented=not watch)
         else:
             _write_report(report, weft.location)
         return report
@@ -92,22 +92,22 @@ def _write_report(report: "Report", location: str) -> None:
     changed = "all unchanged" if not report.units_changed else f"{report.units_changed:,} new or changed"
     output.write(
         f"Indexed {', '.join(report.sources)} into {output.short_path(location)}: "
-        f"{output.counted(report.units, 'file or block', 'files or blocks')}, {changed}."
+        f"{output.count_noun(report.units, 'file or block', 'files or blocks')}, {changed}."
     )
     output.write(
-        f"{output.counted(report.written, 'node')} written, {report.unchanged:,} unchanged, "
-        f"{report.removed:,} removed, {output.counted(report.links, 'mention')} linked."
+        f"{output.count_noun(report.written, 'node')} written, {report.unchanged:,} unchanged, "
+        f"{report.removed:,} removed, {output.count_noun(report.links, 'mention')} linked."
     )
     if report.kinds:
         kinds = sorted(report.kinds.items(), key=lambda item: (-item[1], item[0]))
-        output.write(f"Read: {', '.join(output.counted(count, kind, _plural(kind)) for kind, count in kinds)}.")
+        output.write(f"Read: {', '.join(output.count_noun(count, kind, _plural(kind)) for kind, count in kinds)}.")
     if report.passed_over:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in report.passed_over.items())
         output.write(f"Passed over or read in part: {reasons}.")
     if report.entities:
-        output.write(f"{output.counted(report.entities, 'entity', 'entities')} found in the story.")
+        output.write(f"{output.count_noun(report.entities, 'entity', 'entities')} found in the story.")
     if report.problems:
-        output.note(f"{output.counted(len(report.problems), 'problem')}; the rest was indexed:")
+        output.write_note(f"{output.count_noun(len(report.problems), 'problem')}; the rest was indexed:")
         output.write_problem_notes([(problem.where, problem.reason) for problem in report.problems])
 
 
@@ -124,7 +124,7 @@ def _index_and_follow(weft: "Weft", paths: list[str], run: "Callable[..., Report
     # The first item says that watching has begun: nothing that changes during the first indexing is missed.
     next(changes, None)
     report = run(weft)
-    output.note("Watching for changes; stop with Ctrl-C.")
+    output.write_note("Watching for changes; stop with Ctrl-C.")
     # An interrupt is how watching ends. The store is whole then, and the next indexing reads what is left.
     with suppress(KeyboardInterrupt):
         for _ in changes:
@@ -186,13 +186,13 @@ def remove(
     as_json: AsJson = False,
 ) -> None:
     """Remove a source and everything it brought into the store."""
-    with config.open_weft(store, embedder="none") as weft, watched("removing") as progress:
+    with config.open_weft(store, embedder="none") as weft, show_progress("removing") as progress:
         report = weft.remove_source(clean(name), tenant=clean(tenant), progress=progress)
         location = weft.location
     if as_json:
-        output.write_json({"store": str(location), **output.shape(report)})
+        output.write_json({"store": str(location), **output.as_dict(report)})
     else:
-        removed = output.counted(report.removed, "node")
+        removed = output.count_noun(report.removed, "node")
         output.write(f"Removed {name} from {output.short_path(location)}: {removed}.")
 
 
@@ -205,19 +205,20 @@ def copy(
 ) -> None:
     """Copy a store into another folder or onto a server. If interrupted, the same command continues."""
     with (
-        config.open_weft(start, embedder="none", around=config.without_index()) as source,
+        config.open_weft(start, embedder="none", around=config.environment_without_index()) as source,
         config.open_weft(end, embedder="none", create=True) as target,
-        watched("copying") as progress,
+        show_progress("copying") as progress,
     ):
         copied = source.copy_to(target, progress)
         source_location, target_location = source.location, target.location
     if as_json:
-        output.write_json({"from": source_location, "to": target_location, **output.shape(copied)})
+        output.write_json({"from": source_location, "to": target_location, **output.as_dict(copied)})
         return
     output.write(
         f"Copied {output.short_path(source_location)} to {output.short_path(target_location)}: "
-        f"{output.counted(copied.nodes, 'node')} and {output.counted(copied.edges, 'link')}, the same in both "
+        f"{output.count_noun(copied.nodes, 'node')} and {output.count_noun(copied.edges, 'link')}, the same in "
+        "both "
         f"({copied.fingerprint})."
     )
     if copied.resumed_after:
-        output.note("This continued an earlier copy.")
+        output.write_note("This continued an earlier copy.")

@@ -50,7 +50,7 @@ def install(
     as_json: AsJson = False,
 ) -> None:
     """Add the MCP server to a client's configuration. For an unknown client, print what to add."""
-    home = config.client_home()
+    home = config.find_client_folders()
     known = client_settings.CLIENTS.get(client or "")
     # The client passes each session's folder to the hooks: installed for all folders, they find each one's store.
     finds_store = hooks and everywhere and store is None
@@ -97,7 +97,7 @@ def _change_server(
 
 
 def _change_hooks(
-    client: str | None, home: config.Home, everywhere: bool, words: Sequence[str], remove: bool
+    client: str | None, home: config.ClientFolders, everywhere: bool, words: Sequence[str], remove: bool
 ) -> _Change:
     if client != client_settings.HOOK_CLIENT:
         raise InvalidInput(f"{client!r} has no hooks that Weft knows. Use `weft install claude-code --hooks`.")
@@ -114,7 +114,7 @@ def _apply(change: _Change, dry_run: bool, as_json: bool) -> None:
     if as_json:
         _write_json(change.client, change.file, change.details, backup, writes)
     elif not change.is_needed:
-        output.note(f"{change.file} {'does not have it' if change.removes else 'has it already'}.")
+        output.write_note(f"{change.file} {'does not have it' if change.removes else 'has it already'}.")
     elif dry_run:
         name = str(change.file)
         before, after = (change.before or "").splitlines(), change.after.splitlines()
@@ -122,7 +122,7 @@ def _apply(change: _Change, dry_run: bool, as_json: bool) -> None:
         output.write("\n".join(output.printable(line) for line in lines))
     else:
         output.write(f"Wrote {change.file}" + (f"; the old version is in {backup.name}." if backup else "."))
-        output.note(f"Restart {change.client} to {'stop using' if change.removes else 'use'} it.")
+        output.write_note(f"Restart {change.client} to {'stop using' if change.removes else 'use'} it.")
 
 
 def _check_name(text: str) -> str:
@@ -146,14 +146,14 @@ def _options(profile: str | None, write: bool, tenants: Sequence[str] | None) ->
 
 
 def _store_option(
-    client: client_settings.Client | None, store: str | None, home: config.Home, everywhere: bool
+    client: client_settings.Client | None, store: str | None, home: config.ClientFolders, everywhere: bool
 ) -> tuple[str, ...]:
     """Return the option that names the store, or nothing if the client will find it by itself."""
-    server = config.server_of(store, config.surroundings())
+    server = config.server_url(store, config.read_environment())
     if server:
         return ("--store", server)
     try:
-        folder = config.find_store(store, config.surroundings()).absolute()
+        folder = config.find_store(store, config.read_environment()).absolute()
     except StoreError:
         # Installing before the first `weft index` is allowed: the server then uses the nearest store it finds.
         return ()
@@ -180,7 +180,7 @@ def _print_for_unknown_client(client: str | None, entry: client_settings.ServerE
     output.write(client_settings.json_snippet(entry))
     problem = f"{client!r} is not a known client" if client else "No client is named"
     known = ", ".join(client_settings.CLIENTS)
-    output.note(f"{problem} (known: {known}). Add the above where your client lists its MCP servers.")
+    output.write_note(f"{problem} (known: {known}). Add the above where your client lists its MCP servers.")
 
 
 def _write_json(

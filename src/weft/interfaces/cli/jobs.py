@@ -9,13 +9,13 @@ from weft import config
 from weft.errors import InvalidInput, UnknownName, WeftError
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, OwnTenant, StoreFolder
-from weft.interfaces.cli.progress import watched
+from weft.interfaces.cli.progress import show_progress
 from weft.interfaces.values import clean
 from weft.model import DEFAULT_TENANT
 
 if TYPE_CHECKING:
     from weft.api import Weft
-    from weft.store.postgres.jobs import Job, Jobs, Taken
+    from weft.store.postgres.jobs import Job, JobQueue, RunningJob
 
 
 KINDS: Final = ("embed", "link", "search")
@@ -43,12 +43,12 @@ def make_app(decorated: bool) -> typer.Typer:
 def list_jobs(store: StoreFolder = None, as_json: AsJson = False) -> None:
     """List the jobs with their state, latest first."""
     with config.open_weft(store, embedder="none") as weft:
-        jobs = open_queue(weft).listed()
+        jobs = open_queue(weft).list_jobs()
     if as_json:
-        output.write_json([output.shape(job) for job in jobs])
+        output.write_json([output.as_dict(job) for job in jobs])
         return
     if not jobs:
-        output.note("No jobs.")
+        output.write_note("No jobs.")
         return
     rows = [(str(job.id), job.kind, job.tenant, job.state, f"{job.done:,}", str(job.attempts)) for job in jobs]
     output.write_table(("job", "kind", "tenant", "state", "done", "tries"), rows)
@@ -71,7 +71,7 @@ def add(
     with config.open_weft(store, embedder="none") as weft:
         job = add_job(weft, clean(kind), clean(tenant), embedder)
     if as_json:
-        output.write_json(output.shape(job))
+        output.write_json(output.as_dict(job))
     else:
         output.write(f"Job {job.id} ({job.kind}) is queued; `weft jobs run` does it.")
 
@@ -82,15 +82,15 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Do the jobs that are due, one after another. Several workers may run at once."""
-    api_key = config.surroundings().api_key or None
+    api_key = config.read_environment().api_key or None
     finished = []
-    with config.open_weft(store, embedder="none") as weft, watched("working"):
+    with config.open_weft(store, embedder="none") as weft, show_progress("working"):
         while True:
             job = run_job(weft, api_key)
             if job is not None:
                 finished.append(job.id)
                 if not as_json:
-                    output.note(_describe(job))
+                    output.write_note(_describe(job))
             elif wait:
                 time.sleep(_POLL_SECONDS)
             else:
@@ -98,7 +98,7 @@ def run(
     if as_json:
         output.write_json({"jobs": finished})
     else:
-        output.write(f"{output.counted(len(finished), 'job')} worked on; `weft jobs list` shows them.")
+        output.write(f"{output.count_noun(len(finished), 'job')} worked on; `weft jobs list` shows them.")
 
 
 def retry(
@@ -110,7 +110,7 @@ def retry(
     with config.open_weft(store, embedder="none") as weft:
         job = open_queue(weft).retry(number)
     if as_json:
-        output.write_json(output.shape(job))
+        output.write_json(output.as_dict(job))
     else:
         output.write(f"Job {job.id} ({job.kind}) is queued again.")
 
@@ -123,7 +123,7 @@ def _describe(job: "Job") -> str:
 # --- the queue ---------------------------------------------------------------------------------------------
 
 
-def open_queue(weft: "Weft") -> "Jobs":
+def open_queue(weft: "Weft") -> "JobQueue":
     """Return the queue of a store on a server; raise InvalidInput for an embedded store, which has none."""
     from weft.store.sqlite.store import SqliteStore
 
@@ -132,9 +132,9 @@ def open_queue(weft: "Weft") -> "Jobs":
             f"The embedded store in {weft.location} has no queue: its work is done at once. Use `weft index` and "
             "`weft link`, or name a PostgreSQL store with --store."
         )
-    from weft.store.postgres.jobs import Jobs
+    from weft.store.postgres.jobs import JobQueue
 
-    return Jobs(weft.store)
+    return JobQueue(weft.store)
 
 
 def add_job(weft: "Weft", kind: str, tenant: str, embedder: str) -> "Job":
@@ -148,7 +148,7 @@ def add_job(weft: "Weft", kind: str, tenant: str, embedder: str) -> "Job":
 
 def run_job(weft: "Weft", api_key: str | None = None) -> "Job | None":
     """Do the next job that is due and return it in its new state; return None if none is due."""
-    with open_queue(weft).taken() as taken:
+    with open_queue(weft).take_next() as taken:
         if taken is None:
             return None
         try:
@@ -159,21 +159,23 @@ def run_job(weft: "Weft", api_key: str | None = None) -> "Job | None":
         return taken.finish()
 
 
-def _do(weft: "Weft", taken: "Taken", api_key: str | None) -> None:
+def _do(weft: "Weft", taken: "RunningJob", api_key: str | None) -> None:
     job = taken.job
     if job.kind == "link":
-        from weft.indexing.link import relate_all, wishes_of
+        from weft.indexing.link import draw_all_links, read_link_settings
 
-        wishes = wishes_of(weft.store, job.tenant)
-        workshop = weft.workshop()
-        relate_all(workshop.store, workshop.index, job.tenant, wishes, lambda done: taken.tell(done, None))
+        wishes = read_link_settings(weft.store, job.tenant)
+        context = weft.indexing_context()
+        draw_all_links(
+            context.store, context.index, job.tenant, wishes, lambda done: taken.report_progress(done, None)
+        )
     elif job.kind == "search":
         weft.repair()
     else:
         _embed(weft, taken, api_key)
 
 
-def _embed(weft: "Weft", taken: "Taken", api_key: str | None) -> None:
+def _embed(weft: "Weft", taken: "RunningJob", api_key: str | None) -> None:
     """Embed every passage with the job's embedder, continuing where an earlier worker stopped."""
     from weft.embed import open_embedder
     from weft.indexing.reembed import is_embedded, reembed
@@ -184,4 +186,4 @@ def _embed(weft: "Weft", taken: "Taken", api_key: str | None) -> None:
         raise InvalidInput(f"{taken.job.detail!r} embeds nothing. Name an embedder, such as static.")
     # A worker may have died after the switch to the new vectors and before the job was marked as done.
     if not is_embedded(weft.store, embedder):
-        reembed(weft.store, embedder, lambda done, last: taken.tell(done, None, last))
+        reembed(weft.store, embedder, lambda done, last: taken.report_progress(done, None, last))

@@ -14,7 +14,7 @@ from weft.profiles import (
     diff_lenses,
     find_lens,
     lens_path,
-    lenses_in,
+    load_lens_file,
     load_lenses,
     load_profile,
     show_lens,
@@ -51,7 +51,7 @@ def list_lenses(
     folders = find_profile_folders(store)
     user_names = {lens.name for lens in _load_user_lenses(folders)}
     lenses = _load_profile(profile, folders).lenses
-    rows = [{"origin": "user" if lens.name in user_names else profile, **output.shape(lens)} for lens in lenses]
+    rows = [{"origin": "user" if lens.name in user_names else profile, **output.as_dict(lens)} for lens in lenses]
     if as_json:
         output.write_json(rows)
         return
@@ -98,7 +98,7 @@ def new(
     if not (name.isascii() and name[:1].isalpha() and name.replace("-", "").replace("_", "").isalnum()):
         raise InvalidInput(f"{name!r} cannot name a lens. Use a letter, then letters, digits, `_` or `-`.")
     lens = find_lens(_load_profile(profile, find_profile_folders(store)), template)
-    around = config.surroundings()
+    around = config.read_environment()
     # Unlike the other commands this one needs a store, or the file would land where nothing reads it.
     folder = (around.user_config if user else config.find_store(store, around)) / "profiles"
     path = lens_path(folder, name)
@@ -141,7 +141,7 @@ def _load_lens(name: str, profile: str, folders: tuple[Path, ...]) -> Lens:
     """Load a lens by its name or from the path of a .toml file."""
     if not name.endswith(".toml"):
         return find_lens(_load_profile(profile, folders), name)
-    lenses = lenses_in(Path(name))
+    lenses = load_lens_file(Path(name))
     if len(lenses) != 1:
         raise InvalidInput(f"{name!r} holds {len(lenses)} lenses. Give the path of a file with one.")
     return lenses[0]
@@ -151,7 +151,7 @@ def _find_problems(name: str, profile: str, folders: tuple[Path, ...]) -> tuple[
     try:
         # A file that is only checked may hold several lenses.
         if name.endswith(".toml"):
-            lenses_in(Path(name))
+            load_lens_file(Path(name))
         else:
             _load_lens(name, profile, folders)
     except ProfileError as error:

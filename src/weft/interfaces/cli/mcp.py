@@ -62,7 +62,7 @@ def mcp(
 def _announce(address: str) -> None:
     from weft.interfaces.cli import output
 
-    output.note(f"Serving {address}; stop with Ctrl-C.")
+    output.write_note(f"Serving {address}; stop with Ctrl-C.")
 
 
 def _load_server() -> ModuleType:

@@ -14,8 +14,8 @@ from weft.interfaces.values import clean
 from weft.model import DEFAULT_TENANT
 
 if TYPE_CHECKING:
-    from weft.memory import Memory, Used
-    from weft.memory.memory_store import Remembered
+    from weft.memory import Memory, MemoryUsage
+    from weft.memory.memory_store import RememberResult
 
 
 _CELL_WIDTH: Final = 60
@@ -57,7 +57,7 @@ def remember(
     with config.open_weft(store, embedder=embedder, create=update is None) as weft:
         if update is not None:
             memory = memory_store.update_memory(
-                weft.workshop(),
+                weft.indexing_context(),
                 clean(update),
                 now=now,
                 text=cleaned,
@@ -66,10 +66,10 @@ def remember(
                 tags=names,
                 tenant=clean(tenant),
             )
-            remembered = memory_store.Remembered(memory)
+            remembered = memory_store.RememberResult(memory)
         else:
             remembered = memory_store.remember(
-                weft.workshop(),
+                weft.indexing_context(),
                 cleaned,
                 now=now,
                 category=category,
@@ -78,19 +78,19 @@ def remember(
                 tenant=clean(tenant),
             )
     if as_json:
-        output.write_json(output.shape(remembered))
+        output.write_json(output.as_dict(remembered))
     else:
         _write_remembered(remembered, is_update=update is not None)
 
 
-def _write_remembered(remembered: "Remembered", *, is_update: bool) -> None:
+def _write_remembered(remembered: "RememberResult", *, is_update: bool) -> None:
     memory = remembered.memory
     action = "Updated" if is_update else "Merged into" if remembered.merged else "Remembered as"
     output.write(f"{action} {memory.key} ({memory.category}, importance {memory.importance:g}).")
     if remembered.redacted:
-        output.note(f"Secrets were removed before it was stored: {', '.join(remembered.redacted)}.")
+        output.write_note(f"Secrets were removed before it was stored: {', '.join(remembered.redacted)}.")
     for contradiction in remembered.contradictions:
-        output.note(
+        output.write_note(
             f"{contradiction.key} may contradict {contradiction.other} ({contradiction.why}), which says: "
             f"“{output.one_line(contradiction.other_text, _LINE_WIDTH)}”. If so, forget one of them with "
             "`weft forget KEY`."
@@ -110,24 +110,24 @@ def memories(
     as_json: AsJson = False,
 ) -> None:
     """List memories, newest first, or search them."""
-    from weft.memory import UsageBook
+    from weft.memory import UsageLog
     from weft.memory.memory_store import list_memories, search_memories
 
     with config.open_weft(store, embedder=embedder) as weft:
-        shop = weft.workshop()
+        context = weft.indexing_context()
         if question is None:
-            found = list_memories(shop, category=category, limit=limit, tenant=clean(tenant))
+            found = list_memories(context, category=category, limit=limit, tenant=clean(tenant))
         else:
-            found = search_memories(shop, clean(question), category=category, limit=limit, tenant=clean(tenant))
-        uses = UsageBook(weft.folder).uses([(memory.tenant, memory.key) for memory in found])
+            found = search_memories(context, clean(question), category=category, limit=limit, tenant=clean(tenant))
+        uses = UsageLog(weft.folder).read_uses([(memory.tenant, memory.key) for memory in found])
     _write_memories([(memory, uses.get((memory.tenant, memory.key))) for memory in found], as_json)
 
 
-def _write_memories(memories_with_uses: "Sequence[tuple[Memory, Used | None]]", as_json: bool) -> None:
+def _write_memories(memories_with_uses: "Sequence[tuple[Memory, MemoryUsage | None]]", as_json: bool) -> None:
     if as_json:
         shapes = [
             {
-                **output.shape(memory),
+                **output.as_dict(memory),
                 "use_count": use.times if use else 0,
                 "last_used": use.last if use else None,
             }
@@ -148,7 +148,7 @@ def _write_memories(memories_with_uses: "Sequence[tuple[Memory, Used | None]]", 
         ]
         output.write_table(("category", "importance", "created", "used", "text", "key"), rows)
     else:
-        output.note("No memories match.")
+        output.write_note("No memories match.")
 
 
 def forget(
@@ -167,7 +167,7 @@ def forget(
     with config.open_weft(store, embedder="none") as weft:
         forgotten = forget_memories(weft, [clean(key) for key in keys], clean(tenant))
     if as_json:
-        output.write_json({"forgotten": [output.shape(memory) for memory in forgotten]})
+        output.write_json({"forgotten": [output.as_dict(memory) for memory in forgotten]})
     else:
         for memory in forgotten:
             output.write(f"Forgot {memory.key}: {output.one_line(memory.text, _LINE_WIDTH)}")
@@ -188,12 +188,12 @@ def values(
     from weft.memory.value_store import list_values, refresh_values
 
     with config.open_weft(store) as weft:
-        shop = weft.workshop()
+        context = weft.indexing_context()
         if refresh:
-            refresh_values(shop, tenant=clean(tenant))
-        found = list_values(shop, axis=axis, limit=limit, tenant=clean(tenant))
+            refresh_values(context, tenant=clean(tenant))
+        found = list_values(context, axis=axis, limit=limit, tenant=clean(tenant))
     if as_json:
-        output.write_json({"values": [{"key": value.key, **output.shape(value, "members")} for value in found]})
+        output.write_json({"values": [{"key": value.key, **output.as_dict(value, "members")} for value in found]})
     elif found:
         rows = [
             (
@@ -207,4 +207,6 @@ def values(
         ]
         output.write_table(("axis", "size", "similarity", "text", "key"), rows)
     else:
-        output.note("No values have emerged yet: they need several resolved experiences that resemble each other.")
+        output.write_note(
+            "No values have emerged yet: they need several resolved experiences that resemble each other."
+        )

@@ -14,22 +14,22 @@ import orjson
 import typer
 
 from weft.interfaces.cli import BAD_INPUT
-from weft.interfaces.describe import one_line, printable, table
+from weft.interfaces.describe import one_line, printable, table_lines
 
 __all__ = [
     "MAX_LISTED_PROBLEMS",
-    "counted",
+    "as_dict",
+    "count_noun",
     "engine_versions",
     "make_group",
-    "note",
     "one_line",
     "printable",
-    "shape",
     "short_path",
     "write",
     "write_check_results",
     "write_differences",
     "write_json",
+    "write_note",
     "write_problem_notes",
     "write_table",
 ]
@@ -52,7 +52,7 @@ def write(text: str) -> None:
         raise typer.Exit(0) from None
 
 
-def note(text: str) -> None:
+def write_note(text: str) -> None:
     """Print a note to stderr: something worth knowing that is not part of the answer."""
     sys.stderr.write(f"note: {text}\n")
     sys.stderr.flush()
@@ -69,14 +69,14 @@ def _to_json(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return shape(value)
+        return as_dict(value)
     return str(value)
 
 
 def write_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print rows under their column names: drawn with Rich on a terminal, aligned with spaces in a pipe."""
     if not sys.stdout.isatty():
-        write("\n".join(table(columns, rows)))
+        write("\n".join(table_lines(columns, rows)))
         return
     from rich import box
     from rich.console import Console
@@ -92,10 +92,10 @@ def write_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 def write_problem_notes(problems: Sequence[tuple[str, str]]) -> None:
     """Print the first problems, each its place and its reason, as notes, and how many more there are."""
     for place, reason in problems[:MAX_LISTED_PROBLEMS]:
-        note(f"  {place}: {reason}")
+        write_note(f"  {place}: {reason}")
     more = len(problems) - MAX_LISTED_PROBLEMS
     if more > 0:
-        note(f"  and {more:,} more (--json lists all)")
+        write_note(f"  and {more:,} more (--json lists all)")
 
 
 def write_check_results(problems: Mapping[str, Sequence[str]], as_json: bool) -> None:
@@ -116,13 +116,13 @@ def write_differences(first: str, second: str, differences: Sequence[str], as_js
     elif differences:
         write("\n".join(differences))
     else:
-        note(f"{first} and {second} say the same.")
+        write_note(f"{first} and {second} say the same.")
 
 
 # --- values as text ----------------------------------------------------------------------------------------
 
 
-def shape(value: Any, *without: str) -> dict[str, Any]:
+def as_dict(value: Any, *without: str) -> dict[str, Any]:
     """Return the fields of a record by name, except those named in `without`."""
     return {field.name: getattr(value, field.name) for field in fields(value) if field.name not in without}
 
@@ -135,7 +135,7 @@ def short_path(location: Path | str) -> str:
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
-def counted(number: int, singular: str, plural: str | None = None) -> str:
+def count_noun(number: int, singular: str, plural: str | None = None) -> str:
     """Return a number with its noun, as in `1 file` and `1,200 files`."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 

@@ -37,7 +37,7 @@ def make_app(decorated: bool) -> typer.Typer:
 
 def find_profile_folders(store: str | Path | None) -> tuple[Path, ...]:
     """Return the folders in which the user keeps profiles and lenses, those beside the store first."""
-    around = config.surroundings()
+    around = config.read_environment()
     try:
         return config.profile_folders(config.find_store(store, around), around)
     except StoreError:
@@ -69,7 +69,7 @@ def _list_row(name: str, folders: tuple[Path, ...]) -> dict[str, object]:
         "tokens": profile.max_tokens,
         "lenses": [lens.name for lens in profile.lenses],
         "presets": sorted(profile.presets),
-        "parameters": [output.shape(parameter) for parameter in profile.parameters],
+        "parameters": [output.as_dict(parameter) for parameter in profile.parameters],
         "description": profile.description,
     }
 

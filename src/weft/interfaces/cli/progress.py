@@ -17,7 +17,7 @@ _DELAY_SECONDS: Final = 1.0
 
 
 @contextmanager
-def watched(stage: str, delay: float = _DELAY_SECONDS) -> "Iterator[Progress]":
+def show_progress(stage: str, delay: float = _DELAY_SECONDS) -> "Iterator[Progress]":
     """Yield a function to report progress to; a bar appears after `delay` seconds, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield _ignore_progress

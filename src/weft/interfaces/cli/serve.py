@@ -12,7 +12,7 @@ from weft import config
 from weft.errors import MissingExtra
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder
-from weft.interfaces.cli.progress import watched
+from weft.interfaces.cli.progress import show_progress
 from weft.interfaces.keys import KeyRing
 from weft.interfaces.values import clean
 from weft.model import DEFAULT_TENANT
@@ -43,15 +43,17 @@ def serve(
         from weft.interfaces.rest.server import serve as run
     except ModuleNotFoundError as error:
         raise MissingExtra("weft serve", "serve") from error
-    around = config.surroundings()
+    around = config.read_environment()
     folder = config.find_store(store, around)
-    server = config.server_of(store, around)
-    settings = config.ServeSettings(folder, config.embedder_spec(embedder, around), read_only, server=server)
+    server = config.server_url(store, around)
+    settings = config.ServeSettings(folder, config.choose_embedder(embedder, around), read_only, server=server)
     if not KeyRing(folder).keys():
-        output.note("No API key is configured: only this machine is served, and it may read and write everything.")
+        output.write_note(
+            "No API key is configured: only this machine is served, and it may read and write everything."
+        )
 
     def announce(address: str) -> None:
-        output.note(f"Serving {_describe_store(settings)} on {address} (routes: /docs). Stop with Ctrl-C.")
+        output.write_note(f"Serving {_describe_store(settings)} on {address} (routes: /docs). Stop with Ctrl-C.")
 
     run(settings, host, port, workers or min(config.processors(), _MAX_DEFAULT_WORKERS), announce)
 
@@ -62,7 +64,7 @@ def _describe_store(settings: config.ServeSettings) -> str:
         return output.short_path(settings.store)
     from weft.store.addresses import read_address
 
-    return read_address(settings.server).shown
+    return read_address(settings.server).display
 
 
 # --- links between nodes and tenants -----------------------------------------------------------------------
@@ -100,7 +102,7 @@ def link(
     as_json: AsJson = False,
 ) -> None:
     """Link a tenant's nodes by tags and by meaning, now and whenever they change."""
-    with config.open_weft(store) as weft, watched("linking") as progress:
+    with config.open_weft(store) as weft, show_progress("linking") as progress:
         edge_count = weft.link(
             shared_tags=tags,
             similar=threshold if similar else None,
@@ -110,7 +112,9 @@ def link(
     if as_json:
         output.write_json({"tenant": tenant, "edges": edge_count})
     else:
-        output.write(f"{output.counted(edge_count, 'link')} of {tenant} drawn; they are kept as its nodes change.")
+        output.write(
+            f"{output.count_noun(edge_count, 'link')} of {tenant} drawn; they are kept as its nodes change."
+        )
 
 
 # --- weft keys ---------------------------------------------------------------------------------------------
@@ -136,9 +140,9 @@ def create_key(
     names = [clean(tenant) for tenant in tenants]
     key, secret = _open_keys(store).create(clean(name), names, write=write, now=datetime.now(UTC))
     if as_json:
-        output.write_json({**output.shape(key, "hash"), "key": secret})
+        output.write_json({**output.as_dict(key, "hash"), "key": secret})
     else:
-        output.note(f"Key {key.id} {_rights(key.write)} {', '.join(key.tenants)}. It is printed only now:")
+        output.write_note(f"Key {key.id} {_rights(key.write)} {', '.join(key.tenants)}. It is printed only now:")
         output.write(secret)
 
 
@@ -146,12 +150,12 @@ def list_keys(store: StoreFolder = None, as_json: AsJson = False) -> None:
     """List the keys, without their secrets."""
     keys = _open_keys(store).keys()
     if as_json:
-        output.write_json({"keys": [output.shape(key, "hash") for key in keys]})
+        output.write_json({"keys": [output.as_dict(key, "hash") for key in keys]})
     elif keys:
         rows = [(key.id, _rights(key.write), ", ".join(key.tenants), key.created, key.name) for key in keys]
         output.write_table(("id", "rights", "tenants", "created", "name"), rows)
     else:
-        output.note("There are no keys: only this machine is served.")
+        output.write_note("There are no keys: only this machine is served.")
 
 
 def revoke_key(
@@ -164,7 +168,7 @@ def revoke_key(
 
 
 def _open_keys(store: str | None) -> KeyRing:
-    return KeyRing(config.find_store(store, config.surroundings()))
+    return KeyRing(config.find_store(store, config.read_environment()))
 
 
 def _rights(can_write: bool) -> str:

@@ -9,8 +9,8 @@ from weft import config
 from weft.errors import InvalidInput
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, AsOf, StoreFolder, Tenants
-from weft.interfaces.cli.progress import watched
-from weft.interfaces.values import clean, tenants_of
+from weft.interfaces.cli.progress import show_progress
+from weft.interfaces.values import clean, read_tenants
 from weft.interfaces.whole_text import whole_text
 from weft.model import Node, View
 
@@ -37,11 +37,11 @@ def show(
     If several nodes share the title, all of them are printed.
     """
     with config.open_weft(store, embedder="none") as weft:
-        readable = tenants_of(tenants)
+        readable = read_tenants(tenants)
         nodes = _find_nodes(weft, clean(name), readable, as_of)
         texts = [] if as_json else [whole_text(weft, node, View(readable, as_of)) for node in nodes]
     if as_json:
-        output.write_json([output.shape(node) for node in nodes])
+        output.write_json([output.as_dict(node) for node in nodes])
     else:
         output.write("\n\n".join(texts))
 
@@ -65,12 +65,14 @@ def related(
     as_json: AsJson = False,
 ) -> None:
     """List the neighbours of a node with their links, strongest first."""
-    readable = tenants_of(tenants)
+    readable = read_tenants(tenants)
     with config.open_weft(store, embedder="none") as weft:
         start_keys = {node.key for node in _find_nodes(weft, clean(name), readable)}
         neighbours = weft.related(clean(name), tenants=readable, limit=limit)
     if as_json:
-        output.write_json([{"node": output.shape(node), "edge": output.shape(edge)} for node, edge in neighbours])
+        output.write_json(
+            [{"node": output.as_dict(node), "edge": output.as_dict(edge)} for node, edge in neighbours]
+        )
         return
     rows = [
         (
@@ -86,23 +88,23 @@ def related(
     if rows:
         output.write_table(("link", "weight", "kind", "title", "key", "evidence"), rows)
     else:
-        output.note("No links lead to or from it.")
+        output.write_note("No links lead to or from it.")
 
 
 def status(tenants: Tenants = None, store: StoreFolder = None, as_json: AsJson = False) -> None:
     """Print what the store holds: counts by tenant, kind, source and type of link."""
-    with config.open_weft(store, embedder="none") as weft, watched("counting"):
-        counts = weft.status(tenants_of(tenants) if tenants else None)
+    with config.open_weft(store, embedder="none") as weft, show_progress("counting"):
+        counts = weft.status(read_tenants(tenants) if tenants else None)
         index = weft.index_status()
         engine = weft.engine()
     if as_json:
-        output.write_json({**output.shape(counts), "engine": engine, "index": index})
+        output.write_json({**output.as_dict(counts), "engine": engine, "index": index})
         return
     output.write(f"{counts.location} (schema {counts.schema_version}, write {counts.sequence})")
     output.write(_engine_line(engine, index, counts.sequence))
     output.write(
-        f"{output.counted(counts.nodes, 'node')}, {output.counted(counts.passages, 'passage')}, "
-        f"{output.counted(counts.edges, 'link')}, {output.counted(counts.vectors, 'vector')} by "
+        f"{output.count_noun(counts.nodes, 'node')}, {output.count_noun(counts.passages, 'passage')}, "
+        f"{output.count_noun(counts.edges, 'link')}, {output.count_noun(counts.vectors, 'vector')} by "
         f"{counts.embedder or 'no embedder'}, {counts.bytes / 1e6:,.1f} MB and "
         f"{int(index.get('bytes', 0)) / 1e6:,.1f} MB derived"
     )
@@ -130,4 +132,4 @@ def _engine_line(engine: Mapping[str, str | int], index: Mapping[str, str | int]
 
 
 def _lag(writes: int) -> str:
-    return f"{output.counted(writes, 'write')} behind" if writes else "up to date"
+    return f"{output.count_noun(writes, 'write')} behind" if writes else "up to date"

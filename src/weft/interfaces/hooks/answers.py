@@ -64,7 +64,7 @@ class HookCall:
 
 def make_text(event: Event, settings: Settings) -> str:
     """Return what the model is to read at this event; empty if there is nothing to say."""
-    config.stay_small()
+    config.limit_library_threads()
     # The client may have started the hook in another folder than that of its session.
     os.chdir(event.folder or ".")
     # Only a test or build may write to the store. It is not closed: the process just ends (see entry.py).
@@ -82,7 +82,7 @@ def _make_status(call: HookCall) -> str:
     """Return a line about what the store holds, and one for each open experience; empty for an empty store."""
     with call.weft.store.snapshot(View(call.tenants)) as snapshot:
         passages = snapshot.statistics(()).passages
-        counts = {kind: len(snapshot.matching(_learned_filter(kind))) for kind in _LEARNED_PLURALS}
+        counts = {kind: len(snapshot.matching_ids(_learned_filter(kind))) for kind in _LEARNED_PLURALS}
     if not passages:
         return ""
     learned = [
@@ -106,7 +106,7 @@ def _describe_open_experiences(call: HookCall) -> list[str]:
     from weft.memory.experience_store import list_experiences
 
     experiences = list_experiences(
-        call.weft.workshop(), status=OPEN, limit=_MAX_LISTED_EXPERIENCES, tenant=call.tenants[0]
+        call.weft.indexing_context(), status=OPEN, limit=_MAX_LISTED_EXPERIENCES, tenant=call.tenants[0]
     )
     return [f"Open experience {experience.id}: {experience.goal[:_GOAL_CHARACTERS]}" for experience in experiences]
 
@@ -159,11 +159,11 @@ def _make_page(
     )
     memories = [(source.tenant, source.key) for source in context.sources if source.kind == "memory"]
     if memories:
-        from weft.memory import UsageBook
+        from weft.memory import UsageLog
 
         # The usage counts change no page, so a failure to store them must not cost this one.
         with suppress(StoreError):
-            UsageBook(call.weft.folder).note(memories, call.now)
+            UsageLog(call.weft.folder).record_uses(memories, call.now)
     return context.text.rstrip() if context.sources else ""
 
 
@@ -172,7 +172,7 @@ def _make_page(
 
 def _handle_tool(call: HookCall) -> str:
     """Resolve the experience that a test or build decides; return a line about it, and a warning if it failed."""
-    from weft.interfaces.background import renew_values
+    from weft.interfaces.background import start_values_refresh
     from weft.interfaces.hooks import outcomes
 
     event, session, tenant = call.event, call.session or "", call.tenants[0]
@@ -189,7 +189,7 @@ def _handle_tool(call: HookCall) -> str:
         return warning
     resolution = outcomes.resolve_by_run(call.weft, experience, run, verdict, event.output, call.now)
     if resolution:
-        renew_values(call.weft.workshop(), call.settings.store, tenant)
+        start_values_refresh(call.weft.indexing_context(), call.settings.store, tenant)
     return "\n\n".join(part for part in (resolution, warning) if part)
 
 

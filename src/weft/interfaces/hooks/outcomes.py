@@ -134,7 +134,9 @@ def resolve_by_run(
         automatic=True,
     )
     try:
-        resolved = resolve_experience(weft.workshop(), experience.id, outcome, now=now, tenant=experience.tenant)
+        resolved = resolve_experience(
+            weft.indexing_context(), experience.id, outcome, now=now, tenant=experience.tenant
+        )
     except AlreadyResolved:
         # By hand or by another session, in the meantime: the first outcome stays.
         return ""
@@ -150,4 +152,4 @@ def predicts_failure(prediction: str) -> bool:
 
 
 def _list_open(weft: "Weft", tenant: str) -> tuple[Experience, ...]:
-    return list_experiences(weft.workshop(), status=OPEN, limit=_MAX_OPEN_EXPERIENCES, tenant=tenant)
+    return list_experiences(weft.indexing_context(), status=OPEN, limit=_MAX_OPEN_EXPERIENCES, tenant=tenant)

@@ -8,10 +8,10 @@ from urllib.parse import unquote
 from weft.errors import InvalidInput, UnknownName
 from weft.frozen import dataclass
 from weft.interfaces.ask import ask, check_filter, profile_with_lens, usable_profiles
-from weft.interfaces.describe import SEARCH_COLUMNS, ledger_lines, one_line, search_rows, table
+from weft.interfaces.describe import SEARCH_COLUMNS, ledger_lines, one_line, search_rows, table_lines
 from weft.interfaces.mcp.open_store import Settings, Shelf
 from weft.interfaces.request import make_filter
-from weft.interfaces.values import time_of
+from weft.interfaces.values import read_time
 from weft.interfaces.whole_text import whole_text
 from weft.model import UNSET, Context, LedgerEntry, Unset, View
 from weft.profiles import apply_preset
@@ -49,7 +49,7 @@ def context(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
 def _ask(shelf: Shelf, given: Mapping[str, Any]) -> tuple[Context, list[str]]:
     """Return the page, and a note where its budget had to be cut to what a result may hold."""
     settings = shelf.settings
-    values = {**given, "tenants": shelf.tenants, "now": time_of(given.get("now"))}
+    values = {**given, "tenants": shelf.tenants, "now": read_time(given.get("now"))}
     values.setdefault("profile", settings.profile)
     weft = shelf.weft()
     notes = _budget_notes(weft, values, settings)
@@ -110,7 +110,7 @@ def search(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
         consistency=given.get("consistency", ""),
     )
     rows = search_rows(found.candidates)
-    lines = table(SEARCH_COLUMNS, rows) if rows else ["Nothing matches."]
+    lines = table_lines(SEARCH_COLUMNS, rows) if rows else ["Nothing matches."]
     text = cut("\n".join(lines), shelf.settings.room)
     return Answer((text,), {"results": len(rows), "notes": [*notes, *found.notes]})
 

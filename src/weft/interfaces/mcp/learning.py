@@ -13,7 +13,7 @@ from weft.memory import Experience, Lesson, Outcome, RootCause
 from weft.model import DEFAULT_TENANT
 
 if TYPE_CHECKING:
-    from weft.indexing.ingest import Workshop
+    from weft.indexing.ingest import IndexingContext
 
 
 _ATTEMPT = ("hypothesis", "action", "prediction", "strategy")
@@ -73,7 +73,7 @@ def update_experience(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
 
 def resolve_experience(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     """Return the outcome of an experience; values are found anew in the background when enough has changed."""
-    from weft.interfaces.background import renew_values
+    from weft.interfaces.background import start_values_refresh
     from weft.memory.experience_store import resolve_experience
 
     cause, worked, takeaway = given.get("root_cause"), given.get("lesson", ""), given.get("takeaway", "")
@@ -85,17 +85,17 @@ def resolve_experience(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
         lesson=Lesson(worked, takeaway) if worked or takeaway else None,
         automatic=given.get("automatic", False),
     )
-    shop, tenant = _shop(shelf), own_tenant(shelf)
-    told = resolve_experience(shop, _name(given), outcome, now=_now(), tenant=tenant)
-    renew_values(shop, shelf.settings.store, tenant)
+    context, tenant = _shop(shelf), own_tenant(shelf)
+    told = resolve_experience(context, _name(given), outcome, now=_now(), tenant=tenant)
+    start_values_refresh(context, shelf.settings.store, tenant)
     return _told(told, f"Resolved {told.id} as {told.status} ({told.tier}).")
 
 
 def premortem(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     """Return past failures in a domain on one page."""
-    from weft.assemblers.learning.store_searcher import assembler_over
+    from weft.assemblers.learning.store_searcher import make_assembler
 
-    made = assembler_over(shelf.weft(), shelf.tenants)
+    made = make_assembler(shelf.weft(), shelf.tenants)
     room = min(given.get("max_tokens") or 1500, shelf.settings.room)
     asking = made.get_premortem_context(
         given.get("domain", ""), given.get("strategy"), given.get("limit", 10), room
@@ -115,8 +115,8 @@ def own_tenant(shelf: Shelf) -> str:
     return shelf.tenants[0] or DEFAULT_TENANT
 
 
-def _shop(shelf: Shelf) -> "Workshop":
-    return shelf.weft(create=True).workshop()
+def _shop(shelf: Shelf) -> "IndexingContext":
+    return shelf.weft(create=True).indexing_context()
 
 
 def _name(given: Mapping[str, Any]) -> str:

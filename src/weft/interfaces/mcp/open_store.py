@@ -12,7 +12,7 @@ from weft.frozen import dataclass
 
 if TYPE_CHECKING:
     from weft.api import Weft
-    from weft.config import Surroundings
+    from weft.config import Environment
 
 
 INSTRUCTIONS: Final = """\
@@ -54,22 +54,22 @@ class Shelf:
     @property
     def tenants(self) -> tuple[str, ...]:
         """The tenants that are read."""
-        from weft.interfaces.values import tenants_of
+        from weft.interfaces.values import read_tenants
 
-        return tenants_of(self.settings.tenants)
+        return read_tenants(self.settings.tenants)
 
     def weft(self, *, create: bool = False) -> "Weft":
         """Return the open store; one that is to be written to is made where there is none."""
         from weft import config
 
         with self._guard:
-            around = config.surroundings()
-            find = config.place_store if create else config.find_store
+            around = config.read_environment()
+            find = config.find_store_to_write if create else config.find_store
             folder = find(self.settings.store, around)
             stamp = _stamp(folder, config.profile_folders(folder, around))
             if self._weft is None or stamp != self._stamp:
                 # Calls that still use the one opened before finish with it; it closes when they let go of it.
-                given = config.server_of(self.settings.store, around) or folder
+                given = config.server_url(self.settings.store, around) or folder
                 self._weft = config.open_weft(given, embedder=self.settings.embedder, around=around, create=create)
                 self._stamp = _stamp(folder, config.profile_folders(folder, around))
             return self._weft
@@ -78,7 +78,7 @@ class Shelf:
         """Return the folders of the user's profiles and lenses, also before there is a store."""
         from weft import config
 
-        around: Surroundings = config.surroundings()
+        around: Environment = config.read_environment()
         try:
             return config.profile_folders(config.find_store(self.settings.store, around), around)
         except StoreError:

@@ -156,7 +156,7 @@ async def healthz() -> dict[str, str]:
 def readyz(service: Service) -> Response:
     """Answer whether the store can be read; 503 while it cannot."""
     try:
-        sequence = service.weft().store.reached()
+        sequence = service.weft().store.last_sequence()
     except WeftError as error:
         raise Problem(503, str(error)) from error
     return answer({"status": "ready", "sequence": sequence})

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from weft.api import Weft
 from weft.assemblers.knowledge.knowledge_context import NOTHING_HELD, KnowledgeContext, KnowledgeRequest
-from weft.assemblers.knowledge.knowledge_page import lists_of, shaped
+from weft.assemblers.knowledge.knowledge_page import bound_profile, page_as_lists
 from weft.errors import UnknownName
 from weft.interfaces.ask import Targets, blend_topics
 from weft.interfaces.request import CONTEXT_FIELDS, fields_for, make_request, make_view
@@ -23,9 +23,9 @@ from weft.interfaces.rest.requests import ContextRequest, FilterInput, Neighbour
 from weft.interfaces.rest.responses import ContextResponse, GraphResponse, ProfileList, SearchResponse
 from weft.interfaces.rest.served_store import Served
 from weft.model import STRONG, UNSET, Candidate, Context, Filter, Json, View
-from weft.pipeline.reading import Observe
-from weft.pipeline.walk import expand
-from weft.profiles import available_profiles, profiles_version
+from weft.pipeline.reading import StageCallback
+from weft.pipeline.walk import walk_graph
+from weft.profiles import available_profiles, profile_files_state
 from weft.profiles.types import Lens, Profile, Score
 from weft.store.sqlite.listing import ListedEdge
 
@@ -58,7 +58,7 @@ def knowledge_request(given: ContextRequest) -> KnowledgeRequest:
 
 
 def page_for(
-    given: ContextRequest, weft: Weft, tenants: tuple[str, ...], observe: Observe, session: str | None
+    given: ContextRequest, weft: Weft, tenants: tuple[str, ...], observe: StageCallback, session: str | None
 ) -> Context:
     """Return the page, by the profile that is named or `knowledge`, whose limits are those of the request."""
     name = given.profile or KNOWLEDGE
@@ -108,7 +108,7 @@ def _candidates(given: ContextRequest, tenants: tuple[str, ...]) -> tuple[Candid
 def _profile(given: ContextRequest, profile: Profile) -> Profile:
     """Return the profile within the limits of the request; others than `knowledge` have limits of their own."""
     if profile.name == KNOWLEDGE:
-        return shaped(profile, knowledge_request(given))
+        return bound_profile(profile, knowledge_request(given))
     for field in sorted(given.model_fields_set & {"entry_limit", "context_limit", "expansion_types"}):
         raise Problem(422, f"{field} is of profile {KNOWLEDGE!r}; {profile.name!r} has limits of its own.", field)
     return profile
@@ -172,9 +172,9 @@ def context(given: ContextRequest, service: Service, who: Who) -> Response:
     """Return what is known about a query: entry points, their context and entities, within a token budget."""
     weft, tenants = service.weft(), who.readable(given.tenant_ids)
     _check_names(given, weft)
-    versions = weft.store.versions(View(tenants))
+    versions = weft.store.tenant_versions(View(tenants))
     # A null that was sent and one that was not can mean different things to a profile.
-    edited = profiles_version(weft.folders)
+    edited = profile_files_state(weft.folders)
     key = (versions, given.model_dump_json(), frozenset(given.model_fields_set), tenants, edited)
     # A session is told something else every time.
     known = service.answers.get(key) if given.session is None else None
@@ -221,8 +221,8 @@ def _answered(
     session = None if given.session is None else who.session(given.session)
     page = page_for(given, weft, tenants, clock, session)
     service.metrics.tokens.inc(page.tokens)
-    with weft.desk(View(tenants, given.as_of, given.consistency or "")) as desk:
-        lists = lists_of(page, desk.snapshot)
+    with weft.reading(View(tenants, given.as_of, given.consistency or "")) as reading:
+        lists = page_as_lists(page, reading.snapshot)
     fresh = given.consistency in (None, STRONG)
     lasting = fresh and session is None and is_timeless(weft.profile(page.profile))
     return {**_shape(lists, notes), **printed(page)}, lasting
@@ -243,7 +243,7 @@ def _shape(lists: KnowledgeContext, notes: list[str]) -> dict[str, Any]:
 def search(given: SearchRequest, service: Service, who: Who) -> Response:
     """Return the nodes that match best, without walking."""
     weft, tenants = service.weft(), who.readable(given.tenant_ids)
-    held = {tenant for tenant, _ in weft.store.versions(View(tenants))}
+    held = {tenant for tenant, _ in weft.store.tenant_versions(View(tenants))}
     wanted = Filter(kinds=tuple(given.node_types), tags=tuple(given.tags))
     with service.turns:
         found = weft.search(given.query, limit=given.limit, match=given.match, filter=wanted, tenants=tenants)
@@ -264,7 +264,7 @@ def graph(
     tenants = (*who.readable(given.tenant_id), node.tenant) if given.tenant_id else _all_of(who, weft)
     lens = Lens("graph", walk="breadth", depth=given.depth, edges=tuple(given.edge_type), limit=given.limit)
     with weft.store.snapshot(View(tuple(dict.fromkeys(tenants)))) as snapshot:
-        walked = expand([Candidate(node)], lens, snapshot)
+        walked = walk_graph([Candidate(node)], lens, snapshot)
         ids = {each.node.id for each in walked.candidates}
         edges = [each for each in snapshot.edges(sorted(ids), 5 * given.limit) if {each[0], each[1]} <= ids]
     wanted = [each for each in edges if not given.edge_type or each[2].type in given.edge_type]

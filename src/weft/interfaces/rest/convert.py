@@ -7,11 +7,11 @@ import orjson
 import xxhash
 from starlette.responses import Response
 
-from weft.assemblers.knowledge.lists import content_of, text_and_fields
+from weft.assemblers.knowledge.lists import node_content, split_content
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.requests import CandidateInput, NodeInput
 from weft.model import Alias, Node, Origin
-from weft.sources.values import plain, text_of
+from weft.sources.values import to_json, to_text
 from weft.store.sqlite.listing import ListedEdge
 
 SOURCE = "api"
@@ -39,7 +39,7 @@ def node_shape(node: Node) -> dict[str, Any]:
         "node_type": node.kind,
         "title": node.title,
         "summary": node.summary or None,
-        "content": content_of(node),
+        "content": node_content(node),
         "tags": list(node.tags),
         "aliases": [alias.text for alias in node.aliases],
         "created": node.created.isoformat() if node.created else None,
@@ -49,15 +49,15 @@ def node_shape(node: Node) -> dict[str, Any]:
 
 def node_from(given: NodeInput) -> Node:
     """Return the node that a request describes."""
-    text, fields = text_and_fields(plain_content(given.content))
+    text, fields = split_content(plain_content(given.content))
     key = given.key or _made_key(given)
     full = key if ":" in key else f"{SOURCE}:{key}"
     return Node(
         key=full,
         kind=given.node_type,
         tenant=given.tenant_id,
-        title=text_of(given.title),
-        summary=text_of(given.summary or ""),
+        title=to_text(given.title),
+        summary=to_text(given.summary or ""),
         text=text,
         fields=fields,
         tags=tuple(dict.fromkeys(given.tags)),
@@ -68,13 +68,13 @@ def node_from(given: NodeInput) -> Node:
 
 def candidate_from(given: CandidateInput, tenant: str) -> Node:
     """Return the node that a caller found elsewhere; no stored one has its key."""
-    text, fields = text_and_fields(plain_content(given.content))
+    text, fields = split_content(plain_content(given.content))
     return Node(
         key=f"{FOUND}:{given.key or _made_key(given)}",
         kind=given.node_type,
         tenant=tenant,
-        title=text_of(given.title),
-        summary=text_of(given.summary or ""),
+        title=to_text(given.title),
+        summary=to_text(given.summary or ""),
         text=text,
         fields=fields,
         tags=tuple(dict.fromkeys(given.tags)),
@@ -89,7 +89,7 @@ def aliases_from(given: Sequence[str]) -> tuple[Alias, ...]:
 
 def plain_content(content: dict[str, Any]) -> dict[str, Any]:
     """Return content as every store can hold it."""
-    made = plain(content)
+    made = to_json(content)
     return dict(made) if isinstance(made, dict) else {}
 
 

@@ -18,7 +18,7 @@ from weft.interfaces.rest.problems import Problem, StrictRoute
 from weft.interfaces.rest.requests import EdgeBatch, EdgeChange, EdgeInput, EdgeListing
 from weft.interfaces.rest.responses import EdgeOutput, EdgePage
 from weft.model import Edge, View
-from weft.store.sqlite.listing import START, ListedEdge
+from weft.store.sqlite.listing import FIRST_CURSOR, ListedEdge
 
 router = APIRouter(tags=["edges"], route_class=StrictRoute)
 
@@ -59,7 +59,7 @@ def _listed(weft: Weft, who: Caller, edge_id: str) -> ListedEdge:
     source, edge_type, target = edge_id.split(":")
     ends = (int(source), int(target))
     view = View(weft.store.tenants() if who.tenants is None else tuple(sorted(who.tenants)))
-    found = weft.store.edges_after(view, START, 1000, ends)
+    found = weft.store.edges_after(view, FIRST_CURSOR, 1000, ends)
     edge = next((each for each in found if each.edge.type == edge_type), None)
     if edge is None:
         raise Problem(404, f"There is no edge {edge_id} that this caller may read.")
@@ -69,7 +69,7 @@ def _listed(weft: Weft, who: Caller, edge_id: str) -> ListedEdge:
 def _own(weft: Weft, listed: ListedEdge) -> tuple[Edge, list[Edge]]:
     """Return the edge as direct writes drew it, and what else they drew from the same node."""
     edge = listed.edge
-    drawn = weft.store.edges_drawn(edge.tenant, edge.source, MAKER)
+    drawn = weft.store.edges_by_maker(edge.tenant, edge.source, MAKER)
     same = [each for each in drawn if (each.type, each.target, each.target_tenant) == _far_end(edge)]
     if not same:
         raise Problem(
@@ -93,7 +93,7 @@ def create_edge(given: EdgeInput, service: Service, who: Who) -> Response:
     weft = service.weft()
     with weft.store.writing():
         edge = _drawn(weft, who, given)
-        drawn = weft.store.edges_drawn(edge.tenant, edge.source, MAKER)
+        drawn = weft.store.edges_by_maker(edge.tenant, edge.source, MAKER)
         if any(_far_end(each) == _far_end(edge) for each in drawn):
             raise Problem(409, "This edge is there already. Change it with PATCH.")
         weft.put(edges=[edge])
@@ -122,7 +122,7 @@ def list_edges(given: Annotated[EdgeListing, QueryParameters()], service: Servic
     found = service.weft().store.edges_after(
         view, (source, kind, target), given.limit + 1, (given.source_id, given.target_id)
     )
-    return page_of("edges", found, given.limit, edge_shape, lambda edge: "-".join(map(str, edge.place)))
+    return page_of("edges", found, given.limit, edge_shape, lambda edge: "-".join(map(str, edge.cursor)))
 
 
 @router.get("/api/edges/{edge_id}", response_model=EdgeOutput)

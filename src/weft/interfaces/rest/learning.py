@@ -11,15 +11,15 @@ from starlette.responses import Response
 
 from weft import memory as learning
 from weft.api import Weft
-from weft.assemblers.learning.store_searcher import assembler_over
+from weft.assemblers.learning.store_searcher import make_assembler
 from weft.errors import InvalidInput
-from weft.interfaces.background import forget_memories, renew_values
+from weft.interfaces.background import forget_memories, start_values_refresh
 from weft.interfaces.rest import learning_models as schema
 from weft.interfaces.rest.access import Caller, Service, Who
 from weft.interfaces.rest.convert import answer
 from weft.interfaces.rest.problems import Problem, StrictRoute
 from weft.interfaces.rest.requests import Name
-from weft.memory import Experience, Memory, UsageBook, Used, Value
+from weft.memory import Experience, Memory, MemoryUsage, UsageLog, Value
 from weft.memory.experience_store import (
     find_experience,
     list_experiences,
@@ -29,7 +29,7 @@ from weft.memory.experience_store import (
 )
 from weft.memory.memory_store import find_memory, list_memories, remember, search_memories, update_memory
 from weft.memory.value_store import list_values
-from weft.sources.values import text_of
+from weft.sources.values import to_text
 
 router = APIRouter(tags=["learning"], route_class=StrictRoute)
 
@@ -43,8 +43,8 @@ def store_memory(given: schema.MemoryInput, service: Service, who: Who) -> Respo
     who.check_write(given.tenant_id)
     weft = service.weft()
     done = remember(
-        weft.workshop(),
-        text_of(given.text),
+        weft.indexing_context(),
+        to_text(given.text),
         now=_now(),
         category=given.category,
         importance=given.importance,
@@ -66,11 +66,11 @@ def read_memories(
 ) -> Response:
     """Return the newest memories, or with `query` those that have most to do with it."""
     weft, tenant = service.weft(), _readable(who, given.tenant_id)
-    shop = weft.workshop()
+    context = weft.indexing_context()
     if given.query is None:
-        found = list_memories(shop, category=given.category, limit=given.limit, tenant=tenant)
+        found = list_memories(context, category=given.category, limit=given.limit, tenant=tenant)
     else:
-        found = search_memories(shop, given.query, category=given.category, limit=given.limit, tenant=tenant)
+        found = search_memories(context, given.query, category=given.category, limit=given.limit, tenant=tenant)
     return answer({"memories": _memory_shapes(weft, found)})
 
 
@@ -81,10 +81,10 @@ def change_memory(key: MemoryKey, given: schema.MemoryChange, service: Service, 
     weft = service.weft()
     _known_memory(weft, key, given.tenant_id)
     memory = update_memory(
-        weft.workshop(),
+        weft.indexing_context(),
         key,
         now=_now(),
-        text=None if given.text is None else text_of(given.text),
+        text=None if given.text is None else to_text(given.text),
         category=given.category,
         importance=given.importance,
         tags=given.tags,
@@ -109,9 +109,9 @@ def remove_memory(
 def begin_experience(given: schema.ExperienceInput, service: Service, who: Who) -> Response:
     """Write down what is about to be tried."""
     who.check_write(given.tenant_id)
-    words = {name: text_of(getattr(given, name)) for name in ("goal", "hypothesis", "action", "prediction")}
+    words = {name: to_text(getattr(given, name)) for name in ("goal", "hypothesis", "action", "prediction")}
     begun = start_experience(
-        service.weft().workshop(),
+        service.weft().indexing_context(),
         domain=given.domain,
         strategy=given.strategy,
         now=_now(),
@@ -128,7 +128,7 @@ def read_experiences(
 ) -> Response:
     """Return the newest experiences."""
     found = list_experiences(
-        service.weft().workshop(),
+        service.weft().indexing_context(),
         domain=given.domain,
         strategy=given.strategy,
         status=given.outcome,
@@ -154,13 +154,13 @@ def change_experience(
     who.check_write(given.tenant_id)
     _known_experience(service.weft(), experience_id, given.tenant_id)
     named = {
-        name: text_of(words)
+        name: to_text(words)
         for name in ("hypothesis", "action", "prediction")
         if (words := getattr(given, name)) is not None
     }
     try:
         told = update_experience(
-            service.weft().workshop(),
+            service.weft().indexing_context(),
             experience_id,
             now=_now(),
             strategy=given.strategy,
@@ -179,13 +179,13 @@ def end_experience(experience_id: ExperienceId, given: schema.Resolution, servic
     who.check_write(given.tenant_id)
     weft = service.weft()
     _known_experience(weft, experience_id, given.tenant_id)
-    shop = weft.workshop()
+    context = weft.indexing_context()
     try:
-        told = resolve_experience(shop, experience_id, _outcome(given), now=_now(), tenant=given.tenant_id)
+        told = resolve_experience(context, experience_id, _outcome(given), now=_now(), tenant=given.tenant_id)
     except learning.AlreadyResolved as error:
         raise Problem(409, str(error)) from error
     if not service.serving.on_server:
-        renew_values(shop, service.serving.store, given.tenant_id)
+        start_values_refresh(context, service.serving.store, given.tenant_id)
     return answer(_experience_shape(told))
 
 
@@ -193,14 +193,14 @@ def end_experience(experience_id: ExperienceId, given: schema.Resolution, servic
 def read_values(given: Annotated[schema.ValueListing, QueryParameters()], service: Service, who: Who) -> Response:
     """Return what many experiences have in common, the largest cluster first."""
     tenant = _readable(who, given.tenant_id)
-    found = list_values(service.weft().workshop(), axis=given.axis, limit=given.limit, tenant=tenant)
+    found = list_values(service.weft().indexing_context(), axis=given.axis, limit=given.limit, tenant=tenant)
     return answer({"values": [_value_shape(each) for each in found]})
 
 
 @router.post("/api/premortem", response_model=schema.FormattedOutput)
 def premortem(given: schema.PremortemRequest, service: Service, who: Who) -> Response:
     """Return past failures in a domain, and with a strategy, on one page within a budget."""
-    made = assembler_over(service.weft(), who.readable(given.tenant_ids))
+    made = make_assembler(service.weft(), who.readable(given.tenant_ids))
     warning = asyncio.run(made.get_premortem_context(given.domain, given.strategy, given.limit, given.max_tokens))
     return answer({**asdict(warning), "notes": list(warning.notes)})
 
@@ -216,25 +216,25 @@ def _readable(who: Caller, tenant: str) -> str:
 
 def _known_memory(weft: Weft, key: str, tenant: str) -> None:
     try:
-        find_memory(weft.workshop(), key, tenant=tenant)
+        find_memory(weft.indexing_context(), key, tenant=tenant)
     except InvalidInput as error:
         raise Problem(404, str(error)) from error
 
 
 def _known_experience(weft: Weft, name: str, tenant: str) -> Experience:
     try:
-        return find_experience(weft.workshop(), name, tenant=tenant)
+        return find_experience(weft.indexing_context(), name, tenant=tenant)
     except InvalidInput as error:
         raise Problem(404, str(error)) from error
 
 
 def _outcome(given: schema.Resolution) -> learning.Outcome:
-    cause, worked, takeaway = given.root_cause, text_of(given.lesson), text_of(given.takeaway)
-    described = text_of(given.root_cause_description)
+    cause, worked, takeaway = given.root_cause, to_text(given.lesson), to_text(given.takeaway)
+    described = to_text(given.root_cause_description)
     return learning.Outcome(
         status=given.outcome,
-        result=text_of(given.result),
-        surprise=text_of(given.surprise),
+        result=to_text(given.result),
+        surprise=to_text(given.surprise),
         root_cause=learning.RootCause(cause, described) if cause is not None else None,
         lesson=learning.Lesson(worked, takeaway) if worked or takeaway else None,
         automatic=given.automatic,
@@ -242,11 +242,11 @@ def _outcome(given: schema.Resolution) -> learning.Outcome:
 
 
 def _memory_shapes(weft: Weft, found: tuple[Memory, ...]) -> list[dict[str, Any]]:
-    uses = UsageBook(weft.folder).uses([(memory.tenant, memory.key) for memory in found])
-    return [_memory_shape(memory, uses.get((memory.tenant, memory.key), Used())) for memory in found]
+    uses = UsageLog(weft.folder).read_uses([(memory.tenant, memory.key) for memory in found])
+    return [_memory_shape(memory, uses.get((memory.tenant, memory.key), MemoryUsage())) for memory in found]
 
 
-def _memory_shape(memory: Memory, used: Used) -> dict[str, Any]:
+def _memory_shape(memory: Memory, used: MemoryUsage) -> dict[str, Any]:
     return {
         "key": memory.key,
         "tenant_id": memory.tenant,

@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from weft.interfaces.rest.requests import Body, Known, Name, Tags, Tenants
 from weft.memory import AXES, CATEGORIES, DOMAINS, OPEN, OUTCOMES, ROOT_CAUSES, STRATEGIES
-from weft.memory.memories import LONGEST_MEMORY
+from weft.memory.memories import MAX_MEMORY_CHARACTERS
 
 _SAYING: Final = r"\w"
 """A text needs at least one character of a word."""
@@ -39,7 +39,7 @@ RootCause = Annotated[str, _known(ROOT_CAUSES), _told(ROOT_CAUSES)]
 Axis = Annotated[str, _known(AXES), _told(AXES)]
 Words = Annotated[str, Field(max_length=20_000, pattern=_SAYING)]
 Maybe = Annotated[str, Field(max_length=20_000)]
-MemoryText = Annotated[str, Field(max_length=LONGEST_MEMORY, pattern=_SAYING)]
+MemoryText = Annotated[str, Field(max_length=MAX_MEMORY_CHARACTERS, pattern=_SAYING)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 Limit = Annotated[int, Field(ge=1, le=200)]
 

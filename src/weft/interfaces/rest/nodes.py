@@ -8,7 +8,7 @@ from fastapi import Query as QueryParameters
 from starlette.responses import Response
 
 from weft.api import Weft
-from weft.assemblers.knowledge.lists import text_and_fields
+from weft.assemblers.knowledge.lists import split_content
 from weft.interfaces.rest.access import Caller, Service, Who
 from weft.interfaces.rest.convert import (
     aliases_from,
@@ -23,7 +23,7 @@ from weft.interfaces.rest.problems import Problem, StrictRoute
 from weft.interfaces.rest.requests import LARGEST_ID, NodeBatch, NodeChange, NodeInput, NodeListing
 from weft.interfaces.rest.responses import BatchOutput, NodeOutput, NodePage
 from weft.model import Filter, Node, View
-from weft.sources.values import text_of
+from weft.sources.values import to_text
 
 router = APIRouter(tags=["nodes"], route_class=StrictRoute)
 
@@ -111,9 +111,9 @@ def _changes(given: NodeChange) -> dict[str, Any]:
         changes["kind"] = named["node_type"]
     for name in ("title", "summary"):
         if name in named and (named[name] is not None or name == "summary"):
-            changes[name] = text_of(named[name] or "")
+            changes[name] = to_text(named[name] or "")
     if named.get("content") is not None:
-        changes["text"], changes["fields"] = text_and_fields(plain_content(named["content"]))
+        changes["text"], changes["fields"] = split_content(plain_content(named["content"]))
     if named.get("tags") is not None:
         changes["tags"] = tuple(dict.fromkeys(named["tags"]))
     if named.get("aliases") is not None:

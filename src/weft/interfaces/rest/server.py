@@ -51,7 +51,7 @@ def _serve_with(settings: wiring.ServeSettings, listening: socket.socket, worker
     from uvicorn.supervisors import Multiprocess
 
     with TemporaryDirectory(prefix="weft-figures-") as figures:
-        wiring.hand_down(replace(settings, figures=figures))
+        wiring.pass_to_workers(replace(settings, metrics_folder=figures))
         config = uvicorn.Config(_WORKER, factory=True, workers=workers, log_level="warning", access_log=False)
         Multiprocess(config, sockets=[listening]).run()
 
@@ -83,7 +83,7 @@ def check_host(settings: wiring.ServeSettings, host: str) -> None:
 
 def app_of(settings: wiring.ServeSettings) -> FastAPI:
     """Return the app over the store that is meant, which must open now."""
-    serving = Serving(settings.store, settings.read_only, settings.figures, bool(settings.server))
+    serving = Serving(settings.store, settings.read_only, settings.metrics_folder, bool(settings.server))
     served = Served(serving, lambda: open_served(settings))
     served.weft()
     return make_app(served)
@@ -101,4 +101,4 @@ def open_served(settings: wiring.ServeSettings) -> Weft:
 
 def handed_down() -> FastAPI:
     """Return the app of a worker process."""
-    return app_of(wiring.handed_down())
+    return app_of(wiring.settings_from_parent())

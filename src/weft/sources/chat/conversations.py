@@ -14,7 +14,7 @@ from weft.sources.chat.logs import USER, Session, Turn, read_json_export, read_j
 from weft.sources.files import (
     BINARY_SNIFF_BYTES,
     MAX_TEXT_CHARACTERS,
-    Naming,
+    SourceSettings,
     binary_problem,
     file_stamp,
     looks_binary,
@@ -60,7 +60,7 @@ class Conversations:
 
     suffixes = frozenset({".jsonl", ".ndjson", ".json"})
 
-    def __init__(self, settings: Naming) -> None:
+    def __init__(self, settings: SourceSettings) -> None:
         self.settings = settings
         self._files: dict[str, File] = {}
 
@@ -163,7 +163,7 @@ def _limit_problems(problems: Sequence[Problem], unit: str) -> tuple[Problem, ..
 
 
 def _session_nodes(
-    session: Session, file: File, settings: Naming, problems: list[Problem]
+    session: Session, file: File, settings: SourceSettings, problems: list[Problem]
 ) -> tuple[list[Node], list[Edge]]:
     """Return the nodes of a session, its messages and decisions, and the edges between them."""
     key = f"{settings.source}:{file.name}" + (f"#{session.name}" if session.name else "")
@@ -192,7 +192,7 @@ def _is_short_enough(turn: Turn, file: File, problems: list[Problem]) -> bool:
 
 
 def _session_node(
-    key: str, session: Session, turns: Sequence[tuple[Turn, Redacted]], settings: Naming, origin: Origin
+    key: str, session: Session, turns: Sequence[tuple[Turn, Redacted]], settings: SourceSettings, origin: Origin
 ) -> Node:
     questions = [redacted.text for turn, redacted in turns if turn.role == USER]
     texts = questions or [redacted.text for _, redacted in turns]
@@ -213,7 +213,7 @@ def _session_node(
 
 
 def _message_node(
-    key: str, number: int, turn_and_text: tuple[Turn, Redacted], session: Node, settings: Naming
+    key: str, number: int, turn_and_text: tuple[Turn, Redacted], session: Node, settings: SourceSettings
 ) -> Node:
     turn, redacted = turn_and_text
     fields: dict[str, Json] = {"role": turn.role}

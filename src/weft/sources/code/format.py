@@ -9,14 +9,22 @@ import orjson
 import xxhash
 
 from weft.frozen import dataclass
-from weft.ports import Problem, Tell, Unit, untold
-from weft.sources.code.languages import SUFFIXES, Language, language_of
+from weft.ports import Problem, ReportProgress, Unit, ignore_progress
+from weft.sources.code.languages import SUFFIXES, Language, find_language
 from weft.sources.code.nodes import containment_edges, file_nodes, link_edges
 from weft.sources.code.outline import Outline, pack, unpack
 from weft.sources.code.parse import parse_outline
 from weft.sources.code.resolve import Repository
 from weft.sources.derived_cache import DerivedCache
-from weft.sources.files import MAX_TEXT_CHARACTERS, UNREADABLE, Naming, clean, decode, file_stamp, looks_binary
+from weft.sources.files import (
+    MAX_TEXT_CHARACTERS,
+    UNREADABLE,
+    SourceSettings,
+    clean,
+    decode,
+    file_stamp,
+    looks_binary,
+)
 from weft.sources.walk_files import File
 
 _PARSER_VERSION: Final = "2"
@@ -65,25 +73,25 @@ class Code:
 
     suffixes = SUFFIXES
 
-    def __init__(self, settings: Naming) -> None:
+    def __init__(self, settings: SourceSettings) -> None:
         self.settings = settings
         self._cache = DerivedCache(settings.cache_file("code"))
         self._files: dict[str, File] = {}
         self._stamps: dict[str, str] = {}
         self._repository: Repository | None = None
         self._digest = ""
-        self._tell: Tell = untold
+        self._tell: ReportProgress = ignore_progress
         self._remarks: Counter[str] = Counter()
 
     def takes(self, file: File) -> bool:
         """Take every file with one of the suffixes."""
         return True
 
-    def tell_to(self, tell: Tell) -> None:
+    def report_progress_to(self, tell: ReportProgress) -> None:
         """Report to `tell` from now on how many of the changed files are parsed."""
         self._tell = tell
 
-    def remarks(self) -> Mapping[str, int]:
+    def count_skipped(self) -> Mapping[str, int]:
         """Count the files that were passed over, or read in part, by reason."""
         return dict(sorted(self._remarks.items()))
 
@@ -124,7 +132,7 @@ class Code:
         edges = (*containment_edges(unit, nodes, outline, self.settings), *link_edges(links, self.settings))
         return Unit(unit, stamp, nodes, edges, content.problems)
 
-    def let_go(self) -> None:
+    def release_memory(self) -> None:
         """Release the memory of the outlines; they are read from the cache again when needed."""
         self._repository = None
         self._cache.close()
@@ -200,7 +208,7 @@ def _names_by_last_part(outline: Outline) -> dict[str, str]:
 
 
 def _file_language(name: str) -> Language:
-    language = language_of(name)
+    language = find_language(name)
     assert language is not None, name  # a file goes to this format only if its suffix is one of these languages
     return language
 

@@ -78,7 +78,7 @@ class Grammar:
         return self.parser.parse(content).root_node
 
 
-def language_of(path: str) -> Language | None:
+def find_language(path: str) -> Language | None:
     """Return the language of a file by its suffix, or None."""
     return _BY_SUFFIX.get(PurePosixPath(path).suffix.lower())
 

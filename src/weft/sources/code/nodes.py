@@ -10,7 +10,7 @@ from weft.model import Alias, Edge, Json, Node, Origin
 from weft.sources.code.modules import PACKAGE_FILES
 from weft.sources.code.outline import Outline, Symbol
 from weft.sources.code.resolve import Link, Target, is_test
-from weft.sources.files import Naming
+from weft.sources.files import SourceSettings
 
 _CONTAINS: Final = "contains"
 _TEST_TAG: Final = "test-code"
@@ -31,7 +31,7 @@ LineRange = tuple[int, int]
 """First and last line, from 1."""
 
 
-def file_nodes(path: str, text: str, outline: Outline, settings: Naming) -> tuple[Node, ...]:
+def file_nodes(path: str, text: str, outline: Outline, settings: SourceSettings) -> tuple[Node, ...]:
     """Return the nodes of a file: itself, then its definitions in order, each followed by its parts."""
     lines = text.split("\n")
     maker = _NodeMaker(path, lines, outline.language, settings)
@@ -46,7 +46,9 @@ def file_nodes(path: str, text: str, outline: Outline, settings: Naming) -> tupl
     return tuple(nodes)
 
 
-def containment_edges(path: str, nodes: Sequence[Node], outline: Outline, settings: Naming) -> Iterator[Edge]:
+def containment_edges(
+    path: str, nodes: Sequence[Node], outline: Outline, settings: SourceSettings
+) -> Iterator[Edge]:
     """Iterate over the edges from a file to its definitions, from classes to members, and from both to parts."""
     parents = {node_key(settings, Target(path, symbol.name)): symbol.parent for symbol in outline.symbols}
     for node in nodes[1:]:
@@ -63,7 +65,7 @@ def containment_edges(path: str, nodes: Sequence[Node], outline: Outline, settin
         )
 
 
-def link_edges(links: Iterable[Link], settings: Naming) -> Iterator[Edge]:
+def link_edges(links: Iterable[Link], settings: SourceSettings) -> Iterator[Edge]:
     """Turn resolved references into edges; the weight of a guess is reduced by its confidence."""
     for link in links:
         yield Edge(
@@ -77,7 +79,7 @@ def link_edges(links: Iterable[Link], settings: Naming) -> Iterator[Edge]:
         )
 
 
-def node_key(settings: Naming, target: Target) -> str:
+def node_key(settings: SourceSettings, target: Target) -> str:
     """Return the key of a file, or of a definition in it."""
     return f"{settings.source}:{target.path}#{target.name}" if target.name else f"{settings.source}:{target.path}"
 
@@ -85,7 +87,7 @@ def node_key(settings: Naming, target: Target) -> str:
 class _NodeMaker:
     """A maker of the nodes of one file."""
 
-    def __init__(self, path: str, lines: Sequence[str], language: str, settings: Naming) -> None:
+    def __init__(self, path: str, lines: Sequence[str], language: str, settings: SourceSettings) -> None:
         self.path, self.lines, self.language, self.settings = path, lines, language, settings
         self.tags = (_TEST_TAG,) if is_test(path) else ()
 

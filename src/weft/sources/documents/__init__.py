@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from weft.ports import Problem, Unit
 from weft.sources.documents.sections import Document, document_nodes
-from weft.sources.files import MAX_TEXT_BYTES, MAX_TEXT_CHARACTERS, Naming, file_stamp, read_bytes
+from weft.sources.files import MAX_TEXT_BYTES, MAX_TEXT_CHARACTERS, SourceSettings, file_stamp, read_bytes
 from weft.sources.walk_files import File
 
 ParsedDocument = tuple[Document | None, tuple[Problem, ...]]
@@ -22,7 +22,7 @@ class DocumentFiles(ABC):
     max_bytes: ClassVar[int] = MAX_TEXT_BYTES
     binary: ClassVar[bool] = False
 
-    def __init__(self, settings: Naming) -> None:
+    def __init__(self, settings: SourceSettings) -> None:
         self.settings = settings
         self._files: dict[str, File] = {}
 

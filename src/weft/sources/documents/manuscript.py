@@ -11,7 +11,16 @@ from weft.frozen import dataclass
 from weft.model import Edge, Node, Origin
 from weft.ports import Problem, Unit
 from weft.sources.documents.ebooks import ebook_text
-from weft.sources.files import MAX_TEXT_CHARACTERS, NOTES, STORY, Naming, clean, decode, file_stamp, read_bytes
+from weft.sources.files import (
+    MAX_TEXT_CHARACTERS,
+    NOTES,
+    STORY,
+    SourceSettings,
+    clean,
+    decode,
+    file_stamp,
+    read_bytes,
+)
 from weft.sources.walk_files import File
 from weft.text.chapters import Chapter, chapters, has_chapters, is_told, number_in, scenes
 
@@ -27,7 +36,7 @@ class Manuscript:
 
     suffixes = frozenset({".txt", ".text"}) | _EBOOKS | _MARKDOWN
 
-    def __init__(self, settings: Naming) -> None:
+    def __init__(self, settings: SourceSettings) -> None:
         self.settings = settings
         self._files: dict[str, File] = {}
         self._chapters_before: dict[str, int] = {}

@@ -8,7 +8,7 @@ from typing import Final
 
 from weft.frozen import dataclass
 from weft.model import Edge, Json, Node, Origin
-from weft.sources.files import Naming
+from weft.sources.files import SourceSettings
 
 _NAMES_ONE: Final[Mapping[str, re.Pattern[str]]] = {
     "requirement": re.compile(
@@ -81,7 +81,7 @@ def has_named_kinds(headings: Sequence[Heading]) -> bool:
 
 
 def document_nodes(
-    document: Document, name: str, settings: Naming, modified: datetime | None
+    document: Document, name: str, settings: SourceSettings, modified: datetime | None
 ) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
     """Return the nodes of a document and its sections, and the edges between them and to other documents."""
     parts = _split_parts(document)
@@ -149,7 +149,11 @@ def _part_keys(document: str, parts: Sequence[_Part]) -> list[str]:
 
 
 def _part_node(
-    document: Document, part: _Part, labels: tuple[str, str, str], settings: Naming, modified: datetime | None
+    document: Document,
+    part: _Part,
+    labels: tuple[str, str, str],
+    settings: SourceSettings,
+    modified: datetime | None,
 ) -> Node:
     key, name, summary = labels
     start, end = part.span

@@ -14,9 +14,9 @@ import xxhash
 
 from weft.errors import SourceError
 from weft.model import Edge, Json, Node, Origin
-from weft.ports import Tell, Unit, untold
+from weft.ports import ReportProgress, Unit, ignore_progress
 from weft.sources.derived_cache import DerivedCache
-from weft.sources.files import Naming
+from weft.sources.files import SourceSettings
 from weft.sources.git.log import (
     Change,
     Commit,
@@ -65,24 +65,24 @@ class History:
 
     suffixes: frozenset[str] = frozenset()
 
-    def __init__(self, settings: Naming, root: Path, code: Definitions) -> None:
+    def __init__(self, settings: SourceSettings, root: Path, code: Definitions) -> None:
         self.settings = settings
         self._root, self._code = root, code
         self._cache = DerivedCache(settings.cache_file("git"))
         self._hashes: list[str] = []
         self._followed: dict[str, _FollowedCommit] | None = None
-        self._tell: Tell = untold
+        self._tell: ReportProgress = ignore_progress
         self._remarks: dict[str, int] = {}
 
     def takes(self, file: File) -> bool:
         """Take no file: the commits are in none of them."""
         return False
 
-    def tell_to(self, tell: Tell) -> None:
+    def report_progress_to(self, tell: ReportProgress) -> None:
         """Report to `tell` from now on how many of the new commits are read."""
         self._tell = tell
 
-    def remarks(self) -> Mapping[str, int]:
+    def count_skipped(self) -> Mapping[str, int]:
         """Return why the history could not be read, or not as a whole."""
         return self._remarks
 
@@ -122,7 +122,7 @@ class History:
         )
         return Unit(unit, _PARSER_VERSION, (node,), tuple(edges))
 
-    def let_go(self) -> None:
+    def release_memory(self) -> None:
         """Release the memory of the commits; they are read from the cache again when needed."""
         self._followed = None
         self._cache.close()
@@ -199,7 +199,7 @@ def _touched(
     yield from (f"{path}#{defined[name]}" for name in change.names if name in defined)
 
 
-def _commit_node(unit: str, commit: Commit, settings: Naming) -> Node:
+def _commit_node(unit: str, commit: Commit, settings: SourceSettings) -> Node:
     time = _parse_time(commit.time)
     files: list[Json] = [change.path for change in commit.changes[:_MAX_LISTED_FILES]]
     fields: dict[str, Json] = {

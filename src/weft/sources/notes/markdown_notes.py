@@ -15,7 +15,7 @@ from weft.sources.documents.sections import Document, document_nodes, has_named_
 from weft.sources.files import (
     MAX_TEXT_BYTES,
     MAX_TEXT_CHARACTERS,
-    Naming,
+    SourceSettings,
     clean,
     decode,
     file_stamp,
@@ -36,9 +36,9 @@ from weft.sources.values import (
     UnusableValue,
     split_names,
     split_words,
-    text_of,
     to_integer,
     to_number,
+    to_text,
     to_time,
 )
 from weft.sources.walk_files import File
@@ -54,7 +54,7 @@ class Markdown:
 
     suffixes = frozenset({".md", ".markdown", ".mdx"})
 
-    def __init__(self, settings: Naming) -> None:
+    def __init__(self, settings: SourceSettings) -> None:
         self.settings = settings
         self._files: dict[str, File] = {}
         self._note_index = NoteIndex()
@@ -232,19 +232,21 @@ class _FrontMatterReader:
         return default
 
 
-def _note_node(front_matter: _FrontMatterReader, settings: Naming, file: File, body: _Body, vault: Vault) -> Node:
+def _note_node(
+    front_matter: _FrontMatterReader, settings: SourceSettings, file: File, body: _Body, vault: Vault
+) -> Node:
     take = front_matter.take
-    title = take(("title",), text_of, "") or first_heading(body.text) or PurePosixPath(file.name).stem
+    title = take(("title",), to_text, "") or first_heading(body.text) or PurePosixPath(file.name).stem
     tags = take(("tags", "tag"), _read_tags, _NO_TEXTS)
     aliases = take(("aliases", "alias"), split_names, _NO_TEXTS)
     created = take(("created", "date"), to_time, None)
     modified = take(("modified", "updated"), to_time, None) or _modified_time(file, settings)
     node = Node(
         key=f"{settings.source}:{file.name}",
-        kind=take(("kind", "type"), text_of, vault.kind(file.name)).lower(),
+        kind=take(("kind", "type"), to_text, vault.kind(file.name)).lower(),
         tenant=settings.tenant,
         title=title,
-        summary=take(("summary", "description"), text_of, ""),
+        summary=take(("summary", "description"), to_text, ""),
         text=body.text,
         language="markdown",
         tags=tuple(dict.fromkeys((*tags, *find_tags(body.text)))),
@@ -273,5 +275,5 @@ def _read_tags(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(stripped for word in words if (stripped := word.lstrip("#").strip())))
 
 
-def _modified_time(file: File, settings: Naming) -> datetime | None:
+def _modified_time(file: File, settings: SourceSettings) -> datetime | None:
     return datetime.fromtimestamp(int(file.path.stat().st_mtime), UTC) if settings.file_times else None

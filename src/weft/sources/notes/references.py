@@ -15,7 +15,7 @@ from weft.frozen import dataclass
 from weft.model import Json
 from weft.ports import Problem
 from weft.sources.documents.sections import Heading
-from weft.sources.values import plain
+from weft.sources.values import to_json
 
 # Fenced code, also where the fence is never closed, and code between backticks within a line.
 _CODE: Final = re.compile(
@@ -152,7 +152,7 @@ def _parse_yaml(block: str) -> tuple[dict[str, Json], str]:
         return {}, ""
     if not isinstance(loaded, Mapping):
         return {}, f"The front matter is {type(loaded).__name__}, not `key: value` lines."
-    values = plain(loaded)
+    values = to_json(loaded)
     if not isinstance(values, dict):
         return {}, ""
     return {str(name).strip().lower(): value for name, value in values.items()}, ""

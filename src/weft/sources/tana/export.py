@@ -12,7 +12,7 @@ import xxhash
 from weft.frozen import dataclass
 from weft.model import Edge, Json, Node, Origin
 from weft.ports import Problem, Unit
-from weft.sources.files import UNREADABLE, Naming, clean, read_bytes
+from weft.sources.files import UNREADABLE, SourceSettings, clean, read_bytes
 from weft.sources.tana.documents import TAG_TYPE, Doc, Docs, looks_like_tana, read_docs
 from weft.sources.walk_files import File
 
@@ -56,7 +56,7 @@ class Tana:
 
     suffixes = frozenset({".json"})
 
-    def __init__(self, settings: Naming) -> None:
+    def __init__(self, settings: SourceSettings) -> None:
         self.settings = settings
         self._units: dict[str, Unit] = {}
 
@@ -123,7 +123,7 @@ class Workspace:
     """The documents of one workspace, and the way from them to nodes and edges."""
 
     docs: Docs
-    settings: Naming
+    settings: SourceSettings
     file: str
     _names: "dict[str, PlainName]" = field(default_factory=dict)
 

@@ -12,7 +12,7 @@ from weft.errors import SourceError
 from weft.frozen import dataclass
 from weft.model import Edge, Json, Node, Origin
 from weft.ports import Problem, Unit
-from weft.sources.files import Naming
+from weft.sources.files import SourceSettings
 from weft.sources.tana.documents import INTERNAL_TYPES
 from weft.sources.tana.export import TAG_WEIGHT, node_url, split_title, tag_name
 from weft.sources.tana.local_api import SEARCH_LIMIT, ApiUnavailable, NodeNotFound, TanaApi
@@ -46,7 +46,7 @@ class Crawl:
     """A reader of nodes and of all unknown nodes below them, each once; the results are in `units`."""
 
     api: TanaApi
-    settings: Naming
+    settings: SourceSettings
     known: Iterable[str]
     units: dict[str, Unit] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -166,7 +166,7 @@ class TanaLive:
 
     name: str
     maker: str
-    settings: Naming
+    settings: SourceSettings
     api: TanaApi
     full: bool = False
     _known: dict[str, str] = field(default_factory=dict)

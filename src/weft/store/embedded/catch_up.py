@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from weft.ports import Snapshot, Tail
+from weft.ports import RecentChanges, Snapshot
 from weft.store.embedded import lexical, vectors
 from weft.store.embedded.files import VerifiedFiles, record_digests
 from weft.store.embedded.lexical import LexicalWriter
@@ -59,7 +59,7 @@ def _write(folder: Path, snapshot: Snapshot, verified: VerifiedFiles) -> None:
     since = min(progress.sequence, state.progress.sequence)
     if since == snapshot.sequence:
         return
-    first = snapshot.tail(since, _NODES_PER_PAGE)
+    first = snapshot.changes_since(since, _NODES_PER_PAGE)
     writers: list[Writer] = []
     with contextlib.ExitStack() as stack:
         if state.progress.sequence < snapshot.sequence:
@@ -76,7 +76,7 @@ def _write(folder: Path, snapshot: Snapshot, verified: VerifiedFiles) -> None:
                     writer.commit(sequence)
 
 
-def _add_pages(snapshot: Snapshot, page: Tail, writers: list[Writer]) -> Iterator[int]:
+def _add_pages(snapshot: Snapshot, page: RecentChanges, writers: list[Writer]) -> Iterator[int]:
     """Add each page to the writers that lack it, and yield the sequence numbers at which to commit."""
     pending = 0
     while True:
@@ -90,7 +90,7 @@ def _add_pages(snapshot: Snapshot, page: Tail, writers: list[Writer]) -> Iterato
             yield reached
         if reached == snapshot.sequence:
             return
-        page = snapshot.tail(reached, _NODES_PER_PAGE)
+        page = snapshot.changes_since(reached, _NODES_PER_PAGE)
 
 
 def _lexical_progress(folder: Path, snapshot: Snapshot, verified: VerifiedFiles) -> Progress:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from weft.cache import Recent
+from weft.cache import LruCache
 from weft.errors import StoreBusy, StoreReadOnly
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store
@@ -23,19 +23,19 @@ from weft.store.embedded.catch_up import DAMAGE_MARK, LEXICAL_FOLDER, catch_up
 from weft.store.embedded.files import G, Generations, VerifiedFiles
 from weft.store.overlay import (
     EMPTY_OVERLAY,
-    EXACT_BELOW,
-    PAGE,
+    MAX_EXACT_PASSAGES,
+    NODES_PER_PAGE,
     Overlay,
     SmallViews,
-    asked_vector,
     changes_after,
     earlier_state,
-    nothing,
+    no_proposals,
+    quantise_query,
     read_terms,
     term_weights,
 )
 from weft.store.progress import Damaged
-from weft.store.records import LONGEST_FACET_VALUE
+from weft.store.records import MAX_FACET_VALUE_LENGTH
 from weft.store.scope import Scope, cut_at_tie
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class EmbeddedIndex:
         folder: Path,
         store: Store | None = None,
         busy_seconds: float = 60.0,
-        exact_below: int = EXACT_BELOW,
+        exact_below: int = MAX_EXACT_PASSAGES,
     ) -> None:
         self._folder, self._store, self._busy_seconds = folder, store, busy_seconds
         self._exact_below, self._small = exact_below, SmallViews()
@@ -78,7 +78,7 @@ class EmbeddedIndex:
         self._vectors = Generations(
             vectors.state_path(folder), partial(vectors.open_generation, folder, self._verified)
         )
-        self._overlays = Recent[Any, Overlay](_CACHED_OVERLAYS)
+        self._overlays = LruCache[Any, Overlay](_CACHED_OVERLAYS)
         self._writer_lock = threading.Lock()
         self._scan_lock = threading.RLock()
 
@@ -88,8 +88,8 @@ class EmbeddedIndex:
         """Return passages that hold any of the terms, most promising first; ties at the cut are included."""
         weights, mean_length = term_weights(snapshot, term_hashes)
         if not weights or limit <= 0:
-            return nothing()
-        small = self._small.of(snapshot, self._exact_below, read_terms)
+            return no_proposals()
+        small = self._small.get(snapshot, self._exact_below, read_terms)
         if small is not None:
             return Proposals(*small.lexical(weights, mean_length, _passing_nodes(snapshot, filter), limit))
         generation, overlay, notes = self._choose_state(self._lexical, snapshot)
@@ -107,7 +107,7 @@ class EmbeddedIndex:
 
     def semantic(self, snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Proposals:
         """Return the passages nearest to the vector with their exact cosines; ties at the cut are included."""
-        query = asked_vector(snapshot, vector, limit)
+        query = quantise_query(snapshot, vector, limit)
         if isinstance(query, Proposals):
             return query
         generation, overlay, notes = self._choose_state(self._vectors, snapshot)
@@ -142,7 +142,7 @@ class EmbeddedIndex:
                 or generations.nearest(snapshot.identity, snapshot.sequence) is not generation
             ):
                 return self._choose_state(generations, snapshot, may_write)
-            first = snapshot.tail(since, PAGE)
+            first = snapshot.changes_since(since, NODES_PER_PAGE)
             is_far_behind = generation is None or not first.complete
             if may_write and is_far_behind and self._try_catch_up():
                 return self._choose_state(generations, snapshot, may_write=False)
@@ -161,11 +161,11 @@ class EmbeddedIndex:
         """Bring the derived files up to the store's sequence and return it."""
         self._store = store
         try:
-            with self._write_lock(self._busy_seconds), store.everything() as snapshot:
+            with self._write_lock(self._busy_seconds), store.snapshot_of_all_tenants() as snapshot:
                 return catch_up(self._folder, snapshot, self._verified)
         except StoreReadOnly:
             # A copy on a disk that takes no writes is as good as any while nothing is missing.
-            with store.everything() as snapshot:
+            with store.snapshot_of_all_tenants() as snapshot:
                 if self._is_caught_up(snapshot):
                     return snapshot.sequence
             raise
@@ -189,7 +189,7 @@ class EmbeddedIndex:
         if self._store is None:
             return False
         try:
-            with self._write_lock(0.0), self._store.everything() as snapshot:
+            with self._write_lock(0.0), self._store.snapshot_of_all_tenants() as snapshot:
                 catch_up(self._folder, snapshot, self._verified)
         except (StoreBusy, StoreReadOnly):
             return False
@@ -256,7 +256,7 @@ class EmbeddedIndex:
 
 def _passing_nodes(snapshot: Snapshot, filter: Filter) -> "Ids | None":
     """Return the nodes that pass the filter, or None when all do."""
-    return None if filter.empty else snapshot.matching(filter)
+    return None if filter.empty else snapshot.matching_ids(filter)
 
 
 def _rows_in_scope(
@@ -270,15 +270,15 @@ def _rows_in_scope(
         return cached
     # There is no column for these parts of a filter, so the snapshot answers them.
     without_columns = Filter(tags=filter.tags, where=filter.where)
-    nodes = None if without_columns.empty else snapshot.matching(without_columns)
+    nodes = None if without_columns.empty else snapshot.matching_ids(without_columns)
     rows = generation.rows(Scope(snapshot.view, filter, overlay.masked, nodes))
     return rows if rows is None or len(rows) > _MAX_CACHED_ROWS else generation.row_cache.put(key, rows)
 
 
 def _nodes_with_long_values(snapshot: Snapshot, filter: Filter) -> "Ids | None":
     """Return the nodes with the field values that are too long to be facets, or None when none is asked for."""
-    long_values = tuple(pair for pair in filter.where if len(pair[1]) > LONGEST_FACET_VALUE)
-    return snapshot.matching(Filter(where=long_values)) if long_values else None
+    long_values = tuple(pair for pair in filter.where if len(pair[1]) > MAX_FACET_VALUE_LENGTH)
+    return snapshot.matching_ids(Filter(where=long_values)) if long_values else None
 
 
 def _merge(snapshot: Snapshot, found: "Sequence[tuple[Ids, Scores]]", overlay: Overlay) -> "tuple[Ids, Scores]":
@@ -296,7 +296,7 @@ def _merge(snapshot: Snapshot, found: "Sequence[tuple[Ids, Scores]]", overlay: O
 
 def _scan_notes(overlay: Overlay) -> tuple[str, ...]:
     """Return the note for a reader whose search had to scan much of the store."""
-    if len(overlay.ids) < PAGE:
+    if len(overlay.ids) < NODES_PER_PAGE:
         return ()
     return (
         f"The search index is missing, damaged or far behind: {len(overlay.ids)} passages were scanned in "

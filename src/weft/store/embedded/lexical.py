@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from weft.cache import Recent
+from weft.cache import LruCache
 from weft.frozen import dataclass
-from weft.ports import TailPassage
+from weft.ports import ChangedPassage
 from weft.store.embedded.files import VerifiedFiles, check_digests
-from weft.store.progress import Damaged, Progress, packed, unpacked
-from weft.store.records import LONGEST_FACET_VALUE, position_of, to_microseconds
-from weft.store.scope import EQUAL, TIES, Scope, cut_at_tie
+from weft.store.progress import Damaged, Progress, pack_progress, unpack_progress
+from weft.store.records import MAX_FACET_VALUE_LENGTH, known_position, to_microseconds
+from weft.store.scope import MAX_TIES, SCORE_TOLERANCE, Scope, cut_at_tie
 from weft.store.statistics import inverse_frequency
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ class LexicalGeneration:
     progress: Progress
     index: Any
     searcher: Any
-    query_cache: Recent[tuple[tuple[int, float], ...], Any] = field(
-        default_factory=lambda: Recent(_CACHED_QUERIES)
+    query_cache: LruCache[tuple[tuple[int, float], ...], Any] = field(
+        default_factory=lambda: LruCache(_CACHED_QUERIES)
     )
     """Queries by the weights of their terms, without the conditions of a scope."""
 
@@ -73,12 +73,12 @@ class LexicalGeneration:
         """Return the best passages with any of the terms, and those that tie with the last, by score and id."""
         query = self._query(weights, scope)
         wanted_hits = limit + _EXTRA_HITS
-        most = limit + TIES + len(scope.masked) * _PASSAGES_PER_MASKED_NODE
+        most = limit + MAX_TIES + len(scope.masked) * _PASSAGES_PER_MASKED_NODE
         while True:
             with engine_damage():
                 ids, scores, is_exhausted = self._find_hits(query, wanted_hits, scope.masked)
             # A last hit that is worse than the limit's shows that all ties are among the hits.
-            has_all_ties = len(ids) > limit and scores[-1] < scores[limit - 1] * (1 - EQUAL)
+            has_all_ties = len(ids) > limit and scores[-1] < scores[limit - 1] * (1 - SCORE_TOLERANCE)
             if is_exhausted or has_all_ties or wanted_hits > most:
                 return cut_at_tie(ids, scores, limit)
             wanted_hits *= _HITS_GROWTH
@@ -123,7 +123,7 @@ def _conditions(schema: Any, scope: Scope, tenants: Sequence[str]) -> list[Any]:
         [f"kind:{kind}" for kind in filter.kinds],
         [f"source:{source}" for source in filter.sources],
         *([f"tag:{tag}"] for tag in filter.tags),
-        *([f"field:{name}={value}"] for name, value in filter.where if len(value) <= LONGEST_FACET_VALUE),
+        *([f"field:{name}={value}"] for name, value in filter.where if len(value) <= MAX_FACET_VALUE_LENGTH),
     ]
     conditions = [_any_of(schema, "facet", names) for names in facet_groups if names]
     if scope.nodes is not None:
@@ -198,7 +198,7 @@ def open_generation(folder: Path, verified: VerifiedFiles | None = None) -> Lexi
         searcher = index.searcher()
         marker = searcher.search(engine().Query.term_query(index.schema, "marker", 1, "basic"), 1, count=False)
         stored = searcher.doc(marker.hits[0][1]).get_first("progress") if marker.hits else b""
-    progress = unpacked(bytes(stored))
+    progress = unpack_progress(bytes(stored))
     if progress is None:
         raise Damaged("no progress of this format is recorded")
     return LexicalGeneration(progress, index, searcher)
@@ -247,7 +247,7 @@ class LexicalWriter:
             # One thread: several would make a segment each in every commit.
             self._writer = _register_tokenizer(index).writer(heap_bytes, 1)
 
-    def add(self, changed_nodes: Sequence[int], passages: Sequence[TailPassage]) -> None:
+    def add(self, changed_nodes: Sequence[int], passages: Sequence[ChangedPassage]) -> None:
         """Replace the passages of the changed nodes."""
         with engine_damage():
             for node in () if self._is_new else changed_nodes:
@@ -262,7 +262,7 @@ class LexicalWriter:
         self.progress = self.progress.advanced(sequence, sorted(set(self._changed_nodes)))
         marker = engine().Document()
         marker.add_integer("marker", 1)
-        marker.add_bytes("progress", packed(self.progress))
+        marker.add_bytes("progress", pack_progress(self.progress))
         with engine_damage():
             self._writer.delete_documents_by_term("marker", 1)
             self._writer.add_document(marker)
@@ -275,7 +275,7 @@ class LexicalWriter:
             self._writer.wait_merging_threads()
 
 
-def _document(passage: TailPassage) -> Any:
+def _document(passage: ChangedPassage) -> Any:
     document = engine().Document()
     document.add_text("terms", hashed_words(passage))
     document.add_text("tenant", passage.tenant)
@@ -284,7 +284,7 @@ def _document(passage: TailPassage) -> Any:
     document.add_integer("passage", passage.id)
     document.add_integer("node", passage.node_id)
     numbers = (
-        ("position", position_of(passage)),
+        ("position", known_position(passage)),
         ("sequence", passage.sequence),
         ("time", to_microseconds(passage.time)),
     )
@@ -294,7 +294,7 @@ def _document(passage: TailPassage) -> Any:
     return document
 
 
-def hashed_words(passage: TailPassage) -> str:
+def hashed_words(passage: ChangedPassage) -> str:
     """Return the hashed terms in hex with a space between, each as often as it counts."""
     counts = weighted_counts(passage.term_counts)
     # Big-endian bytes read as hex digits in the usual order.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import orjson
 
-from weft.ports import TailPassage
-from weft.scoring.vectors import norms, signs_of, stacked
+from weft.ports import ChangedPassage
+from weft.scoring.vectors import norms, sign_bits, stack_rows
 from weft.store.embedded.vectors import (
     ABSENT,
     COLUMNS,
@@ -24,8 +24,8 @@ from weft.store.embedded.vectors import (
     open_columns,
     state_path,
 )
-from weft.store.progress import Progress, packed
-from weft.store.records import position_of, to_microseconds
+from weft.store.progress import Progress, pack_progress
+from weft.store.records import known_position, to_microseconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +50,7 @@ class VectorWriter:
         """The progress of the columns."""
         return self._state.progress
 
-    def add(self, changed_nodes: Sequence[int], passages: Sequence[TailPassage]) -> None:
+    def add(self, changed_nodes: Sequence[int], passages: Sequence[ChangedPassage]) -> None:
         """Replace the vectors of the changed nodes; passages without one of the right width have no row."""
         self._mark_dead(changed_nodes)
         width = self._state.dimensions
@@ -143,13 +143,13 @@ def start_columns(folder: Path, identity: str, dimensions: int) -> VectorState:
 def save_state(folder: Path, state: VectorState) -> None:
     """Replace the state file in one step."""
     counts = {name: getattr(state, name) for name in ("epoch", "dimensions", "rows", "dead")}
-    progress = packed(state.progress).decode()
+    progress = pack_progress(state.progress).decode()
     draft = state_path(folder).with_suffix(".draft")
     draft.write_bytes(orjson.dumps({"format": FORMAT, "progress": progress, **counts, "digests": state.digests}))
     draft.replace(state_path(folder))
 
 
-def _coded_names(passage: TailPassage) -> dict[str, str]:
+def _coded_names(passage: ChangedPassage) -> dict[str, str]:
     """Return the names that rows hold as codes, by column: tenant, kind and source."""
     names = {"tenant": f"tenant:{passage.tenant}"}
     for facet in passage.facets:
@@ -159,14 +159,14 @@ def _coded_names(passage: TailPassage) -> dict[str, str]:
     return names
 
 
-def _make_columns(rows: Sequence[TailPassage], width: int, codes: dict[str, int]) -> "dict[str, NDArray[Any]]":
+def _make_columns(rows: Sequence[ChangedPassage], width: int, codes: dict[str, int]) -> "dict[str, NDArray[Any]]":
     """Return the values that the rows add to each column file."""
-    values = stacked([row.vector for row in rows], width)
+    values = stack_rows([row.vector for row in rows], width)
     names = [_coded_names(row) for row in rows]
     numbers = {
         "passage": [row.id for row in rows],
         "node": [row.node_id for row in rows],
-        "position": [_or_absent(position_of(row)) for row in rows],
+        "position": [_or_absent(known_position(row)) for row in rows],
         "sequence": [_or_absent(row.sequence) for row in rows],
         "time": [_or_absent(to_microseconds(row.time)) for row in rows],
     }
@@ -175,7 +175,7 @@ def _make_columns(rows: Sequence[TailPassage], width: int, codes: dict[str, int]
     columns: dict[str, NDArray[Any]] = {
         name: np.array(column, dtype=COLUMNS[name]) for name, column in numbers.items()
     }
-    return {"values": values, "signs": signs_of(values), "norm": norms(values), **columns}
+    return {"values": values, "signs": sign_bits(values), "norm": norms(values), **columns}
 
 
 def _or_absent(value: int | None) -> int:

@@ -17,11 +17,11 @@ import numpy as np
 import orjson
 import xxhash
 
-from weft.cache import Recent
+from weft.cache import LruCache
 from weft.frozen import dataclass
 from weft.scoring.vectors import cosines, graded_distances, graded_signs, sign_distances, sign_words
 from weft.store.embedded.files import VerifiedFiles
-from weft.store.progress import Damaged, Progress, unpacked
+from weft.store.progress import Damaged, Progress, unpack_progress
 from weft.store.records import to_microseconds
 from weft.store.scope import Scope, cut_at_tie
 
@@ -106,7 +106,7 @@ def read_state(folder: Path) -> VectorState:
     """Return the state in the folder; raise Damaged when there is none that can be used."""
     try:
         fields = orjson.loads(state_path(folder).read_bytes())
-        progress = unpacked(fields["progress"].encode())
+        progress = unpack_progress(fields["progress"].encode())
         counts = [int(fields[name]) for name in ("epoch", "dimensions", "rows", "dead")]
         digests = tuple(map(str, fields["digests"]))
         version = fields["format"]
@@ -144,7 +144,7 @@ class VectorGeneration:
     alive: "Mask | None"
     mask_cache: "dict[tuple[str, tuple[str, ...]], Mask]" = field(default_factory=dict)
     """Masks by column and names: readers ask for the same tenants and kinds again and again."""
-    row_cache: "Recent[Hashable, Rows]" = field(default_factory=lambda: Recent(_MAX_CACHED_SCOPES))
+    row_cache: "LruCache[Hashable, Rows]" = field(default_factory=lambda: LruCache(_MAX_CACHED_SCOPES))
     """Rows by the key that a reader gives to their scope."""
 
     @property

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 from pymilvus import MilvusClient
 from pymilvus.exceptions import MilvusException
 
-from weft.errors import InvalidInput, StoreGone, UnknownName
+from weft.errors import InvalidInput, StoreUnreachable, UnknownName
 from weft.frozen import dataclass
 from weft.model import CONSISTENCIES, STRONG
 
@@ -77,9 +77,9 @@ def connect(address: MilvusAddress) -> MilvusClient:
         raise unreachable(address, error) from error
 
 
-def unreachable(address: MilvusAddress, error: Exception) -> StoreGone:
+def unreachable(address: MilvusAddress, error: Exception) -> StoreUnreachable:
     """Return the error to raise when Milvus does not answer."""
-    return StoreGone(
+    return StoreUnreachable(
         f"Milvus at {address.shown} does not answer ({' '.join(str(error).split())[:_MAX_REASON_LENGTH]}). Check "
         "that it runs, or leave --index out to search in the database itself."
     )

@@ -16,7 +16,7 @@ import orjson
 
 from weft.errors import StoreError, StoreReadOnly
 from weft.frozen import dataclass
-from weft.ports import Snapshot, Tail
+from weft.ports import RecentChanges, Snapshot
 from weft.store.milvus.address import MilvusAddress, unreachable
 from weft.store.milvus.collection import MAX_PENDING_NODES, Collection, CollectionState
 from weft.store.milvus.entities import to_entity
@@ -90,11 +90,11 @@ def _write_changes(
         collection.save(CollectionState(progress))
 
 
-def tail_pages(snapshot: Snapshot, since: int, limit: int) -> Iterator[Tail]:
+def tail_pages(snapshot: Snapshot, since: int, limit: int) -> Iterator[RecentChanges]:
     """Yield the changes after a sequence number page by page, to the end."""
-    page = Tail(since, (), (), since >= snapshot.sequence)
+    page = RecentChanges(since, (), (), since >= snapshot.sequence)
     while not page.complete:
-        page = snapshot.tail(page.sequence, limit)
+        page = snapshot.changes_since(page.sequence, limit)
         yield page
 
 

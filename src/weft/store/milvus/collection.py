@@ -13,9 +13,9 @@ from pymilvus import AnnSearchRequest, DataType, MilvusClient, RRFRanker
 from pymilvus.exceptions import MilvusException
 
 from weft.frozen import dataclass
-from weft.ports import TailPassage
+from weft.ports import ChangedPassage
 from weft.store.milvus.entities import entity_fields, to_entity
-from weft.store.progress import Progress, packed, unpacked
+from weft.store.progress import Progress, pack_progress, unpack_progress
 
 SCHEMA_VERSION: Final = 1
 """Part of a collection's name: raise it when entities change, and the collection is filled anew."""
@@ -130,7 +130,7 @@ class Collection:
         rows = self._client.query(
             self._state_name, filter="id == 1", output_fields=["progress", "pending"], consistency_level=self.level
         )
-        progress = unpacked(rows[0]["progress"].encode()) if rows else None
+        progress = unpack_progress(rows[0]["progress"].encode()) if rows else None
         if progress is None:
             return CollectionState(Progress(self._identity))
         pending = orjson.loads(rows[0]["pending"])
@@ -143,15 +143,15 @@ class Collection:
         from the store.
         """
         progress, pending = state.progress, state.pending
-        while len(packed(progress)) > _MAX_STATE_LENGTH and progress.recent:
+        while len(pack_progress(progress)) > _MAX_STATE_LENGTH and progress.recent:
             progress = Progress(progress.identity, progress.sequence, progress.recent[1:], progress.names)
-        row = {"id": 1, "place": [1.0, 0.0], "progress": packed(progress).decode()}
+        row = {"id": 1, "place": [1.0, 0.0], "progress": pack_progress(progress).decode()}
         listed = None if pending is None or len(pending) > self._max_pending else list(pending)
         self._client.upsert(self._state_name, [{**row, "pending": orjson.dumps(listed).decode()}])
 
     # --- entities ----------------------------------------------------------------------------------------
 
-    def replace(self, nodes: Sequence[int], passages: Sequence[TailPassage]) -> None:
+    def replace(self, nodes: Sequence[int], passages: Sequence[ChangedPassage]) -> None:
         """Delete the entities of the nodes and write these passages in their place."""
         for start in range(0, len(nodes), _NODES_PER_DELETE):
             listed = ", ".join(map(str, nodes[start : start + _NODES_PER_DELETE]))
@@ -159,12 +159,12 @@ class Collection:
         for rows in self._entities(passages):
             self._client.upsert(self.name, rows)
 
-    def add(self, passages: Sequence[TailPassage]) -> None:
+    def add(self, passages: Sequence[ChangedPassage]) -> None:
         """Add the passages of nodes that the collection has no entities of."""
         for rows in self._entities(passages):
             self._client.insert(self.name, rows)
 
-    def _entities(self, passages: Sequence[TailPassage]) -> Iterator[list[dict[str, Any]]]:
+    def _entities(self, passages: Sequence[ChangedPassage]) -> Iterator[list[dict[str, Any]]]:
         for start in range(0, len(passages), _ENTITIES_PER_WRITE):
             batch = passages[start : start + _ENTITIES_PER_WRITE]
             yield [to_entity(passage, self.dimensions) for passage in batch]

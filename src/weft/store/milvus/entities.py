@@ -10,7 +10,7 @@ import xxhash
 from pymilvus import DataType
 
 from weft.model import Filter, View
-from weft.ports import TailPassage
+from weft.ports import ChangedPassage
 from weft.scoring.bm25 import LENGTH_NORMALISATION, SATURATION
 from weft.store.embedded.lexical import weighted_counts
 from weft.store.records import to_microseconds
@@ -49,7 +49,7 @@ def entity_fields(dimensions: int) -> dict[str, tuple[Any, dict[str, Any]]]:
     }
 
 
-def to_entity(passage: TailPassage, dimensions: int) -> dict[str, Any]:
+def to_entity(passage: ChangedPassage, dimensions: int) -> dict[str, Any]:
     """Return a passage as the collection keeps it."""
     is_embedded = len(passage.vector) == dimensions
     vector = np.frombuffer(passage.vector, np.int8) if is_embedded else np.zeros(dimensions)

@@ -14,7 +14,7 @@ import numpy as np
 from pymilvus import MilvusClient
 from pymilvus.exceptions import MilvusException
 
-from weft.errors import StoreGone
+from weft.errors import StoreUnreachable
 from weft.frozen import dataclass
 from weft.model import STRONG, Filter
 from weft.ports import Proposals, Snapshot, Store
@@ -23,8 +23,8 @@ from weft.store.milvus.catch_up import CatchUpLimits, bring_up_to_date, tail_pag
 from weft.store.milvus.collection import Collection, CollectionState
 from weft.store.milvus.entities import filter_expression
 from weft.store.milvus.search import Found, Search, search_collection, vector_search, word_search
-from weft.store.overlay import EXACT_BELOW, PAGE, Overlay, SmallViews, earlier_state, nothing
-from weft.store.records import LONGEST_FACET_VALUE
+from weft.store.overlay import MAX_EXACT_PASSAGES, NODES_PER_PAGE, Overlay, SmallViews, earlier_state, no_proposals
+from weft.store.records import MAX_FACET_VALUE_LENGTH
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Vectors
@@ -49,7 +49,9 @@ class MilvusIndex:
     in the store.
     """
 
-    def __init__(self, address: str, exact_below: int = EXACT_BELOW, limits: CatchUpLimits | None = None) -> None:
+    def __init__(
+        self, address: str, exact_below: int = MAX_EXACT_PASSAGES, limits: CatchUpLimits | None = None
+    ) -> None:
         self._address = read_milvus_address(address)
         self._exact_below, self._small_views = exact_below, SmallViews()
         self.limits = limits or CatchUpLimits()
@@ -70,7 +72,7 @@ class MilvusIndex:
         (found,) = self._propose(snapshot, filter, [vector_search(snapshot, vector, filter, limit)])
         return found
 
-    def both(
+    def search_both(
         self,
         snapshot: Snapshot,
         term_hashes: Sequence[int],
@@ -92,7 +94,7 @@ class MilvusIndex:
         While Milvus is away the searches propose nothing, with a note.
         """
         searches = [search for search in requested if isinstance(search, Search)]
-        small = self._small_views.of(snapshot, self._exact_below, _read_view) if searches else None
+        small = self._small_views.get(snapshot, self._exact_below, _read_view) if searches else None
         if small is not None:
             return [
                 Proposals(*search.combine(_NO_RESULTS, small)) if isinstance(search, Search) else search
@@ -101,8 +103,8 @@ class MilvusIndex:
         try:
             with self._translate_errors():
                 found = iter(self._search(snapshot, filter, searches) if searches else ())
-        except StoreGone as error:
-            found = iter([nothing(_AWAY + str(error)) for _ in searches])
+        except StoreUnreachable as error:
+            found = iter([no_proposals(_AWAY + str(error)) for _ in searches])
         return [next(found) if isinstance(search, Search) else search for search in requested]
 
     def _search(self, snapshot: Snapshot, filter: Filter, searches: Sequence[Search]) -> list[Proposals]:
@@ -157,14 +159,14 @@ class MilvusIndex:
 
     def catch_up(self, store: Store) -> int:
         """Bring the collection up to the store's sequence and return it."""
-        with store.writing(), self._translate_errors(), store.everything() as snapshot:
+        with store.writing(), self._translate_errors(), store.snapshot_of_all_tenants() as snapshot:
             collection = self._collection(snapshot, _WRITER_LEVEL)
             bring_up_to_date(collection, snapshot, self._address, self.limits)
             return snapshot.sequence
 
     def rebuild(self, store: Store) -> int:
         """Derive everything anew and return the sequence reached."""
-        with self._translate_errors(), store.everything() as snapshot:
+        with self._translate_errors(), store.snapshot_of_all_tenants() as snapshot:
             self._collection(snapshot, _WRITER_LEVEL).drop()
         return self.catch_up(store)
 
@@ -224,21 +226,21 @@ def _read_difference(snapshot: Snapshot, collection: Collection, state: Collecti
         overlay = earlier_state(snapshot, sorted({*changed, *state.pending}))
         return _Difference(overlay, is_searchable=True)
     nodes = set(state.pending)
-    for page in tail_pages(snapshot, since, PAGE):
+    for page in tail_pages(snapshot, since, NODES_PER_PAGE):
         nodes.update(page.changed_nodes)
-    notes = (_SCANNED,) if len(nodes) > PAGE else ()
+    notes = (_SCANNED,) if len(nodes) > NODES_PER_PAGE else ()
     return _Difference(earlier_state(snapshot, sorted(nodes)), collection.exists(), notes)
 
 
 def _nodes_with_long_values(snapshot: Snapshot, filter: Filter) -> list[int] | None:
     """Return the nodes with the field values that are too long to be facets, or None when none is asked for."""
-    long = tuple(pair for pair in filter.where if len(pair[1]) > LONGEST_FACET_VALUE)
-    return snapshot.matching(Filter(where=long)).tolist() if long else None
+    long = tuple(pair for pair in filter.where if len(pair[1]) > MAX_FACET_VALUE_LENGTH)
+    return snapshot.matching_ids(Filter(where=long)).tolist() if long else None
 
 
 def _read_view(snapshot: Snapshot) -> Overlay:
     """Return all passages that the view holds."""
-    return earlier_state(snapshot, snapshot.matching(Filter()).tolist())
+    return earlier_state(snapshot, snapshot.matching_ids(Filter()).tolist())
 
 
 def _identity_and_dimensions(name: str) -> tuple[str, int]:

@@ -11,11 +11,11 @@ import numpy as np
 from weft.frozen import dataclass
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot
-from weft.scoring.vectors import cosines, norms, quantise, stacked
+from weft.scoring.vectors import cosines, norms, quantise, stack_rows
 from weft.store.milvus.collection import MAX_RESULTS, Collection, FieldQuery
 from weft.store.milvus.entities import query_terms
-from weft.store.overlay import Known, Overlay, asked_vector, nothing, overlay_of, term_weights
-from weft.store.scope import EQUAL, cut_at_tie
+from weft.store.overlay import Overlay, OverlayPassage, build_overlay, no_proposals, quantise_query, term_weights
+from weft.store.scope import SCORE_TOLERANCE, cut_at_tie
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Ids, Scores, Vectors
@@ -54,7 +54,7 @@ def word_search(snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, 
     """Return the search for the terms, or no proposals where the view holds none of them."""
     weights, mean_length = term_weights(snapshot, term_hashes)
     if not weights or limit <= 0:
-        return nothing()
+        return no_proposals()
     nodes = _matching_nodes(snapshot, filter)
 
     def search_overlay(overlay: Overlay) -> Found:
@@ -62,15 +62,15 @@ def word_search(snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, 
 
     def score(ids: list[int]) -> Found:
         rows = snapshot.passages(ids)
-        known = [Known(row.id, row.node_id, row.term_hashes, row.term_counts, b"") for row in rows]
-        return overlay_of((), known).lexical(weights, mean_length, None, len(rows))
+        known = [OverlayPassage(row.id, row.node_id, row.term_hashes, row.term_counts, b"") for row in rows]
+        return build_overlay((), known).lexical(weights, mean_length, None, len(rows))
 
     return Search("terms", query_terms(weights), limit, search_overlay, score)
 
 
 def vector_search(snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Search | Proposals:
     """Return the search for the neighbours of the vector, or no proposals where the store has no such vectors."""
-    query = asked_vector(snapshot, vector, limit)
+    query = quantise_query(snapshot, vector, limit)
     if isinstance(query, Proposals):
         return query
     nodes = _matching_nodes(snapshot, filter)
@@ -82,7 +82,7 @@ def vector_search(snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: 
         visible = [row.id for row in snapshot.passages(ids)]
         rows = zip(visible, quantise(snapshot.vectors(visible)), strict=True)
         pairs = [(passage_id, row) for passage_id, row in rows if row]
-        matrix = stacked([row for _, row in pairs], len(query))
+        matrix = stack_rows([row for _, row in pairs], len(query))
         return np.array([passage_id for passage_id, _ in pairs], np.int64), cosines(matrix, norms(matrix), query)
 
     # A passage without a vector has zeros in the collection, which are near to everything.
@@ -91,7 +91,7 @@ def vector_search(snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: 
 
 
 def _matching_nodes(snapshot: Snapshot, filter: Filter) -> "Ids | None":
-    return None if filter.empty else snapshot.matching(filter)
+    return None if filter.empty else snapshot.matching_ids(filter)
 
 
 def search_collection(collection: Collection, searches: Sequence[Search], condition: str) -> list[Found]:
@@ -123,4 +123,4 @@ def _is_settled(scores: "Scores", limit: int, wanted: int) -> bool:
     Results of the other searches of the request may be among the scores; they can only make the best ones better.
     """
     ranked = np.sort(scores)[::-1]
-    return len(ranked) < wanted or bool(ranked[wanted - 1] < ranked[limit - 1] * (1 - EQUAL))
+    return len(ranked) < wanted or bool(ranked[wanted - 1] < ranked[limit - 1] * (1 - SCORE_TOLERANCE))

@@ -11,7 +11,7 @@ from weft.store.postgres.copy_rows import CopyTarget, copy_rows
 from weft.store.postgres.encode import bigint_array, digest
 from weft.store.postgres.nodes import stored_keys
 from weft.store.postgres.numbers import Numbers
-from weft.store.records import names_of
+from weft.store.records import list_names
 
 _ALIASES: Final = CopyTarget(
     "aliases", node_id="int8", tenant_id="int4", maker_id="int4", confidence="float8", own="bool", alias="text"
@@ -82,7 +82,7 @@ def write_names(connection: Connection, node_ids: Iterable[int]) -> None:
         [
             (node_id, tenant_id, digest(name), name)
             for node_id, tenant_id, key, title in nodes
-            for name in names_of(key, title, [alias[0] for alias in aliases.get(node_id, ())])
+            for name in list_names(key, title, [alias[0] for alias in aliases.get(node_id, ())])
         ],
     )
     connection.execute(

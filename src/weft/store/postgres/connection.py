@@ -15,17 +15,17 @@ from psycopg_pool import PoolTimeout
 
 from weft.errors import (
     InvalidInput,
-    StoreAway,
     StoreBusy,
     StoreCorrupt,
     StoreError,
-    StoreGone,
     StoreReadOnly,
+    StoreTimedOut,
+    StoreUnreachable,
     WeftError,
 )
 from weft.store.addresses import OWN_PARAMETERS, Address
 from weft.store.postgres.encode import digest, register_array_adapter, register_text_adapters
-from weft.store.records import not_unicode
+from weft.store.records import not_unicode_error
 
 Connection: TypeAlias = psycopg.Connection[TupleRow]
 T = TypeVar("T")
@@ -166,7 +166,7 @@ class WriteLock:
         if self._connection is None or self._connection.closed:
             self._lock()
         if self._connection is None:
-            raise StoreError(f"The connection to {self._address.shown} was closed while writing. Try again.")
+            raise StoreError(f"The connection to {self._address.display} was closed while writing. Try again.")
         return self._connection
 
     def _lock(self) -> None:
@@ -185,7 +185,7 @@ class WriteLock:
 
     def _busy_message(self) -> str:
         return (
-            f"Another writer has kept the store at {self._address.shown} for more than {self._busy_seconds:g} "
+            f"Another writer has kept the store at {self._address.display} for more than {self._busy_seconds:g} "
             "seconds. Wait for it to finish and try again, or allow a longer wait with busy_seconds."
         )
 
@@ -207,7 +207,7 @@ def translate_errors(address: Address) -> Iterator[None]:
     except (psycopg.Error, PoolTimeout) as error:
         raise _translate_error(error, address) from error
     except UnicodeEncodeError as error:
-        raise not_unicode(error) from error
+        raise not_unicode_error(error) from error
     except OverflowError as error:
         raise _invalid_value(str(error), address) from error
 
@@ -228,12 +228,12 @@ def _is_transient(error: BaseException) -> bool:
 
 def _translate_error(error: Exception, address: Address) -> WeftError:
     """Return our error for one of the server's, with the next step for the user."""
-    where, message = address.shown, " ".join(str(error).split())
+    where, message = address.display, " ".join(str(error).split())
     state = getattr(error, "sqlstate", None) or ""
     if refusal := _connection_refusal(message, where):
         return refusal
     if is_lost(error):
-        kind = StoreAway if isinstance(error, PoolTimeout) else StoreGone
+        kind = StoreTimedOut if isinstance(error, PoolTimeout) else StoreUnreachable
         return kind(
             f"The database at {where} cannot be reached ({message}). Check that the server runs and can be "
             "connected to; questions and writes go on by themselves once it is back."
@@ -244,7 +244,7 @@ def _translate_error(error: Exception, address: Address) -> WeftError:
 
 
 def _error_of_state(state: str, message: str, address: Address) -> StoreError:
-    where = address.shown
+    where = address.display
     # A disk quota or a limit on the size of files has no code of its own: the server reports an internal error.
     if state == "53100" or "could not extend file" in message:
         return StoreError(
@@ -267,7 +267,7 @@ def _error_of_state(state: str, message: str, address: Address) -> StoreError:
 
 def _invalid_value(message: str, address: Address) -> InvalidInput:
     return InvalidInput(
-        f"A value does not fit the store at {address.shown} ({message}); nothing was written. Allowed are whole "
+        f"A value does not fit the store at {address.display} ({message}); nothing was written. Allowed are whole "
         "numbers of at most 64 bits with sign, numbers that are not NaN, and each passage of a node once: correct "
         "the source that gave it."
     )

@@ -10,7 +10,7 @@ from weft.model import Filter, View
 from weft.store.postgres.connection import ALL_TENANTS, Connection, fetch_rows
 from weft.store.postgres.encode import digest, name_md5
 from weft.store.postgres.numbers import names_by_number
-from weft.store.records import LONGEST_FACET_VALUE, folded_name, to_microseconds
+from weft.store.records import MAX_FACET_VALUE_LENGTH, fold_name, to_microseconds
 from weft.store.sqlite.filters import facet_groups
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _bounds(filter: Filter, values: dict[str, Any]) -> Iterator[str]:
             values[name] = value
             yield f"{condition} %({name})s"
     for index, (field, text) in enumerate(filter.where):
-        if len(text) > LONGEST_FACET_VALUE:
+        if len(text) > MAX_FACET_VALUE_LENGTH:
             values |= {f"field{index}": field, f"text{index}": text}
             yield f"n.fields::json ->> %(field{index})s = %(text{index})s"
 
@@ -168,7 +168,7 @@ def find_names(connection: Connection, visible: Visibility, names: Sequence[str]
     Ids come last because a note called "2024" must not depend on how many nodes were stored before it.
     """
     names = list(dict.fromkeys(names))
-    folded = [folded_name(name) for name in names]
+    folded = [fold_name(name) for name in names]
     # One round trip tries all three ways; it is the first thing that most questions do.
     rows = fetch_rows(
         connection,

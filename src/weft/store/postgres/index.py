@@ -11,11 +11,19 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import psycopg
 
-from weft.cache import Recent
+from weft.cache import LruCache
 from weft.errors import StoreError
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store
-from weft.store.overlay import EXACT_BELOW, Known, Overlay, asked_vector, nothing, overlay_of, term_weights
+from weft.store.overlay import (
+    MAX_EXACT_PASSAGES,
+    Overlay,
+    OverlayPassage,
+    build_overlay,
+    no_proposals,
+    quantise_query,
+    term_weights,
+)
 from weft.store.postgres import search
 from weft.store.postgres.connection import is_lost
 from weft.store.postgres.encode import from_halfvecs
@@ -34,9 +42,9 @@ _CACHED_SCOPES: Final = 32
 class PostgresIndex:
     """A ports.Index over the tables of a PostgreSQL store."""
 
-    def __init__(self, store: PostgresStore, exact_below: int = EXACT_BELOW) -> None:
+    def __init__(self, store: PostgresStore, exact_below: int = MAX_EXACT_PASSAGES) -> None:
         self._store, self._exact_below = store, exact_below
-        self._scopes = Recent[tuple[object, ...], "tuple[Overlay | None, Ids | None]"](_CACHED_SCOPES)
+        self._scopes = LruCache[tuple[object, ...], "tuple[Overlay | None, Ids | None]"](_CACHED_SCOPES)
         self._has_bm25 = False
         # Each thread uses a second connection beside that of its reader, so half as many threads find one.
         threads = store.address.connections // 2
@@ -48,7 +56,7 @@ class PostgresIndex:
         """Return passages that hold any of the terms, most promising first; ties at the cut are included."""
         weights, mean_length = term_weights(snapshot, term_hashes)
         if not weights or limit <= 0:
-            return nothing()
+            return no_proposals()
         reading = _require_postgres(snapshot)
         exact, nodes = self._scope(reading, filter)
         if exact is not None:
@@ -57,7 +65,7 @@ class PostgresIndex:
 
     def semantic(self, snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Proposals:
         """Return the passages nearest to the vector with their exact cosines; ties at the cut are included."""
-        query = asked_vector(snapshot, vector, limit)
+        query = quantise_query(snapshot, vector, limit)
         if isinstance(query, Proposals):
             return query
         reading = _require_postgres(snapshot)
@@ -66,7 +74,7 @@ class PostgresIndex:
             return Proposals(*cut_at_tie(*exact.semantic(query, None, limit), limit))
         return Proposals(*search.search_vectors(reading, query, nodes, limit))
 
-    def both(
+    def search_both(
         self,
         snapshot: Snapshot,
         term_hashes: Sequence[int],
@@ -113,7 +121,7 @@ class PostgresIndex:
         return self._scopes.get_or_make(key, lambda: self._read_scope(snapshot, filter))
 
     def _read_scope(self, snapshot: PostgresSnapshot, filter: Filter) -> "tuple[Overlay | None, Ids | None]":
-        nodes = None if filter.empty else snapshot.matching(filter)
+        nodes = None if filter.empty else snapshot.matching_ids(filter)
         is_small = nodes is None or len(nodes) <= self._exact_below
         overlay = _read_overlay(snapshot, nodes, self._exact_below) if is_small else None
         return overlay, nodes if overlay is None else None
@@ -122,7 +130,7 @@ class PostgresIndex:
 
     def catch_up(self, store: Store) -> int:
         """Create the server's search indexes once there is enough to search, and return the store's sequence."""
-        with store.everything() as snapshot:
+        with store.snapshot_of_all_tenants() as snapshot:
             reading = _require_postgres(snapshot)
             statements = search.missing_index_statements(reading, self._store.word_search, self._exact_below)
         if statements and not self._store.read_only:
@@ -133,7 +141,7 @@ class PostgresIndex:
 
     def rebuild(self, store: Store) -> int:
         """Build the server's search indexes anew and return the sequence reached."""
-        with store.everything() as snapshot:
+        with store.snapshot_of_all_tenants() as snapshot:
             names = search.read_indexes(_require_postgres(snapshot))
         with self._store.writing():
             for name in names:
@@ -144,7 +152,7 @@ class PostgresIndex:
 
     def status(self) -> Mapping[str, str | int]:
         """Return the names and bytes of the indexes in the server, and the entries that they hold."""
-        with self._store.everything() as snapshot:
+        with self._store.snapshot_of_all_tenants() as snapshot:
             indexes = search.read_indexes(snapshot)
             vectors = snapshot.rows("SELECT count(*) FROM vectors WHERE space = %(space)s", space=snapshot.space)
             passages = snapshot.rows("SELECT count(*) FROM words")
@@ -185,7 +193,7 @@ def _read_overlay(snapshot: PostgresSnapshot, nodes: "Ids | None", most: int) ->
         return None
     vectors = from_halfvecs([row[-1] for row in rows], dimensions)
     pairs = zip(rows, vectors, strict=True)
-    return overlay_of((), [Known(row[0], row[1], row[2], row[3], vector) for row, vector in pairs])
+    return build_overlay((), [OverlayPassage(row[0], row[1], row[2], row[3], vector) for row, vector in pairs])
 
 
 def _require_postgres(snapshot: Snapshot) -> PostgresSnapshot:

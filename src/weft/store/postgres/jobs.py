@@ -52,7 +52,7 @@ class Job:
     finished: datetime | None
 
 
-class Jobs:
+class JobQueue:
     """The queue of one store."""
 
     def __init__(self, store: PostgresStore) -> None:
@@ -72,9 +72,9 @@ class Jobs:
 
         return self._store.transact(add)
 
-    def listed(self) -> tuple[Job, ...]:
+    def list_jobs(self) -> tuple[Job, ...]:
         """Return all jobs, the latest first."""
-        with self._store.everything() as snapshot:
+        with self._store.snapshot_of_all_tenants() as snapshot:
             return tuple(Job(*row) for row in snapshot.rows(f"SELECT {_COLUMNS} FROM jobs ORDER BY id DESC"))
 
     def retry(self, number: int) -> Job:
@@ -92,22 +92,22 @@ class Jobs:
         return Job(*rows[0])
 
     @contextmanager
-    def taken(self) -> Iterator["Taken | None"]:
+    def take_next(self) -> Iterator["RunningJob | None"]:
         """Yield the next job that is due and free, locked for the block, or None when there is none."""
         address = self._store.address
         with translate_errors(address), connect(address) as connection:
             connection.execute(f"SELECT set_config('weft.tenants', '{ALL_TENANTS}', false)")
             job = _take_next(connection)
-            yield None if job is None else Taken(connection, job)
+            yield None if job is None else RunningJob(connection, job)
 
 
-class Taken:
+class RunningJob:
     """A job that this worker runs and holds the lock of."""
 
     def __init__(self, connection: Connection, job: Job) -> None:
         self._connection, self.job = connection, job
 
-    def tell(self, done: int, total: int | None, place: int | None = None) -> None:
+    def report_progress(self, done: int, total: int | None, place: int | None = None) -> None:
         """Record how far the work has come."""
         self._connection.execute(
             "UPDATE jobs SET done = %s, total = %s, place = coalesce(%s, place) WHERE id = %s",

@@ -10,12 +10,12 @@ import numpy as np
 
 from weft.model import EdgeSet
 from weft.store import adjacency
-from weft.store.adjacency import ARC, Arcs
+from weft.store.adjacency import ARC_DTYPE, Arcs
 from weft.store.postgres.connection import Connection, fetch_rows
 from weft.store.postgres.copy_rows import CopyTarget, copy_rows
 from weft.store.postgres.encode import bigint_array
 from weft.store.postgres.numbers import Numbers
-from weft.store.sqlite.links import Identity, Strength, edge_changes, wanted_edges
+from weft.store.sqlite.links import EdgeIdentity, EdgeStrength, compare_edges, wanted_edges
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Ids
@@ -46,9 +46,9 @@ _SAME_EDGE: Final = (
 
 
 # CROSS JOIN dictates the order of joins to SQLite, which has no statistics; the server finds a better one itself.
-LINKS_OUT: Final = adjacency.LINKS_OUT.replace("CROSS JOIN", "JOIN")
-LINKS_IN: Final = adjacency.LINKS_IN.replace("CROSS JOIN", "JOIN")
-_LINKS_FRESH: Final = adjacency.LINKS_FRESH.replace("CROSS JOIN", "JOIN")
+LINKS_OUT: Final = adjacency.OUTGOING_JOINS.replace("CROSS JOIN", "JOIN")
+LINKS_IN: Final = adjacency.INCOMING_JOINS.replace("CROSS JOIN", "JOIN")
+_LINKS_FRESH: Final = adjacency.NEW_EDGE_JOINS.replace("CROSS JOIN", "JOIN")
 
 
 class TouchedLists:
@@ -57,7 +57,7 @@ class TouchedLists:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.stale: set[int] = set()
-        self.fresh: set[Identity] = set()
+        self.fresh: set[EdgeIdentity] = set()
 
     def note_disturbed(self, node_ids: Sequence[int]) -> None:
         """Note that the lists of these nodes and of all their neighbours must be derived anew."""
@@ -81,7 +81,7 @@ class TouchedLists:
         )
         self.fresh.update(rows)
 
-    def note_weakened(self, edges: Iterable[Identity]) -> None:
+    def note_weakened(self, edges: Iterable[EdgeIdentity]) -> None:
         """Note that the lists at both ends of edges that are gone or changed must be derived anew."""
         ends = sorted({key_id for edge in edges for key_id in (edge[0], edge[3])})
         if ends:
@@ -118,22 +118,25 @@ class TouchedLists:
             "SELECT node_id, owner_tenant_id, tenant_id, degree, packed FROM adjacency WHERE node_id = ANY(%s)",
             (bigint_array(owners),),
         )
-        kept, hidden = adjacency.listed_arcs(lists)
-        rows = adjacency.packed_lists(np.concatenate([rebuilt, added, kept]), hidden, adjacency.type_ranks(types))
+        kept, hidden = adjacency.unpack_lists(lists)
+        rows = adjacency.pack_lists(
+            np.concatenate([rebuilt, added, kept]), hidden, adjacency.rank_edge_types(types)
+        )
         self._connection.execute("DELETE FROM adjacency WHERE node_id = ANY(%s)", (bigint_array(stale + owners),))
         copy_rows(self._connection, _LISTS, rows)
 
     def _read_fresh_arcs(self) -> Arcs:
         if not self.fresh:
-            return np.zeros(0, ARC)
+            return np.zeros(0, ARC_DTYPE)
         rows = fetch_rows(
             self._connection,
-            f"SELECT {adjacency.OUTWARD} FROM {_EDGE_IDENTITIES} {_LINKS_FRESH}"
-            f" UNION ALL SELECT {adjacency.INWARD} FROM {_EDGE_IDENTITIES} {_LINKS_FRESH} WHERE a.id <> b.id",
+            f"SELECT {adjacency.OUTWARD_COLUMNS} FROM {_EDGE_IDENTITIES} {_LINKS_FRESH}"
+            f" UNION ALL SELECT {adjacency.INWARD_COLUMNS} FROM {_EDGE_IDENTITIES} {_LINKS_FRESH}"
+            " WHERE a.id <> b.id",
             _identity_columns(sorted(self.fresh)),
         )
         # A stale list is derived from all edges, the fresh ones among them.
-        return np.array([row for row in rows if row[0] not in self.stale], dtype=ARC)
+        return np.array([row for row in rows if row[0] not in self.stale], dtype=ARC_DTYPE)
 
 
 def read_arcs(
@@ -141,14 +144,14 @@ def read_arcs(
 ) -> Arcs:
     """Return every edge end at the owners, a self-edge once; `visible` is a condition on the nodes a and b."""
     if not owners:
-        return np.zeros(0, ARC)
+        return np.zeros(0, ARC_DTYPE)
     table = "unnest(%(owners)s::bigint[]) o(value)"
-    outward = f"SELECT {adjacency.OUTWARD} FROM {table} {LINKS_OUT} WHERE {visible}"
-    inward = f"SELECT {adjacency.INWARD} FROM {table} {LINKS_IN} WHERE a.id <> b.id AND {visible}"
+    outward = f"SELECT {adjacency.OUTWARD_COLUMNS} FROM {table} {LINKS_OUT} WHERE {visible}"
+    inward = f"SELECT {adjacency.INWARD_COLUMNS} FROM {table} {LINKS_IN} WHERE a.id <> b.id AND {visible}"
     rows = fetch_rows(
         connection, f"{outward} UNION ALL {inward}", {**(values or {}), "owners": bigint_array(owners)}
     )
-    return np.array(rows, dtype=ARC)
+    return np.array(rows, dtype=ARC_DTYPE)
 
 
 def write_edge_set(connection: Connection, numbers: Numbers, touched: TouchedLists, edge_set: EdgeSet) -> bool:
@@ -159,7 +162,7 @@ def write_edge_set(connection: Connection, numbers: Numbers, touched: TouchedLis
     numbers.assign_keys(ends)
     wanted = wanted_edges(numbers, edge_set)
     scope = None if edge_set.scope is None else numbers.known_keys(edge_set.tenant, edge_set.scope)
-    change = edge_changes(_read_present(connection, numbers, edge_set, wanted, scope), wanted, scope)
+    change = compare_edges(_read_present(connection, numbers, edge_set, wanted, scope), wanted, scope)
     touched.note_weakened(change.weakened)
     if change.gone or change.altered:
         connection.execute(
@@ -173,8 +176,12 @@ def write_edge_set(connection: Connection, numbers: Numbers, touched: TouchedLis
 
 
 def _read_present(
-    connection: Connection, numbers: Numbers, edge_set: EdgeSet, wanted: Iterable[Identity], scope: set[int] | None
-) -> dict[Identity, Strength]:
+    connection: Connection,
+    numbers: Numbers,
+    edge_set: EdgeSet,
+    wanted: Iterable[EdgeIdentity],
+    scope: set[int] | None,
+) -> dict[EdgeIdentity, EdgeStrength]:
     """Return the maker's stored edges that the set may replace or repeat."""
     columns = "source_key, maker_id, type_id, target_key, weight, confidence, evidence"
     maker_id = numbers.maker(edge_set.maker)
@@ -194,6 +201,6 @@ def _read_present(
     return {row[:4]: row[4:] for row in rows}
 
 
-def _identity_columns(edges: Sequence[Identity]) -> dict[str, "Ids"]:
+def _identity_columns(edges: Sequence[EdgeIdentity]) -> dict[str, "Ids"]:
     columns = np.array(edges, np.int64).reshape(-1, 4).T
     return dict(zip(("source", "maker", "type", "target"), columns, strict=True))

@@ -7,11 +7,18 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from weft.model import Edge
-from weft.ports import Tail
-from weft.store.adjacency import SHARED
+from weft.ports import RecentChanges
+from weft.store.adjacency import SHARED_CONDITION
 from weft.store.postgres.connection import Connection, fetch_rows
 from weft.store.postgres.encode import digest, from_halfvec, name_md5
-from weft.store.sqlite.listing import TAIL_COLUMNS, ListedEdge, Place, listed_edge, tail_passages, until_whole
+from weft.store.sqlite.listing import (
+    TAIL_COLUMNS,
+    EdgeCursor,
+    ListedEdge,
+    last_whole_sequence,
+    listed_edge,
+    tail_passages,
+)
 
 if TYPE_CHECKING:
     from weft.store.postgres.snapshot import PostgresSnapshot
@@ -26,7 +33,7 @@ KindNames: TypeAlias = Callable[[Iterable[int]], Mapping[int, str]]
 
 
 def page_of_edges(
-    snapshot: "PostgresSnapshot", after: Place, limit: int, ends: tuple[int | None, int | None] = (None, None)
+    snapshot: "PostgresSnapshot", after: EdgeCursor, limit: int, ends: tuple[int | None, int | None] = (None, None)
 ) -> list[ListedEdge]:
     """Return the next edges by source id, type and target id; `ends` limits them to one source or target."""
     visible = snapshot.visible
@@ -39,7 +46,7 @@ def page_of_edges(
         " (array_agg(e.evidence ORDER BY e.weight DESC, m.name))[1],"
         " string_agg(m.name, chr(10)), e.type_id FROM nodes a JOIN edges e"
         " ON e.source_key = a.key_id JOIN keys k ON k.id = e.target_key"
-        f" JOIN nodes b ON b.id = k.node_id AND {SHARED} JOIN edge_types y ON y.id = e.type_id"
+        f" JOIN nodes b ON b.id = k.node_id AND {SHARED_CONDITION} JOIN edge_types y ON y.id = e.type_id"
         f" JOIN makers m ON m.id = e.maker_id WHERE {visible.of('a')} AND {visible.of('b')} AND a.id >= %(first)s"
         f" AND (a.id, e.type_id, b.id) > (%(first)s, %(second)s, %(third)s) {one_end}"
         " GROUP BY a.id, b.id, y.name, e.type_id ORDER BY a.id, e.type_id, b.id LIMIT %(limit)s",
@@ -137,7 +144,7 @@ def _read_sharing(connection: Connection, fixed: str, listed: str, tenant: str) 
     return tuple(name for (name,) in fetch_rows(connection, query, (tenant,)))
 
 
-def read_tail(snapshot: "PostgresSnapshot", since: int, limit: int, kinds: KindNames) -> Tail:
+def read_tail(snapshot: "PostgresSnapshot", since: int, limit: int, kinds: KindNames) -> RecentChanges:
     """Return the changes after `since`, about `limit` nodes of them; the next tail goes on from its sequence.
 
     Nodes that one write changed stay together even beyond the limit: they fitted into memory when it was written.
@@ -145,7 +152,7 @@ def read_tail(snapshot: "PostgresSnapshot", since: int, limit: int, kinds: KindN
     most = max(limit, 1)
     # One change more than allowed tells whether the limit cuts a write in two.
     sequences = [sequence for sequence, _ in _read_changes(snapshot, since, None, most + 1)]
-    until = until_whole(sequences[: most + 1], most)
+    until = last_whole_sequence(sequences[: most + 1], most)
     reached = snapshot.sequence if until is None else until
     changed = f"n.changed > %(since)s AND n.changed <= %(until)s AND {snapshot.visible.of('n')}"
     nodes = snapshot.rows(f"SELECT {TAIL_COLUMNS} FROM nodes n WHERE {changed}", since=since, until=reached)
@@ -161,7 +168,7 @@ def read_tail(snapshot: "PostgresSnapshot", since: int, limit: int, kinds: KindN
     rows = [(*row[:4], from_halfvec(row[4]) if row[4] else None) for row in passages]
     kind_names = kinds({row[2] for row in nodes})
     found = tail_passages(nodes, rows, snapshot.visible.tenants, kind_names)
-    return Tail(reached, changed_nodes, found, until is None)
+    return RecentChanges(reached, changed_nodes, found, until is None)
 
 
 def _read_changes(

@@ -7,7 +7,7 @@ import numpy as np
 
 from weft.ports import StoreStatus
 from weft.store.addresses import Address
-from weft.store.adjacency import SHARED
+from weft.store.adjacency import SHARED_CONDITION
 from weft.store.postgres.aliases import write_names
 from weft.store.postgres.connection import Connection, fetch_rows
 from weft.store.postgres.copy_rows import CopyTarget, copy_rows
@@ -16,8 +16,8 @@ from weft.store.postgres.links import TouchedLists, read_arcs
 from weft.store.postgres.nodes import FACETS
 from weft.store.postgres.numbers import Numbers, names_by_number
 from weft.store.postgres.schema import SCHEMA_VERSION
-from weft.store.records import facets_of, unpacked_fields, unpacked_texts
-from weft.store.statistics import COUNTED_AT_ONCE, ScannedStatistics, counted_statistics
+from weft.store.records import list_facets, unpack_fields, unpack_texts
+from weft.store.statistics import PASSAGES_PER_BATCH, ScannedStatistics, count_statistics
 
 if TYPE_CHECKING:
     from weft.store.postgres.snapshot import PostgresSnapshot
@@ -39,10 +39,10 @@ def read_status(snapshot: "PostgresSnapshot", address: Address) -> StoreStatus:
     by_edge_type = _counts(
         snapshot,
         f"SELECT y.name, count(*) FROM edges e {_edge_ends(snapshot)} JOIN edge_types y ON y.id = e.type_id"
-        f" WHERE {visible.of('a')} AND {visible.of('b')} AND {SHARED} GROUP BY 1 ORDER BY 1",
+        f" WHERE {visible.of('a')} AND {visible.of('b')} AND {SHARED_CONDITION} GROUP BY 1 ORDER BY 1",
     )
     return StoreStatus(
-        location=address.shown,
+        location=address.display,
         schema_version=SCHEMA_VERSION,
         sequence=snapshot.sequence,
         nodes=sum(by_tenant.values()),
@@ -155,7 +155,7 @@ def _next_ids(connection: Connection, after: int) -> list[int]:
 def _scan_statistics(connection: Connection, tenant_id: int) -> ScannedStatistics:
     with connection.cursor(binary=True) as cursor:
         cursor.execute("SELECT length, term_hashes FROM passages WHERE tenant_id = %s", (tenant_id,))
-        return counted_statistics(iter(lambda: cursor.fetchmany(COUNTED_AT_ONCE), []))
+        return count_statistics(iter(lambda: cursor.fetchmany(PASSAGES_PER_BATCH), []))
 
 
 def _rebuild_statistics(connection: Connection, tenant_id: int) -> None:
@@ -170,7 +170,7 @@ def _rebuild_statistics(connection: Connection, tenant_id: int) -> None:
 
 def _rebuild_facets(connection: Connection, numbers: Numbers, kinds: dict[int, str], ids: list[int]) -> None:
     facets = {
-        (node_id, tenant_id): facets_of(kinds[kind_id], source, unpacked_texts(tags), unpacked_fields(fields))
+        (node_id, tenant_id): list_facets(kinds[kind_id], source, unpack_texts(tags), unpack_fields(fields))
         for node_id, tenant_id, kind_id, source, tags, fields in fetch_rows(
             connection,
             "SELECT id, tenant_id, kind_id, source, tags, fields FROM nodes WHERE id = ANY(%s)",

@@ -13,8 +13,8 @@ from weft.store.postgres.copy_rows import CopyTarget, copy_rows
 from weft.store.postgres.encode import bigint_array, digest, passage_words, to_halfvec
 from weft.store.postgres.links import TouchedLists
 from weft.store.postgres.numbers import KEYS, Numbers, key_columns
-from weft.store.records import WRITTEN_COLUMNS, Row, facets_of, node_values, packed_texts, position_of
-from weft.store.sqlite.nodes import Placed, Stored
+from weft.store.records import WRITTEN_COLUMNS, Row, known_position, list_facets, node_values, pack_texts
+from weft.store.sqlite.nodes import NumberedNode, StoredKey
 from weft.store.statistics import StatisticsDelta
 
 _BIGINT_COLUMNS: Final = frozenset(
@@ -61,7 +61,7 @@ VECTORS: Final = CopyTarget(
 )
 
 
-def stored_keys(connection: Connection, keys: Sequence[tuple[int, str]]) -> dict[tuple[int, str], Stored]:
+def stored_keys(connection: Connection, keys: Sequence[tuple[int, str]]) -> dict[tuple[int, str], StoredKey]:
     """Return what is stored for those (tenant number, key) that any node or edge has named."""
     if not keys:
         return {}
@@ -73,7 +73,7 @@ def stored_keys(connection: Connection, keys: Sequence[tuple[int, str]]) -> dict
         " LEFT JOIN nodes n ON n.id = k.node_id",
         key_columns(keys),
     )
-    return {(row[0], row[1]): Stored(*row[2:]) for row in rows}
+    return {(row[0], row[1]): StoredKey(*row[2:]) for row in rows}
 
 
 class NodeWriter:
@@ -89,11 +89,11 @@ class NodeWriter:
     ) -> None:
         self._connection, self._numbers, self._statistics, self._touched = connection, numbers, statistics, touched
         self._sequence = sequence
-        self._known: dict[tuple[int, str], Stored] = {}
+        self._known: dict[tuple[int, str], StoredKey] = {}
         row = connection.execute("SELECT last_node, last_passage, space FROM state").fetchone() or (0, 0, 1)
         self.last_node, self.last_passage, self._space = row
 
-    def write(self, changes: Changes) -> tuple[bool, list[Placed]]:
+    def write(self, changes: Changes) -> tuple[bool, list[NumberedNode]]:
         """Remove and upsert nodes, and return whether anything changed and which nodes were written.
 
         A key that is both removed and upserted (it moved between units) is upserted and keeps its id.
@@ -150,8 +150,8 @@ class NodeWriter:
 
     # --- writing -----------------------------------------------------------------------------------------
 
-    def _upsert(self, wanted: Iterable[PreparedNode]) -> list[Placed]:
-        written: list[Placed] = []
+    def _upsert(self, wanted: Iterable[PreparedNode]) -> list[NumberedNode]:
+        written: list[NumberedNode] = []
         rewritten: list[int] = []
         moved: list[tuple[int, str]] = []
         for prepared in wanted:
@@ -178,19 +178,19 @@ class NodeWriter:
         self._insert(written)
         return written
 
-    def _assign_numbers(self, prepared: PreparedNode, tenant_id: int, stored: Stored | None) -> Placed:
+    def _assign_numbers(self, prepared: PreparedNode, tenant_id: int, stored: StoredKey | None) -> NumberedNode:
         """Return the node with the numbers it is written under: those it has, or the next free ones."""
         kind_id = self._numbers.kind(prepared.node.kind)
         if stored and stored.node_id is not None:
             self._numbers.remember_key(prepared.node.tenant, prepared.node.key, stored.key_id)
-            return Placed(prepared, stored.node_id, tenant_id, kind_id, stored.key_id)
+            return NumberedNode(prepared, stored.node_id, tenant_id, kind_id, stored.key_id)
         self.last_node += 1
         self._statistics.count_node(tenant_id, +1)
         node = prepared.node
         key_id = stored.key_id if stored else self._numbers.next_key(node.tenant, node.key)
-        return Placed(prepared, self.last_node, tenant_id, kind_id, key_id)
+        return NumberedNode(prepared, self.last_node, tenant_id, kind_id, key_id)
 
-    def _insert(self, nodes: Sequence[Placed]) -> None:
+    def _insert(self, nodes: Sequence[NumberedNode]) -> None:
         self._insert_keys(nodes)
         facets = [(placed, _facets(placed)) for placed in nodes]
         self._numbers.assign_numbers("facet_names", (name for _, names in facets for name in names))
@@ -211,7 +211,7 @@ class NodeWriter:
         )
         self._insert_passages(nodes)
 
-    def _insert_keys(self, nodes: Sequence[Placed]) -> None:
+    def _insert_keys(self, nodes: Sequence[NumberedNode]) -> None:
         """Let keys lead to the new nodes; edges that named a key before it had a node become visible."""
         rows, appeared = [], []
         for placed in nodes:
@@ -231,22 +231,22 @@ class NodeWriter:
             )
             self._touched.note_appeared(key_ids)
 
-    def _node_values(self, placed: Placed) -> Row:
+    def _node_values(self, placed: NumberedNode) -> Row:
         numbers = (placed.node_id, placed.tenant_id, placed.kind_id, placed.key_id)
         return (*numbers, self._sequence, *node_values(placed.prepared))
 
-    def _insert_passages(self, nodes: Sequence[Placed]) -> None:
+    def _insert_passages(self, nodes: Sequence[NumberedNode]) -> None:
         rows: list[Row] = []
         words: list[Row] = []
         vectors: list[Row] = []
         for placed in nodes:
-            position = position_of(placed.prepared.node)
+            position = known_position(placed.prepared.node)
             for prepared in placed.prepared.passages:
                 self.last_passage += 1
                 passage, terms = prepared.passage, prepared.term_hashes
                 # The three tables begin with the same columns, so that each can be searched without a join.
                 owner = (self.last_passage, placed.node_id, placed.tenant_id, position)
-                lines = (passage.first_line, passage.last_line, packed_texts(passage.heading_path))
+                lines = (passage.first_line, passage.last_line, pack_texts(passage.heading_path))
                 span = (passage.ordinal, passage.start, passage.end)
                 rows.append((*owner, *span, *lines, prepared.length, terms, prepared.term_counts))
                 words.append((*owner, passage_words(terms, weighted_counts(prepared.term_counts).tolist())))
@@ -258,6 +258,6 @@ class NodeWriter:
         copy_rows(self._connection, VECTORS, vectors)
 
 
-def _facets(placed: Placed) -> tuple[str, ...]:
+def _facets(placed: NumberedNode) -> tuple[str, ...]:
     node = placed.prepared.node
-    return facets_of(node.kind, node.origin.source, node.tags, node.fields)
+    return list_facets(node.kind, node.origin.source, node.tags, node.fields)

@@ -122,7 +122,7 @@ class ReaderPool:
     def _take(self, deadline: float) -> Connection:
         with self._guard:
             if self._closed:
-                raise StoreError(f"The store at {self.address.shown} is closed. Open it again.")
+                raise StoreError(f"The store at {self.address.display} is closed. Open it again.")
             if self._pool.closed:
                 self._pool.open()
         return self._pool.getconn(timeout=max(_SHORTEST_WAIT_SECONDS, deadline - time.monotonic()))

@@ -190,17 +190,17 @@ def prepare_schema(
         major = connection.info.server_version // 10000
         if major < oldest_server:
             raise StoreError(
-                f"The server at {address.shown} is PostgreSQL {major}; Weft needs {oldest_server} or newer. "
+                f"The server at {address.display} is PostgreSQL {major}; Weft needs {oldest_server} or newer. "
                 "Upgrade it, or use another server."
             )
         version = _read_version(connection, address, len(migrations))
         if version < len(migrations):
             if not version and not create:
                 raise StoreError(
-                    f"There is no Weft store at {address.shown}. Make one with `weft index PATH --store URL`."
+                    f"There is no Weft store at {address.display}. Make one with `weft index PATH --store URL`."
                 )
             if read_only:
-                raise StoreReadOnly(f"{address.shown} has an older schema, and was opened read-only.")
+                raise StoreReadOnly(f"{address.display} has an older schema, and was opened read-only.")
             _migrate(connection, address, migrations)
         return _choose_word_search(connection, address)
 
@@ -214,7 +214,7 @@ def _read_version(connection: Connection, address: Address, newest: int) -> int:
     version = int(row[0] or 0) if row else 0
     if version > newest:
         raise StoreTooNew(
-            f"The store at {address.shown} has schema version {version}; this Weft reads up to version "
+            f"The store at {address.display} has schema version {version}; this Weft reads up to version "
             f"{newest}. Update Weft (pip install --upgrade weft), or choose another with ?schema=NAME."
         )
     return version
@@ -227,7 +227,7 @@ def _choose_word_search(connection: Connection, address: Address) -> str:
     row = connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'pg_textsearch'").fetchone()
     if address.words == "bm25" and not row:
         raise StoreError(
-            f"{address.shown} has no pg_textsearch, which words=bm25 asks for. Let an administrator run this in "
+            f"{address.display} has no pg_textsearch, which words=bm25 asks for. Let an administrator run this in "
             "the database: CREATE EXTENSION pg_textsearch; or leave words=bm25 out to search by tsvector."
         )
     return "bm25" if row else "tsvector"
@@ -265,7 +265,7 @@ def _create_schema(connection: Connection, address: Address) -> None:
     except psycopg.errors.InsufficientPrivilege as error:
         statement = f"CREATE SCHEMA {address.schema} AUTHORIZATION {connection.info.user};"
         raise StoreReadOnly(
-            f"{address.shown} has no schema {address.schema!r}, and this user may not make it. "
+            f"{address.display} has no schema {address.schema!r}, and this user may not make it. "
             f"Let an administrator run this in the database: {statement}"
         ) from error
 
@@ -280,13 +280,13 @@ def install_extensions(connection: Connection, address: Address) -> None:
     )
     if "vector" not in available:
         raise StoreError(
-            f"The server at {address.shown} has no pgvector. Install its package on the server, then run this "
+            f"The server at {address.display} has no pgvector. Install its package on the server, then run this "
             "in the database: CREATE EXTENSION vector;"
         )
     if tuple(int(part) for part in available["vector"].split(".")[:2]) < _OLDEST_PGVECTOR:
         raise StoreError(
-            f"The server at {address.shown} has pgvector {available['vector']}; Weft needs 0.8 or newer. Install "
-            "it, then run this in the database: ALTER EXTENSION vector UPDATE;"
+            f"The server at {address.display} has pgvector {available['vector']}; Weft needs 0.8 or newer. "
+            "Install it, then run this in the database: ALTER EXTENSION vector UPDATE;"
         )
     for name in sorted(available, reverse=True):
         _create_extension(connection, address, name)
@@ -300,7 +300,7 @@ def _create_extension(connection: Connection, address: Address, name: str) -> No
     except psycopg.Error as error:
         if name == "vector":
             raise StoreError(
-                f"{address.shown} has no pgvector yet, and this user may not install it "
+                f"{address.display} has no pgvector yet, and this user may not install it "
                 f"({' '.join(str(error).split())}). Let an administrator run this in the "
                 "database: CREATE EXTENSION vector;"
             ) from error

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft.ports import PassageRow
-from weft.scoring.vectors import cosines, norms, stacked
-from weft.store.overlay import Known, overlay_of
+from weft.scoring.vectors import cosines, norms, stack_rows
+from weft.store.overlay import OverlayPassage, build_overlay
 from weft.store.postgres.connection import Connection, fetch_rows
 from weft.store.postgres.encode import bigint_array, term_word
 from weft.store.postgres.snapshot import PostgresSnapshot
-from weft.store.scope import EQUAL, TIES, cut_at_tie
+from weft.store.scope import MAX_TIES, SCORE_TOLERANCE, cut_at_tie
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -149,8 +149,8 @@ def _search_by_bm25(
             snapshot, [(row.id, row.node_id, row.term_hashes, row.term_counts) for row in rows], weights
         )
         ranked = np.sort(scores)[::-1]
-        is_settled = len(ranked) > limit and ranked[-1] < ranked[limit - 1] * (1 - EQUAL)
-        if len(rows) < wanted or is_settled or wanted > limit + TIES:
+        is_settled = len(ranked) > limit and ranked[-1] < ranked[limit - 1] * (1 - SCORE_TOLERANCE)
+        if len(rows) < wanted or is_settled or wanted > limit + MAX_TIES:
             return found, scores
         wanted *= _GROWTH
 
@@ -183,8 +183,8 @@ def _score(
     snapshot: PostgresSnapshot, rows: Sequence[tuple[int, int, bytes, bytes]], weights: Mapping[int, float]
 ) -> "tuple[Ids, Scores]":
     """Return our own score of passages, which are given as (id, node id, term hashes, term counts)."""
-    known = [Known(*row, vector=b"") for row in rows]
-    return overlay_of((), known).lexical(weights, snapshot.statistics(()).mean_length, None, len(known))
+    known = [OverlayPassage(*row, vector=b"") for row in rows]
+    return build_overlay((), known).lexical(weights, snapshot.statistics(()).mean_length, None, len(known))
 
 
 def _read_proposed(snapshot: PostgresSnapshot, query: str, *, reuse_plan: bool, **values: Any) -> list[PassageRow]:
@@ -229,10 +229,14 @@ def search_vectors(
             _widen_walk(snapshot)
             rows = _read_proposed(snapshot, f"{nearest}{wanted}", **values)
         stored = snapshot.stored_vectors([row.id for row in rows])
-        ids, matrix = bigint_array(stored), stacked(list(stored.values()), dimensions)
+        ids, matrix = bigint_array(stored), stack_rows(list(stored.values()), dimensions)
         scores = cosines(matrix, norms(matrix), query)
         ranked = np.sort(scores)[::-1]
-        if len(rows) < wanted or ranked[-1] < ranked[limit - 1] * (1 - EQUAL) or wanted > limit + TIES:
+        if (
+            len(rows) < wanted
+            or ranked[-1] < ranked[limit - 1] * (1 - SCORE_TOLERANCE)
+            or wanted > limit + MAX_TIES
+        ):
             return cut_at_tie(ids, scores, limit)
         wanted *= _GROWTH
 

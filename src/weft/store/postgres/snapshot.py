@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 import orjson
 
-from weft.cache import Recent
+from weft.cache import LruCache
 from weft.frozen import dataclass
 from weft.model import Alias, Edge, Filter, View
-from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, Tail, TermStatistics
+from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, RecentChanges, TermStatistics
 from weft.scoring.vectors import unit_rows
 from weft.store import adjacency
-from weft.store.adjacency import ENTRY
+from weft.store.adjacency import ENTRY_DTYPE
 from weft.store.postgres.connection import Connection, fetch_rows
 from weft.store.postgres.encode import bigint_array, from_halfvecs
 from weft.store.postgres.filters import NameCache, Visibility, find_names, matching_ids
 from weft.store.postgres.links import LINKS_IN, LINKS_OUT, read_arcs
 from weft.store.postgres.listing import read_tail
-from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, edge_of, node_rows, passage_rows
-from weft.store.statistics import COUNTED_AT_ONCE, RememberedScans, counted_statistics
+from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, read_edge, read_nodes, read_passages
+from weft.store.statistics import PASSAGES_PER_BATCH, ScanCache, count_statistics
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Ids, Vectors
@@ -64,8 +64,8 @@ class SnapshotCaches:
     """The caches that a store keeps between snapshots."""
 
     names: NameCache
-    scans: RememberedScans
-    terms: Recent[tuple[View, int], TermCounts]
+    scans: ScanCache
+    terms: LruCache[tuple[View, int], TermCounts]
 
 
 class PostgresSnapshot:
@@ -126,7 +126,7 @@ class PostgresSnapshot:
     def _to_nodes(self, rows: Sequence[Row]) -> dict[int, NodeRow]:
         aliases = {row[0]: _unpack_aliases(row[-1]) for row in rows if row[-1]}
         kinds = self._caches.names.kinds(self.connection, {row[2] for row in rows})
-        return node_rows((row[:-1] for row in rows), self.visible.tenants, kinds, aliases)
+        return read_nodes((row[:-1] for row in rows), self.visible.tenants, kinds, aliases)
 
     def page_of_nodes(self, after_id: int, limit: int) -> list[NodeRow]:
         """Return the next nodes of the view by id."""
@@ -157,7 +157,7 @@ class PostgresSnapshot:
         """Return ids for each name: by its key; else by bare key, title or alias; else by the id itself."""
         return find_names(self.connection, self.visible, names) if names else {}
 
-    def matching(self, filter: Filter) -> "Ids":
+    def matching_ids(self, filter: Filter) -> "Ids":
         """Return the sorted ids of nodes that pass the filter."""
         return matching_ids(self.connection, self.visible, filter)
 
@@ -171,7 +171,7 @@ class PostgresSnapshot:
             self.read_passages("passages p", "p.id = ANY(%(ids)s)", ids=bigint_array(missing))
         return [self._passages[number] for number in ids if number in self._passages]
 
-    def passages_of(self, node_ids: Sequence[int]) -> list[PassageRow]:
+    def passages_of_nodes(self, node_ids: Sequence[int]) -> list[PassageRow]:
         """Return all passages of the nodes, in the order of the ids and by ordinal."""
         order = {node_id: index for index, node_id in enumerate(_unique(node_ids))}
         if not order:
@@ -196,12 +196,12 @@ class PostgresSnapshot:
             width=dimensions,
             **values,
         )
-        found = passage_rows(row[:-1] for row in rows)
+        found = read_passages(row[:-1] for row in rows)
         for row, vector in zip(found, from_halfvecs([row[-1] for row in rows], dimensions), strict=True):
             self._passages[row.id], self._vectors[row.id] = row, vector
         return found
 
-    def words(self) -> list[tuple[int, int, bytes, bytes]]:
+    def all_terms(self) -> list[tuple[int, int, bytes, bytes]]:
         """Return (passage id, node id, term hashes, term counts) of every passage of the view, in any order."""
         columns = "p.id, p.node_id, p.term_hashes, p.term_counts"
         return self.rows(f"SELECT {columns} FROM passages p WHERE {self.visible.of('p')}")
@@ -261,7 +261,7 @@ class PostgresSnapshot:
             cursor.execute(
                 f"SELECT p.length, p.term_hashes FROM passages p WHERE {self.visible.of('p')}", self.visible.values
             )
-            return counted_statistics(iter(lambda: cursor.fetchmany(COUNTED_AT_ONCE), []))
+            return count_statistics(iter(lambda: cursor.fetchmany(PASSAGES_PER_BATCH), []))
 
     def embedder(self) -> tuple[str, int] | None:
         """Return name and dimensions of the embedder whose vectors are stored."""
@@ -274,20 +274,20 @@ class PostgresSnapshot:
     def adjacency(self, ids: Sequence[int], fan_out: int) -> Adjacency:
         """Return the strongest `fan_out` neighbours of each node, ties by edge type name, tag and direction."""
         owners = _unique(ids)
-        if self.visible.as_of is None and fan_out <= adjacency.KEPT:
+        if self.visible.as_of is None and fan_out <= adjacency.MAX_LISTED_NEIGHBOURS:
             rows = self.rows(
                 f"SELECT l.node_id, l.degree, substr(l.packed, 1, %(bytes)s) FROM adjacency l"
                 f" WHERE l.node_id = ANY(%(ids)s) AND {self.visible.by_tenant('l.tenant_id')}"
                 f" AND {self.visible.by_tenant('l.owner_tenant_id')} ORDER BY l.node_id, l.tenant_id",
                 ids=bigint_array(owners),
-                bytes=fan_out * ENTRY.itemsize,
+                bytes=fan_out * ENTRY_DTYPE.itemsize,
             )
-            packed = np.frombuffer(b"".join(row[2] for row in rows), ENTRY)
-            return adjacency.listed_adjacency(rows, owners, fan_out, *self._arc_names(packed))
+            packed = np.frombuffer(b"".join(row[2] for row in rows), ENTRY_DTYPE)
+            return adjacency.adjacency_from_lists(rows, owners, fan_out, *self._arc_names(packed))
         # The lists hold so many neighbours and say nothing of earlier points: else the edges themselves are read.
         visible = f"{self.visible.of('a')} AND {self.visible.of('b')}"
         arcs = read_arcs(self.connection, owners, visible, self.visible.values)
-        return adjacency.counted_adjacency(arcs, owners, fan_out, *self._arc_names(arcs))
+        return adjacency.adjacency_from_arcs(arcs, owners, fan_out, *self._arc_names(arcs))
 
     def _arc_names(self, arcs: Any) -> tuple[Mapping[int, str], Mapping[int, str]]:
         """Return the names of edge types and of kinds, at least of those that occur in the arcs."""
@@ -317,9 +317,9 @@ class PostgresSnapshot:
             ids=bigint_array(_unique(ids)),
             limit=limit,
         )
-        return [(row[0], row[1], edge_of(row, self.visible.tenants)) for row in rows]
+        return [(row[0], row[1], read_edge(row, self.visible.tenants)) for row in rows]
 
-    def tail(self, since: int, limit: int) -> Tail:
+    def changes_since(self, since: int, limit: int) -> RecentChanges:
         """Return the changes after a sequence number, up to the sequence number that the tail names."""
         return read_tail(self, since, limit, lambda numbers: self._caches.names.kinds(self.connection, numbers))
 

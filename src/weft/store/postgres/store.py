@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, Self, TypeVar
 
-from weft.cache import Recent
+from weft.cache import LruCache
 from weft.errors import EmbedderMismatch, StoreReadOnly
 from weft.model import Edge, View
 from weft.ports import Changes, NameRow, NodeRow, StoreStatus
 from weft.store.addresses import Address
-from weft.store.export import HandingOut, Shelf, names_in_pages, nodes_in_pages
+from weft.store.export import ExportableStore, ExportReader, names_in_pages, nodes_in_pages
 from weft.store.postgres import listing, maintenance, search
 from weft.store.postgres.connection import ALL_TENANTS, Connection, WriteLock, fetch_rows, translate_errors
 from weft.store.postgres.encode import from_halfvec, name_md5
@@ -24,8 +24,8 @@ from weft.store.postgres.pool import ReaderPools
 from weft.store.postgres.schema import prepare_schema
 from weft.store.postgres.snapshot import PostgresSnapshot, SnapshotCaches, StateRow
 from weft.store.postgres.write import apply_changes, declare_shared, next_sequence
-from weft.store.sqlite.listing import ListedEdge, Place
-from weft.store.statistics import RememberedScans
+from weft.store.sqlite.listing import EdgeCursor, ListedEdge
+from weft.store.statistics import ScanCache
 
 T = TypeVar("T")
 _STATE_COLUMNS: Final = "identity, sequence, embedder, dimensions, space"
@@ -36,7 +36,7 @@ _CACHED_VIEWS: Final = 16
 """The number of views whose term statistics are kept; each view of a busy service should find its own."""
 
 
-class PostgresStore(HandingOut):
+class PostgresStore(ExportableStore):
     """The store at one address; keep it open as long as you like and use it from any thread.
 
     `word_search` is the engine of its word searches, `bm25` or `tsvector`.
@@ -46,7 +46,7 @@ class PostgresStore(HandingOut):
         self.address, self.word_search, self.read_only = address, word_search, read_only
         self._lock = WriteLock(address, busy_seconds)
         self.pools = ReaderPools(address, min(busy_seconds, _MAX_READER_WAIT_SECONDS))
-        self._caches = SnapshotCaches(NameCache(), RememberedScans(), Recent(_CACHED_VIEWS))
+        self._caches = SnapshotCaches(NameCache(), ScanCache(), LruCache(_CACHED_VIEWS))
 
     @classmethod
     def open(
@@ -60,7 +60,7 @@ class PostgresStore(HandingOut):
     @property
     def location(self) -> str:
         """The address of the store without its password."""
-        return self.address.shown
+        return self.address.display
 
     def close(self) -> None:
         """Close the connections; snapshots that are still open end with their blocks."""
@@ -150,7 +150,7 @@ class PostgresStore(HandingOut):
         """Return a consistent reading through a view, which lasts for the block."""
         return self._snapshot(view)
 
-    def everything(self) -> AbstractContextManager[PostgresSnapshot]:
+    def snapshot_of_all_tenants(self) -> AbstractContextManager[PostgresSnapshot]:
         """Return a snapshot of all tenants, for derived indexes and maintenance only, never for a reader."""
         return self._snapshot(None)
 
@@ -222,23 +222,23 @@ class PostgresStore(HandingOut):
             return listing.read_unit_keys(connection, source, unit)
 
     def edges_after(
-        self, view: View, after: Place, limit: int, ends: tuple[int | None, int | None] = (None, None)
+        self, view: View, after: EdgeCursor, limit: int, ends: tuple[int | None, int | None] = (None, None)
     ) -> list[ListedEdge]:
         """Return the next edges of a view; `ends` limits them to one source or target."""
         with self.snapshot(view) as snapshot:
             return listing.page_of_edges(snapshot, after, limit, ends)
 
-    def edges_drawn(self, tenant: str, key: str, maker: str) -> tuple[Edge, ...]:
+    def edges_by_maker(self, tenant: str, key: str, maker: str) -> tuple[Edge, ...]:
         """Return every edge that a maker drew from one key."""
         with self._reading() as connection:
             return listing.drawn_edges(connection, tenant, key, maker)
 
-    def tagged(self, tenant: str, tag: str) -> tuple[str, ...]:
+    def keys_with_tag(self, tenant: str, tag: str) -> tuple[str, ...]:
         """Return the keys of a tenant's nodes that carry a tag, in order."""
         with self.snapshot(View((tenant,))) as snapshot:
             return listing.tagged_keys(snapshot, tag)
 
-    def reached(self) -> int:
+    def last_sequence(self) -> int:
         """Return the number of the last write that changed something."""
         return int(self._rows("SELECT sequence FROM state")[0][0])
 
@@ -246,22 +246,22 @@ class PostgresStore(HandingOut):
         """Return the names of all tenants, for callers that may see all."""
         return tuple(name for (name,) in self._rows("SELECT name FROM tenants ORDER BY name"))
 
-    def versions(self, view: View) -> tuple[tuple[str, int], ...]:
+    def tenant_versions(self, view: View) -> tuple[tuple[str, int], ...]:
         """Return the last write that touched each tenant of the view with nodes; pages hold until the next."""
         with self.snapshot(view) as snapshot:
             return listing.tenant_versions(snapshot)
 
-    def drawn(self, beginning: str) -> tuple[tuple[str, str], ...]:
+    def edge_makers(self, prefix: str) -> tuple[tuple[str, str], ...]:
         """Return (maker, tenant) of all edges whose maker's name begins with a prefix."""
         with self._reading() as connection:
-            return listing.read_edge_makers(connection, beginning)
+            return listing.read_edge_makers(connection, prefix)
 
     def shared(self, tenant: str) -> tuple[str, ...]:
         """Return the tenants that this tenant's links may point to, by name."""
         with self._reading() as connection:
             return listing.read_shared_tenants(connection, tenant)
 
-    def sharing(self, tenant: str) -> tuple[str, ...]:
+    def linking_tenants(self, tenant: str) -> tuple[str, ...]:
         """Return the tenants whose links may point to this one, by name."""
         with self._reading() as connection:
             return listing.read_linking_tenants(connection, tenant)
@@ -292,7 +292,7 @@ class PostgresStore(HandingOut):
     # --- exporting ---------------------------------------------------------------------------------------
 
     @contextmanager
-    def shelf(self) -> Iterator[Shelf]:
+    def open_for_export(self) -> Iterator[ExportReader]:
         """Yield the whole store in the form that exporting reads."""
 
         def rows(query: str) -> list[Any]:
@@ -305,6 +305,6 @@ class PostgresStore(HandingOut):
             )
             return {number: from_halfvec(vector) for number, vector in sent}
 
-        with self.everything() as snapshot:
+        with self.snapshot_of_all_tenants() as snapshot:
             kinds = names_by_number(snapshot.connection, "kinds")
-            yield Shelf(snapshot, rows, snapshot.visible.tenants, kinds, "marks", vectors)
+            yield ExportReader(snapshot, rows, snapshot.visible.tenants, kinds, "marks", vectors)

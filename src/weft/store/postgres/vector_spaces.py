@@ -15,7 +15,7 @@ from weft.store.postgres.nodes import VECTORS
 from weft.store.postgres.numbers import names_by_number
 from weft.store.postgres.search import RAISE_BUILD_MEMORY, graph_name, graph_statement, is_broken
 from weft.store.postgres.write import next_sequence
-from weft.store.records import PASSAGE_COLUMNS, passage_rows
+from weft.store.records import PASSAGE_COLUMNS, read_passages
 
 if TYPE_CHECKING:
     from weft.store.postgres.store import PostgresStore
@@ -40,9 +40,9 @@ def begin_space(store: "PostgresStore", name: str, dimensions: int) -> int:
     return store.transact(begin)
 
 
-def waiting_passages(store: "PostgresStore", space: int, after: int, limit: int) -> list[PassageRow]:
+def passages_without_vector(store: "PostgresStore", space: int, after: int, limit: int) -> list[PassageRow]:
     """Return the next passages by id that have no vector in a space."""
-    with store.everything() as snapshot:
+    with store.snapshot_of_all_tenants() as snapshot:
         rows = snapshot.rows(
             f"SELECT {PASSAGE_COLUMNS} FROM passages p WHERE p.id > %(after)s AND NOT EXISTS (SELECT 1"
             " FROM vectors v WHERE v.space = %(space)s AND v.passage_id = p.id) ORDER BY p.id LIMIT %(limit)s",
@@ -50,7 +50,7 @@ def waiting_passages(store: "PostgresStore", space: int, after: int, limit: int)
             space=space,
             limit=limit,
         )
-    return passage_rows(rows)
+    return read_passages(rows)
 
 
 def add_vectors(store: "PostgresStore", space: int, vectors: Sequence[tuple[int, bytes]]) -> None:
@@ -69,7 +69,7 @@ def add_vectors(store: "PostgresStore", space: int, vectors: Sequence[tuple[int,
     store.transact(add)
 
 
-def make_graph(store: "PostgresStore", space: int, dimensions: int) -> None:
+def build_graph(store: "PostgresStore", space: int, dimensions: int) -> None:
     """Build the index over a space while others read and write."""
     with translate_errors(store.address), connect(store.address) as connection:
         connection.execute(RAISE_BUILD_MEMORY)

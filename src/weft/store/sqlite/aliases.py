@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from weft.model import AliasSet, Node
-from weft.store.records import names_of
+from weft.store.records import list_names
 from weft.store.sqlite.numbers import Numbers
 
 
@@ -58,7 +58,7 @@ def write_names(connection: sqlite3.Connection, node_ids: Iterable[int]) -> None
     rows = [
         (node_id, name, tenant_id)
         for node_id, tenant_id, key, title in nodes
-        for name in names_of(key, title, aliases.get(node_id, ()))
+        for name in list_names(key, title, aliases.get(node_id, ()))
     ]
     connection.execute("DELETE FROM names WHERE node_id IN (SELECT value FROM json_each(?))", ids)
     connection.executemany("INSERT INTO names VALUES (?, ?, ?)", rows)

@@ -9,7 +9,7 @@ import orjson
 
 from weft.frozen import dataclass
 from weft.model import Filter, View
-from weft.store.records import LONGEST_FACET_VALUE, to_microseconds
+from weft.store.records import MAX_FACET_VALUE_LENGTH, to_microseconds
 from weft.store.sqlite.numbers import names_by_number
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def facet_groups(filter: Filter) -> Iterator[list[str]]:
     for tag in filter.tags:
         yield [f"tag:{tag}"]
     for name, value in filter.where:
-        if len(value) <= LONGEST_FACET_VALUE:
+        if len(value) <= MAX_FACET_VALUE_LENGTH:
             yield [f"field:{name}={value}"]
 
 
@@ -102,5 +102,5 @@ def _conditions(filter: Filter) -> Iterator[tuple[str, list[object]]]:
         if value is not None:
             yield condition, [value]
     for name, text in filter.where:
-        if len(text) > LONGEST_FACET_VALUE:
+        if len(text) > MAX_FACET_VALUE_LENGTH:
             yield "EXISTS (SELECT 1 FROM json_each(n.fields) v WHERE v.key = ? AND v.value = ?)", [name, text]

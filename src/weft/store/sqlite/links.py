@@ -15,22 +15,22 @@ import numpy as np
 from weft.errors import InvalidInput
 from weft.model import Edge, EdgeSet
 from weft.store.adjacency import (
-    ARC,
-    INWARD,
-    LINKS_FRESH,
-    LINKS_IN,
-    LINKS_OUT,
-    OUTWARD,
+    ARC_DTYPE,
+    INCOMING_JOINS,
+    INWARD_COLUMNS,
+    NEW_EDGE_JOINS,
+    OUTGOING_JOINS,
+    OUTWARD_COLUMNS,
     Arcs,
-    listed_arcs,
-    packed_lists,
-    type_ranks,
+    pack_lists,
+    rank_edge_types,
+    unpack_lists,
 )
 from weft.store.records import Row
 from weft.store.sqlite.numbers import Numbers
 
-Identity: TypeAlias = tuple[int, int, int, int]  # source key, maker, type, target key
-Strength: TypeAlias = tuple[float, float, str]  # weight, confidence, evidence
+EdgeIdentity: TypeAlias = tuple[int, int, int, int]  # source key, maker, type, target key
+EdgeStrength: TypeAlias = tuple[float, float, str]  # weight, confidence, evidence
 
 _MAX_WEIGHT: Final = 3.4028234e38
 """The largest 32-bit float: neighbour lists keep weights in 32 bits, where a larger one would become infinite."""
@@ -98,8 +98,8 @@ def refresh_lists(connection: sqlite3.Connection, types: Mapping[int, str]) -> N
         " CROSS JOIN adjacency l ON l.node_id = j.value",
         (str(np.unique(added["owner"]).tolist()),),
     ).fetchall()
-    kept, hidden = listed_arcs(stored)
-    rows = packed_lists(np.concatenate([rebuilt, added, kept]), hidden, type_ranks(types))
+    kept, hidden = unpack_lists(stored)
+    rows = pack_lists(np.concatenate([rebuilt, added, kept]), hidden, rank_edge_types(types))
     connection.executemany("INSERT OR REPLACE INTO adjacency VALUES (?, ?, ?, ?, ?)", rows)
 
 
@@ -107,10 +107,11 @@ def _read_fresh_arcs(connection: sqlite3.Connection) -> Arcs:
     # Deriving a stale node's list anew has found its fresh edges already.
     stale = "NOT IN (SELECT node_id FROM temp.stale)"
     rows = connection.execute(
-        f"SELECT {OUTWARD} FROM temp.fresh o {LINKS_FRESH} WHERE a.id {stale}"
-        f" UNION ALL SELECT {INWARD} FROM temp.fresh o {LINKS_FRESH} WHERE b.id {stale} AND a.id <> b.id"
+        f"SELECT {OUTWARD_COLUMNS} FROM temp.fresh o {NEW_EDGE_JOINS} WHERE a.id {stale}"
+        f" UNION ALL SELECT {INWARD_COLUMNS} FROM temp.fresh o {NEW_EDGE_JOINS}"
+        f" WHERE b.id {stale} AND a.id <> b.id"
     ).fetchall()
-    return np.array(rows, dtype=ARC)
+    return np.array(rows, dtype=ARC_DTYPE)
 
 
 # --- reading edges ---------------------------------------------------------------------------------------
@@ -121,10 +122,10 @@ def read_arcs(connection: sqlite3.Connection, owners: str, parameters: Row, visi
 
     `visible` is a condition on the nodes a (where the edge starts) and b (where it leads).
     """
-    outward = f"SELECT {OUTWARD} FROM {owners} o {LINKS_OUT} WHERE {visible}"
-    inward = f"SELECT {INWARD} FROM {owners} o {LINKS_IN} WHERE a.id <> b.id AND {visible}"
+    outward = f"SELECT {OUTWARD_COLUMNS} FROM {owners} o {OUTGOING_JOINS} WHERE {visible}"
+    inward = f"SELECT {INWARD_COLUMNS} FROM {owners} o {INCOMING_JOINS} WHERE a.id <> b.id AND {visible}"
     rows = connection.execute(outward, parameters).fetchall() + connection.execute(inward, parameters).fetchall()
-    return np.array(rows, dtype=ARC)
+    return np.array(rows, dtype=ARC_DTYPE)
 
 
 def read_edges(connection: sqlite3.Connection, owners: str, visible: str, limit: int) -> list[Row]:
@@ -138,7 +139,8 @@ def read_edges(connection: sqlite3.Connection, owners: str, visible: str, limit:
         " a.key AS source_key, b.key AS target_key, e.type_id, e.maker_id, e.weight, e.confidence, e.evidence"
     )
     both = " UNION ".join(
-        f"SELECT {columns} FROM json_each(:owners) o {ends} WHERE {visible}" for ends in (LINKS_OUT, LINKS_IN)
+        f"SELECT {columns} FROM json_each(:owners) o {ends} WHERE {visible}"
+        for ends in (OUTGOING_JOINS, INCOMING_JOINS)
     )
     return connection.execute(
         "SELECT l.source_id, l.target_id, l.source_tenant, l.target_tenant, l.source_key, l.target_key, y.name,"
@@ -157,7 +159,7 @@ def write_edge_set(connection: sqlite3.Connection, numbers: Numbers, edge_set: E
     """Replace the maker's edges in the set's scope and return whether anything changed."""
     wanted = wanted_edges(numbers, edge_set)
     scope = None if edge_set.scope is None else numbers.known_keys(edge_set.tenant, edge_set.scope)
-    change = edge_changes(_read_present(connection, numbers, edge_set, scope, wanted), wanted, scope)
+    change = compare_edges(_read_present(connection, numbers, edge_set, scope, wanted), wanted, scope)
     ends = {(key_id,) for edge in change.weakened for key_id in (edge[0], edge[3])}
     connection.executemany(
         "INSERT OR IGNORE INTO temp.stale SELECT node_id FROM keys WHERE id = ? AND node_id IS NOT NULL",
@@ -180,8 +182,8 @@ def _read_present(
     numbers: Numbers,
     edge_set: EdgeSet,
     scope: set[int] | None,
-    wanted: Iterable[Identity],
-) -> dict[Identity, Strength]:
+    wanted: Iterable[EdgeIdentity],
+) -> dict[EdgeIdentity, EdgeStrength]:
     """Return the maker's edges that the set may replace: all of its tenant, or those that start in its scope."""
     columns = "e.source_key, e.maker_id, e.type_id, e.target_key, e.weight, e.confidence, e.evidence"
     maker_id = numbers.maker(edge_set.maker)
@@ -205,18 +207,20 @@ def _read_present(
 class EdgeChanges(NamedTuple):
     """The effect of writing a set: the edges that go, those whose values change, and those that are new."""
 
-    gone: list[Identity]
-    altered: list[Identity]
-    new: list[Identity]
-    weakened: list[Identity]
+    gone: list[EdgeIdentity]
+    altered: list[EdgeIdentity]
+    new: list[EdgeIdentity]
+    weakened: list[EdgeIdentity]
     """Those gone or with another weight, whose ends need their neighbour lists derived anew."""
 
     def __bool__(self) -> bool:
         return bool(self.gone or self.altered or self.new)
 
 
-def edge_changes(
-    present: Mapping[Identity, Strength], wanted: Mapping[Identity, Strength], scope: set[int] | None
+def compare_edges(
+    present: Mapping[EdgeIdentity, EdgeStrength],
+    wanted: Mapping[EdgeIdentity, EdgeStrength],
+    scope: set[int] | None,
 ) -> EdgeChanges:
     """Compare a maker's present edges with the wanted ones; `scope` are the source keys that may lose edges."""
     gone = [edge for edge in present if edge not in wanted and (scope is None or edge[0] in scope)]
@@ -238,10 +242,10 @@ class EdgeNumbers(Protocol):
     def known_keys(self, tenant: str, keys: Iterable[str]) -> set[int]: ...
 
 
-def wanted_edges(numbers: EdgeNumbers, edge_set: EdgeSet) -> dict[Identity, Strength]:
+def wanted_edges(numbers: EdgeNumbers, edge_set: EdgeSet) -> dict[EdgeIdentity, EdgeStrength]:
     """Return the edges of a set by number, each once and at its strongest; refuse what no store can hold."""
     maker_id = numbers.maker(edge_set.maker)
-    wanted: dict[Identity, Strength] = {}
+    wanted: dict[EdgeIdentity, EdgeStrength] = {}
     # Looks up all keys at once, so that numbers.key() below finds them without a query each.
     numbers.known_keys(edge_set.tenant, [key for edge in edge_set.edges for key in (edge.source, edge.target)])
     for edge in edge_set.edges:

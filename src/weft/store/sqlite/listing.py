@@ -6,14 +6,14 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from weft.model import Edge
-from weft.ports import Tail, TailPassage
-from weft.store.adjacency import SHARED
-from weft.store.records import Row, edge_of, facets_of, to_moment, unpacked_fields, unpacked_texts
+from weft.ports import ChangedPassage, RecentChanges
+from weft.store.adjacency import SHARED_CONDITION
+from weft.store.records import Row, list_facets, read_edge, to_moment, unpack_fields, unpack_texts
 from weft.store.sqlite.filters import Visibility
 
-Place = tuple[int, int, int]
+EdgeCursor = tuple[int, int, int]
 """The last edge of a page, from which the next page goes on: source id, number of the type, target id."""
-START: Final[Place] = (0, 0, 0)
+FIRST_CURSOR: Final[EdgeCursor] = (0, 0, 0)
 TAIL_COLUMNS: Final = (
     "n.id, n.tenant_id, n.kind_id, n.source, n.tags, n.fields, n.sequence, n.known_from,"
     " coalesce(n.modified, n.created)"
@@ -32,13 +32,13 @@ class ListedEdge(NamedTuple):
     target_id: int
     edge: Edge
     makers: tuple[str, ...]
-    place: Place
+    cursor: EdgeCursor
 
 
 def page_of_edges(
     connection: sqlite3.Connection,
     visible: Visibility,
-    after: Place,
+    after: EdgeCursor,
     limit: int,
     ends: tuple[int | None, int | None] = (None, None),
 ) -> list[ListedEdge]:
@@ -50,7 +50,7 @@ def page_of_edges(
         "SELECT a.id, b.id, a.tenant_id, b.tenant_id, a.key, b.key, y.name, max(e.weight), e.confidence,"
         " e.evidence, group_concat(m.name, char(10)), e.type_id FROM nodes a CROSS JOIN edges e"
         " ON e.source_key = a.key_id CROSS JOIN keys k ON k.id = e.target_key"
-        f" CROSS JOIN nodes b ON b.id = k.node_id AND {SHARED} JOIN edge_types y ON y.id = e.type_id"
+        f" CROSS JOIN nodes b ON b.id = k.node_id AND {SHARED_CONDITION} JOIN edge_types y ON y.id = e.type_id"
         f" JOIN makers m ON m.id = e.maker_id WHERE {visible.of('a')} AND {visible.of('b')} AND a.id >= ?"
         f" AND (a.id, e.type_id, b.id) > (?, ?, ?) {''.join(f' AND {condition}' for condition in conditions)}"
         " GROUP BY a.id, e.type_id, b.id ORDER BY a.id, e.type_id, b.id LIMIT ?",
@@ -62,7 +62,7 @@ def page_of_edges(
 def listed_edge(row: Row, tenants: Mapping[int, str]) -> ListedEdge:
     """Return an edge from (the columns of `edge_of`, makers one a line, number of the type)."""
     *columns, makers, type_id = row
-    edge = edge_of(tuple(columns), tenants)
+    edge = read_edge(tuple(columns), tenants)
     return ListedEdge(row[0], row[1], edge, tuple(sorted(makers.split("\n"))), (row[0], type_id, row[1]))
 
 
@@ -108,7 +108,7 @@ def read_tail(
     since: int,
     limit: int,
     sequence: int,
-) -> Tail:
+) -> RecentChanges:
     """Return the changes after `since`, about `limit` nodes of them.
 
     A reader that goes on from the tail's sequence number misses none. All that one write changed stays together,
@@ -117,7 +117,7 @@ def read_tail(
     # One more than fits shows whether there are more.
     max_nodes = max(limit, 1)
     next_changes = _read_changes(connection, visible, (since, _MAX_SEQUENCE, max_nodes + 1))[: max_nodes + 1]
-    until = until_whole([number for number, _ in next_changes], max_nodes)
+    until = last_whole_sequence([number for number, _ in next_changes], max_nodes)
     reached = sequence if until is None else until
     span = (since, reached)
     changed = f"n.changed > ? AND n.changed <= ? AND {visible.of('n')}"
@@ -129,10 +129,10 @@ def read_tail(
         span,
     ).fetchall()
     void = tuple(node_id for _, node_id in _read_changes(connection, visible, (*span, -1)))
-    return Tail(reached, void, tail_passages(nodes, passages, visible.tenants, kinds), until is None)
+    return RecentChanges(reached, void, tail_passages(nodes, passages, visible.tenants, kinds), until is None)
 
 
-def until_whole(numbers: Sequence[int], most: int) -> int | None:
+def last_whole_sequence(numbers: Sequence[int], most: int) -> int | None:
     """Return the last sequence number whose changes are all among the first `most`, or None when all changes are.
 
     `numbers` are the sequence numbers of the next changes in order, one more than `most` if there are so many. A
@@ -165,7 +165,7 @@ def _read_changes(
 
 def tail_passages(
     nodes: Sequence[Row], passages: Sequence[Row], tenants: Mapping[int, str], kinds: Mapping[int, str]
-) -> tuple[TailPassage, ...]:
+) -> tuple[ChangedPassage, ...]:
     """Return passages for an index from rows of TAIL_COLUMNS and of (node id, id, hashes, counts, vector)."""
     # What the passages of one node have in common is worked out once.
     by_node = {row[0]: _passages_of_node(row, tenants, kinds) for row in nodes}
@@ -175,12 +175,12 @@ def tail_passages(
     )
 
 
-def _passages_of_node(row: Row, tenants: Mapping[int, str], kinds: Mapping[int, str]) -> partial[TailPassage]:
+def _passages_of_node(row: Row, tenants: Mapping[int, str], kinds: Mapping[int, str]) -> partial[ChangedPassage]:
     """Return a maker of one node's passages that lacks only the values of the passage itself."""
     node_id, tenant_id, kind_id, source, tags, fields, sequence, known_from, time = row
-    facets = facets_of(kinds[kind_id], source, unpacked_texts(tags), unpacked_fields(fields))
+    facets = list_facets(kinds[kind_id], source, unpack_texts(tags), unpack_fields(fields))
     return partial(
-        TailPassage,
+        ChangedPassage,
         node_id=node_id,
         tenant=tenants[tenant_id],
         facets=facets,

@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 
 from weft.ports import StoreStatus
-from weft.store.adjacency import SHARED
-from weft.store.records import facets_of, unpacked_fields, unpacked_texts
+from weft.store.adjacency import SHARED_CONDITION
+from weft.store.records import list_facets, unpack_fields, unpack_texts
 from weft.store.sqlite import links
 from weft.store.sqlite.aliases import write_names
 from weft.store.sqlite.filters import Visibility
@@ -68,7 +68,8 @@ def _counts_by_edge_type(connection: sqlite3.Connection, visible: Visibility) ->
         connection,
         "SELECT y.name, count(*) FROM edges e JOIN keys ka ON ka.id = e.source_key JOIN keys kb"
         " ON kb.id = e.target_key JOIN nodes a ON a.id = ka.node_id JOIN nodes b ON b.id = kb.node_id"
-        f" JOIN edge_types y ON y.id = e.type_id WHERE {visible.of('a')} AND {visible.of('b')} AND {SHARED}"
+        f" JOIN edge_types y ON y.id = e.type_id WHERE {visible.of('a')} AND {visible.of('b')}"
+        f" AND {SHARED_CONDITION}"
         " GROUP BY 1 ORDER BY 1",
     )
 
@@ -124,7 +125,7 @@ def _rebuild_facets(
         "SELECT id, tenant_id, kind_id, source, tags, fields FROM nodes WHERE id BETWEEN ? AND ?",
         (ids[0], ids[-1]),
     ).fetchall():
-        facets = facets_of(kinds[kind_id], source, unpacked_texts(tags), unpacked_fields(fields))
+        facets = list_facets(kinds[kind_id], source, unpack_texts(tags), unpack_fields(fields))
         rows = [(node_id, numbers.facet(facet), tenant_id) for facet in facets]
         connection.executemany("INSERT INTO facets VALUES (?, ?, ?)", rows)
 

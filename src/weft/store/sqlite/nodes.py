@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from weft.frozen import dataclass
 from weft.ports import Changes, PreparedNode
-from weft.store.records import WRITTEN_COLUMNS, Row, facets_of, node_values, packed_texts, position_of
+from weft.store.records import WRITTEN_COLUMNS, Row, known_position, list_facets, node_values, pack_texts
 from weft.store.sqlite import links
 from weft.store.sqlite.numbers import PLACEHOLDERS, Numbers, padded_groups
 from weft.store.statistics import StatisticsDelta
@@ -18,7 +18,7 @@ _UPSERT_NODE: Final = (
 _INSERT_PASSAGE: Final = f"INSERT INTO passages VALUES ({', '.join('?' * 13)})"
 
 
-class Stored(NamedTuple):
+class StoredKey(NamedTuple):
     """The stored state of a key: its number and, if it has a node, the node's number, hash, kind and unit."""
 
     key_id: int
@@ -29,7 +29,7 @@ class Stored(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class NumberedNode:
     """A node to be written and the numbers that it is written under."""
 
     prepared: PreparedNode
@@ -39,16 +39,16 @@ class Placed:
     key_id: int
 
 
-def stored_keys(connection: sqlite3.Connection, tenant_id: int, keys: Sequence[str]) -> dict[str, Stored]:
+def stored_keys(connection: sqlite3.Connection, tenant_id: int, keys: Sequence[str]) -> dict[str, StoredKey]:
     """Return the stored state of those of a tenant's keys that any node or edge has named."""
-    found: dict[str, Stored] = {}
+    found: dict[str, StoredKey] = {}
     for group in padded_groups(keys):
         rows = connection.execute(
             "SELECT k.key, k.id, n.id, n.content_hash, n.kind_id, n.unit FROM keys k LEFT JOIN nodes n"
             f" ON n.id = k.node_id WHERE k.tenant_id = ? AND k.key IN ({PLACEHOLDERS})",
             (tenant_id, *group),
         )
-        found.update((row[0], Stored(*row[1:])) for row in rows)
+        found.update((row[0], StoredKey(*row[1:])) for row in rows)
     return found
 
 
@@ -60,10 +60,10 @@ class NodeWriter:
     ) -> None:
         self._connection, self._numbers, self._statistics = connection, numbers, statistics
         self._sequence = sequence
-        self._known: dict[tuple[int, str], Stored] = {}
+        self._known: dict[tuple[int, str], StoredKey] = {}
         self._last_node, self._last_passage = (self._last_id(table) for table in ("nodes", "passages"))
 
-    def write(self, changes: Changes) -> tuple[bool, list[Placed]]:
+    def write(self, changes: Changes) -> tuple[bool, list[NumberedNode]]:
         """Remove and upsert nodes, and return whether anything changed and which nodes were written.
 
         A key that is both removed and upserted (it moved between units) is upserted and keeps its id.
@@ -122,8 +122,8 @@ class NodeWriter:
 
     # --- writing -----------------------------------------------------------------------------------------
 
-    def _upsert(self, wanted: Iterable[PreparedNode]) -> list[Placed]:
-        placed: list[Placed] = []
+    def _upsert(self, wanted: Iterable[PreparedNode]) -> list[NumberedNode]:
+        placed: list[NumberedNode] = []
         replaced: list[tuple[int]] = []
         disturbed: list[tuple[int]] = []
         appeared: list[tuple[int]] = []
@@ -153,11 +153,11 @@ class NodeWriter:
         links.note_appeared(self._connection, appeared)
         return placed
 
-    def _assign_numbers(self, prepared: PreparedNode, tenant_id: int, stored: Stored | None) -> Placed:
+    def _assign_numbers(self, prepared: PreparedNode, tenant_id: int, stored: StoredKey | None) -> NumberedNode:
         """Give a node the numbers that it is written under, new ones where it has none."""
         kind_id = self._numbers.kind(prepared.node.kind)
         if stored and stored.node_id is not None:
-            return Placed(prepared, stored.node_id, tenant_id, kind_id, stored.key_id)
+            return NumberedNode(prepared, stored.node_id, tenant_id, kind_id, stored.key_id)
         self._last_node += 1
         self._statistics.count_node(tenant_id, +1)
         if stored:
@@ -165,9 +165,9 @@ class NodeWriter:
             self._connection.execute("UPDATE keys SET node_id = ? WHERE id = ?", (self._last_node, key_id))
         else:
             key_id = self._numbers.new_key(prepared.node.tenant, prepared.node.key, self._last_node)
-        return Placed(prepared, self._last_node, tenant_id, kind_id, key_id)
+        return NumberedNode(prepared, self._last_node, tenant_id, kind_id, key_id)
 
-    def _insert(self, placed: Sequence[Placed]) -> None:
+    def _insert(self, placed: Sequence[NumberedNode]) -> None:
         self._connection.executemany(_UPSERT_NODE, [self._node_values(item) for item in placed])
         self._insert_passages(placed)
         self._connection.executemany("INSERT INTO facets VALUES (?, ?, ?)", self._facet_rows(placed))
@@ -176,28 +176,28 @@ class NodeWriter:
             [(item.node_id, float(item.prepared.node.importance)) for item in placed],
         )
 
-    def _node_values(self, item: Placed) -> Row:
+    def _node_values(self, item: NumberedNode) -> Row:
         numbers = (item.node_id, item.tenant_id, item.kind_id, item.key_id)
         return (*numbers, self._sequence, *node_values(item.prepared))
 
-    def _facet_rows(self, placed: Sequence[Placed]) -> Iterable[tuple[int, int, int]]:
+    def _facet_rows(self, placed: Sequence[NumberedNode]) -> Iterable[tuple[int, int, int]]:
         for item in placed:
             node = item.prepared.node
-            for facet in facets_of(node.kind, node.origin.source, node.tags, node.fields):
+            for facet in list_facets(node.kind, node.origin.source, node.tags, node.fields):
                 yield item.node_id, self._numbers.facet(facet), item.tenant_id
 
-    def _insert_passages(self, placed: Sequence[Placed]) -> None:
+    def _insert_passages(self, placed: Sequence[NumberedNode]) -> None:
         rows: list[Row] = []
         vectors: list[tuple[int, bytes]] = []
         for item in placed:
-            position = position_of(item.prepared.node)
+            position = known_position(item.prepared.node)
             for prepared in item.prepared.passages:
                 self._last_passage += 1
                 passage = prepared.passage
                 rows.append((
                     *(self._last_passage, item.node_id, item.tenant_id, position, passage.ordinal),
                     *(passage.start, passage.end, passage.first_line, passage.last_line),
-                    *(packed_texts(passage.heading_path), prepared.length),
+                    *(pack_texts(passage.heading_path), prepared.length),
                     *(prepared.term_hashes, prepared.term_counts),
                 ))  # fmt: skip
                 self._statistics.add_passage(item.tenant_id, prepared.length, prepared.term_hashes)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
-from weft.cache import Recent
+from weft.cache import LruCache
 from weft.model import View
 from weft.ports import NodeRow, PassageRow
 
@@ -70,7 +70,7 @@ class RowCaches:
     """The rows of the views that were read last."""
 
     def __init__(self) -> None:
-        self._views: Recent[tuple[View, int], ViewRows] = Recent(_CACHED_VIEWS)
+        self._views: LruCache[tuple[View, int], ViewRows] = LruCache(_CACHED_VIEWS)
 
     def get(self, view: View, sequence: int) -> ViewRows:
         """Return the rows that are kept of a view at a sequence number."""

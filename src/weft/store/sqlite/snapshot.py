@@ -9,10 +9,10 @@ import numpy as np
 import orjson
 
 from weft.model import Alias, Edge, Filter, View
-from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, Tail, TermStatistics
+from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, RecentChanges, TermStatistics
 from weft.scoring.vectors import unit_rows
 from weft.store import adjacency
-from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, edge_of, folded_name, node_rows, passage_rows
+from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, fold_name, read_edge, read_nodes, read_passages
 from weft.store.sqlite.filters import Visibility, matching_ids
 from weft.store.sqlite.links import read_arcs, read_edges
 from weft.store.sqlite.listing import read_tail
@@ -20,7 +20,7 @@ from weft.store.sqlite.numbers import names_by_number
 from weft.store.sqlite.row_cache import RowCaches
 from weft.store.sqlite.term_statistics import scan_statistics, tenant_totals, term_frequencies
 from weft.store.sqlite.write import read_sequence
-from weft.store.statistics import RememberedScans
+from weft.store.statistics import ScanCache
 
 _MAX_ID_DIGITS: Final = 18
 """Digits of a name that may be an id: every number of 18 digits fits the 64 bits of a column."""
@@ -37,7 +37,7 @@ class SqliteSnapshot:
         connection: sqlite3.Connection,
         view: View,
         visible: Visibility,
-        scans: RememberedScans,
+        scans: ScanCache,
         rows: RowCaches,
     ) -> None:
         self.connection, self.view, self.visible = connection, view, visible
@@ -76,7 +76,7 @@ class SqliteSnapshot:
             f" CROSS JOIN importance i ON i.node_id = n.id WHERE {self.visible.of('n')}",
             (id_list,),
         )
-        return node_rows(rows, self.visible.tenants, self._kinds, self._read_aliases(id_list))
+        return read_nodes(rows, self.visible.tenants, self._kinds, self._read_aliases(id_list))
 
     def page_of_nodes(self, after_id: int, limit: int) -> list[NodeRow]:
         """Return the next nodes of the view by id."""
@@ -118,7 +118,7 @@ class SqliteSnapshot:
         """
         found: dict[str, tuple[int, ...]] = {}
         for name in dict.fromkeys(names):
-            ids = self._find_by_key(name) or self._find_by_name(folded_name(name)) or self._find_by_id(name)
+            ids = self._find_by_key(name) or self._find_by_name(fold_name(name)) or self._find_by_id(name)
             if ids:
                 found[name] = ids
         return found
@@ -145,7 +145,7 @@ class SqliteSnapshot:
         rows.sort(key=lambda row: (self.visible.tenants[row[0]], row[1]))
         return tuple(row[2] for row in rows)
 
-    def matching(self, filter: Filter) -> "Ids":
+    def matching_ids(self, filter: Filter) -> "Ids":
         """Return the sorted ids of nodes that pass the filter."""
         return matching_ids(self.connection, self.visible, filter)
 
@@ -159,7 +159,7 @@ class SqliteSnapshot:
     def _read_by_id(self, ids: Sequence[int]) -> dict[int, PassageRow]:
         return {row.id: row for row in self._read_passages("p.id = j.value", ids)}
 
-    def passages_of(self, node_ids: Sequence[int]) -> list[PassageRow]:
+    def passages_of_nodes(self, node_ids: Sequence[int]) -> list[PassageRow]:
         """Return all passages of the nodes, by node as asked and by ordinal."""
         found = self._cache.passages_of.get_rows(node_ids, self._read_by_node)
         return [row for rows in found.values() for row in rows]
@@ -176,7 +176,7 @@ class SqliteSnapshot:
 
     def _read_passages(self, join: str, ids: Sequence[int]) -> list[PassageRow]:
         # CROSS JOIN fixes the outer loop, so rows come in the order of the list without being sorted.
-        return passage_rows(
+        return read_passages(
             self.connection.execute(
                 f"SELECT {PASSAGE_COLUMNS} FROM json_each(?) j CROSS JOIN passages p ON {join}"
                 f" WHERE {self.visible.of('p')}",
@@ -184,7 +184,7 @@ class SqliteSnapshot:
             )
         )
 
-    def words(self) -> list[tuple[int, int, bytes, bytes]]:
+    def all_terms(self) -> list[tuple[int, int, bytes, bytes]]:
         """Return (passage id, node id, term hashes, term counts) of every passage of the view, in any order."""
         columns = "p.id, p.node_id, p.term_hashes, p.term_counts"
         return self.connection.execute(f"SELECT {columns} FROM passages p WHERE {self.visible.of('p')}").fetchall()
@@ -242,26 +242,26 @@ class SqliteSnapshot:
         asked = list(dict.fromkeys(ids))
         names = self._edge_types, self._kinds
         # The stored lists hold no more neighbours, and do not know from when on each is known.
-        if self.visible.as_of is None and fan_out <= adjacency.KEPT:
+        if self.visible.as_of is None and fan_out <= adjacency.MAX_LISTED_NEIGHBOURS:
             rows = self.connection.execute(
                 "SELECT l.node_id, l.degree, l.packed FROM json_each(?) j CROSS JOIN adjacency l"
                 f" ON l.node_id = j.value WHERE {self.visible.by_tenant('l.tenant_id')}"
                 f" AND {self.visible.by_tenant('l.owner_tenant_id')}",
                 (_json(asked),),
             ).fetchall()
-            return adjacency.listed_adjacency(rows, asked, fan_out, *names)
+            return adjacency.adjacency_from_lists(rows, asked, fan_out, *names)
         visible = f"{self.visible.of('a')} AND {self.visible.of('b')}"
         arcs = read_arcs(self.connection, "json_each(?)", (_json(asked),), visible)
-        return adjacency.counted_adjacency(arcs, asked, fan_out, *names)
+        return adjacency.adjacency_from_arcs(arcs, asked, fan_out, *names)
 
     def edges(self, ids: Sequence[int], limit: int = 1000) -> list[tuple[int, int, Edge]]:
         """Return the full edges at the nodes as (source id, target id, edge), strongest first."""
         visible = f"{self.visible.of('a')} AND {self.visible.of('b')}"
         rows = read_edges(self.connection, _json(ids), visible, limit)
         tenants = self.visible.tenants
-        return [(row[0], row[1], edge_of(row, tenants)) for row in rows]
+        return [(row[0], row[1], read_edge(row, tenants)) for row in rows]
 
-    def tail(self, since: int, limit: int) -> Tail:
+    def changes_since(self, since: int, limit: int) -> RecentChanges:
         """Return what changed after a sequence number, up to the sequence number that the tail names."""
         return read_tail(
             self.connection, self.visible, kinds=self._kinds, since=since, limit=limit, sequence=self.sequence

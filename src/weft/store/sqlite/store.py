@@ -11,8 +11,8 @@ import orjson
 from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreReadOnly
 from weft.model import Edge, View
 from weft.ports import Changes, NameRow, NodeRow, StoreStatus
-from weft.store.export import HandingOut, Shelf, names_in_pages, nodes_in_pages
-from weft.store.records import not_unicode
+from weft.store.export import ExportableStore, ExportReader, names_in_pages, nodes_in_pages
+from weft.store.records import not_unicode_error
 from weft.store.sqlite import listing, maintenance
 from weft.store.sqlite.connection import (
     ReaderPool,
@@ -24,7 +24,7 @@ from weft.store.sqlite.connection import (
     translate_errors,
 )
 from weft.store.sqlite.filters import read_visibility
-from weft.store.sqlite.listing import ListedEdge, Place
+from weft.store.sqlite.listing import EdgeCursor, ListedEdge
 from weft.store.sqlite.maintenance import read_status
 from weft.store.sqlite.nodes import stored_keys
 from weft.store.sqlite.numbers import names_by_number
@@ -32,14 +32,14 @@ from weft.store.sqlite.row_cache import RowCaches
 from weft.store.sqlite.schema import SCHEMA_VERSION, migrate, read_version
 from weft.store.sqlite.snapshot import SqliteSnapshot, read_embedder
 from weft.store.sqlite.write import apply_changes, declare_shared, next_sequence, read_sequence
-from weft.store.statistics import RememberedScans
+from weft.store.statistics import ScanCache
 
 FILE_NAME: Final = "weft.sqlite"
 _LAST_CHARACTER: Final = "\U0010ffff"
 """The largest character: behind a prefix it bounds the names that begin so."""
 
 
-class SqliteStore(HandingOut):
+class SqliteStore(ExportableStore):
     """The store in one folder; it may stay open for as long as the process runs, and any thread may use it."""
 
     def __init__(self, path: Path, busy_seconds: float, read_only: bool) -> None:
@@ -50,7 +50,7 @@ class SqliteStore(HandingOut):
         # For readers of everything, who would leave the whole file mapped.
         self._unmapped_pool = ReaderPool(self.file, busy_seconds, mapped=False)
         self._writer: sqlite3.Connection | None = None
-        self._scans = RememberedScans()
+        self._scans = ScanCache()
         self._row_caches = RowCaches()
 
     @classmethod
@@ -158,7 +158,7 @@ class SqliteStore(HandingOut):
                 yield connection
                 connection.execute("COMMIT")
             except UnicodeEncodeError as error:
-                raise not_unicode(error) from error
+                raise not_unicode_error(error) from error
             except OverflowError as error:
                 raise InvalidInput(
                     f"A number cannot be stored ({error}). Allowed are whole numbers of at most 64 bits with "
@@ -179,7 +179,7 @@ class SqliteStore(HandingOut):
         """Open one consistent reading through a view, held for the block."""
         return self._open_snapshot(view, self._pool)
 
-    def everything(self) -> AbstractContextManager[SqliteSnapshot]:
+    def snapshot_of_all_tenants(self) -> AbstractContextManager[SqliteSnapshot]:
         """Open a snapshot of all tenants, for derived indexes and maintenance only, never for a reader."""
         return self._open_snapshot(None, self._unmapped_pool)
 
@@ -226,23 +226,23 @@ class SqliteStore(HandingOut):
         return tuple((tenant, key) for tenant, key in rows)
 
     def edges_after(
-        self, view: View, after: Place, limit: int, ends: tuple[int | None, int | None] = (None, None)
+        self, view: View, after: EdgeCursor, limit: int, ends: tuple[int | None, int | None] = (None, None)
     ) -> list[ListedEdge]:
         """Return the next edges of a view; `ends` asks for those of one source or target."""
         with self._reading() as connection:
             return listing.page_of_edges(connection, read_visibility(connection, view), after, limit, ends)
 
-    def edges_drawn(self, tenant: str, key: str, maker: str) -> tuple[Edge, ...]:
+    def edges_by_maker(self, tenant: str, key: str, maker: str) -> tuple[Edge, ...]:
         """Return every edge that a maker drew from one key."""
         with self._reading() as connection:
             return listing.drawn_edges(connection, tenant, key, maker)
 
-    def tagged(self, tenant: str, tag: str) -> tuple[str, ...]:
+    def keys_with_tag(self, tenant: str, tag: str) -> tuple[str, ...]:
         """Return the keys of a tenant's nodes that carry a tag, in order."""
         with self._reading() as connection:
             return listing.tagged_keys(connection, tenant, tag)
 
-    def reached(self) -> int:
+    def last_sequence(self) -> int:
         """Return the number of the last write that changed something."""
         with self._reading() as connection:
             return read_sequence(connection)
@@ -251,7 +251,7 @@ class SqliteStore(HandingOut):
         """Return the names of all tenants, for callers that may see all."""
         return tuple(name for (name,) in self._rows("SELECT name FROM tenants ORDER BY name"))
 
-    def versions(self, view: View) -> tuple[tuple[str, int], ...]:
+    def tenant_versions(self, view: View) -> tuple[tuple[str, int], ...]:
         """Return the last write that touched each tenant of the view that holds nodes.
 
         What was read through the view stays true until one of these numbers changes.
@@ -259,12 +259,12 @@ class SqliteStore(HandingOut):
         with self._reading() as connection:
             return listing.tenant_versions(connection, read_visibility(connection, view))
 
-    def drawn(self, beginning: str) -> tuple[tuple[str, str], ...]:
+    def edge_makers(self, prefix: str) -> tuple[tuple[str, str], ...]:
         """Return (maker, tenant) of all edges whose maker's name begins with `beginning`."""
         rows = self._rows(
             "SELECT DISTINCT m.name, t.name FROM makers m CROSS JOIN edges e ON e.maker_id = m.id"
             " CROSS JOIN keys k ON k.id = e.source_key CROSS JOIN tenants t ON t.id = k.tenant_id"
-            " WHERE m.name >= ? AND m.name < ? ORDER BY m.name, t.name", beginning, beginning + _LAST_CHARACTER,
+            " WHERE m.name >= ? AND m.name < ? ORDER BY m.name, t.name", prefix, prefix + _LAST_CHARACTER,
         )  # fmt: skip
         return tuple((maker, tenant) for maker, tenant in rows)
 
@@ -272,7 +272,7 @@ class SqliteStore(HandingOut):
         """Return the tenants that this tenant's links may point to, by name."""
         return self._read_sharing("t.name = ?", "o.name", tenant)
 
-    def sharing(self, tenant: str) -> tuple[str, ...]:
+    def linking_tenants(self, tenant: str) -> tuple[str, ...]:
         """Return the tenants whose links may point to this one, by name."""
         return self._read_sharing("o.name = ?", "t.name", tenant)
 
@@ -295,7 +295,7 @@ class SqliteStore(HandingOut):
     # --- exporting and checking --------------------------------------------------------------------------
 
     @contextmanager
-    def shelf(self) -> Iterator[Shelf]:
+    def open_for_export(self) -> Iterator[ExportReader]:
         """Open the whole store as exporting reads it, at one moment, for the block."""
 
         def rows(query: str) -> list[Any]:
@@ -309,9 +309,9 @@ class SqliteStore(HandingOut):
                 )
             )
 
-        with self.everything() as snapshot:
+        with self.snapshot_of_all_tenants() as snapshot:
             kinds = names_by_number(snapshot.connection, "kinds")
-            yield Shelf(snapshot, rows, snapshot.visible.tenants, kinds, "importance", vectors)
+            yield ExportReader(snapshot, rows, snapshot.visible.tenants, kinds, "importance", vectors)
 
     def engine(self) -> dict[str, str | int]:
         """Return the name and version of the database engine."""

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 import orjson
 
 from weft.store.statistics import (
-    COUNTED_AT_ONCE,
+    PASSAGES_PER_BATCH,
     Counts,
     Hashes,
     ScannedStatistics,
     StatisticsDelta,
-    counted_statistics,
+    count_statistics,
     net_terms,
 )
 
@@ -67,4 +67,4 @@ def term_frequencies(connection: sqlite3.Connection, visible: str, term_hashes: 
 def scan_statistics(connection: sqlite3.Connection, visible: str) -> ScannedStatistics:
     """Count every passage that meets the condition on p.tenant_id and p.position."""
     cursor = connection.execute(f"SELECT p.length, p.term_hashes FROM passages p WHERE {visible}")
-    return counted_statistics(iter(lambda: cursor.fetchmany(COUNTED_AT_ONCE), []))
+    return count_statistics(iter(lambda: cursor.fetchmany(PASSAGES_PER_BATCH), []))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from weft import Edge, Node, Weft
 from weft.assemblers.knowledge.knowledge_context import KnowledgeContext, KnowledgeRequest
-from weft.assemblers.knowledge.lists import content_of, text_and_fields
+from weft.assemblers.knowledge.lists import node_content, split_content
 from weft.assemblers.knowledge.token_budget import node_text
 from weft.errors import InvalidInput
 from weft.tokens import counter_for
@@ -25,9 +25,9 @@ def weft(tmp_path: Path) -> Iterator[Weft]:
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
-    """The help-desk world."""
-    with Weft.open(tmp_path_factory.mktemp("desk") / ".weft") as opened:
+def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
+    """The help-reading world."""
+    with Weft.open(tmp_path_factory.mktemp("reading") / ".weft") as opened:
         opened.index(EXAMPLES / "helpdesk")
         yield opened
 
@@ -104,10 +104,10 @@ def test_limits_that_mean_nothing_are_refused(weft: Weft, wrong: dict[str, objec
         ask(weft, "zebra", **wrong)
 
 
-def test_flags_add_schemas_and_examples_to_the_types_searched(desk: Weft) -> None:
-    plain = ask(desk, "orders schema refund rate", "analytics")
+def test_flags_add_schemas_and_examples_to_the_types_searched(reading: Weft) -> None:
+    plain = ask(reading, "orders schema refund rate", "analytics")
     assert {each.node_type for each in plain.entry_points} == {"faq"}
-    both = ask(desk, "orders schema refund rate", "analytics", include_schemas=True, include_examples=True)
+    both = ask(reading, "orders schema refund rate", "analytics", include_schemas=True, include_examples=True)
     assert {"schema_index", "schema_field", "example"} <= {each.node_type for each in both.entry_points}
 
 
@@ -126,15 +126,16 @@ def test_entities_are_found_among_the_nodes_and_one_step_away_even_without_expan
 
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(budget=st.integers(1, 3000), model=st.sampled_from(["gpt-4", "gpt-4o", "cl100k_base"]))
-def test_the_budget_is_never_exceeded_and_the_books_add_up(desk: Weft, budget: int, model: str) -> None:
+def test_the_budget_is_never_exceeded_and_the_books_add_up(reading: Weft, budget: int, model: str) -> None:
     request = KnowledgeRequest("how do I process a refund", max_tokens=budget, max_depth=3)
-    answer = desk.knowledge(request, tenants=("support", "shared", "finance"), token_model=model)
+    answer = reading.knowledge(request, tenants=("support", "shared", "finance"), token_model=model)
     used = answer.stats.tokens_used
     assert used is not None
     assert answer.stats.total_tokens == sum(used.values()) <= budget
     count, _ = counter_for(model)
     texts = [
-        node_text(desk.show(str(each.id), tenants=("support", "shared", "finance"))[0]) for each in answer.context
+        node_text(reading.show(str(each.id), tenants=("support", "shared", "finance"))[0])
+        for each in answer.context
     ]
     assert used["context_nodes"] == sum(count.count_many(texts))
 
@@ -148,26 +149,26 @@ def test_an_oversize_entry_starves_nothing_behind_it_and_a_note_counts_it(weft: 
     assert any("1 of 5 entry points did not fit" in note for note in answer.notes)
 
 
-def test_without_a_budget_nothing_is_counted(desk: Weft) -> None:
-    stats = ask(desk, "refund", "support").stats
+def test_without_a_budget_nothing_is_counted(reading: Weft) -> None:
+    stats = ask(reading, "refund", "support").stats
     assert stats.total_tokens is None
     assert stats.tokens_used is None
 
 
-def test_tenants_that_are_not_asked_for_are_neither_found_nor_walked_into(desk: Weft) -> None:
-    alone = ask(desk, "refund approval", "support", max_depth=3)
+def test_tenants_that_are_not_asked_for_are_neither_found_nor_walked_into(reading: Weft) -> None:
+    alone = ask(reading, "refund approval", "support", max_depth=3)
     assert "Four-eyes rule" not in titles(alone)
-    together = ask(desk, "refund approval", "support", "shared", max_depth=3, entry_types=("playbook",))
+    together = ask(reading, "refund approval", "support", "shared", max_depth=3, entry_types=("playbook",))
     assert "Four-eyes rule" in titles(together)
 
 
 # --- the document's troubleshooting: each symptom leads to its cause ---
 
 
-def test_empty_entry_points_are_explained(desk: Weft) -> None:
-    assert "check tenant_ids" in ask(desk, "refund", "nobody").notes[0]
-    assert "widen entry_types" in ask(desk, "refund", "support", entry_types=("example",)).notes[0]
-    assert "query is empty" in ask(desk, " ", "support").notes[0]
+def test_empty_entry_points_are_explained(reading: Weft) -> None:
+    assert "check tenant_ids" in ask(reading, "refund", "nobody").notes[0]
+    assert "widen entry_types" in ask(reading, "refund", "support", entry_types=("example",)).notes[0]
+    assert "query is empty" in ask(reading, " ", "support").notes[0]
 
 
 def test_no_graph_expansion_is_explained(weft: Weft) -> None:
@@ -178,8 +179,8 @@ def test_no_graph_expansion_is_explained(weft: Weft) -> None:
     assert "max_depth" in ask(weft, "zebra", max_depth=0).notes[0]
 
 
-def test_a_budget_that_was_too_small_is_explained(desk: Weft) -> None:
-    answer = ask(desk, "refund", "support", max_tokens=150)
+def test_a_budget_that_was_too_small_is_explained(reading: Weft) -> None:
+    answer = ask(reading, "refund", "support", max_tokens=150)
     assert any("did not fit into max_tokens 150" in note for note in answer.notes)
     assert answer.stats.tokens_used is not None
 
@@ -198,5 +199,5 @@ def test_a_budget_that_was_too_small_is_explained(desk: Weft) -> None:
     ],
 )
 def test_content_comes_back_as_it_was_given(content: dict[str, object]) -> None:
-    text, fields = text_and_fields(content)  # type: ignore[arg-type]
-    assert content_of(node("a", text=text, fields=fields)) == content
+    text, fields = split_content(content)  # type: ignore[arg-type]
+    assert node_content(node("a", text=text, fields=fields)) == content

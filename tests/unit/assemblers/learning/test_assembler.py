@@ -19,9 +19,9 @@ from weft.assemblers.learning.assembler import SOURCES, ContextAssembler, assemb
 from weft.assemblers.learning.item_cutter import MIN_CAP_TOKENS, ItemCutter
 from weft.assemblers.learning.results import read_candidates, read_metadata
 from weft.assemblers.learning.searches import Answer, Search, search_all
-from weft.assemblers.learning.store_searcher import StoreSearcher, assembler_over
+from weft.assemblers.learning.store_searcher import StoreSearcher, make_assembler
 from weft.errors import InvalidInput
-from weft.memory import UsageBook
+from weft.memory import UsageLog
 from weft.memory.memory_store import remember
 from weft.model import Candidate, Detail, Item, Node, Origin
 from weft.profiles import load_profile
@@ -298,21 +298,21 @@ def weft(tmp_path: Path) -> Iterator[Weft]:
 
 def test_memories_that_are_handed_out_are_counted_as_used(weft: Weft) -> None:
     key = remember(weft.workshop(), "Start the broker first", now=NOW).memory.key
-    made = assembler_over(weft)
+    made = make_assembler(weft)
     for _ in range(2):
         asyncio.run(made.assemble_context("broker", ["memories"]))
-    (used,) = UsageBook(weft.store.path).uses([("default", key)]).values()
+    (used,) = UsageLog(weft.store.path).read_uses([("default", key)]).values()
     assert used.times == 2
 
 
 def test_a_store_that_takes_no_writes_answers_all_the_same(weft: Weft, tmp_path: Path) -> None:
     remember(weft.workshop(), "Start the broker first", now=NOW)
     with Weft.open(tmp_path / ".weft", read_only=True) as reading:
-        answer = asyncio.run(assembler_over(reading).assemble_context("broker", ["memories"]))
+        answer = asyncio.run(make_assembler(reading).assemble_context("broker", ["memories"]))
     assert answer.sources_used == {"memory": 1}
     assert not (tmp_path / ".weft" / "usage.sqlite").exists()
     (tmp_path / ".weft" / "usage.sqlite").write_bytes(b"not a database, but something else entirely")
-    assert asyncio.run(assembler_over(weft).assemble_context("broker", ["memories"])) == answer
+    assert asyncio.run(make_assembler(weft).assemble_context("broker", ["memories"])) == answer
 
 
 def test_tenants_are_searched_apart(weft: Weft) -> None:

@@ -16,7 +16,7 @@ from weft.assemblers.learning.searches import Answer, Search, search_in_turn
 from weft.assemblers.learning.store_searcher import StoreSearcher
 from weft.memory.memory_store import remember
 from weft.model import View
-from weft.pipeline.reading import Desk
+from weft.pipeline.reading import Reading
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -83,13 +83,13 @@ def weft(tmp_path: Path) -> Iterator[Weft]:
 def test_a_store_in_a_file_is_read_once_for_all_sources(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
     remember(weft.workshop(), "Start the broker first", now=NOW)
     opened: list[View] = []
-    desk = Weft.desk
+    reading = Weft.reading
 
     def counted(self: Weft, view: View) -> object:
         opened.append(view)
-        return desk(self, view)
+        return reading(self, view)
 
-    monkeypatch.setattr(Weft, "desk", counted)
+    monkeypatch.setattr(Weft, "reading", counted)
     made = ContextAssembler(StoreSearcher(weft), clock=lambda: NOW)
     answer = asyncio.run(made.assemble_context("broker", tuple(SOURCES)))
     assert (answer.sources_used, len(opened)) == ({"memory": 1}, 1)
@@ -109,7 +109,7 @@ def test_a_shared_reading_sees_one_state_of_the_store(weft: Weft) -> None:
     reading = StoreSearcher(weft).reading()
     assert reading is not None
     with reading as searcher:
-        assert isinstance(searcher.desk, Desk)
+        assert isinstance(searcher.shared_reading, Reading)
         remember(weft.workshop(), "Stop the broker last of all", now=NOW)
         assert len(searcher.search_memories("broker", 5)) == 1
-        assert len(replace(searcher, desk=None).search_memories("broker", 5)) == 2
+        assert len(replace(searcher, reading=None).search_memories("broker", 5)) == 2

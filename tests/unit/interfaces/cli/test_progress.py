@@ -4,11 +4,11 @@ import sys
 
 import pytest
 
-from weft.interfaces.cli.progress import ProgressBar, watched
+from weft.interfaces.cli.progress import ProgressBar, show_progress
 
 
 def test_in_a_pipe_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    with watched("reading", delay=0.0) as report:
+    with show_progress("reading", delay=0.0) as report:
         report("reading", 1, 2)
     assert capsys.readouterr().err == ""
 
@@ -17,7 +17,7 @@ def test_quick_work_on_a_terminal_shows_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with watched("reading") as report:
+    with show_progress("reading") as report:
         report("reading", 1, 2)
     assert capsys.readouterr().err == ""
 

@@ -201,7 +201,7 @@ def test_a_damaged_memory_is_begun_anew(shop: Path, tmp_path: Path) -> None:
 def remarks(folder: Path) -> dict[str, int]:
     source = open_source(str(folder), name="s")
     list(source.units())
-    return dict(source.remarks())
+    return dict(source.count_skipped())
 
 
 def test_what_nobody_wrote_is_passed_over_and_counted(tmp_path: Path) -> None:
@@ -289,7 +289,7 @@ def test_edges_say_on_which_line_they_stand(shop: Path) -> None:
 def test_listing_tells_how_many_files_are_parsed(shop: Path) -> None:
     told: list[tuple[str, int, int | None]] = []
     source = open_source(str(shop), name="s")
-    source.tell_to(lambda *each: told.append(each))
+    source.report_progress_to(lambda *each: told.append(each))
     list(source.units())
     assert told == [("parsing s", done, len(SHOP)) for done in range(1, len(SHOP) + 1)]
 
@@ -322,5 +322,5 @@ def test_a_source_that_let_go_of_its_outlines_reads_the_same_units_again(shop: P
     source = open_source(str(shop), name="s")
     names = [name for name, _ in source.units()]
     before = [source.read(name) for name in names]
-    source.let_go()
+    source.release_memory()
     assert [source.read(name) for name in names] == before

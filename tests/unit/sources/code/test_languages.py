@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from weft.sources.code.languages import LANGUAGES, language_of
+from weft.sources.code.languages import LANGUAGES, find_language
 from weft.sources.code.outline import Outline, pack, unpack
 from weft.sources.code.parse import parse_outline
 from weft.text import is_code
@@ -384,7 +384,7 @@ CREATE FUNCTION total(a INT) RETURNS INT AS $$ SELECT sum(x) FROM orders $$ LANG
 
 
 def outlined(sample: Sample) -> Outline:
-    language = language_of(sample.path)
+    language = find_language(sample.path)
     assert language is not None
     return parse_outline(sample.text, language)
 
@@ -419,7 +419,7 @@ def test_an_outline_is_the_same_after_it_was_put_away(sample: Sample) -> None:
 
 
 def test_there_is_a_sample_of_every_language() -> None:
-    assert {language_of(sample.path) for sample in SAMPLES} == set(LANGUAGES)
+    assert {find_language(sample.path) for sample in SAMPLES} == set(LANGUAGES)
 
 
 def test_every_language_is_known_to_be_code() -> None:
@@ -427,7 +427,7 @@ def test_every_language_is_known_to_be_code() -> None:
 
 
 def test_a_syntax_error_leaves_what_parsed() -> None:
-    language = language_of("broken.py")
+    language = find_language("broken.py")
     assert language is not None
     outline = parse_outline("def good():\n    pass\n\ndef bad(:\n    ]]\n\ndef other():\n    good()\n", language)
     assert outline.broken
@@ -443,13 +443,13 @@ def test_a_syntax_error_leaves_what_parsed() -> None:
     ],
 )
 def test_a_comment_above_the_body_is_no_part_of_the_signature(path: str, text: str, signature: str) -> None:
-    language = language_of(path)
+    language = find_language(path)
     assert language is not None
     assert parse_outline(text, language).symbols[0].signature == signature
 
 
 def test_a_name_that_is_defined_twice_has_two_outlines() -> None:
-    language = language_of("twice.py")
+    language = find_language("twice.py")
     assert language is not None
     outline = parse_outline(
         "class A:\n    @property\n    def x(self): ...\n    @x.setter\n    def x(self, y): ...\n", language

@@ -14,9 +14,9 @@ from weft.ports import Unit
 from weft.sources import open_source
 from weft.sources.documents.html import Html
 from weft.sources.documents.plain_text import PlainText, RestructuredText
-from weft.sources.files import Naming
+from weft.sources.files import SourceSettings
 
-NAMING = Naming("d", "source:d@1", "default")
+NAMING = SourceSettings("d", "source:d@1", "default")
 
 RST = """\
 .. _handbook:

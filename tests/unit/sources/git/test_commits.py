@@ -209,7 +209,7 @@ def test_without_git_the_files_are_read_and_a_remark_says_why_not_the_history(
     monkeypatch.setenv("PATH", "")
     source = open_source(str(repository.root), name="s")
     assert [name for name, _ in source.units()] == ["clock.py"]
-    assert list(source.remarks()) == ["history (git is not installed)"]
+    assert list(source.count_skipped()) == ["history (git is not installed)"]
 
 
 def test_a_repository_that_git_refuses_is_not_taken_for_one_without_commits(repository: Repository) -> None:
@@ -217,7 +217,7 @@ def test_a_repository_that_git_refuses_is_not_taken_for_one_without_commits(repo
     (repository.root / ".git" / "config").write_text("[core\n", encoding="utf-8")
     source = open_source(str(repository.root), name="s")
     assert [name for name, _ in source.units()] == ["clock.py"]
-    (remark,) = source.remarks()
+    (remark,) = source.count_skipped()
     assert remark.startswith("history (git cannot list the commits: bad config line 1")
 
 

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from weft.model import Filter, View
-from weft.ports import TailPassage
+from weft.ports import ChangedPassage
 from weft.store.embedded import lexical
 from weft.store.embedded.lexical import LexicalWriter, engine_damage, hashed_words, open_generation
 from weft.store.progress import Damaged, Progress
 from weft.store.scope import Scope, cut_at_tie
 
 
-def tail_passage(number: int, *terms: int) -> TailPassage:
+def tail_passage(number: int, *terms: int) -> ChangedPassage:
     hashes = np.array(sorted(terms), "<u4").tobytes()
-    return TailPassage(number, number, "t", ("kind:a",), None, None, None, hashes, b"\x11" * len(terms), b"")
+    return ChangedPassage(number, number, "t", ("kind:a",), None, None, None, hashes, b"\x11" * len(terms), b"")
 
 
 def written(folder):

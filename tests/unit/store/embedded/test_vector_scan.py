@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from weft.model import Filter, View
-from weft.ports import TailPassage
+from weft.ports import ChangedPassage
 from weft.scoring.vectors import cosines, norms, quantise
 from weft.store.embedded import vectors
 from weft.store.embedded.vector_writer import VectorWriter, start_columns
@@ -27,9 +27,9 @@ def clustered(seed: int, rows: int = ROWS, width: int = WIDTH, centres: int = 20
     )
 
 
-def tail_passage(number: int, vector: bytes) -> TailPassage:
+def tail_passage(number: int, vector: bytes) -> ChangedPassage:
     kind = f"kind:{'ab'[number % 2]}"
-    return TailPassage(number, number, "t", (kind, "source:s"), number, None, None, b"", b"", vector)
+    return ChangedPassage(number, number, "t", (kind, "source:s"), number, None, None, b"", b"", vector)
 
 
 def opened(folder, matrix: np.ndarray, order: list[int], together: int = 700):

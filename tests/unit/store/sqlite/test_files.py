@@ -101,7 +101,7 @@ def test_a_damaged_page_is_told_in_our_own_words(tmp_path: Path) -> None:
 def _read_everything(store: SqliteStore) -> None:
     try:
         with store.snapshot(View()) as snapshot:
-            snapshot.nodes(snapshot.matching(Filter()).tolist())
+            snapshot.nodes(snapshot.matching_ids(Filter()).tolist())
     finally:
         store.close()
 
@@ -216,6 +216,6 @@ def _answers(store: SqliteStore) -> tuple[object, ...]:
             arrays,
             near.degree,
             found,
-            snapshot.matching(Filter(tags=("t",))).tolist(),
+            snapshot.matching_ids(Filter(tags=("t",))).tolist(),
             snapshot.statistics([1]),
         )

@@ -37,7 +37,7 @@ def test_rows_are_the_same_objects_until_the_store_changes(store: SqliteStore) -
     put(store, Node("a:1", "note", text="one"))
     with store.snapshot(HERE) as first, store.snapshot(HERE) as second:
         assert first.nodes([1])[1] is second.nodes([1])[1]
-        assert first.passages_of([1])[0] is second.passages_of([1])[0]
+        assert first.passages_of_nodes([1])[0] is second.passages_of_nodes([1])[0]
         assert first.passages([1])[0] is second.passages([1])[0]
 
 
@@ -61,7 +61,7 @@ def test_what_one_view_has_read_stays_unseen_by_another(store: SqliteStore) -> N
     assert texts(store, ["a:1"], View(("ours",))) == ["one"]
     with store.snapshot(View(("theirs",))) as other:
         assert not other.nodes([1])
-        assert not other.passages_of([1])
+        assert not other.passages_of_nodes([1])
 
 
 def test_rows_come_in_the_order_asked_with_absent_ones_left_out(store: SqliteStore) -> None:
@@ -69,7 +69,7 @@ def test_rows_come_in_the_order_asked_with_absent_ones_left_out(store: SqliteSto
     with store.snapshot(HERE) as snapshot:
         snapshot.nodes([2])
         assert list(snapshot.nodes([3, 9, 2, 1])) == [3, 2, 1]
-        assert [row.node_id for row in snapshot.passages_of([3, 9, 1])] == [3, 1]
+        assert [row.node_id for row in snapshot.passages_of_nodes([3, 9, 1])] == [3, 1]
 
 
 def test_reading_through_everything_keeps_nothing() -> None:
