@@ -1,4 +1,4 @@
-"""Fit candidates into the budget: shares and levels of detail decide what is printed, and how much of it."""
+"""Enforce the budget of a page: shares and levels of detail decide what is printed, and how much of each item."""
 
 from collections.abc import Iterator, Sequence
 from enum import Enum, auto
