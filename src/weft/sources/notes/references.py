@@ -78,7 +78,7 @@ def find_references(text: str) -> tuple[Reference, ...]:
     without_wikilinks = _WIKILINK.sub(_blank_match, visible)
     found += [(match.start(), _read_link(match, text)) for match in _LINK.finditer(without_wikilinks)]
     found.sort(key=lambda pair: pair[0])
-    return tuple(reference for _, reference in found if reference.target)
+    return tuple(reference for _, reference in found if reference is not None)
 
 
 def find_tags(text: str) -> tuple[str, ...]:
@@ -103,22 +103,28 @@ def find_headings(text: str) -> tuple[Heading, ...]:
     )
 
 
-def _read_wikilink(match: re.Match[str], text: str) -> Reference:
+def _read_wikilink(match: re.Match[str], text: str) -> Reference | None:
+    embedded, target, label = bool(match.group(1)), match.group(2).strip(), match.group(4) or ""
+    if not target:
+        return None
     line = text.count("\n", 0, match.start()) + 1
-    label = match.group(4) or ""
-    return Reference(match.group(2).strip(), match.group(0), line, bool(match.group(1)), wiki=True, label=label)
+    return Reference(target, match.group(0), line, embedded, wiki=True, label=label)
 
 
-def _read_link(match: re.Match[str], text: str) -> Reference:
+def _read_link(match: re.Match[str], text: str) -> Reference | None:
+    """Return the reference of a Markdown link, or None for links within the note and to web pages."""
     embedded, label = bool(match.group(1)), match.group(2)
     address = match.group(3) if match.group(3) is not None else match.group(4)
-    line = text.count("\n", 0, match.start()) + 1
-    if _SCHEME.match(address) or address.startswith("//"):
-        # The empty target of other web links makes `find_references` drop them.
+    remote = bool(_SCHEME.match(address)) or address.startswith("//")
+    if remote:
         target = address if embedded and _WEB_ADDRESS.fullmatch(address) else ""
-        return Reference(target, match.group(0), line, embedded, wiki=False, label=label, remote=True)
-    target = unquote(address.partition("#")[0]).replace("\\", "/").strip()
-    return Reference(target, match.group(0), line, embedded, wiki=False, label=label)
+    else:
+        target = unquote(address.partition("#")[0]).replace("\\", "/").strip()
+    if not target:
+        return None
+    # Lines are counted for the few links that are kept: a change log may have thousands of links to the web.
+    line = text.count("\n", 0, match.start()) + 1
+    return Reference(target, match.group(0), line, embedded, wiki=False, label=label, remote=remote)
 
 
 def _blank_match(match: re.Match[str]) -> str:
