@@ -18,19 +18,18 @@ from weft.model import Received, Shown
 
 FILE_NAME: Final = "contexts.sqlite"
 KEPT_CONTEXTS: Final = 1000
-"""Contexts that are kept, the newest ones: about ten to fifty kilobytes each."""
+"""Contexts that are kept, the newest ones. Each holds its whole ledger, so the file grows in proportion."""
 KEPT_SESSIONS: Final = 200
-"""Sessions whose received nodes are kept, those used last: a returning agent finds its own among them for
-weeks."""
+"""Sessions whose received nodes are kept, those used last; an older one begins anew when it returns."""
 _LOCK_TIMEOUT_SECONDS: Final = 5.0
-"""How long to wait for another process that writes: each write takes milliseconds."""
+"""How long to wait for another process that writes; a write is short, so longer waits mean that it hangs."""
 _RETRY_SECONDS: Final = 0.02
 """How long to wait before trying again to switch a new file to write-ahead logging."""
 _SCHEMA_VERSION: Final = 2
 _MIN_PREFIX_CHARACTERS: Final = 4
 """Characters of an id that are enough to ask for it: fewer would nearly always match several."""
 _COMPRESSION_LEVEL: Final = 1
-"""zlib's quickest level: JSON shrinks to a fifth already, and each answer waits for it."""
+"""zlib's quickest level, because every kept answer waits for it."""
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS contexts (
     place INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL

@@ -39,8 +39,8 @@ Progress = ReportProgress
 _NODES_PER_BATCH: Final = 1_000
 """Nodes that are written in one transaction: more keep more in memory, fewer pay for more transactions."""
 _NODES_PER_CATCH_UP: Final = 50_000
-"""Written nodes after which the search index catches up during a run. Until then those who ask meanwhile scan the
-new nodes one by one, which stays quick up to about this many."""
+"""Written nodes after which the search index catches up during a run. Until then, questions scan the new nodes one
+by one: raising it makes them slower during long runs, lowering it the run itself."""
 _IDENTITY_UNIT: Final = ""
 """The unit whose stamp is the identity of the source: no file has this name."""
 _NOT_LINKED: Final = "written, but not linked"

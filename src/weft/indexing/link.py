@@ -42,8 +42,8 @@ _MAX_PASSAGES_FOR_IMPORTANCE: Final = 50_000
 """In larger tenants only the importance that sources give counts: PageRank over all nodes would delay each run."""
 
 _MAX_EDGES_OF_CHANGED: Final = 100_000
-"""Edges read around the nodes of one change, to find those whose nearest neighbours may be others now. One change
-has about a thousand nodes with at most a few similar ones each, so this is out of reach and bounds memory only."""
+"""Edges read around the nodes of one change, to find those whose nearest neighbours may be others now. It bounds
+memory; neighbours beyond it keep their old similar edges until they change themselves."""
 
 _KEYS_PER_WRITE: Final = 500
 """Nodes whose relation edges are computed and written together: more take more memory, fewer more transactions."""

@@ -26,7 +26,7 @@ _MAX_FIELD_CHARACTERS: Final = 4_000
 document does not outweigh the text."""
 
 _CACHED_TAGS: Final = 8_192
-"""Tags whose term hashes are remembered. Most sources have far fewer, and others only analyse a tag more often."""
+"""Tags whose term hashes are remembered; with more different tags, some are analysed again."""
 
 NodeInUnit = tuple[Node, str]
 """A node with the name of its unit."""

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 
 _MAX_VIEWS_ON_DISK: Final = 12
-"""Views that stay on disk; those used longest ago go first. Each takes about as much as the store it is made
-from."""
+"""Views that stay on disk; those used longest ago go first. Each is at most about as large as the store."""
 _MAX_OPEN_VIEWS: Final = 4
 """Views that stay open for the next question: each holds a database and an index in memory."""
 _ROWS_PER_PAGE: Final = 5_000

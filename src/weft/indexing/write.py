@@ -16,10 +16,9 @@ MAKER: Final = "put@1"
 """The maker of edges that are written directly."""
 
 _MAX_TEXT_CHARACTERS: Final = 5_000_000
-"""A longer text is refused: it is a whole library in one node, and preparing it would take minutes and
-gigabytes."""
+"""A longer text is refused: it holds many things in one node, and preparing it takes memory in proportion."""
 _MAX_NAME_CHARACTERS: Final = 500
-"""Keys, kinds and tenants are index keys in every store, and engines bound those."""
+"""Keys, kinds and tenants are indexed by every store, so they must stay short."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ DURING: Final = "during"
 """The type of edges from an experience to the commits made while it was open."""
 
 _MAX_COMMITS: Final = 50
-"""Commits that one experience is linked with, the latest ones: more were hardly all made for it."""
+"""Commits that one experience is linked with, the latest ones: of many, few were made for it."""
 _MAX_EDGES_PER_EXPERIENCE: Final = 100
 """Edges read of each experience on average when new ones are looked for: its files, its commits and its
 mentions."""

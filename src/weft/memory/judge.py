@@ -15,7 +15,7 @@ _FILLERS: Final = frozenset(
     term for word in ("please", "remember", "note", "always", "really", "sure", "make") for term in analyze(word)
 )
 _MAX_COMPARED_CHARACTERS: Final = 20_000
-"""Characters of each text that are compared; the comparison of words takes more than linear time."""
+"""Characters of each text that are compared, which bounds the time."""
 _MIN_SHARED: Final = 0.6
 """The share of their words that two texts have in common when they are about one thing. Lower, texts about
 different things would contradict each other; higher, a contradiction in other words would be missed."""

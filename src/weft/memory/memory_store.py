@@ -22,7 +22,7 @@ CONTRADICTS: Final = "contradicts"
 """The type of edges between memories that may not both be true."""
 
 _COMPARED_MEMORIES: Final = 12
-"""Memories, those most like a new one, that it is compared with: a repetition is nearly always the first."""
+"""Memories, those most like a new one, that it is compared with; a repetition further down the list is missed."""
 _MAX_PASSAGES_OF_SMALL_TENANT: Final = 10_000
 """In larger tenants, searching older texts for a name takes longer than an agent should wait for `remember`."""
 _MAX_QUESTION_CHARACTERS: Final = 2_000

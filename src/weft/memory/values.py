@@ -29,7 +29,7 @@ cluster."""
 _REDUCED_DIMENSIONS: Final = 24
 """Many experiences are compared in so few dimensions, because HDBSCAN's trees are of no use among hundreds."""
 _MAX_FULL_COMPARISONS: Final = 2_000
-"""Up to so many experiences are compared in all dimensions, which then takes a second or two."""
+"""Up to so many experiences are compared in all dimensions; above, that would take too long."""
 _MAJORITY: Final = 0.5
 """A cluster has a domain or strategy when more than this share of its members has it."""
 _TIER_WEIGHT: Final = {"gold": 1.0, "silver": 0.8, "bronze": 0.5, "abandoned": 0.2}

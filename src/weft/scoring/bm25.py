@@ -46,7 +46,7 @@ _HASHES: Final = _HashCache()
 
 def term_hashes(terms: Iterable[str]) -> list[int]:
     """Return the hashes of many terms in their order."""
-    # A dict subclass and `map` keep this loop out of Python: indexing spends much of its time here.
+    # A dict subclass and `map` keep this loop out of Python: it runs over every term that is indexed.
     return [*map(_HASHES.__getitem__, terms)]
 
 
@@ -98,7 +98,7 @@ def _matches(
     rows: Sequence[PassageRow], terms: "NDArray[np.uint32]"
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]":
     """Return the row, the index of the term, and the count byte of every one of the terms in every row."""
-    # One pass over the terms of all rows at once: a loop over rows would take most of a search's time.
+    # One pass over the terms of all rows at once, because a loop over rows in Python would be slow.
     hashes = np.frombuffer(b"".join([row.term_hashes for row in rows]), dtype="<u4")
     counts = np.frombuffer(b"".join([row.term_counts for row in rows]), dtype=np.uint8)
     row_index = np.repeat(np.arange(len(rows)), [len(row.term_counts) for row in rows])

@@ -23,7 +23,8 @@ TOLERANCE: Final = 1e-10
 printed."""
 
 _MAX_FOLLOWED_LINKS: Final = 4_000_000
-"""About how many links `betweenness` follows, a second or two: larger graphs are measured from fewer nodes."""
+"""About how many links `betweenness` follows, which bounds its time: larger graphs are measured from fewer
+nodes."""
 _MIN_START_NODES: Final = 4
 """Nodes that `betweenness` starts from at least, however large the graph is."""
 

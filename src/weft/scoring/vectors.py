@@ -26,7 +26,8 @@ _MAX_INT8: Final = 127
 _ROWS_PER_CHUNK: Final = 4096
 """Rows that are widened to 32 bits at a time, which bounds the memory that takes."""
 _ROWS_PER_BLOCK: Final = 32_768
-"""Rows whose sign distances are computed at a time: the kernel's 8-byte counts of a block stay in the cache."""
+"""Rows whose sign distances are computed at a time: the kernel's wide counts of a block stay in the processor's
+cache."""
 _BITS_PER_WORD: Final = 64
 
 
