@@ -8,7 +8,7 @@ from collections.abc import Callable
 from weft.errors import InvalidInput, UnknownName
 from weft.ports import Embedder
 
-DEFAULT = "static"
+DEFAULT_EMBEDDER = "static"
 TIMEOUT_SECONDS = 30.0
 """How long an endpoint may take for one request: a local server loads its model within it."""
 
@@ -17,7 +17,7 @@ def open_embedder(
     spec: str | None = None, *, api_key: str | None = None, timeout: float = TIMEOUT_SECONDS
 ) -> Embedder | None:
     """Open the embedder that a spec such as `static`, `onnx:PATH` or `openai:MODEL@URL` names; None for `none`."""
-    kind, _, argument = (spec or DEFAULT).strip().partition(":")
+    kind, _, argument = (spec or DEFAULT_EMBEDDER).strip().partition(":")
     if kind == "none":
         return None
     if kind == "static":

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from weft.errors import EmbedderError, MissingExtra
 
-TEXTS_A_REQUEST = 128
+TEXTS_PER_REQUEST = 128
 """Texts sent in one request: servers limit its size, and fewer cost more round trips."""
 PROBE = "dimensions"
 """The text whose embedding shows how many dimensions a model has."""
@@ -44,6 +44,7 @@ class EndpointEmbedder:
         self._model, self._key, self._timeout = model, api_key, timeout
         self._address = _embeddings_address(url)
         self._opener = build_opener(_NoRedirects)
+        # Nothing is known yet, so that the first answer is not checked against it.
         self.dimensions = 0
         self.dimensions = int(self._request_rows([PROBE]).shape[1])
 
@@ -51,8 +52,8 @@ class EndpointEmbedder:
         """Return one L2-normalised row a text."""
         result = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         filled = [row for row, text in enumerate(texts) if text.strip()]
-        for start in range(0, len(filled), TEXTS_A_REQUEST):
-            rows = filled[start : start + TEXTS_A_REQUEST]
+        for start in range(0, len(filled), TEXTS_PER_REQUEST):
+            rows = filled[start : start + TEXTS_PER_REQUEST]
             result[rows] = self._request_rows([texts[row] for row in rows])
         return result
 
@@ -60,6 +61,7 @@ class EndpointEmbedder:
         """Ask for the vectors of some texts, and check that the answer fits them."""
         answer = self._post({"model": self._model, "input": texts, "encoding_format": "float"})
         try:
+            # The API does not promise the order of the request.
             ordered = sorted(answer["data"], key=lambda item: int(item["index"]))
             rows = np.asarray([item["embedding"] for item in ordered], dtype=np.float64)
         except (KeyError, TypeError, ValueError) as error:

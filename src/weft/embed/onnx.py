@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.embed.models import PROBE, unit_rows
-from weft.embed.wordpiece import cut, parts_of
+from weft.embed.wordpiece import cut, split_bert_words
 from weft.errors import EmbedderError, InvalidInput, MissingExtra
 
 MAX_TEXT_TOKENS = 256
@@ -33,7 +33,9 @@ class OnnxEmbedder:
         """Return one L2-normalised row a text; a text without a word is a row of zeros."""
         result = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         # Texts of one length are padded least.
-        rows = sorted((row for row, text in enumerate(texts) if parts_of(text)), key=lambda row: len(texts[row]))
+        rows = sorted(
+            (row for row, text in enumerate(texts) if split_bert_words(text)), key=lambda row: len(texts[row])
+        )
         for start in range(0, len(rows), _TEXTS_PER_RUN):
             batch = rows[start : start + _TEXTS_PER_RUN]
             result[batch] = unit_rows(self._pool([texts[row] for row in batch]))
@@ -56,7 +58,7 @@ class OnnxEmbedder:
 
     def _tokens(self, text: str) -> list[int]:
         unknown = (self._vocabulary["[UNK]"],)
-        inner = [piece for part in parts_of(text) for piece in cut(part, self._vocabulary) or unknown]
+        inner = [piece for part in split_bert_words(text) for piece in cut(part, self._vocabulary) or unknown]
         return [self._vocabulary["[CLS]"], *inner[: MAX_TEXT_TOKENS - 2], self._vocabulary["[SEP]"]]
 
 

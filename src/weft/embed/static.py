@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.embed.wordpiece import LONGEST_WORD, cut_identifier, words_of
+from weft.embed.wordpiece import MAX_WORD_LETTERS, cut_identifier, words_of
 
 NAME = "weft-static-1"
 FOLDER = Path(__file__).parent / "data"
-TOKENS_AT_ONCE = 4_096
+TOKENS_PER_SUM = 4_096
 """Tokens summed together: so many sums stay below 2**24, where float32 adds whole numbers exactly."""
 ZERO_CODE = 8
 """The four-bit code that stands for zero."""
 CHARACTERS_READ = 65_536
 """A longer text is judged by its beginning: this bounds the cost, and keeps the squared sums below 2**63."""
-WORDS_REMEMBERED = 200_000
+CACHED_WORDS = 200_000
 """Words whose tokens are kept before the cache is emptied; more than most stores have, and a bound on memory."""
 
 
@@ -32,26 +32,26 @@ class StaticEmbedder:
         self._half = int(table.shape[1]) - 1
         self.dimensions = 2 * self._half
         self._table = table
-        self._remembered = _Words(vocabulary)
+        self._word_tokens = _Words(vocabulary)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the shipped model as a call: another process loads its table by itself."""
         if self.name == NAME:
             return static_embedder, ()
-        return StaticEmbedder, (self._table, self._remembered.vocabulary, self.name)
+        return StaticEmbedder, (self._table, self._word_tokens.vocabulary, self.name)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one L2-normalised row a text; a text without a known token is a row of zeros."""
         sums = np.zeros((len(texts), self.dimensions), dtype=np.int64)
         for row, text in enumerate(texts):
             tokens = self._tokens(text)
-            for start in range(0, len(tokens), TOKENS_AT_ONCE):
-                sums[row] += self._sum(tokens[start : start + TOKENS_AT_ONCE]).astype(np.int64)
+            for start in range(0, len(tokens), TOKENS_PER_SUM):
+                sums[row] += self._sum(tokens[start : start + TOKENS_PER_SUM]).astype(np.int64)
         return _normalised(sums)
 
     def _tokens(self, text: str) -> list[int]:
-        remembered = self._remembered
-        if len(remembered) > WORDS_REMEMBERED:
+        remembered = self._word_tokens
+        if len(remembered) > CACHED_WORDS:
             remembered.clear()
         return [token for word in words_of(text[:CHARACTERS_READ]) for token in remembered[word]]
 
@@ -75,7 +75,7 @@ class _Words(dict[str, tuple[int, ...]]):
         self.vocabulary = vocabulary
 
     def __missing__(self, word: str) -> tuple[int, ...]:
-        if len(word) > LONGEST_WORD:
+        if len(word) > MAX_WORD_LETTERS:
             return ()
         ids = self[word] = cut_identifier(word, self.vocabulary)
         return ids
@@ -93,9 +93,4 @@ def static_embedder() -> StaticEmbedder:
     """Return the model that ships with Weft, loaded once a process."""
     table = np.load(FOLDER / "vectors.npy", mmap_mode="r")
     pieces = (FOLDER / "vocabulary.txt").read_text(encoding="utf-8").splitlines()
-    return StaticEmbedder(np.asarray(table), numbered(pieces))
-
-
-def numbered(pieces: Sequence[str]) -> dict[str, int]:
-    """Return each piece of a vocabulary with its row."""
-    return dict(zip(pieces, range(len(pieces)), strict=True))
+    return StaticEmbedder(np.asarray(table), dict(zip(pieces, range(len(pieces)), strict=True)))

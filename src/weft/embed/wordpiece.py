@@ -4,9 +4,9 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 
-from weft.text.folding import compiled
+from weft.text.folding import compile_once
 
-LONGEST_WORD = 100
+MAX_WORD_LETTERS = 100
 """Letters of a word that is cut; BERT has the same limit, and longer ones are data."""
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
@@ -29,17 +29,17 @@ def words_of(text: str) -> list[str]:
     """Return the words of a text as written; each CJK character is a word, punctuation is none."""
     if text.isascii():
         return _ASCII_WORD.findall(text)
-    return compiled(_WORD).findall(unicodedata.normalize("NFC", text))
+    return compile_once(_WORD).findall(unicodedata.normalize("NFC", text))
 
 
-def parts_of(text: str) -> list[str]:
+def split_bert_words(text: str) -> list[str]:
     """Return the folded words and single punctuation marks of a text, in order, exactly as BERT splits them."""
     return "".join(map(_spaced, fold(text))).split()
 
 
 def cut(word: str, vocabulary: Mapping[str, int]) -> tuple[int, ...]:
     """Return the ids of the longest known pieces that spell a folded word, or nothing when one is missing."""
-    if len(word) > LONGEST_WORD:
+    if len(word) > MAX_WORD_LETTERS:
         return ()
     ids: list[int] = []
     start = 0
@@ -81,5 +81,7 @@ def _spaced(character: str) -> str:
         return " "
     if category.startswith("C") or character == "\ufffd":
         return ""
-    is_word = character in _ASCII_MARKS or category.startswith("P") or compiled(_CJK_CHARACTER).match(character)
+    is_word = (
+        character in _ASCII_MARKS or category.startswith("P") or compile_once(_CJK_CHARACTER).match(character)
+    )
     return f" {character} " if is_word else character

@@ -54,19 +54,6 @@ def run_here(
     return ((batch, link(batch)) for batch in batches)
 
 
-def link_mentions(
-    store: Store,
-    tenant: str,
-    changed: Sequence[str],
-    containing: Containing | None = None,
-    progress: Progress | None = None,
-    *,
-    renamed: Mapping[str, Sequence[str]] | None = None,
-) -> tuple[EdgeSet, ...]:
-    """Return the `mentions` edges of changed nodes and of older texts that hold their names, in sets to write."""
-    return tuple(each_mentions(store, tenant, changed, containing, progress, renamed=renamed))
-
-
 def each_mentions(
     store: Store,
     tenant: str,
@@ -77,7 +64,9 @@ def each_mentions(
     renamed: Mapping[str, Sequence[str]] | None = None,
     run: Run = run_here,
 ) -> Iterator[EdgeSet]:
-    """Yield the sets of `link_mentions` one at a time, so that a large store never holds all its edges in memory.
+    """Yield the `mentions` edges of changed nodes and of older texts that hold their names, in sets to write.
+
+    They come one set at a time, so that a large store never holds all its edges in memory.
 
     `changed` are keys of the tenant whose texts are new. `renamed` are keys by tenant (this one or one it
     shares) whose names are new or different; without it the names of all changed nodes count as new.

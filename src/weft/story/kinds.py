@@ -122,6 +122,7 @@ class Tally:
         return ""
 
 
+# The fields that `sum_tallies` adds up, so that a new count is summed without being named there.
 _COUNTS: Final = tuple(each.name for each in fields(Tally) if each.type is int)
 
 

@@ -21,7 +21,7 @@ UNSPACED = CJK + SOUTHEAST_ASIAN
 
 
 @cache
-def compiled(pattern: str) -> re.Pattern[str]:
+def compile_once(pattern: str) -> re.Pattern[str]:
     """Compile a pattern at its first use: with these ranges that takes milliseconds, and few texts need it."""
     return re.compile(pattern)
 

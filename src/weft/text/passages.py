@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from weft.frozen import dataclass
 from weft.model import Passage
-from weft.text.folding import UNSPACED, compiled
-from weft.text.sentences import Block, Span, blocks
+from weft.text.folding import UNSPACED, compile_once
+from weft.text.sentences import Block, Span, split_blocks
 
 _WORD = rf"[{UNSPACED}]|[^\s{UNSPACED}]+"
 _CHARACTERS_PER_WORD = 8
@@ -61,7 +61,7 @@ def _surely_fits(text: str, limit: int, markdown: bool) -> bool:
 def _chunks(text: str, target: int, limit: int, markdown: bool) -> Iterator[_Chunk]:
     """Yield every paragraph as a chunk, or as several when it is over the limit."""
     path: tuple[tuple[int, str], ...] = ()
-    for block in blocks(text):
+    for block in split_blocks(text):
         opens = markdown and block.heading
         if opens:
             path = _next_path(path, text[block.units[0][0] : block.units[0][1]])
@@ -112,7 +112,7 @@ def _word_runs(text: str, start: int, end: int, limit: int) -> Iterator[Span]:
     """Yield runs of words that are each within the limit."""
     max_characters = limit * _CHARACTERS_PER_WORD
     low, high, words = start, start, 0
-    for match in compiled(_WORD).finditer(text, start, end):
+    for match in compile_once(_WORD).finditer(text, start, end):
         if words and (words == limit or match.end() - low > max_characters):
             yield low, high
             low, words = match.start(), 0
@@ -126,7 +126,7 @@ def _word_runs(text: str, start: int, end: int, limit: int) -> Iterator[Span]:
 
 def _size(text: str) -> int:
     """Return the words of a text; a character counts as one where words are written without spaces."""
-    return max(len(compiled(_WORD).findall(text)), -(-len(text) // _CHARACTERS_PER_WORD))
+    return max(len(compile_once(_WORD).findall(text)), -(-len(text) // _CHARACTERS_PER_WORD))
 
 
 def _packed(chunks: list[_Chunk], target: int, limit: int) -> Iterator[list[_Chunk]]:

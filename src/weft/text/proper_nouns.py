@@ -30,6 +30,7 @@ def proper_names(text: str) -> Iterator[str]:
 @cache
 def _pattern(ascii_only: bool) -> re.Pattern[str]:
     """Compile the pattern of a name; the regex engine has no class for capitals, so they are listed."""
+    # Above this range hardly any script has capitals, and a longer class is slower to compile.
     capital = "A-Z" if ascii_only else "".join(filter(str.isupper, map(chr, range(0x2000))))
     word = rf"[{capital}](?:\.(?=\s)|(?:[\w'’\-]|\.(?=\w))*)"
     return re.compile(rf"(?<!\w){word}(?:\s(?:(?:{_PARTICLES})\s)?(?:{word}|\d\w*))*")
@@ -54,6 +55,7 @@ def named_in(text: str, names: Sequence[str], within: Span) -> list[Span]:
     """Return where one of the names stands in text[within], over line ends too, in order, none inside another."""
     found: list[Span] = []
     low, high = within
+    # One character for one, so that offsets stay while a name may go on over the end of a line.
     flat = text[low:high].replace("\n", " ")
     for name in names:
         offset = flat.find(name)

@@ -44,7 +44,7 @@ class Block:
 
 def sentences(text: str) -> list[Span]:
     """Return the spans of the sentences, in order, that together hold all of the text that is not blank."""
-    return [span for block in blocks(text) for span in block.units]
+    return [span for block in split_blocks(text) for span in block.units]
 
 
 def is_blank(text: str, start: int, end: int) -> bool:
@@ -60,7 +60,7 @@ def is_inside(text: str, place: int) -> bool:
     return bool(left and right) and blank.count("\n") < 2 and not _ENDED_TEXT.search(left)
 
 
-def blocks(text: str) -> Iterator[Block]:
+def split_blocks(text: str) -> Iterator[Block]:
     """Yield the paragraphs of a text; blank lines and headings part them, a fence keeps its blank lines inside."""
     lines: list[Span] = []
     fence = ""
@@ -111,6 +111,7 @@ def _prose(text: str, lines: list[Span]) -> Block:
 def _split(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield the sentences between two offsets."""
     for match in _SENTENCE_END.finditer(text, start, end):
+        # A full stop behind `Mr` or an initial ends no sentence.
         if match.group()[0] == "." and _is_abbreviation(text, start, match.start()):
             continue
         if text[start : match.end()].strip():

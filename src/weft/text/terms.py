@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import chain, pairwise
 
-from weft.text.folding import CJK, HAN, INDIC, KANA, UNSPACED, compiled, fold
+from weft.text.folding import CJK, HAN, INDIC, KANA, UNSPACED, compile_once, fold
 
-MAX_TERM = 64
+MAX_TERM_CHARACTERS = 64
 """Characters of a term; longer ones (hashes, base64) keep a prefix and a fingerprint, which find them as well."""
 _CACHED_WORDS = 50_000
 """Words whose terms are remembered, which bounds memory; texts of one kind rarely use more different ones."""
@@ -38,7 +38,7 @@ _JOINTS = re.compile(r"[_.\-]+|::")
 _INITIALS = re.compile(r"\w(?:\.\w)+")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]{2}|[^\W\d_]\d|\d[^\W\d_]")
-# Patterns with these ranges are compiled at the first use (`compiled`).
+# Patterns with these ranges are compiled at the first use (`compile_once`).
 _UNSPACED = f"[{UNSPACED}]"
 _LONE_HAN = f"(?<![{HAN}])[{HAN}](?![{HAN}])"
 _KANA = f"[{KANA}]"
@@ -64,7 +64,7 @@ def analyze(text: str) -> list[str]:
     """
     words = _ASCII_WORD.findall
     if not text.isascii():
-        text, words = _LOOSE_ACCENTS.sub("", unicodedata.normalize("NFKC", text)), compiled(_WORD).findall
+        text, words = _LOOSE_ACCENTS.sub("", unicodedata.normalize("NFKC", text)), compile_once(_WORD).findall
     return list(chain.from_iterable(_line_terms(words(line)) for line in text.splitlines()))
 
 
@@ -80,7 +80,7 @@ class _WordTerms(dict[str, tuple[str, ...]]):
     def __missing__(self, word: str) -> tuple[str, ...]:
         terms = tuple(dict.fromkeys(_limited(term) for term in _word_terms(word) if term))
         # Long words and runs of unspaced script hardly ever come back.
-        if len(word) <= MAX_TERM and not _is_unspaced(word):
+        if len(word) <= MAX_TERM_CHARACTERS and not _is_unspaced(word):
             if len(self) >= _CACHED_WORDS:
                 self.clear()
             self[word] = terms
@@ -107,7 +107,7 @@ def _word_terms(word: str) -> Iterable[str]:
 
 
 def _is_unspaced(word: str) -> bool:
-    return not word.isascii() and compiled(_UNSPACED).match(word) is not None
+    return not word.isascii() and compile_once(_UNSPACED).match(word) is not None
 
 
 def _plain(word: str) -> str:
@@ -127,8 +127,8 @@ def _unspaced_terms(run: str) -> list[str]:
     if len(folded) < 2:
         return [folded]
     terms = [first + second for first, second in pairwise(folded)]
-    if compiled(_KANA).search(folded):
-        terms += compiled(_LONE_HAN).findall(folded)
+    if compile_once(_KANA).search(folded):
+        terms += compile_once(_LONE_HAN).findall(folded)
     return terms
 
 
@@ -173,8 +173,8 @@ def _stemmer() -> Callable[[str], str]:
 
 def _limited(term: str) -> str:
     """Return the term, or a prefix and a fingerprint when it is too long to be worth its space."""
-    if len(term) <= MAX_TERM:
+    if len(term) <= MAX_TERM_CHARACTERS:
         return term
     from xxhash import xxh3_64_hexdigest
 
-    return f"{term[: MAX_TERM - 17]}~{xxh3_64_hexdigest(term.encode())}"
+    return f"{term[: MAX_TERM_CHARACTERS - 17]}~{xxh3_64_hexdigest(term.encode())}"

@@ -38,13 +38,13 @@ def counter_for(model: str) -> tuple[TokenCounter, str | None]:
 
 
 def _counter_for_model_name(name: str) -> tuple[TokenCounter, str | None]:
-    from weft.tokens.encodings import EncodingCounter, encoding_of
-    from weft.tokens.estimates import EstimateCounter, margin_of
+    from weft.tokens.encodings import EncodingCounter, find_encoding
+    from weft.tokens.estimates import EstimateCounter, find_margin
 
-    encoding = encoding_of(name)
+    encoding = find_encoding(name)
     if encoding is not None:
         return EncodingCounter(encoding), None
-    margin = margin_of(name)
+    margin = find_margin(name)
     if margin is None:
         return EncodingCounter(DEFAULT_ENCODING), _unknown_note(name)
     return EstimateCounter(f"estimate:{name}", margin), _estimate_note(name, margin.per_token)

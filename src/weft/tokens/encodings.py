@@ -88,7 +88,7 @@ _CACHED_LINES = 8_192
 _MAX_TOKEN_CHARACTERS = 128
 
 
-def encoding_of(model: str) -> str | None:
+def find_encoding(model: str) -> str | None:
     """Return the encoding that a model of that name uses, where it is one of these."""
     return next((name for pattern, name in _MODEL_ENCODINGS if pattern.search(model.lower())), None)
 
@@ -111,10 +111,10 @@ class EncodingCounter:
             )
         text = encodable(text)
         if len(text) <= _MAX_WHOLE_CHARACTERS:
-            return self.whole(text)
-        return sum(self.whole(text[start:end]) + extra for start, end, extra in _pieces(text))
+            return self.count_whole(text)
+        return sum(self.count_whole(text[start:end]) + extra for start, end, extra in _pieces(text))
 
-    def whole(self, text: str) -> int:
+    def count_whole(self, text: str) -> int:
         """Return the tokens of a text that is not too long to be counted at once."""
         encoding = _encoding(self.name)
         if not _has_runs(text):
@@ -186,7 +186,7 @@ def _line_counters(name: str) -> tuple[Callable[[str], int], Callable[[str], int
     counter = EncodingCounter(name)
 
     def count(line: str) -> int:
-        return counter.whole(encodable(line))
+        return counter.count_whole(encodable(line))
 
     return lru_cache(_CACHED_LINES)(count), count
 

@@ -52,7 +52,7 @@ _TOKENS_PER_RUN_SIGN = 0.5
 _FILE_HINT = "Give the path of a Hugging Face tokenizer.json file."
 
 
-def margin_of(model: str) -> Margin | None:
+def find_margin(model: str) -> Margin | None:
     """Return how far the tokenizer of a model of that name may exceed o200k_base, where that is known."""
     return next((margin for pattern, margin in _MODEL_MARGINS if pattern.search(model.lower())), None)
 

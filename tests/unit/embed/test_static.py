@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.embed import open_embedder
-from weft.embed.static import CHARACTERS_READ, TOKENS_AT_ONCE, WORDS_REMEMBERED, StaticEmbedder, static_embedder
+from weft.embed.static import CACHED_WORDS, CHARACTERS_READ, TOKENS_PER_SUM, StaticEmbedder, static_embedder
 from weft.ports import Embedder
 
 SENTENCES = [
@@ -62,7 +62,7 @@ def test_the_order_of_words_changes_no_byte(embedder: StaticEmbedder) -> None:
 def test_the_sum_equals_one_made_with_whole_numbers_alone(embedder: StaticEmbedder) -> None:
     text = "Summed exactly, however many tokens there are. " * 1_300
     tokens = embedder._tokens(text)
-    assert len(tokens) > TOKENS_AT_ONCE
+    assert len(tokens) > TOKENS_PER_SUM
     rows = embedder._table[tokens].astype(np.int64)
     codes = np.concatenate([rows[:, :-1] & 15, rows[:, :-1] >> 4], axis=1) - 8
     sums = (codes * rows[:, -1:]).sum(axis=0)
@@ -118,6 +118,6 @@ def test_a_huge_text_is_judged_by_its_beginning(embedder: StaticEmbedder) -> Non
 
 def test_the_memory_of_words_is_bounded_and_forgetting_changes_nothing(embedder: StaticEmbedder) -> None:
     before = embedder.embed(SENTENCES)
-    embedder._remembered.update((f"word{number}", (1,)) for number in range(WORDS_REMEMBERED + 1))
+    embedder._word_tokens.update((f"word{number}", (1,)) for number in range(CACHED_WORDS + 1))
     assert embedder.embed(SENTENCES).tobytes() == before.tobytes()
-    assert len(embedder._remembered) < 100
+    assert len(embedder._word_tokens) < 100

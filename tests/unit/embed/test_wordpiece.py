@@ -5,7 +5,7 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.embed.wordpiece import cut, cut_identifier, fold, parts_of, words_of
+from weft.embed.wordpiece import cut, cut_identifier, fold, split_bert_words, words_of
 
 VOCABULARY = {
     "un": 0,
@@ -67,4 +67,4 @@ def test_folding_drops_case_and_accents() -> None:
 def test_parts_are_those_of_bert(text: str) -> None:
     normal = tokenizers.normalizers.BertNormalizer().normalize_str(text)
     expected = [part for part, _ in tokenizers.pre_tokenizers.BertPreTokenizer().pre_tokenize_str(normal)]
-    assert parts_of(text) == expected
+    assert split_bert_words(text) == expected

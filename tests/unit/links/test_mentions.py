@@ -4,19 +4,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.links import MAKER, affected, link_mentions
+from weft.links import MAKER, affected, each_mentions
 from weft.links.name_index import Lexicon, Matcher, openings
-from weft.model import STORY_MAKER, Alias, Edge, Node, View
+from weft.model import STORY_MAKER, Alias, Edge, EdgeSet, Node, View
 from weft.ports import Changes, NameRow, PreparedNode
 from weft.scoring.bm25 import term_hash
 from weft.store.sqlite.store import SqliteStore
 from weft.text import analyze
 from weft.text.folding import fold_text
+
+
+def link_mentions(
+    store: SqliteStore, tenant: str, changed: Sequence[str], *options: Any, **named: Any
+) -> tuple[EdgeSet, ...]:
+    return tuple(each_mentions(store, tenant, changed, *options, **named))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from weft import text as package
 from weft.model import Passage
 from weft.text import analyze, fold, name_words, normalise_name, sentences, split_passages
 from weft.text.passages import _size
-from weft.text.terms import MAX_TERM
+from weft.text.terms import MAX_TERM_CHARACTERS
 
 ANYTHING = st.text(
     st.one_of(
@@ -127,7 +127,7 @@ def test_every_script_is_found(query: str, text: str) -> None:
 def test_a_term_is_never_longer_than_the_limit_and_long_ones_stay_distinct() -> None:
     first, second = analyze("a" * 100 + "b"), analyze("a" * 100 + "c")
     assert first != second
-    assert [len(term) for term in first + second] == [MAX_TERM, MAX_TERM]
+    assert [len(term) for term in first + second] == [MAX_TERM_CHARACTERS, MAX_TERM_CHARACTERS]
 
 
 @settings(max_examples=300)
@@ -135,7 +135,7 @@ def test_a_term_is_never_longer_than_the_limit_and_long_ones_stay_distinct() -> 
 def test_any_text_has_clean_terms_that_are_always_the_same(text: str) -> None:
     terms = analyze(text)
     assert terms == analyze(text)
-    assert all(0 < len(term) <= MAX_TERM and not any(map(str.isspace, term)) for term in terms)
+    assert all(0 < len(term) <= MAX_TERM_CHARACTERS and not any(map(str.isspace, term)) for term in terms)
     assert all(term.encode() for term in terms)
 
 
