@@ -17,11 +17,11 @@ import numpy as np
 from weft.model import Filter, Node, Origin, Passage, View
 from weft.ports import ChangedPassage, Changes, PreparedNode, PreparedPassage
 from weft.scoring.vectors import cosines, norms, quantise, sign_bits, sign_distances, stack_rows
+from weft.store.derived import Scope
 from weft.store.embedded.index import EmbeddedIndex
 from weft.store.embedded.lexical import engine
 from weft.store.embedded.vector_writer import VectorWriter, start_columns
 from weft.store.embedded.vectors import VectorGeneration, open_generation
-from weft.store.scope import Scope
 from weft.store.sqlite.store import SqliteStore
 
 WIDTH, WORDS, VOCABULARY = 256, 100, 50_000

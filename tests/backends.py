@@ -29,7 +29,7 @@ class Backend:
             from weft.store.sqlite.store import SqliteStore
 
             return SqliteStore.open(self.folder / place / ".weft", **options)
-        from weft.store.addresses import read_address
+        from weft.store.open import read_address
         from weft.store.postgres import PostgresStore
 
         return PostgresStore.open(read_address(self.url(place)), **options)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from distil.inputs import dictionary_words, teacher_folder, wordnet_entries
 from distil.train import Bags
-from weft.embed.wordpiece import cut_identifier, fold, words_of
+from weft.embed.static import cut_identifier, fold, words_of
 
 RESERVED = re.compile(r"\[.+\]")
 FIRST_BY_FREQUENCY = 1996

@@ -31,8 +31,7 @@ from weft.model import (
     as_tuple,
 )
 from weft.pipeline.assemble import assemble
-from weft.pipeline.query import understand
-from weft.pipeline.reading import Reading, StageCallback, pause_garbage_collection
+from weft.pipeline.query import Reading, StageCallback, pause_garbage_collection, understand
 from weft.pipeline.retrieve import RetrievalResult, search
 from weft.ports import StoreStatus
 from weft.profiles.types import Fusion, Match, Probe, Profile
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from weft.indexing.write import Written
     from weft.ports import Source
     from weft.store.open import AnyStore
+
 
 Answer = TypeVar("Answer")
 Notable = TypeVar("Notable", Context, "KnowledgeContext", RetrievalResult)

@@ -92,7 +92,7 @@ def server_folder(server: str, around: Environment) -> Path:
     """Return the folder on this machine of a store on a server; the same whatever password is used."""
     from hashlib import sha256
 
-    from weft.store.addresses import read_address
+    from weft.store.open import read_address
 
     name = sha256(read_address(server).display.encode()).hexdigest()[:16]
     return around.user_data / "servers" / name

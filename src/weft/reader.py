@@ -9,7 +9,7 @@ from weft.cache import LruCache
 from weft.errors import EmbedderMismatch, InvalidInput, UnknownName
 from weft.history import History
 from weft.model import CONSISTENCIES, Edge, Filter, Node, View
-from weft.pipeline.reading import Reading
+from weft.pipeline.query import Reading
 from weft.ports import Embedder, Index, NodeRow, Snapshot, Store
 from weft.profiles import load_lenses, load_profile, profile_files_state, with_lenses
 from weft.profiles.types import Profile
@@ -18,6 +18,7 @@ from weft.tokens import DEFAULT_ENCODING, counter_for
 
 if TYPE_CHECKING:
     from weft.indexing.views import Views
+
 
 # Profiles with the user's lenses are read from files once; a service rarely uses more than a few.
 _PROFILES_KEPT: Final = 32

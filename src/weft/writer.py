@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from weft.indexing.write import Written
     from weft.ports import Source
 
+
 _READINGS: Final = ":readings"
 """The source under whose units the store keeps how each source's files are read; no source can have this name."""
 

@@ -17,13 +17,7 @@ from weft.interfaces import request as description
 from weft.interfaces.cli import context as command_line
 from weft.interfaces.client import WeftClient, add_context_options
 from weft.interfaces.mcp.arguments import read_arguments, schema_of
-from weft.interfaces.request import (
-    CONTEXT_FIELDS,
-    SEARCH_FIELDS,
-    RequestField,
-    fields_for,
-    make_request,
-)
+from weft.interfaces.request import CONTEXT_FIELDS, SEARCH_FIELDS, RequestField, fields_for, make_request
 from weft.interfaces.rest.requests import ContextRequest, page_model
 from weft.model import FORMATS, Request
 from weft.profiles.types import Match

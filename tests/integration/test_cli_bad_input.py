@@ -18,7 +18,7 @@ import weft
 from weft import config
 from weft.indexing.ingest import Progress
 from weft.interfaces.cli import index
-from weft.interfaces.cli.progress import show_progress
+from weft.interfaces.cli.output import show_progress
 from weft.tokens import counter_for
 
 SOURCE = str(Path(weft.__file__).parents[1])

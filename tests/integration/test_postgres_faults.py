@@ -30,7 +30,7 @@ from weft.indexing.prepare import prepare
 from weft.interfaces.cli.jobs import add_job, run_job
 from weft.model import View
 from weft.ports import Changes
-from weft.store.addresses import read_address
+from weft.store.open import read_address
 from weft.store.postgres import PostgresStore, pool
 from weft.store.postgres.connection import connect, translate_errors
 from weft.store.postgres.schema import MIGRATIONS, install_extensions, prepare_schema

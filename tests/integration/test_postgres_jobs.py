@@ -22,7 +22,7 @@ from weft.errors import EmbedderMismatch, InvalidInput, UnknownName
 from weft.indexing.reembed import reembed
 from weft.interfaces.cli.jobs import add_job, open_queue, run_job
 from weft.model import Filter
-from weft.store.addresses import read_address
+from weft.store.open import read_address
 from weft.store.postgres import jobs, vector_spaces
 from weft.store.postgres.search import graph_statement
 

@@ -15,7 +15,7 @@ from weft.errors import InvalidInput, UnknownName
 from weft.frozen import dataclass
 from weft.model import Candidate, Context, Detail, Node, Origin, Request
 from weft.pipeline.assemble import assemble as assemble_page
-from weft.pipeline.reading import Reading
+from weft.pipeline.query import Reading
 from weft.profiles import apply_preset, load_profile
 from weft.profiles.types import Profile
 from weft.render import FORMATS

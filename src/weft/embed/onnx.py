@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.embed.models import PROBE, unit_rows
-from weft.embed.wordpiece import cut, split_bert_words
+from weft.embed.static import cut, split_bert_words
 from weft.errors import EmbedderError, InvalidInput, MissingExtra
 
 MAX_TEXT_TOKENS = 256

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from weft.errors import InvalidInput, ProfileError, UnknownName
 from weft.frozen import dataclass
-from weft.interfaces.request import make_filter, make_request, make_view
-from weft.interfaces.values import clean
+from weft.interfaces.request import clean, make_filter, make_request, make_view
 from weft.model import Context, Filter, Node, Topic, View
 from weft.profiles import available_profiles, load_lenses, load_profile, with_lenses
 from weft.profiles.types import Profile
 
 if TYPE_CHECKING:
     from weft.api import Weft
+
 
 DEFAULT_PROFILE: Final = "general"
 

@@ -30,9 +30,7 @@ from weft.pipeline.gather import (
 from weft.pipeline.ledger import list_citations, make_ledger
 from weft.pipeline.plan import Plan, choose_presets, make_plan, passes_filter
 from weft.pipeline.printer import Printer
-from weft.pipeline.query import narrow, understand
-from weft.pipeline.reading import Reading, StageCallback
-from weft.pipeline.relevance import Scale
+from weft.pipeline.query import Reading, Scale, StageCallback, narrow, understand
 from weft.pipeline.retrieve import find_starts, measure_nodes
 from weft.pipeline.sections import Layout, Ranking, admit, drop_repeats, fill_section, split_received
 from weft.pipeline.slots import PlacedSlot, pointers_slot_name

@@ -10,12 +10,9 @@ from weft.frozen import dataclass
 from weft.model import Candidate, Filter, Node
 from weft.pipeline.bridge import find_bridge_names, follow_names, score_bridges
 from weft.pipeline.by_name import call_by_name
-from weft.pipeline.plan import Plan, passes_filter, probe_filter
-from weft.pipeline.query import Query, understand
-from weft.pipeline.reading import Reading
-from weft.pipeline.relevance import Scale
+from weft.pipeline.plan import Plan, passes_filter, probe_filter, topic_label, unite_candidates
+from weft.pipeline.query import Query, Reading, Scale, understand
 from weft.pipeline.retrieve import RetrievalResult, add_relevance, search
-from weft.pipeline.topics import topic_label, unite_candidates
 from weft.ports import NodeRow, Snapshot
 from weft.profiles import fill
 from weft.profiles.types import Lens, Probe

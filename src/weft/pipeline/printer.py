@@ -25,6 +25,7 @@ from weft.text import is_code
 if TYPE_CHECKING:
     from weft.tokens.encodings import EncodingCounter
 
+
 _JOIN_TOKENS: Final = 1
 """Tokens by which joined parts may exceed the sum of their counts, for each part."""
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from weft.frozen import dataclass
 from weft.model import Candidate, Filter
-from weft.pipeline.query import Query, proposing_terms
-from weft.pipeline.relevance import Pool, Scale, read_cosines, sum_gains
+from weft.pipeline.query import Pool, Query, Scale, proposing_terms, read_cosines, sum_gains
 from weft.ports import CombinedIndex, Index, NodeRow, PassageRow, Proposals, Snapshot
 from weft.profiles.types import Fusion, Probe
 from weft.scoring.bm25 import score_terms
@@ -18,7 +17,7 @@ from weft.scoring.candidates import with_scores
 from weft.text import below_title
 
 if TYPE_CHECKING:
-    from weft.pipeline.relevance import Floats
+    from weft.pipeline.query import Floats
 
 
 _PROPOSALS_PER_KEPT: Final = 3

@@ -23,6 +23,7 @@ from weft.text import named_in, sentences, spellings
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
 MAX_NEIGHBOURS: Final = 64
 """Links of a subject that are read, the strongest; a hero is linked with every scene of a novel."""
 _MAX_TEXTS: Final = 12

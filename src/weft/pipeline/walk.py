@@ -12,6 +12,7 @@ from weft.model import Candidate, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import Lens
 from weft.scoring.candidates import is_unnamed_quotation, with_scores
+from weft.scoring.centrality import pagerank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
+
 
 _MAX_SAMPLED_LINKS: Final = 2_000
 """Links of a start that are read to find the most relevant of them; a node with more is sampled by strength."""
@@ -257,9 +259,17 @@ def _pagerank(starts: Sequence[Candidate], area: _Neighbourhood, lens: Lens) -> 
     source, target, chance = (np.concatenate(column) for column in zip(*area.edges, strict=True))
     if lens.specificity:
         chance = _favour_specific(area, source, target, chance, lens.specificity)
-    rank = home
-    for _ in range(_PAGERANK_ITERATIONS):
-        rank = lens.restart * home + (1 - lens.restart) * np.bincount(target, rank[source] * chance, size)
+    # A fixed number of rounds, without a test for convergence, costs less on so small an area.
+    rank = pagerank(
+        size,
+        source,
+        target,
+        chance,
+        home=home,
+        restart=lens.restart,
+        max_rounds=_PAGERANK_ITERATIONS,
+        tolerance=0.0,
+    )
     scaled: Floats = np.round(rank / rank.max(), 9)
     return scaled
 

@@ -5,6 +5,7 @@ writes it back, `checks` finds what the types cannot exclude, `loading` finds th
 what a caller gives.
 """
 
+from weft.profiles.checks import fill, is_given, placeholders, resolve_parameters
 from weft.profiles.loading import (
     apply_preset,
     available_profiles,
@@ -18,7 +19,6 @@ from weft.profiles.loading import (
     profile_files_state,
     with_lenses,
 )
-from weft.profiles.parameters import fill, is_given, placeholders, resolve_parameters
 from weft.profiles.toml_writer import diff_lenses, diff_profiles, show_lens, show_profile
 
 __all__ = [

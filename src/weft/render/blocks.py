@@ -6,8 +6,7 @@ from typing import Final
 
 from weft.model import Detail, Item, Json, Node
 from weft.profiles.types import Block
-from weft.render.body import Body, build_body, plain_body
-from weft.render.lines import one_line
+from weft.render.lines import Body, build_body, one_line, plain_body
 from weft.render.node_values import (
     Dialect,
     display_name,

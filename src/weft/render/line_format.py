@@ -7,8 +7,7 @@ from typing import ClassVar, Final
 
 from weft.model import Detail, Item, Node
 from weft.render.blocks import build_pieces
-from weft.render.body import Body, run_lines
-from weft.render.lines import BLANK, Lines, frame_lines, node_line, one_line
+from weft.render.lines import BLANK, Body, Lines, frame_lines, node_line, one_line, run_lines
 from weft.render.node_values import Dialect, display_name, format_reference, format_related_link
 from weft.render.pieces import Entries, ItemStyle, Piece, Prose, Title
 

@@ -11,7 +11,6 @@ from typing import ClassVar, Final
 
 from weft.frozen import dataclass
 from weft.model import Candidate, Citation, Node
-from weft.render.body import Body
 from weft.render.line_format import (
     LineFormat,
     add_lead_and_tail,
@@ -20,7 +19,7 @@ from weft.render.line_format import (
     quote_body,
     section_heading,
 )
-from weft.render.lines import BLANK, Lines, frame_lines, node_line, one_line
+from weft.render.lines import BLANK, Body, Lines, frame_lines, node_line, one_line
 from weft.render.node_values import Dialect, display_name, format_location
 from weft.render.pieces import Entries, ItemStyle, Phrase, Piece, Prose, Title
 

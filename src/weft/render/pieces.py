@@ -6,7 +6,7 @@ Blocks turn an item into pieces, which are the same for all formats; each format
 from weft.frozen import dataclass
 from weft.model import Json
 from weft.profiles.types import Block
-from weft.render.body import Body
+from weft.render.lines import Body
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from weft.sources.tana.export import Tana
 if TYPE_CHECKING:
     from weft.sources.tana.live import TanaLive
 
+
 FORMATS: Final[tuple[FormatFactory, ...]] = (
     # A manuscript is told by its content, so it is asked before the formats that take every file of a suffix;
     # likewise an export of Tana and a conversation before other records.

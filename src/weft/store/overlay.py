@@ -17,9 +17,9 @@ from weft.model import View
 from weft.ports import ChangedPassage, Proposals, RecentChanges, Snapshot
 from weft.scoring.bm25 import LENGTH_NORMALISATION, SATURATION
 from weft.scoring.vectors import cosines, norms, quantise, stack_rows
+from weft.store.derived import cut_at_tie
 from weft.store.embedded.lexical import weighted_counts
 from weft.store.records import known_position
-from weft.store.scope import cut_at_tie
 from weft.store.statistics import inverse_frequency
 
 if TYPE_CHECKING:

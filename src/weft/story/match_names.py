@@ -10,15 +10,7 @@ from typing import Final
 from weft.story.cast import DOMINANCE, Cast, Person, canonical_title
 from weft.story.display_name import is_beginning, split_name
 from weft.story.model import Form
-from weft.story.vocabulary import (
-    FAMILIAR_TITLES,
-    MALE,
-    NICKNAMES,
-    NOBLE_TITLES,
-    PLAIN_TITLES,
-    SAINTS,
-    TITLES,
-)
+from weft.story.vocabulary import FAMILIAR_TITLES, MALE, NICKNAMES, NOBLE_TITLES, PLAIN_TITLES, SAINTS, TITLES
 
 _RARE_SHARE: Final = 0.05
 """A titled person with a smaller share of a given name's mentions is not meant by the bare name."""

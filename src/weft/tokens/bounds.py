@@ -12,7 +12,7 @@ from typing import Final
 from unicodedata import category
 
 from weft.frozen import dataclass
-from weft.tokens.cutting import encodable, settle
+from weft.tokens import encodable, settle
 
 # The words of cl100k_base, once every letter is an ASCII letter, every digit an ASCII digit and so on.
 _WORD: Final = re.compile(

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from weft.frozen import dataclass
-from weft.tokens.cutting import encodable, settle
+from weft.tokens import encodable, settle
 
 if TYPE_CHECKING:
     from tiktoken import Encoding

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from weft.errors import InvalidInput, MissingExtra
 from weft.frozen import dataclass
-from weft.tokens.cutting import encodable, settle
+from weft.tokens import encodable, settle
 from weft.tokens.encodings import EncodingCounter
 
 if TYPE_CHECKING:

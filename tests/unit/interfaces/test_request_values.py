@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.errors import InvalidInput
-from weft.interfaces.request import make_filter
-from weft.interfaces.values import clean, read_budget, read_parameters, read_tenants, read_time
+from weft.interfaces.request import clean, make_filter, read_budget, read_parameters, read_tenants, read_time
 from weft.model import UNSET, Filter
 
 

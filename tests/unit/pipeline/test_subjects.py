@@ -6,8 +6,7 @@ import pytest
 
 from weft import Candidate, Edge, Node, Weft
 from weft.model import Alias, View
-from weft.pipeline.query import understand
-from weft.pipeline.relevance import Scale
+from weft.pipeline.query import Scale, understand
 from weft.pipeline.retrieve import split_into_passages
 from weft.pipeline.subjects import fill_parts, with_relations
 from weft.profiles.types import Fusion, Part

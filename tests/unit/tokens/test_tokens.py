@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiktoken import Encoding
 
+from weft import tokens
 from weft.errors import InvalidInput
 from weft.ports import TokenCounter
-from weft.tokens import BOUND, counter_for, cutting, encodings
+from weft.tokens import BOUND, counter_for, encodings
 from weft.tokens.bounds import BoundCounter
 from weft.tokens.encodings import EncodingCounter
 from weft.tokens.estimates import EstimateCounter, Margin
@@ -95,7 +96,7 @@ def test_a_cut_is_a_prefix_within_the_limit_that_one_more_character_would_break(
     assert text.startswith(kept)
     assert counter.count(kept) <= max(limit, 0)
     if len(kept) < len(text):
-        following = cutting.character_ceiling(cutting.encodable(text), len(kept) + 1)
+        following = tokens.character_ceiling(tokens.encodable(text), len(kept) + 1)
         assert counter.count(text[:following]) > limit
 
 

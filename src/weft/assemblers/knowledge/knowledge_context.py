@@ -13,8 +13,7 @@ from weft.assemblers.knowledge.token_budget import Lists, Spending, spend
 from weft.errors import InvalidInput
 from weft.frozen import dataclass
 from weft.model import Candidate, Filter, Json, Node
-from weft.pipeline.query import understand
-from weft.pipeline.reading import Reading, StageCallback
+from weft.pipeline.query import Reading, StageCallback, understand
 from weft.pipeline.retrieve import RetrievalResult, search
 from weft.pipeline.walk import WalkResult, walk_graph
 from weft.ports import Snapshot, TokenCounter

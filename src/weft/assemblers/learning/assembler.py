@@ -28,7 +28,7 @@ from weft.errors import InvalidInput, UnknownName, WeftError
 from weft.frozen import dataclass
 from weft.memory import DOMAINS, STRATEGIES
 from weft.model import Json, Request
-from weft.pipeline.reading import pause_garbage_collection
+from weft.pipeline.query import pause_garbage_collection
 from weft.profiles import fill, load_profile
 from weft.profiles.types import Probe, Profile, Section
 from weft.tokens import DEFAULT_ENCODING

@@ -13,7 +13,7 @@ from weft.assemblers.learning.searches import Answer
 from weft.frozen import dataclass
 from weft.model import Candidate, Context, Item, Request
 from weft.pipeline.assemble import assemble
-from weft.pipeline.reading import Reading
+from weft.pipeline.query import Reading
 from weft.pipeline.score import score
 from weft.ports import TokenCounter
 from weft.profiles.types import Profile, Section

@@ -13,8 +13,7 @@ from weft.errors import StoreError
 from weft.frozen import dataclass
 from weft.memory import EXPERIENCE, MEMORY, VALUE, UsageLog
 from weft.model import DEFAULT_TENANT, Candidate, Filter, View
-from weft.pipeline.query import Query, understand
-from weft.pipeline.reading import Reading
+from weft.pipeline.query import Query, Reading, understand
 from weft.pipeline.retrieve import search
 from weft.profiles.types import Fusion, Probe
 from weft.store import is_address

@@ -18,6 +18,7 @@ from weft.profiles.types import Frame, Lens, Order, Profile, Score, Section
 if TYPE_CHECKING:
     from weft.api import Weft
 
+
 PROFILE: Final = "narrative"
 ENTITY_SECTION: Final = "key_entities"
 """The section of the profile that presents entities."""

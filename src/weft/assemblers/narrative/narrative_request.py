@@ -21,7 +21,7 @@ from weft.frozen import dataclass
 from weft.model import Candidate, Context, Node, Request, View
 from weft.pipeline.assemble import assemble
 from weft.pipeline.plan import choose_presets
-from weft.pipeline.reading import Reading, StageCallback
+from weft.pipeline.query import Reading, StageCallback
 from weft.profiles import apply_preset, load_profile
 from weft.profiles.types import AUTO, ForEach, Profile, Score, Section
 from weft.store.empty import EmptyIndex, EmptySnapshot

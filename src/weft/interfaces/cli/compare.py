@@ -9,9 +9,9 @@ from weft.errors import InvalidInput
 from weft.interfaces.cli import output
 from weft.interfaces.cli.context import write_entries
 from weft.interfaces.cli.options import AsJson, EmbedderSpec, StoreFolder
-from weft.interfaces.cli.progress import show_progress
+from weft.interfaces.cli.output import show_progress
 from weft.interfaces.describe import difference_lines
-from weft.interfaces.values import clean, read_time
+from weft.interfaces.request import clean, read_time
 
 _QUESTION_WIDTH: Final = 50
 """Characters of a question in the table of `weft history`: a row then fits a terminal of 120 columns."""

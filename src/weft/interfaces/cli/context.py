@@ -15,10 +15,20 @@ from weft.errors import InvalidInput, UnknownName
 from weft.interfaces.ask import ask, check_filter
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, EmbedderSpec, StoreFolder, whole_number_parser
-from weft.interfaces.cli.progress import show_progress
+from weft.interfaces.cli.output import show_progress
 from weft.interfaces.describe import LEDGER_COLUMNS, SEARCH_COLUMNS, ledger_rows, relevance, search_rows
-from weft.interfaces.request import CONTEXT_FIELDS, SEARCH_FIELDS, RequestField, fields_for, make_filter, make_view
-from weft.interfaces.values import clean, read_budget, read_parameters, read_time
+from weft.interfaces.request import (
+    CONTEXT_FIELDS,
+    SEARCH_FIELDS,
+    RequestField,
+    clean,
+    fields_for,
+    make_filter,
+    make_view,
+    read_budget,
+    read_parameters,
+    read_time,
+)
 from weft.model import Candidate, Context, LedgerEntry
 
 Explain = Annotated[bool, typer.Option("--explain", help="Print what became of every candidate, and why.")]

@@ -12,9 +12,9 @@ from weft import config
 from weft.errors import SourceError
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, StoreFolder
-from weft.interfaces.cli.progress import show_progress
+from weft.interfaces.cli.output import show_progress
 from weft.interfaces.describe import format_origin
-from weft.interfaces.values import clean, read_budget
+from weft.interfaces.request import clean, read_budget
 from weft.model import Context
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from weft.errors import WeftError
 from weft.frozen import dataclass
 from weft.interfaces.cli import STORE_PROBLEM, output
 from weft.interfaces.cli.options import AsJson, EmbedderSpec, StoreFolder
-from weft.interfaces.cli.progress import show_progress
+from weft.interfaces.cli.output import show_progress
 
 if TYPE_CHECKING:
     from weft.api import Weft

@@ -10,7 +10,7 @@ from weft import config
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder, Tenants
 from weft.interfaces.describe import experience_lines
-from weft.interfaces.values import clean, read_tenants
+from weft.interfaces.request import clean, read_tenants
 from weft.memory import DOMAINS, OUTCOMES, ROOT_CAUSES, STRATEGIES, Lesson, Outcome, RootCause
 from weft.model import DEFAULT_TENANT
 

@@ -13,8 +13,8 @@ import typer
 from weft import config
 from weft.interfaces.cli import PARTLY_DONE, output
 from weft.interfaces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder
-from weft.interfaces.cli.progress import show_progress
-from weft.interfaces.values import clean
+from weft.interfaces.cli.output import show_progress
+from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT
 
 if TYPE_CHECKING:

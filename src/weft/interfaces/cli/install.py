@@ -15,7 +15,7 @@ from weft.frozen import dataclass
 from weft.interfaces import client_settings
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, StoreFolder, Tenants
-from weft.interfaces.values import clean
+from weft.interfaces.request import clean
 
 _MAX_NAME_LENGTH: Final = 64
 """Characters of a server's name. Clients put it before the names of tools, which it must leave room for."""

@@ -9,8 +9,8 @@ from weft import config
 from weft.errors import InvalidInput, UnknownName, WeftError
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, OwnTenant, StoreFolder
-from weft.interfaces.cli.progress import show_progress
-from weft.interfaces.values import clean
+from weft.interfaces.cli.output import show_progress
+from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from weft import config
 from weft.errors import InvalidInput
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder
-from weft.interfaces.values import clean
+from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT
 
 if TYPE_CHECKING:

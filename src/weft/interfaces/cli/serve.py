@@ -12,9 +12,9 @@ from weft import config
 from weft.errors import MissingExtra
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder
-from weft.interfaces.cli.progress import show_progress
+from weft.interfaces.cli.output import show_progress
 from weft.interfaces.keys import KeyRing
-from weft.interfaces.values import clean
+from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT
 
 _MAX_DEFAULT_WORKERS: Final = 4
@@ -62,7 +62,7 @@ def _describe_store(settings: config.ServeSettings) -> str:
     """Return the folder of the store, or its address without the password."""
     if not settings.server:
         return output.short_path(settings.store)
-    from weft.store.addresses import read_address
+    from weft.store.open import read_address
 
     return read_address(settings.server).display
 

@@ -7,8 +7,7 @@ from typing import Any, Final
 import orjson
 
 from weft.errors import InvalidInput, UnknownName
-from weft.interfaces.request import Kind, RequestField
-from weft.interfaces.values import clean
+from weft.interfaces.request import Kind, RequestField, clean
 
 _SCHEMAS: Final[Mapping[Kind, dict[str, Any]]] = {
     "text": {"type": "string"},

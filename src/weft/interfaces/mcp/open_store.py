@@ -54,7 +54,7 @@ class Shelf:
     @property
     def tenants(self) -> tuple[str, ...]:
         """The tenants that are read."""
-        from weft.interfaces.values import read_tenants
+        from weft.interfaces.request import read_tenants
 
         return read_tenants(self.settings.tenants)
 

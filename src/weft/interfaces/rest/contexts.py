@@ -23,11 +23,11 @@ from weft.interfaces.rest.requests import ContextRequest, FilterInput, Neighbour
 from weft.interfaces.rest.responses import ContextResponse, GraphResponse, ProfileList, SearchResponse
 from weft.interfaces.rest.served_store import Served
 from weft.model import STRONG, UNSET, Candidate, Context, Filter, Json, View
-from weft.pipeline.reading import StageCallback
+from weft.pipeline.query import StageCallback
 from weft.pipeline.walk import walk_graph
 from weft.profiles import available_profiles, profile_files_state
 from weft.profiles.types import Lens, Profile, Score
-from weft.store.sqlite.listing import ListedEdge
+from weft.store.listing import ListedEdge
 
 KNOWLEDGE: Final = "knowledge"
 _FLAGS: Final = ("include_entities", "include_examples", "include_schemas")

@@ -17,15 +17,7 @@ from weft.model import Edge, Json, Node, Origin
 from weft.ports import ReportProgress, Unit, ignore_progress
 from weft.sources.derived_cache import DerivedCache
 from weft.sources.files import SourceSettings
-from weft.sources.git.log import (
-    Change,
-    Commit,
-    list_commits,
-    list_shallow_commits,
-    pack,
-    read_commits,
-    unpack,
-)
+from weft.sources.git.log import Change, Commit, list_commits, list_shallow_commits, pack, read_commits, unpack
 from weft.sources.walk_files import File
 
 _MAX_COMMITS: Final = 50_000

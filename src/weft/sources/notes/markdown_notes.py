@@ -32,15 +32,7 @@ from weft.sources.notes.references import (
     split_front_matter,
 )
 from weft.sources.notes.vault import Vault, read_vault, split_scenes
-from weft.sources.values import (
-    UnusableValue,
-    split_names,
-    split_words,
-    to_integer,
-    to_number,
-    to_text,
-    to_time,
-)
+from weft.sources.values import UnusableValue, split_names, split_words, to_integer, to_number, to_text, to_time
 from weft.sources.walk_files import File
 
 Value = TypeVar("Value")

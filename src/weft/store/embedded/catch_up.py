@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Final
 
 from weft.ports import RecentChanges, Snapshot
+from weft.store.derived import Damaged, Progress
 from weft.store.embedded import lexical, vectors
 from weft.store.embedded.files import VerifiedFiles, record_digests
 from weft.store.embedded.lexical import LexicalWriter
 from weft.store.embedded.vector_writer import VectorWriter, start_columns
-from weft.store.progress import Damaged, Progress
 
 LEXICAL_FOLDER: Final = "lexical"
 DAMAGE_MARK: Final = "damaged"

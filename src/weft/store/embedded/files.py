@@ -13,7 +13,7 @@ from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 import orjson
 import xxhash
 
-from weft.store.progress import Damaged, Progress
+from weft.store.derived import Damaged, Progress
 
 VerifiedFiles: TypeAlias = set[tuple[str, str]]
 """(name, digest) of the files that were found to be as they were written, which need not be read again."""

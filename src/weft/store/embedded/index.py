@@ -18,6 +18,7 @@ from weft.cache import LruCache
 from weft.errors import StoreBusy, StoreReadOnly
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store
+from weft.store.derived import Damaged, Scope, cut_at_tie
 from weft.store.embedded import lexical, vectors
 from weft.store.embedded.catch_up import DAMAGE_MARK, LEXICAL_FOLDER, catch_up
 from weft.store.embedded.files import G, Generations, VerifiedFiles
@@ -34,9 +35,7 @@ from weft.store.overlay import (
     read_terms,
     term_weights,
 )
-from weft.store.progress import Damaged
 from weft.store.records import MAX_FACET_VALUE_LENGTH
-from weft.store.scope import Scope, cut_at_tie
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Ids, Scores, Vectors

@@ -22,10 +22,18 @@ import numpy as np
 from weft.cache import LruCache
 from weft.frozen import dataclass
 from weft.ports import ChangedPassage
+from weft.store.derived import (
+    MAX_TIES,
+    SCORE_TOLERANCE,
+    Damaged,
+    Progress,
+    Scope,
+    cut_at_tie,
+    pack_progress,
+    unpack_progress,
+)
 from weft.store.embedded.files import VerifiedFiles, check_digests
-from weft.store.progress import Damaged, Progress, pack_progress, unpack_progress
 from weft.store.records import MAX_FACET_VALUE_LENGTH, known_position, to_microseconds
-from weft.store.scope import MAX_TIES, SCORE_TOLERANCE, Scope, cut_at_tie
 from weft.store.statistics import inverse_frequency
 
 if TYPE_CHECKING:

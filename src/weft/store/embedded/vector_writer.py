@@ -12,6 +12,7 @@ import orjson
 
 from weft.ports import ChangedPassage
 from weft.scoring.vectors import norms, sign_bits, stack_rows
+from weft.store.derived import Progress, pack_progress
 from weft.store.embedded.vectors import (
     ABSENT,
     COLUMNS,
@@ -24,7 +25,6 @@ from weft.store.embedded.vectors import (
     open_columns,
     state_path,
 )
-from weft.store.progress import Progress, pack_progress
 from weft.store.records import known_position, to_microseconds
 
 if TYPE_CHECKING:

@@ -20,10 +20,9 @@ import xxhash
 from weft.cache import LruCache
 from weft.frozen import dataclass
 from weft.scoring.vectors import cosines, graded_distances, graded_signs, sign_distances, sign_words
+from weft.store.derived import Damaged, Progress, Scope, cut_at_tie, unpack_progress
 from weft.store.embedded.files import VerifiedFiles
-from weft.store.progress import Damaged, Progress, unpack_progress
 from weft.store.records import to_microseconds
-from weft.store.scope import Scope, cut_at_tie
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

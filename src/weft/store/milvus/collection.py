@@ -14,8 +14,8 @@ from pymilvus.exceptions import MilvusException
 
 from weft.frozen import dataclass
 from weft.ports import ChangedPassage
+from weft.store.derived import Progress, pack_progress, unpack_progress
 from weft.store.milvus.entities import entity_fields, to_entity
-from weft.store.progress import Progress, pack_progress, unpack_progress
 
 SCHEMA_VERSION: Final = 1
 """Part of a collection's name: raise it when entities change, and the collection is filled anew."""

@@ -12,9 +12,9 @@ from pymilvus import DataType
 from weft.model import Filter, View
 from weft.ports import ChangedPassage
 from weft.scoring.bm25 import LENGTH_NORMALISATION, SATURATION
+from weft.store.derived import microseconds, position_of
 from weft.store.embedded.lexical import weighted_counts
 from weft.store.records import to_microseconds
-from weft.store.scope import microseconds, position_of
 from weft.store.sqlite.filters import facet_groups
 
 _ABSENT: Final = -(1 << 62)

@@ -23,7 +23,7 @@ from weft.errors import (
     StoreUnreachable,
     WeftError,
 )
-from weft.store.addresses import OWN_PARAMETERS, Address
+from weft.store.open import OWN_PARAMETERS, Address
 from weft.store.postgres.encode import digest, register_array_adapter, register_text_adapters
 from weft.store.records import not_unicode_error
 

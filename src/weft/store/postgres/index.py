@@ -15,6 +15,7 @@ from weft.cache import LruCache
 from weft.errors import StoreError
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store
+from weft.store.derived import cut_at_tie
 from weft.store.overlay import (
     MAX_EXACT_PASSAGES,
     Overlay,
@@ -29,7 +30,6 @@ from weft.store.postgres.connection import is_lost
 from weft.store.postgres.encode import from_halfvecs
 from weft.store.postgres.snapshot import PostgresSnapshot
 from weft.store.postgres.store import PostgresStore
-from weft.store.scope import cut_at_tie
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Ids, Vectors

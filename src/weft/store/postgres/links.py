@@ -11,11 +11,11 @@ import numpy as np
 from weft.model import EdgeSet
 from weft.store import adjacency
 from weft.store.adjacency import ARC_DTYPE, Arcs
+from weft.store.edge_changes import EdgeIdentity, EdgeStrength, compare_edges, wanted_edges
 from weft.store.postgres.connection import Connection, fetch_rows
 from weft.store.postgres.copy_rows import CopyTarget, copy_rows
 from weft.store.postgres.encode import bigint_array
 from weft.store.postgres.numbers import Numbers
-from weft.store.sqlite.links import EdgeIdentity, EdgeStrength, compare_edges, wanted_edges
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Ids

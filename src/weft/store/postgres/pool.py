@@ -14,7 +14,7 @@ from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from weft.errors import StoreError
-from weft.store.addresses import Address
+from weft.store.open import Address
 from weft.store.postgres.connection import Connection, configure, connect, is_lost
 
 _SPARE_WAIT_SECONDS: Final = 0.001

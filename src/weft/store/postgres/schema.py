@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 import psycopg
 
 from weft.errors import StoreError, StoreReadOnly, StoreTooNew
-from weft.store.addresses import Address
+from weft.store.open import Address
 from weft.store.postgres.connection import Connection, advisory_lock, configure, connect
 
 Migrations: TypeAlias = tuple[tuple[str, str], ...]

@@ -22,11 +22,12 @@ from weft.store.sqlite.term_statistics import scan_statistics, tenant_totals, te
 from weft.store.sqlite.write import read_sequence
 from weft.store.statistics import ScanCache
 
-_MAX_ID_DIGITS: Final = 18
-"""Digits of a name that may be an id: every number of 18 digits fits the 64 bits of a column."""
-
 if TYPE_CHECKING:
     from weft.ports.arrays import Ids, Vectors
+
+
+_MAX_ID_DIGITS: Final = 18
+"""Digits of a name that may be an id: every number of 18 digits fits the 64 bits of a column."""
 
 
 class SqliteSnapshot:

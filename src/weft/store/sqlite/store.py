@@ -12,6 +12,7 @@ from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreReadOnl
 from weft.model import Edge, View
 from weft.ports import Changes, NameRow, NodeRow, StoreStatus
 from weft.store.export import ExportableStore, ExportReader, names_in_pages, nodes_in_pages
+from weft.store.listing import EdgeCursor, ListedEdge
 from weft.store.records import not_unicode_error
 from weft.store.sqlite import listing, maintenance
 from weft.store.sqlite.connection import (
@@ -24,7 +25,6 @@ from weft.store.sqlite.connection import (
     translate_errors,
 )
 from weft.store.sqlite.filters import read_visibility
-from weft.store.sqlite.listing import EdgeCursor, ListedEdge
 from weft.store.sqlite.maintenance import read_status
 from weft.store.sqlite.nodes import stored_keys
 from weft.store.sqlite.numbers import names_by_number

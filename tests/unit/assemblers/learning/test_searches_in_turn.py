@@ -16,7 +16,7 @@ from weft.assemblers.learning.searches import Answer, Search, search_in_turn
 from weft.assemblers.learning.store_searcher import StoreSearcher
 from weft.memory.memory_store import remember
 from weft.model import View
-from weft.pipeline.reading import Reading
+from weft.pipeline.query import Reading
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

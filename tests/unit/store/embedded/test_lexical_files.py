@@ -5,10 +5,9 @@ import pytest
 
 from weft.model import Filter, View
 from weft.ports import ChangedPassage
+from weft.store.derived import Damaged, Progress, Scope, cut_at_tie
 from weft.store.embedded import lexical
 from weft.store.embedded.lexical import LexicalWriter, engine_damage, hashed_words, open_generation
-from weft.store.progress import Damaged, Progress
-from weft.store.scope import Scope, cut_at_tie
 
 
 def tail_passage(number: int, *terms: int) -> ChangedPassage:

@@ -6,11 +6,10 @@ import pytest
 from weft.model import Filter, View
 from weft.ports import ChangedPassage
 from weft.scoring.vectors import cosines, norms, quantise
+from weft.store.derived import Progress, Scope
 from weft.store.embedded import vectors
 from weft.store.embedded.vector_writer import VectorWriter, start_columns
 from weft.store.embedded.vectors import open_generation
-from weft.store.progress import Progress
-from weft.store.scope import Scope
 
 WIDTH, ROWS = 70, 3000
 NOBODY = np.zeros(0, dtype=np.int64)

@@ -5,7 +5,7 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.embed.wordpiece import cut, cut_identifier, fold, split_bert_words, words_of
+from weft.embed.static import cut, cut_identifier, fold, split_bert_words, words_of
 
 VOCABULARY = {
     "un": 0,

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from weft.interfaces.cli.progress import ProgressBar, show_progress
+from weft.interfaces.cli.output import ProgressBar, show_progress
 
 
 def test_in_a_pipe_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,9 +7,9 @@ import pytest
 
 from weft import Weft
 from weft.model import Node
+from weft.pipeline.query import held, phrases
 from weft.scoring.bm25 import term_hash
 from weft.text import analyze
-from weft.text.phrases import held, phrases
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

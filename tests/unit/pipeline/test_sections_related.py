@@ -8,7 +8,7 @@ import pytest
 
 from weft import Edge, Filter, Node, Weft
 from weft.model import Candidate, Detail, Origin, View
-from weft.pipeline.related import split_related
+from weft.pipeline.sections import split_related
 
 SYMBOLS = {
     "q.py#Queue.take": ("Queue.take", "Lease the next due job of the pigeonhole.", "q.py", 31),
