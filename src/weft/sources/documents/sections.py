@@ -114,7 +114,7 @@ def _split_parts(document: Document) -> list[_Part]:
     # The (level, index) of the headings that the current one is nested in.
     open_headings: list[tuple[int, int]] = []
     for index, heading in enumerate(headings, start=1):
-        open_headings = [opened for opened in open_headings if opened[0] < heading.level]
+        open_headings = [outer for outer in open_headings if outer[0] < heading.level]
         parent = open_headings[-1][1] if open_headings else 0
         path = (*parts[parent].path, parts[parent].title) if parts[parent].title else ()
         span = (heading.body, max(heading.body, ends[index]))

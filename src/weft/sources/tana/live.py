@@ -20,7 +20,7 @@ from weft.sources.tana.node_markdown import parse_name, parse_node
 from weft.sources.values import to_time_or_none
 
 _ROOT_SUFFIXES: Final = ("_CAPTURE_INBOX", "_STASH")
-"""What follows a workspace's id in the ids of its inbox and its library."""
+"""The ends of the ids of a workspace's inbox and library, after the id of the workspace."""
 _MAX_NODES: Final = 500_000
 """Nodes read of one Tana; each takes one or two calls, so more would take hours."""
 _CLOCK_UNIT: Final = "#sync"
