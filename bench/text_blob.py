@@ -21,7 +21,7 @@ from statistics import mean
 from weft import Node, Weft
 from weft.evaluation import JudgedSet, Question, read_folder
 from weft.evaluation.run import find_evidence
-from weft.text import sentences
+from weft.text import split_sentences
 from weft.tokens import counter_for
 
 CHUNK = 9_000
@@ -107,7 +107,7 @@ def _share(found: Sequence[bool]) -> float:
 
 
 def _holds(blob: str, text: str) -> bool:
-    missing = [1 for start, end in sentences(text) if _plain(text[start:end]) not in blob]
+    missing = [1 for start, end in split_sentences(text) if _plain(text[start:end]) not in blob]
     return len(missing) <= 1
 
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from weft.story import Entity, Prose, Story, folded
-from weft.story.display_name import written
-from weft.text.chapters import chapters, scenes
+from weft.story import Entity, Prose, Story, name_key
+from weft.story.display_name import format_name
+from weft.text.chapters import find_chapters, split_scenes
 
 _TOP: Final = 20
 _LOOKED_AT: Final = 40
@@ -36,14 +36,14 @@ def proses_of(text: str) -> list[Prose]:
     """A book as the manuscript source reads it."""
     return [
         Prose(f"{chapter.number}.{number}", text[start:end], chapter.number)
-        for chapter in chapters(text)
-        for number, (start, end) in enumerate(scenes(text, chapter.start, chapter.end), start=1)
+        for chapter in find_chapters(text)
+        for number, (start, end) in enumerate(split_scenes(text, chapter.start, chapter.end), start=1)
     ]
 
 
 def measure(story: Story, expected: Expected) -> Quality:
     """The quality of a story beside what was expected of it."""
-    named = {folded(name): who for who, names in expected.characters.items() for name in (who, *names)}
+    named = {name_key(name): who for who, names in expected.characters.items() for name in (who, *names)}
     counts = [_counted(entity, named) for entity in story.entities]
     total: dict[str, int] = {}
     for each in counts:
@@ -51,8 +51,8 @@ def measure(story: Story, expected: Expected) -> Quality:
             total[who] = total.get(who, 0) + count
     top = sorted(total, key=lambda who: (-total[who], who))[:_TOP]
     merged = [who for who in top if _is_one(who, counts, total[who], story.entities)]
-    known = {*named, *map(folded, expected.others)}
-    junk = [entity.name for entity in story.entities[:_LOOKED_AT] if folded(entity.name) not in known]
+    known = {*named, *map(name_key, expected.others)}
+    junk = [entity.name for entity in story.entities[:_LOOKED_AT] if name_key(entity.name) not in known]
     return Quality(len(merged), len(top), tuple(junk), tuple(who for who in top if who not in merged))
 
 
@@ -60,7 +60,7 @@ def _counted(entity: Entity, named: Mapping[str, str]) -> dict[str, int]:
     """How many of an entity's mentions are forms of which expected character."""
     counts: dict[str, int] = {}
     for sighting in entity.mentions:
-        who = named.get(folded(written(sighting.form)))
+        who = named.get(name_key(format_name(sighting.form)))
         if who is not None:
             counts[who] = counts.get(who, 0) + 1
     return counts

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.story.measure import Expected, measure, proses_of
-from weft.story import tell
+from weft.story import extract_story
 
 _LISTS = Path(__file__).parent / "books.toml"
 
@@ -24,7 +24,7 @@ def main(folder: Path) -> None:
             continue
         proses = proses_of(file.read_text("utf-8", errors="replace"))
         start = time.process_time()
-        story = tell(proses)
+        story = extract_story(proses)
         seconds = time.process_time() - start
         quality = measure(story, Expected(listed["characters"], listed["others"]))
         words = sum(len(prose.text.split()) for prose in proses)

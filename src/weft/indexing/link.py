@@ -13,17 +13,17 @@ from typing import Final
 from weft.errors import InvalidInput
 from weft.frozen import dataclass
 from weft.indexing.worker import run_in_worker
-from weft.links import affected, each_mentions, importance
+from weft.links import compute_importance, draw_mentions, find_affected_keys
 from weft.links.similar import (
-    NEAREST,
+    MAX_SIMILAR_NODES,
     SIMILAR_EDGE,
     SIMILAR_MAKER,
     TAG_EDGE,
     TAG_MAKER,
-    following,
-    nearest,
-    tag_edges,
-    touched_by,
+    draw_tag_edges,
+    find_keys_to_relink,
+    find_nearest,
+    ring_neighbours,
 )
 from weft.model import Edge, EdgeSet, Filter, Node, View
 from weft.ports import Changes, Index, Snapshot, Store
@@ -85,7 +85,7 @@ class MentionLinker:
             self.renamed.get(tenant, {}).pop(key, None)
         for owner, keys in keys_by_tenant.items():
             for tenant in (owner, *self.store.linking_tenants(owner)):
-                touched = affected(self.store, tenant, {owner: keys}, self._text_search(tenant))
+                touched = find_affected_keys(self.store, tenant, {owner: keys}, self._text_search(tenant))
                 self.texts.setdefault(tenant, {}).update(dict.fromkeys(touched))
 
     def link(self, progress: Callable[[int], None]) -> int:
@@ -97,7 +97,7 @@ class MentionLinker:
             owners = (tenant, *self.store.shared(tenant))
             renamed = {owner: tuple(self.renamed[owner]) for owner in owners if self.renamed.get(owner)}
             texts = tuple(self.texts.get(tenant, ()))
-            mentions = each_mentions(
+            mentions = draw_mentions(
                 self.store, tenant, texts, self._text_search(tenant), renamed=renamed, run=run_in_worker
             )
             for edge_set in mentions:
@@ -113,7 +113,7 @@ class MentionLinker:
             with self.store.snapshot(View((tenant,))) as snapshot:
                 passages = snapshot.statistics(()).passages
             if passages <= _MAX_PASSAGES_FOR_IMPORTANCE:
-                self.store.write(Changes(importance=importance(self.store, tenant)))
+                self.store.write(Changes(importance=compute_importance(self.store, tenant)))
 
     def _stored_names(self, nodes: Sequence[Node]) -> dict[tuple[str, str], tuple[str, ...]]:
         """Return the names that the store has now for those of the nodes that it holds."""
@@ -261,14 +261,14 @@ def _draw_tag_edges(
     def carriers(tag: str) -> Sequence[str]:
         return store.keys_with_tag(tenant, tag)
 
-    keys = sorted(changed if is_whole else touched_by(changed, carriers) | changed.keys())
+    keys = sorted(changed if is_whole else find_keys_to_relink(changed, carriers) | changed.keys())
     drawn = 0
     for scope in _batches(keys):
         tags = _read_tags(store, tenant, scope)
-        neighbours = {other for key in tags for tag in tags[key] for other in following(key, carriers(tag))}
+        neighbours = {other for key in tags for tag in tags[key] for other in ring_neighbours(key, carriers(tag))}
         tags |= _read_tags(store, tenant, sorted(neighbours - tags.keys()))
         present = [key for key in scope if key in tags]
-        edges = tuple(edge for key in present for edge in tag_edges(tenant, key, tags, carriers))
+        edges = tuple(edge for key in present for edge in draw_tag_edges(tenant, key, tags, carriers))
         store.write(Changes(edges=(EdgeSet(TAG_MAKER, tenant, edges, tuple(scope)),)))
         drawn += len(edges)
     return drawn
@@ -289,16 +289,16 @@ def _draw_similar_edges(
     """
     with store.snapshot(View((tenant,))) as snapshot:
         ids = _ids_by_key(snapshot, keys)
-        near = {id: nearest(snapshot, index, id, threshold) for id in ids.values()}
+        near = {id: find_nearest(snapshot, index, id, threshold) for id in ids.values()}
         if with_neighbours:
             others = {other for found in near.values() for other, _ in found} - near.keys()
-            near |= {id: nearest(snapshot, index, id, threshold) for id in sorted(others)}
-        linked = {*near, *(other for found in near.values() for other, _ in found[:NEAREST])}
+            near |= {id: find_nearest(snapshot, index, id, threshold) for id in sorted(others)}
+        linked = {*near, *(other for found in near.values() for other, _ in found[:MAX_SIMILAR_NODES])}
         key_by_id = {id: row.node.key for id, row in snapshot.nodes(sorted(linked)).items()}
     edges = tuple(
         Edge(key_by_id[id], key_by_id[other], SIMILAR_EDGE, cosine, tenant=tenant)
         for id, found in near.items()
-        for other, cosine in found[:NEAREST]
+        for other, cosine in found[:MAX_SIMILAR_NODES]
     )
     # Keys without a node are in the scope too, so that the edges of removed nodes go.
     scope = sorted({*keys, *(key_by_id[id] for id in near)})

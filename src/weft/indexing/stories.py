@@ -17,7 +17,18 @@ from weft.frozen import dataclass
 from weft.indexing.link import SETTINGS_SOURCE
 from weft.model import FOUND_ENTITY, STORY_MAKER, Alias, AliasSet, Edge, EdgeSet, Filter, Node, Origin, View
 from weft.ports import Changes, Snapshot, Store
-from weft.story import KINDS, Correction, Entity, Known, Passage, Prose, Story, folded, noted_relations, tell
+from weft.story import (
+    KINDS,
+    Correction,
+    Entity,
+    KnownEntity,
+    Passage,
+    Prose,
+    Story,
+    extract_story,
+    name_key,
+    read_note_relations,
+)
 
 STORY_VERSION: Final = "7"
 """The version of story reading: raise it when the same prose would give other entities or relations."""
@@ -121,7 +132,7 @@ class _StoryInput:
             STORY_VERSION,
             [(node.key, node.sequence, node.text) for node in self.texts],
             [_known_entity(note) for note in self.notes],
-            [noted_relations(note.fields) for note in self.notes],
+            [read_note_relations(note.fields) for note in self.notes],
             self.corrections,
         ]
         return f"{xxhash.xxh3_128_hexdigest(orjson.dumps(content))} {len(self.texts)}"
@@ -164,10 +175,10 @@ def _read_nodes(snapshot: Snapshot, wanted: Filter) -> list[Node]:
     return [row.node for row in snapshot.nodes(snapshot.matching_ids(wanted).tolist()).values()]
 
 
-def _known_entity(note: Node) -> Known:
+def _known_entity(note: Node) -> KnownEntity:
     """Return the entity of a note, by the names that its author gave it."""
     names = (note.title, *(alias.text for alias in note.aliases if not alias.found))
-    return Known(note.key, note.kind, names)
+    return KnownEntity(note.key, note.kind, names)
 
 
 # --- the story as nodes and edges ------------------------------------------------------------------------------
@@ -181,7 +192,7 @@ def _read_story(store: Store, story_input: _StoryInput, stamp: str) -> ChangedSt
     # A view of the first chapters must not know what a later chapter corrects.
     corrections = [correction for correction in story_input.corrections if correction.chapter <= last]
     known = [_known_entity(note) for note in story_input.notes]
-    story = tell(proses, known, corrections) if proses else Story()
+    story = extract_story(proses, known, corrections) if proses else Story()
     keys = _entity_keys(story, source)
     nodes = tuple(
         _entity_node(entity, key, story_input)
@@ -226,12 +237,12 @@ def _note_namer(maker: str) -> str:
 
 def _aliases_of_notes(story: Story, story_input: _StoryInput) -> dict[str, tuple[Alias, ...]]:
     """Return the names that only the prose gives to noted entities: Sansa, whose note says Sansa Stark."""
-    noted = {note.key: {folded(name) for name in _known_entity(note).names} for note in story_input.notes}
+    noted = {note.key: {name_key(name) for name in _known_entity(note).names} for note in story_input.notes}
     return {
         entity.note: tuple(
             Alias(name, _note_namer(_maker(story_input.source)))
             for name in entity.aliases
-            if folded(name) not in noted[entity.note]
+            if name_key(name) not in noted[entity.note]
         )
         for entity in story.entities
         if entity.note
@@ -274,7 +285,7 @@ def _entity_node(entity: Entity, key: str, story_input: _StoryInput) -> Node:
             "confidence": entity.confidence,
             "first_sequence": first.sequence,
             "mentions": len(entity.mentions),
-            "spoken": entity.spoke,
+            "spoken": entity.speech_count,
         },
         aliases=tuple(Alias(name, _maker(story_input.source)) for name in entity.aliases),
         origin=_passage_origin(prose, definition),
@@ -330,7 +341,7 @@ def _noted_relation_edges(story_input: _StoryInput) -> Iterator[Edge]:
     notes = reversed(story_input.notes)
     by_name = {name.casefold(): note.key for note in notes for name in _known_entity(note).names}
     for note in story_input.notes:
-        for field, kind, is_inward, name in noted_relations(note.fields):
+        for field, kind, is_inward, name in read_note_relations(note.fields):
             other = by_name.get(name.casefold())
             if other is not None and other != note.key:
                 source, target = (other, note.key) if is_inward else (note.key, other)

@@ -10,7 +10,7 @@ from weft.errors import InvalidInput, UnknownName, nearest_name
 from weft.frozen import dataclass
 from weft.indexing.stories import add_correction, remove_correction
 from weft.model import DEFAULT_TENANT, Filter, Node, View
-from weft.story import KINDS, Correction, folded
+from weft.story import KINDS, Correction, name_key
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -92,9 +92,9 @@ def _find_entity(weft: "Weft", name: str, tenant: str) -> Node:
     # In reverse, so that of two entities with one name the more mentioned is found.
     for listing in reversed(list_entities(weft, tenant=tenant)):
         for title in (listing.node.title, *(alias.text for alias in listing.node.aliases)):
-            by_name[folded(title)] = listing.node
-    if folded(name) in by_name:
-        return by_name[folded(name)]
-    closest = nearest_name(folded(name), by_name)
+            by_name[name_key(title)] = listing.node
+    if name_key(name) in by_name:
+        return by_name[name_key(name)]
+    closest = nearest_name(name_key(name), by_name)
     hint = f" Did you mean {by_name[closest].title!r}?" if closest else ""
     raise InvalidInput(f"No entity of {tenant} is called {name!r}.{hint} `weft entities list` prints them.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from weft.interfaces.describe import node_text, one_line
 from weft.model import Edge, Node, View
 from weft.story import KINDS, TIES
-from weft.text import sentences
+from weft.text import split_sentences
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -89,7 +89,7 @@ def _mention_offset(evidence: str) -> int:
 def _sentence_at(text: str, offset: int) -> str:
     """Return the sentence around an offset; with the one before it, if it only continues that one."""
     previous = 0
-    for start, end in sentences(text):
+    for start, end in split_sentences(text):
         if end > offset:
             # "…" she said: a sentence that begins in lower case says who spoke, the one before what was said.
             return text[previous if text[start : start + 1].islower() else start : end]

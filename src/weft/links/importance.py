@@ -26,7 +26,7 @@ limit."""
 _ALL_NEIGHBOURS: Final = 1_000_000
 
 
-def importance(store: Store, tenant: str) -> Mapping[tuple[str, str], float]:
+def compute_importance(store: Store, tenant: str) -> Mapping[tuple[str, str], float]:
     """Return the importance by (tenant, key), the highest being 1; nodes whose source states one are left out.
 
     Half of it is PageRank (many links lead to the node), half is betweenness (others are linked through it). The
@@ -52,7 +52,7 @@ def importance(store: Store, tenant: str) -> Mapping[tuple[str, str], float]:
     return {(tenant, keys[index]): value for index, value in zip(order, values, strict=True) if not has_own[index]}
 
 
-def links_among(ids: "Ids", snapshot: Snapshot, types: Collection[str] = ()) -> "tuple[Ids, Ids, Floats]":
+def read_links(ids: "Ids", snapshot: Snapshot, types: Collection[str] = ()) -> "tuple[Ids, Ids, Floats]":
     """Return the links of these types (or of all) between nodes, as indexes into the ascending `ids`."""
     import numpy as np
 
@@ -86,7 +86,7 @@ def _ordered_links(store: Store, tenant: str, ids: "Ids") -> "tuple[Ids, Ids, Fl
 
     ascending = np.argsort(ids)
     with store.snapshot(View((tenant,))) as snapshot:
-        first, second, weight = links_among(ids[ascending], snapshot)
+        first, second, weight = read_links(ids[ascending], snapshot)
     source, target = ascending[first], ascending[second]
     order = np.lexsort((weight, target, source))
     return source[order], target[order], weight[order]

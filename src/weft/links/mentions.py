@@ -16,7 +16,7 @@ from weft.scoring.bm25 import term_hash
 from weft.text import analyze, is_code
 from weft.text.folding import fold_text
 
-MAKER: Final = "link:mentions@1"
+MENTIONS_MAKER: Final = "link:mentions@1"
 EDGE_TYPE: Final = "mentions"
 _MAX_MENTIONED_NODES: Final = 200
 """A text that names more nodes is an index or a log; further edges would only dilute the graph."""
@@ -54,7 +54,7 @@ def run_here(
     return ((batch, link(batch)) for batch in batches)
 
 
-def each_mentions(
+def draw_mentions(
     store: Store,
     tenant: str,
     changed: Sequence[str],
@@ -80,12 +80,12 @@ def each_mentions(
     nodes, openings_found = _collect_openings(_read_prose(store, tenant, scope))
     names = _build_lexicon(store, tenant, openings_found).usable()
     for batch, edges in run(_make_linker, (names,), _batches(nodes)):
-        yield EdgeSet(MAKER, tenant, edges, tuple(key for _, key, _ in batch))
+        yield EdgeSet(MENTIONS_MAKER, tenant, edges, tuple(key for _, key, _ in batch))
         if progress:
             progress(len(batch))
 
 
-def affected(
+def find_affected_keys(
     store: Store, tenant: str, named: Mapping[str, Sequence[str]], containing: Containing | None = None
 ) -> tuple[str, ...]:
     """Return the keys of the texts whose mentions depend on these nodes: ask before removing, re-link after."""

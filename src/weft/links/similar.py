@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 TAG_MAKER: Final = "link:shared_tag@1"
 TAG_EDGE: Final = "shared_tag"
-NEXT: Final = 4
+RING_NEIGHBOURS: Final = 4
 """How many carriers of a tag behind it in the ring a node is linked with; more make popular tags crowd the
 graph."""
-_FULLY_LINKED_CARRIERS: Final = 2 * NEXT + 1
+_FULLY_LINKED_CARRIERS: Final = 2 * RING_NEIGHBOURS + 1
 """So many carriers or fewer are linked each with each; a ring would link some pairs twice."""
 
 SIMILAR_MAKER: Final = "link:similar@1"
 SIMILAR_EDGE: Final = "similar"
-NEAREST: Final = 5
+MAX_SIMILAR_NODES: Final = 5
 """How many similar nodes a node is linked with."""
 _PASSAGES_SEARCHED: Final = 60
 """Passages fetched to find them: a long neighbour takes several, so this is a dozen for each."""
@@ -39,7 +39,7 @@ Carriers = Callable[[str], Sequence[str]]
 # --- shared tags -----------------------------------------------------------------------------------------
 
 
-def touched_by(changed: Mapping[str, Iterable[str]], carriers: Carriers) -> set[str]:
+def find_keys_to_relink(changed: Mapping[str, Iterable[str]], carriers: Carriers) -> set[str]:
     """Return the keys whose edges depend on changed nodes, given with the tags they have or had."""
     affected: set[str] = set()
     for key, tags in changed.items():
@@ -50,22 +50,24 @@ def touched_by(changed: Mapping[str, Iterable[str]], carriers: Carriers) -> set[
                 affected.update(ring)
                 continue
             index = bisect_left(ring, key)
-            affected.update(ring[(index - step) % len(ring)] for step in range(NEXT + 1))
+            affected.update(ring[(index - step) % len(ring)] for step in range(RING_NEIGHBOURS + 1))
     return affected
 
 
-def tag_edges(tenant: str, key: str, tags: Mapping[str, frozenset[str]], carriers: Carriers) -> tuple[Edge, ...]:
+def draw_tag_edges(
+    tenant: str, key: str, tags: Mapping[str, frozenset[str]], carriers: Carriers
+) -> tuple[Edge, ...]:
     """Return the `shared_tag` edges of one node; `tags` holds those of every node it may be linked with."""
-    others = sorted({other for tag in tags[key] for other in following(key, carriers(tag))})
+    others = sorted({other for tag in tags[key] for other in ring_neighbours(key, carriers(tag))})
     return tuple(_make_edge(tenant, key, other, tags) for other in others if other in tags)
 
 
-def following(key: str, ring: Sequence[str]) -> list[str]:
+def ring_neighbours(key: str, ring: Sequence[str]) -> list[str]:
     """Return the carriers of a tag that a node is linked with."""
     index = bisect_left(ring, key)
     if len(ring) <= _FULLY_LINKED_CARRIERS:
         return list(ring[index + 1 :])
-    return [ring[(index + step) % len(ring)] for step in range(1, NEXT + 1)]
+    return [ring[(index + step) % len(ring)] for step in range(1, RING_NEIGHBOURS + 1)]
 
 
 def _make_edge(tenant: str, key: str, other: str, tags: Mapping[str, frozenset[str]]) -> Edge:
@@ -78,7 +80,9 @@ def _make_edge(tenant: str, key: str, other: str, tags: Mapping[str, frozenset[s
 # --- similar texts ---------------------------------------------------------------------------------------
 
 
-def nearest(snapshot: Snapshot, index: Index, node_id: int, threshold: float) -> tuple[tuple[int, float], ...]:
+def find_nearest(
+    snapshot: Snapshot, index: Index, node_id: int, threshold: float
+) -> tuple[tuple[int, float], ...]:
     """Return the nodes at least so near to one, as (id, cosine), nearest first, from a few dozen passages."""
     vector = _mean_vector(snapshot, node_id)
     if vector is None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from weft.frozen import dataclass
 from weft.text import analyze
-from weft.text.differences import NEGATION, apart
+from weft.text.differences import NEGATION, find_differing_words
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 _FILLERS: Final = frozenset(
@@ -83,7 +83,7 @@ def _read_statement(text: str) -> _Statement:
 
 
 def _difference(left: Sequence[str], right: Sequence[str]) -> _Difference:
-    only_left, only_right = apart(left, right)
+    only_left, only_right = find_differing_words(left, right)
     longest = max(len(left), len(right), 1)
     shared = (longest - max(len(only_left), len(only_right))) / longest
     common = Counter(left) & Counter(right)

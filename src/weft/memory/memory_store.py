@@ -69,7 +69,7 @@ def remember(
         if same is not None:
             kept = merge_memories(same, memory, category, importance)
             put(indexing, [memory_node(kept)], mentions=is_small_tenant(indexing, tenant))
-            return RememberResult(kept, merged=True, redacted=safe.found)
+            return RememberResult(kept, merged=True, redacted=safe.kinds)
         contradictions = tuple(
             Contradiction(memory.key, old.key, old.text, judgement.why)
             for old, judgement in judged
@@ -80,7 +80,7 @@ def remember(
             for found in contradictions
         ]
         put(indexing, [memory_node(memory)], edges, mentions=is_small_tenant(indexing, tenant))
-        return RememberResult(memory, contradictions=contradictions, redacted=safe.found)
+        return RememberResult(memory, contradictions=contradictions, redacted=safe.kinds)
 
 
 def update_memory(

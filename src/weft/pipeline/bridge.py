@@ -16,7 +16,7 @@ from weft.model import Candidate, Filter, Node, Step
 from weft.ports import Index, NodeRow, PassageRow, Snapshot, TermStatistics
 from weft.scoring.bm25 import inverse_frequency, term_hashes
 from weft.scoring.candidates import with_scores
-from weft.text import analyze, proper_names
+from weft.text import analyze, find_proper_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -145,7 +145,7 @@ def _names_beyond(candidate: Candidate, question: Mapping[int, float]) -> set[_P
     start, end = candidate.spans[0] if candidate.spans else (0, 0)
     pairs: set[_Pair] = set()
     for text in (candidate.node.title, candidate.node.text[start:end]):
-        for name in proper_names(text):
+        for name in find_proper_names(text):
             words = term_hashes(analyze(name))
             pairs.update(pairwise(words) if len(words) > 1 else zip(words, words, strict=True))
     return {pair for pair in pairs if pair[0] not in question or pair[1] not in question}

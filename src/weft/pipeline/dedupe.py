@@ -8,7 +8,7 @@ from weft.profiles.types import Dedupe
 from weft.scoring.bm25 import term_hash
 from weft.scoring.sketch import likely_pairs, similarity, sketch
 from weft.text import analyze, normalise_name
-from weft.text.differences import tell_apart
+from weft.text.differences import are_different
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def _find_repeats(members: Sequence[tuple[int, Entry]], rule: Dedupe) -> dict[in
             continue
         first_text, second_text = _content(first.candidate.node), _content(second.candidate.node)
         alike = similarity(first_text, second_text)
-        if alike >= rule.similarity and not tell_apart(first_text, second_text):
+        if alike >= rule.similarity and not are_different(first_text, second_text):
             repeated[second_index] = f"repeats {first.candidate.node.key} ({alike:.0%} alike)"
     return repeated
 

@@ -13,7 +13,7 @@ from typing import Final
 from weft.frozen import dataclass
 from weft.ports import TokenCounter
 from weft.scoring.bm25 import term_hashes
-from weft.text import analyze, fold, is_blank, sentences, split_passages
+from weft.text import analyze, fold, is_blank, split_passages, split_sentences
 
 Span = tuple[int, int]
 
@@ -83,7 +83,7 @@ def measure_text(
     units = [
         (low + start, low + end)
         for low, high in _regions_to_read(text, focus, head)
-        for start, end in sentences(text[low:high])
+        for start, end in split_sentences(text[low:high])
     ]
     costs = count.count_many([text[start:end] for start, end in units])
     gains = [_gain(_sentence_terms(text[start:end]), weights) for start, end in units]
@@ -342,7 +342,7 @@ class _ReadPassage:
 
 @lru_cache(maxsize=_MAX_CACHED_PASSAGES)
 def _read_passage(passage: str, count: TokenCounter) -> _ReadPassage:
-    units = sentences(passage)
+    units = split_sentences(passage)
     texts = [passage[start:end] for start, end in units]
     return _ReadPassage(units, count.count_many(texts), [fold(text) for text in texts])
 

@@ -106,7 +106,7 @@ class Printer:
             for candidate in whole
             if candidate.text_tokens is not None
         ]
-        return self.stored.count_holding(text, known)
+        return self.stored.count_with_known_parts(text, known)
 
     def shorten(self, candidate: Candidate, max_tokens: int) -> tuple[tuple[int, int], ...]:
         """Return the spans of a candidate's text that speak most to the question within the tokens."""

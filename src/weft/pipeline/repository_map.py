@@ -6,7 +6,7 @@ from typing import Final
 
 from weft.cache import LruCache
 from weft.frozen import dataclass
-from weft.links.importance import links_among
+from weft.links.importance import read_links
 from weft.model import Candidate, Filter
 from weft.pipeline.retrieve import RetrievalResult
 from weft.ports import NodeRow, Snapshot
@@ -64,7 +64,7 @@ def _rank(probe: Probe, filter: Filter, snapshot: Snapshot) -> _Ranking:
         ids = np.setdiff1d(ids, snapshot.matching_ids(Filter(tags=(tag,))), assume_unique=True)
     if len(ids) > _MAX_RANKED_NODES:
         return _Ranking(len(ids))
-    source, target, weight = links_among(ids, snapshot, probe.edges)
+    source, target, weight = read_links(ids, snapshot, probe.edges)
     if not len(source):
         return _Ranking(len(ids))
     rank = pagerank(len(ids), source, target, weight)

@@ -14,7 +14,7 @@ from weft.ports import CombinedIndex, Index, NodeRow, PassageRow, Proposals, Sna
 from weft.profiles.types import Fusion, Probe
 from weft.scoring.bm25 import score_terms
 from weft.scoring.candidates import with_scores
-from weft.text import below_title
+from weft.text import find_body_start
 
 if TYPE_CHECKING:
     from weft.pipeline.query import Floats
@@ -209,7 +209,7 @@ def split_into_passages(
     pool = Pool.measure(rows, query, cosine, scale if scale != Scale() else None, fusion)
     passages: list[Candidate] = []
     for candidate in candidates:
-        node, text_start = candidate.node.id, below_title(candidate.node.text, candidate.node.title)
+        node, text_start = candidate.node.id, find_body_start(candidate.node.text, candidate.node.title)
         if passage_counts[node] > 1 or (passage_counts[node] and text_start):
             passages += [
                 _make_passage(candidate, pool, index, text_start)

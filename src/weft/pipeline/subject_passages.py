@@ -18,7 +18,7 @@ from weft.model import Candidate, Node, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import Part
 from weft.scoring.candidates import with_scores
-from weft.text import named_in, sentences, spellings
+from weft.text import find_name_spans, name_spellings, split_sentences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -197,7 +197,7 @@ class _KnownNames:
 
     def find_naming(self, subject: int, text: Node, span: Span, kinds: Sequence[str]) -> _Naming:
         """Return how a passage of the text names the subject."""
-        mentions = named_in(text.text, self.names.get(subject, ()), span)
+        mentions = find_name_spans(text.text, self.names.get(subject, ()), span)
         if not mentions:
             return _Naming()
         # The text of another subject is about that one, so this subject is never alone in it.
@@ -207,7 +207,7 @@ class _KnownNames:
         if not others:
             return _Naming(tuple(mentions), own_stretch=span)
         low, high = span
-        units = [(low + start, low + end) for start, end in sentences(text.text[low:high])]
+        units = [(low + start, low + end) for start, end in split_sentences(text.text[low:high])]
         shared = [unit for unit in units if _overlaps(unit, others)]
         beside_others = [mention for mention in mentions if _overlaps(mention, shared)]
         stretch = _longest_own_stretch(units, mentions, others)
@@ -219,7 +219,7 @@ class _KnownNames:
         for other in self.linked.get(text.id, ()):
             if other != subject:
                 names = [name for name in self.names.get(other, ()) if name not in own_names]
-                mentions = named_in(text.text, names, span)
+                mentions = find_name_spans(text.text, names, span)
                 yield from (mention for mention in mentions if not _is_within(mention, own))
 
 
@@ -374,4 +374,4 @@ def _repeated_share(definition: str, taken: _TakenPassage) -> float:
 
 def spelled_names(node: Node) -> tuple[str, ...]:
     """Return the spellings under which texts may name a node."""
-    return spellings([node.title, *(alias.text for alias in node.aliases)])
+    return name_spellings([node.title, *(alias.text for alias in node.aliases)])

@@ -18,7 +18,7 @@ from weft.pipeline.subject_passages import (
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import Part
 from weft.scoring.candidates import with_scores
-from weft.text import named_in
+from weft.text import find_name_spans
 
 _RELATIONS_FIELD: Final = "relationships"
 """The field in which the block `tree` looks for relations."""
@@ -70,7 +70,7 @@ def _with_own_mention(subject: Candidate) -> Candidate:
     # A span over the whole text points to nothing in it.
     if any(end - start < len(text) for start, end in subject.spans):
         return subject
-    mentions = named_in(text, spelled_names(subject.node), (0, len(text)))
+    mentions = find_name_spans(text, spelled_names(subject.node), (0, len(text)))
     return with_scores(subject, subject.parts, spans=tuple(mentions[:1]))
 
 

@@ -19,7 +19,7 @@ from weft.render.node_values import (
     split_label,
 )
 from weft.render.pieces import Entries, Entry, ItemStyle, Phrase, Piece, Prose, Title
-from weft.text import is_code, is_inside
+from weft.text import is_code, is_inside_sentence
 
 _NOT_IN_SUMMARIES: Final = frozenset({"fields", "tags", "links", "tree", "images"})
 # Fields that have blocks of their own, so the `fields` block leaves them out unless it names them.
@@ -127,7 +127,10 @@ def _bullet(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     if body and item.candidate.window:
         # A passage in a list reads as a quotation: its gaps are marked only where they cut a sentence.
         text, start, end = item.candidate.node.text, item.spans[0][0], item.spans[-1][1]
-        before, after = body.gap_before and is_inside(text, start), body.gap_after and is_inside(text, end)
+        before, after = (
+            body.gap_before and is_inside_sentence(text, start),
+            body.gap_after and is_inside_sentence(text, end),
+        )
         body = Body(body.runs, before, after)
     return Prose("bullet", body) if body else None
 

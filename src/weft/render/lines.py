@@ -10,7 +10,7 @@ from typing import Final
 
 from weft.frozen import dataclass
 from weft.model import Detail, Item, ManifestEntry, Node, Origin
-from weft.text import below_title, is_blank
+from weft.text import find_body_start, is_blank
 
 # Controls, line and paragraph separators, direction overrides, surrogates and noncharacters.
 _UNPRINTABLE: Final = re.compile(
@@ -183,12 +183,12 @@ def build_body(item: Item, code: bool = False, limit: int | None = None, titled:
     if titled and node.text.strip() == node.title.strip():
         return None
     if item.detail is Detail.WHOLE:
-        bounds = (below_title(node.text, node.title) if titled else 0, len(node.text))
+        bounds = (find_body_start(node.text, node.title) if titled else 0, len(node.text))
         return _quote_spans(node, [_trim(*bounds, node.text)], bounds, code, limit)
     if not item.spans:
         return None
     # A passage shows its own window of the text: what lies outside of it is no gap.
-    bounds = item.candidate.window or (below_title(node.text, node.title) if titled else 0, len(node.text))
+    bounds = item.candidate.window or (find_body_start(node.text, node.title) if titled else 0, len(node.text))
     return _quote_spans(node, _join_spans(item.spans, node.text, bounds[0]), bounds, code, limit)
 
 

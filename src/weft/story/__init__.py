@@ -5,22 +5,22 @@ forms of one person merged (`cast`, `merge`, `match_names`), grouped into entiti
 (`definitions`) and related (`relations`). The closed lists of words lie under `words/`.
 """
 
-from weft.story.display_name import folded
-from weft.story.extract import tell
-from weft.story.model import KINDS, TIES, Correction, Entity, Known, Passage, Prose, Story, Tie
-from weft.story.relations import noted_relations
+from weft.story.display_name import name_key
+from weft.story.extract import extract_story
+from weft.story.model import KINDS, TIES, Correction, Entity, KnownEntity, Passage, Prose, Story, Tie
+from weft.story.relations import read_note_relations
 
 __all__ = [
     "KINDS",
     "TIES",
     "Correction",
     "Entity",
-    "Known",
+    "KnownEntity",
     "Passage",
     "Prose",
     "Story",
     "Tie",
-    "folded",
-    "noted_relations",
-    "tell",
+    "extract_story",
+    "name_key",
+    "read_note_relations",
 ]

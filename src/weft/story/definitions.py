@@ -8,7 +8,7 @@ from typing import Final
 
 from weft.story.model import Mention, Passage, Prose
 from weft.story.vocabulary import SPEECH
-from weft.text.sentences import sentences
+from weft.text.sentences import split_sentences
 
 _MAX_MENTIONS_READ: Final = 60
 """Only so many mentions are compared: people are introduced early, and a hero has thousands."""
@@ -80,7 +80,7 @@ def sentence_spans(proses: Sequence[Prose]) -> SpansByProse:
 
     @cache
     def spans(number: int) -> Sequence[tuple[int, int]]:
-        return sentences(proses[number].text)
+        return split_sentences(proses[number].text)
 
     return spans
 

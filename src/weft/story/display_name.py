@@ -117,7 +117,7 @@ def is_beginning(short: str, long: str) -> bool:
 # --- names as they are shown -----------------------------------------------------------------------------
 
 
-def written(form: Form) -> str:
+def format_name(form: Form) -> str:
     """Return a form as it is printed: Mr. Darcy, Elizabeth Bennet."""
     title, names = form
     words = [f"{name}." if len(name) == 1 and name.isupper() else name for name in names]
@@ -126,7 +126,7 @@ def written(form: Form) -> str:
     return " ".join((title.capitalize() + ("." if title in ABBREVIATED else ""), *words))
 
 
-def folded(name: str) -> str:
+def name_key(name: str) -> str:
     """Return the key by which a name is found whatever its case, dots and article."""
     return " ".join(_WORD.findall(name.lower())).removeprefix("the ")
 
@@ -154,7 +154,9 @@ def best_name(forms: Sequence[Form], tallies: Mapping[Form, Tally]) -> str:
 def usual_name(forms: Sequence[Form], tallies: Mapping[Form, Tally]) -> str:
     """Return the most used name; a bare title only where there is nothing else."""
     named = [form for form in forms if form[0] or form[1][0].lower() not in TITLES]
-    return written(max(named or forms, key=lambda form: (tallies[form].count, -len(form[0]), written(form))))
+    return format_name(
+        max(named or forms, key=lambda form: (tallies[form].count, -len(form[0]), format_name(form)))
+    )
 
 
 def _is_spelled_out(form: Form) -> bool:

@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Final
 
 from weft.story.definitions import define, sentence_spans
-from weft.story.display_name import folded, parse_name, written
+from weft.story.display_name import format_name, name_key, parse_name
 from weft.story.find_names import find_names
 from weft.story.groups import Group, group
 from weft.story.kinds import Tally, count_forms
-from weft.story.model import Correction, Entity, Form, Known, Mention, Passage, Prose, Story
+from weft.story.model import Correction, Entity, Form, KnownEntity, Mention, Passage, Prose, Story
 from weft.story.relations import relate
 from weft.text.folding import UNSPACED
 
@@ -41,7 +41,9 @@ _SPOKEN: Final = "said"
 """Stands for the verb of speech that a script leaves out."""
 
 
-def tell(proses: Sequence[Prose], known: Sequence[Known] = (), corrections: Sequence[Correction] = ()) -> Story:
+def extract_story(
+    proses: Sequence[Prose], known: Sequence[KnownEntity] = (), corrections: Sequence[Correction] = ()
+) -> Story:
     """Return the story of some prose, with the entities that notes describe and as people corrected it."""
     found = find_names(proses)
     from_notes = list(_find_noted_names(proses, known, found.usage.lower))
@@ -77,15 +79,15 @@ def _make_entity(
 ) -> Entity:
     """Make an entity of a group, its aliases by number of mentions, those of a note first."""
     forms = sorted(filter(each.is_name, each.forms), key=lambda form: (-tallies[form].count, form))
-    names = dict.fromkeys((*each.names, *map(written, forms)))
+    names = dict.fromkeys((*each.names, *map(format_name, forms)))
     return Entity(
         name=each.name,
         kind=each.kind,
-        aliases=tuple(name for name in names if folded(name) != folded(each.name)),
+        aliases=tuple(name for name in names if name_key(name) != name_key(each.name)),
         confidence=each.confidence,
         mentions=tuple(mentions),
         definition=definition,
-        spoke=sum(tallies[form].speaks for form in each.forms),
+        speech_count=sum(tallies[form].speaks for form in each.forms),
         note=each.note,
     )
 
@@ -119,7 +121,7 @@ def _number_sentences(mentions: Sequence[Mention]) -> Iterator[Mention]:
 
 
 def _find_noted_names(
-    proses: Sequence[Prose], known: Sequence[Known], lower: Mapping[str, int]
+    proses: Sequence[Prose], known: Sequence[KnownEntity], lower: Mapping[str, int]
 ) -> Iterator[Mention]:
     """Yield every place where the prose writes a name that a note gives, also all in capitals.
 

@@ -9,10 +9,10 @@ from typing import Final
 
 from weft.frozen import dataclass
 from weft.story.cast import canonical_title
-from weft.story.display_name import best_name, folded, parse_name, split_name, usual_name, written
+from weft.story.display_name import best_name, format_name, name_key, parse_name, split_name, usual_name
 from weft.story.kinds import Tally, decide_kind, is_place, kind_by_words, sum_tallies
 from weft.story.merge import merge
-from weft.story.model import Correction, Form, Known
+from weft.story.model import Correction, Form, KnownEntity
 from weft.story.vocabulary import ESTATE_NOUNS, GIVEN_NAMES, NICKNAMES, PITY, PLAIN_TITLES, TITLES
 
 _MAX_REALMS: Final = 2
@@ -40,12 +40,12 @@ class Group:
 
     def is_called(self, name: str) -> bool:
         """Return whether the entity goes by that name."""
-        key = folded(name)
-        return any(folded(own) == key for own in (self.name, *self.names, *map(written, self.forms)))
+        key = name_key(name)
+        return any(name_key(own) == key for own in (self.name, *self.names, *map(format_name, self.forms)))
 
 
 def group(
-    tallies: dict[Form, Tally], known: Sequence[Known] = (), corrections: Sequence[Correction] = ()
+    tallies: dict[Form, Tally], known: Sequence[KnownEntity] = (), corrections: Sequence[Correction] = ()
 ) -> list[Group]:
     """Return the entities of a book, those with notes first, each form in one of them."""
     note_by_form = _list_notes(known)
@@ -93,13 +93,13 @@ def _make_group(forms: tuple[Form, ...], tallies: dict[Form, Tally]) -> Group:
 # --- notes -----------------------------------------------------------------------------------------------
 
 
-def _list_notes(known: Sequence[Known]) -> dict[Form, Known]:
+def _list_notes(known: Sequence[KnownEntity]) -> dict[Form, KnownEntity]:
     """Return the note that each name belongs to: the note with that title before any alias, else the first."""
     by_alias = {form: note for note in reversed(known) for form in map(parse_name, note.names[1:])}
     return by_alias | {parse_name(note.names[0]): note for note in reversed(known)}
 
 
-def _unseen_names(known: Sequence[Known], tallies: Mapping[Form, Tally]) -> Iterator[Form]:
+def _unseen_names(known: Sequence[KnownEntity], tallies: Mapping[Form, Tally]) -> Iterator[Form]:
     """Yield the full names of people with notes that the prose never writes."""
     for note in known:
         form = parse_name(note.names[0])
@@ -108,7 +108,7 @@ def _unseen_names(known: Sequence[Known], tallies: Mapping[Form, Tally]) -> Iter
 
 
 def _assign_to_notes(
-    people: Sequence[tuple[Form, ...]], note_by_form: Mapping[Form, Known], tallies: Mapping[Form, Tally]
+    people: Sequence[tuple[Form, ...]], note_by_form: Mapping[Form, KnownEntity], tallies: Mapping[Form, Tally]
 ) -> tuple[dict[str, tuple[Form, ...]], list[tuple[Form, ...]]]:
     """Return the forms that belong to notes, by the note's key, and the people that no note describes.
 
@@ -130,7 +130,7 @@ def _assign_to_notes(
 
 
 def _adopt_parts(
-    groups: Sequence[tuple[Form, ...]], known: Sequence[Known]
+    groups: Sequence[tuple[Form, ...]], known: Sequence[KnownEntity]
 ) -> tuple[dict[str, tuple[Form, ...]], list[tuple[Form, ...]]]:
     """Return the forms that are a part of the name of one note only, by its key, and the groups that are not.
 
@@ -149,7 +149,7 @@ def _adopt_parts(
     return adopted, remaining
 
 
-def _part_owners(known: Sequence[Known]) -> dict[str, str]:
+def _part_owners(known: Sequence[KnownEntity]) -> dict[str, str]:
     """Return the given names and surnames that exactly one person with a note has, with that note's key."""
     owners: dict[str, set[str]] = {}
     for note in known:

@@ -19,7 +19,7 @@ class Prose:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownEntity:
     """An entity that a note describes; its names there come before any that are found in prose."""
 
     key: str
@@ -90,7 +90,7 @@ class Entity:
     confidence: float
     mentions: tuple[Mention, ...]
     definition: Passage
-    spoke: int = 0
+    speech_count: int = 0
     note: str = ""
     """The key of the note that describes it, if there is one."""
 

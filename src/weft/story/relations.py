@@ -310,7 +310,7 @@ def _read_kinship(left: Mention, between: str, right: Mention, gender: str) -> I
 # --- stated by notes -------------------------------------------------------------------------------------
 
 
-def noted_relations(fields: Mapping[str, Json]) -> tuple[tuple[str, str, bool, str], ...]:
+def read_note_relations(fields: Mapping[str, Json]) -> tuple[tuple[str, str, bool, str], ...]:
     """Return the relations of a note: field, type, whether it leads to the note, and the name at its other end."""
     return tuple(
         (field, *_NOTE_FIELDS[field], name)

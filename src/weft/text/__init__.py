@@ -3,29 +3,29 @@ alike."""
 
 from weft.text.folding import fold, is_code, looks_like_code, name_words, normalise_name
 from weft.text.passages import split_passages
-from weft.text.proper_nouns import named_in, proper_names, spellings
-from weft.text.sentences import is_blank, is_inside, sentences
+from weft.text.proper_nouns import find_name_spans, find_proper_names, name_spellings
+from weft.text.sentences import is_blank, is_inside_sentence, split_sentences
 from weft.text.terms import analyze
 
 __all__ = [
     "analyze",
-    "below_title",
+    "find_body_start",
+    "find_name_spans",
+    "find_proper_names",
     "fold",
     "is_blank",
     "is_code",
-    "is_inside",
+    "is_inside_sentence",
     "looks_like_code",
+    "name_spellings",
     "name_words",
-    "named_in",
     "normalise_name",
-    "proper_names",
-    "sentences",
-    "spellings",
     "split_passages",
+    "split_sentences",
 ]
 
 
-def below_title(text: str, title: str) -> int:
+def find_body_start(text: str, title: str) -> int:
     """Return where the text goes on after a first line that only repeats the title; 0 where there is none."""
     start = len(text) - len(text.lstrip())
     end = text.find("\n", start)

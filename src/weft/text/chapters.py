@@ -12,9 +12,9 @@ from typing import Final
 
 from weft.frozen import dataclass
 
-STRETCH: Final = 2_200
+SCENE_CHARACTERS: Final = 2_200
 """Characters of a scene after which it is split at the next paragraph: about 400 words, a readable passage."""
-_MAX_PARAGRAPH_CHARACTERS: Final = 3 * STRETCH
+_MAX_PARAGRAPH_CHARACTERS: Final = 3 * SCENE_CHARACTERS
 """A longer paragraph goes on for pages, or is a file in one line: it is split inside."""
 _PART_CHARACTERS: Final = 18_000
 """Characters of a part where a book has no chapters: about 3,000 words, as long as a chapter."""
@@ -100,7 +100,7 @@ class Chapter:
     title: str
     start: int
     end: int
-    headed: bool = True
+    has_heading: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class _Heading:
     """Whether it takes the number of the chapter before it, as an interlude does."""
 
 
-def chapters(text: str) -> tuple[Chapter, ...]:
+def find_chapters(text: str) -> tuple[Chapter, ...]:
     """Return the chapters of a book in order; a book without any comes in parts of about 3,000 words."""
     low, high = _find_book(text)
     bodies = _with_bodies(text, _find_headings(text, low, high), low, high)
@@ -124,10 +124,10 @@ def chapters(text: str) -> tuple[Chapter, ...]:
 
 def has_chapters(text: str) -> bool:
     """Return whether a text is headed as books are: at least two headings with prose behind them."""
-    return sum(chapter.headed for chapter in chapters(text)) > 1
+    return sum(chapter.has_heading for chapter in find_chapters(text)) > 1
 
 
-def is_told(text: str) -> bool:
+def is_story(text: str) -> bool:
     """Return whether a text reads like a story: chapters or great length, and people who speak in it."""
     speeches = len(_SPEECH.findall(text))
     if len(text) >= _LONG_TEXT_CHARACTERS and speeches * _CHARACTERS_PER_SPEECH >= len(text):
@@ -135,18 +135,18 @@ def is_told(text: str) -> bool:
     return speeches >= _MIN_SPEECHES and has_chapters(text)
 
 
-def scenes(text: str, start: int, end: int) -> tuple[Span, ...]:
+def split_scenes(text: str, start: int, end: int) -> tuple[Span, ...]:
     """Return the scenes of a stretch of text; long ones are split between paragraphs."""
     found: list[Span] = []
     last = start
     for match in [*_SCENE_BREAK.finditer(text, start, end), None]:
         stop = end if match is None else match.start()
-        found += _pack_paragraphs(text, last, stop, STRETCH)
+        found += _pack_paragraphs(text, last, stop, SCENE_CHARACTERS)
         last = end if match is None else match.end()
     return tuple(found)
 
 
-def number_in(name: str) -> int | None:
+def find_number(name: str) -> int | None:
     """Return the number in the name of a chapter's file: `07 The Ferry`, `chapter-seven`, `第七章`."""
     if counted := re.search(f"第({_HAN_NUMBER})", name):
         return _read_han(counted.group(1))
@@ -183,9 +183,9 @@ def _paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
 
 def _split_paragraph(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield a paragraph as it is, or a huge one in pieces that end with a line, a sentence or a word."""
-    limit = STRETCH if end - start > _MAX_PARAGRAPH_CHARACTERS else _MAX_PARAGRAPH_CHARACTERS
+    limit = SCENE_CHARACTERS if end - start > _MAX_PARAGRAPH_CHARACTERS else _MAX_PARAGRAPH_CHARACTERS
     while end - start > limit:
-        low, high = start + STRETCH // 2, start + STRETCH
+        low, high = start + SCENE_CHARACTERS // 2, start + SCENE_CHARACTERS
         ends = [match.end() for match in _SENTENCE_END.finditer(text, low, high)]
         cut = ends[-1] if ends else text.rfind(" ", low, high) + 1 or high
         yield start, cut
@@ -312,7 +312,7 @@ def _number_chapters(text: str, bodies: Sequence[tuple[_Heading | None, Span]]) 
     last = 0
     for index, (heading, (start, end)) in enumerate(bodies):
         if heading is None:
-            yield Chapter(0, "Opening", *_inner_span(text, start, end), headed=False)
+            yield Chapter(0, "Opening", *_inner_span(text, start, end), has_heading=False)
             continue
         if heading.number is not None:
             last = heading.number if heading.number > last else last + 1
@@ -340,7 +340,7 @@ def _inner_span(text: str, start: int, end: int) -> Span:
 def _split_parts(text: str, low: int, high: int) -> tuple[Chapter, ...]:
     """Return a book without chapters as parts of whole paragraphs."""
     return tuple(
-        Chapter(number, f"Part {number}", start, end, headed=False)
+        Chapter(number, f"Part {number}", start, end, has_heading=False)
         for number, (start, end) in enumerate(_pack_paragraphs(text, low, high, _PART_CHARACTERS), start=1)
     )
 

@@ -36,7 +36,7 @@ _DIFFERENT_SHARE: Final = 1 / 32
 reworded sentence is no duplicate; higher, and a changed fact is dropped as one."""
 
 
-def apart(left: Sequence[str], right: Sequence[str]) -> tuple[list[str], list[str]]:
+def find_differing_words(left: Sequence[str], right: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the words that only the left and only the right one has, in their order, typing errors forgiven."""
     common = Counter(left) & Counter(right)
     first, second = _beyond(left, common), _beyond(right, common)
@@ -46,7 +46,7 @@ def apart(left: Sequence[str], right: Sequence[str]) -> tuple[list[str], list[st
     return first, second
 
 
-def tell_apart(left: str, right: str) -> bool:
+def are_different(left: str, right: str) -> bool:
     """Return whether two texts that read almost the same differ in a content word, number, comparison or negation.
 
     Plain words that only follow the same text, or stand before it as a clause, make no other thing of it.
@@ -56,7 +56,7 @@ def tell_apart(left: str, right: str) -> bool:
     if "".join(words) == "".join(other_words):
         return False
     # Fillers go last, because a mistyped one looks like a content word.
-    first, second = map(_drop_fillers, apart(words, other_words))
+    first, second = map(_drop_fillers, find_differing_words(words, other_words))
     if not first or not second:
         first, second = _drop_additions(first, clauses), _drop_additions(second, others)
     weight = max(sum(map(_weight, first)), sum(map(_weight, second)))

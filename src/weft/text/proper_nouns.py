@@ -15,7 +15,7 @@ _MIN_NAME_CHARACTERS: Final = 2
 Span = tuple[int, int]
 
 
-def proper_names(text: str) -> Iterator[str]:
+def find_proper_names(text: str) -> Iterator[str]:
     """Yield the runs of words with capitals in a text, particles between them included, in order.
 
     A lone word that opens a sentence or a line has its capital from there and is no name, unless it has more of
@@ -41,7 +41,7 @@ def _opens_sentence(text: str, start: int) -> bool:
     return not before or before[-1] in _SENTENCE_ENDS
 
 
-def spellings(names: Iterable[str]) -> tuple[str, ...]:
+def name_spellings(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names as texts write them, longest first: "the pilot" also opens a sentence, and titles shout."""
     written: dict[str, None] = {}
     for name in names:
@@ -51,7 +51,7 @@ def spellings(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(written, key=lambda name: (-len(name), name)))
 
 
-def named_in(text: str, names: Sequence[str], within: Span) -> list[Span]:
+def find_name_spans(text: str, names: Sequence[str], within: Span) -> list[Span]:
     """Return where one of the names stands in text[within], over line ends too, in order, none inside another."""
     found: list[Span] = []
     low, high = within

@@ -69,7 +69,7 @@ class Redacted:
     """A text without its secrets, and the kind of each one that was replaced, in the order of the text."""
 
     text: str
-    found: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def redact(text: str) -> Redacted:
 def redact_node(node: Node) -> tuple[Node, tuple[str, ...]]:
     """Return the node without secrets in its title, summary, text and fields, and the kinds that were replaced."""
     title, summary, text = redact(node.title), redact(node.summary), redact(node.text)
-    found = [*title.found, *summary.found, *text.found]
+    found = [*title.kinds, *summary.kinds, *text.kinds]
     fields = {name: _redact_value(value, name, found) for name, value in node.fields.items()}
     if not found:
         return node, ()
@@ -111,7 +111,7 @@ def _redact_value(value: Json, name: str, found: list[str]) -> Json:
             found.append("secret")
             return "[redacted: secret]"
         redacted = redact(value)
-        found += redacted.found
+        found += redacted.kinds
         return redacted.text
     if isinstance(value, Mapping):
         return {key: _redact_value(part, key, found) for key, part in value.items()}

@@ -42,7 +42,7 @@ class Block:
     heading: bool = False
 
 
-def sentences(text: str) -> list[Span]:
+def split_sentences(text: str) -> list[Span]:
     """Return the spans of the sentences, in order, that together hold all of the text that is not blank."""
     return [span for block in split_blocks(text) for span in block.units]
 
@@ -52,9 +52,9 @@ def is_blank(text: str, start: int, end: int) -> bool:
     return _NOT_BLANK.search(text, start, end) is None
 
 
-def is_inside(text: str, place: int) -> bool:
+def is_inside_sentence(text: str, offset: int) -> bool:
     """Return whether an offset is inside a sentence: nothing before it ends one, and no blank line is there."""
-    before, after = text[max(place - _NEIGHBOURHOOD, 0) : place], text[place : place + _NEIGHBOURHOOD]
+    before, after = text[max(offset - _NEIGHBOURHOOD, 0) : offset], text[offset : offset + _NEIGHBOURHOOD]
     left, right = before.rstrip(), after.lstrip()
     blank = before[len(left) :] + after[: len(after) - len(right)]
     return bool(left and right) and blank.count("\n") < 2 and not _ENDED_TEXT.search(left)

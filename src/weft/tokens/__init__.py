@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from weft.ports import TokenCounter
 
 
-__all__ = ["BOUND", "DEFAULT_ENCODING", "counter_for"]
+__all__ = ["BOUND_ENCODING", "DEFAULT_ENCODING", "counter_for"]
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _JOINER = "\u200d"
@@ -71,7 +71,7 @@ def _continues(text: str, offset: int) -> bool:
 
 
 DEFAULT_ENCODING = "cl100k_base"
-BOUND = "cl100k_bound"
+BOUND_ENCODING = "cl100k_bound"
 """The name of a counter that never counts fewer tokens than cl100k_base, and is ready at once."""
 _ENCODINGS = (DEFAULT_ENCODING, "o200k_base")
 
@@ -79,7 +79,7 @@ _ENCODINGS = (DEFAULT_ENCODING, "o200k_base")
 def counter_for(model: str) -> tuple[TokenCounter, str | None]:
     """Return the counter for a model, encoding or tokenizer.json path, and a note unless it is the model's own."""
     name = model.strip()
-    if name == BOUND:
+    if name == BOUND_ENCODING:
         from weft.tokens.bounds import BoundCounter
 
         return BoundCounter(name), None

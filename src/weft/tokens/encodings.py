@@ -125,7 +125,7 @@ class EncodingCounter:
         marked = _mark_runs(text)
         return len(encoding.encode(marked, allowed_special={_RUN_MARK})) - marked.count(_RUN_MARK)
 
-    def count_holding(self, text: str, known: Iterable[tuple[str, int]]) -> int:
+    def count_with_known_parts(self, text: str, known: Iterable[tuple[str, int]]) -> int:
         """Return the tokens of a text in which others stand on lines of their own, in this order, with known
         counts.
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from weft import Node, Weft
 from weft.errors import InvalidInput
-from weft.links.similar import NEXT
+from weft.links.similar import RING_NEIGHBOURS
 from weft.model import View
 
 
@@ -31,7 +31,7 @@ def edges(weft: Weft, kind: str) -> dict[tuple[str, str], float]:
 def test_a_popular_tag_makes_a_few_edges_a_node(weft: Weft) -> None:
     weft.put([node(number, "all") for number in range(200)])
     weft.link(similar=None)
-    assert len(edges(weft, "shared_tag")) == 200 * NEXT
+    assert len(edges(weft, "shared_tag")) == 200 * RING_NEIGHBOURS
 
 
 def test_the_weight_is_how_much_of_their_tags_two_nodes_share(weft: Weft) -> None:

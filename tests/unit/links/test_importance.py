@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weft.links import importance
+from weft.links import compute_importance
 from weft.model import Edge, EdgeSet, Node
 from weft.ports import Changes, PreparedNode
 from weft.scoring.centrality import pagerank
@@ -22,14 +22,14 @@ def world(folder: Path, keys: str, pairs: list[str], **fields: object) -> Sqlite
 
 
 def test_what_others_point_to_matters_most(tmp_path: Path) -> None:
-    ranks = importance(world(tmp_path, "abcd", ["ad", "bd", "cd", "da"]), "default")
+    ranks = compute_importance(world(tmp_path, "abcd", ["ad", "bd", "cd", "da"]), "default")
     assert ranks["default", "d"] == 1.0
     assert ranks["default", "d"] > ranks["default", "a"] > ranks["default", "b"] == ranks["default", "c"] > 0
 
 
 def test_what_others_are_linked_over_matters_though_few_link_to_it(tmp_path: Path) -> None:
     circles = ["ab", "bc", "ca", "ba", "cb", "ac", "de", "ef", "fd", "ed", "fe", "df"]
-    ranks = importance(world(tmp_path, "abcdefg", [*circles, "ag", "gd"]), "default")
+    ranks = compute_importance(world(tmp_path, "abcdefg", [*circles, "ag", "gd"]), "default")
     assert ranks["default", "g"] > ranks["default", "b"]
     order = {key: at for at, key in enumerate("abcdefg")}
     source, target = (np.array([order[pair[end]] for pair in [*circles, "ag", "gd"]]) for end in (0, 1))
@@ -39,16 +39,16 @@ def test_what_others_are_linked_over_matters_though_few_link_to_it(tmp_path: Pat
 
 def test_the_order_of_insertion_changes_no_digit(tmp_path: Path) -> None:
     pairs = ["ab", "bc", "ca", "ad", "db", "ec", "eb", "be"]
-    one = importance(world(tmp_path / "one", "abcde", pairs), "default")
-    two = importance(world(tmp_path / "two", "edcba", pairs[::-1]), "default")
+    one = compute_importance(world(tmp_path / "one", "abcde", pairs), "default")
+    two = compute_importance(world(tmp_path / "two", "edcba", pairs[::-1]), "default")
     assert one == two
     assert all(value == round(value, 9) for value in one.values())
 
 
 def test_a_given_importance_is_left_alone_and_a_tenant_without_edges_has_none(tmp_path: Path) -> None:
-    assert set(importance(world(tmp_path / "one", "ab", ["ab"], b=True), "default")) == {("default", "a")}
-    assert importance(world(tmp_path / "two", "ab", []), "default") == {}
-    assert importance(world(tmp_path / "three", "ab", ["ab"]), "elsewhere") == {}
+    assert set(compute_importance(world(tmp_path / "one", "ab", ["ab"], b=True), "default")) == {("default", "a")}
+    assert compute_importance(world(tmp_path / "two", "ab", []), "default") == {}
+    assert compute_importance(world(tmp_path / "three", "ab", ["ab"]), "elsewhere") == {}
 
 
 def test_the_shares_of_all_nodes_add_up_to_one() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.links import MAKER, affected, each_mentions
+from weft.links import MENTIONS_MAKER, draw_mentions, find_affected_keys
 from weft.links.name_index import Lexicon, Matcher, openings
 from weft.model import STORY_MAKER, Alias, Edge, EdgeSet, Node, View
 from weft.ports import Changes, NameRow, PreparedNode
@@ -23,7 +23,7 @@ from weft.text.folding import fold_text
 def link_mentions(
     store: SqliteStore, tenant: str, changed: Sequence[str], *options: Any, **named: Any
 ) -> tuple[EdgeSet, ...]:
-    return tuple(each_mentions(store, tenant, changed, *options, **named))
+    return tuple(draw_mentions(store, tenant, changed, *options, **named))
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def put(store: SqliteStore, *nodes: Node) -> None:
 def link(store: SqliteStore, *changed: str, tenant: str = "default", **options: object) -> list[Edge]:
     sets = link_mentions(store, tenant, changed, **options)  # type: ignore[arg-type]
     for each in sets:
-        assert each.maker == MAKER
+        assert each.maker == MENTIONS_MAKER
         store.write(Changes(edges=(each,)))
     return [edge for each in sets for edge in each.edges]
 
@@ -255,7 +255,7 @@ def test_a_new_owner_of_a_name_takes_its_share_and_gives_it_back(store: SqliteSt
     link(store, "log", "one")
     put(store, node("two", "Grey Tower"))
     assert {(edge.target, edge.weight) for edge in link(store, "two")} >= {("one", 0.5), ("two", 0.5)}
-    again = affected(store, "default", {"default": ["two"]})
+    again = find_affected_keys(store, "default", {"default": ["two"]})
     assert "log" in again
     store.write(Changes(removes=(("default", "two"),)))
     assert ("log", "one", 1.0) in {(edge.source, edge.target, edge.weight) for edge in link(store, *again)}

@@ -7,7 +7,7 @@ import pytest
 from weft import Node, Weft
 from weft.model import Alias, View
 from weft.pipeline.by_name import call_by_name
-from weft.text import below_title, named_in, spellings
+from weft.text import find_body_start, find_name_spans, name_spellings
 
 ODO = Node("s:odo", "character", title="Odo Farrant", aliases=(Alias("Odo"), Alias("the drowned clerk")))
 WILL = Node("s:will", "character", title="Will")
@@ -76,25 +76,29 @@ def test_numbers_and_empty_questions_name_nobody(weft: Weft) -> None:
 
 
 def test_texts_name_whole_words_only_and_the_longest_name_once() -> None:
-    names = spellings(["Odo Farrant", "Odo", "the clerk"])
+    names = name_spellings(["Odo Farrant", "Odo", "the clerk"])
     text = "Odo Farrant saw Odorous Todo. The clerk left. ODO!"
-    assert [text[a:b] for a, b in named_in(text, names, (0, len(text)))] == ["Odo Farrant", "The clerk", "ODO"]
+    assert [text[a:b] for a, b in find_name_spans(text, names, (0, len(text)))] == [
+        "Odo Farrant",
+        "The clerk",
+        "ODO",
+    ]
 
 
 def test_names_in_scripts_without_spaces_may_touch_other_characters() -> None:
-    assert named_in("昨天张三来了", spellings(["张三"]), (0, 6)) == [(2, 4)]
+    assert find_name_spans("昨天张三来了", name_spellings(["张三"]), (0, 6)) == [(2, 4)]
 
 
 def test_a_window_bounds_where_names_are_looked_for() -> None:
-    assert named_in("Odo and Odo", spellings(["Odo"]), (4, 11)) == [(8, 11)]
+    assert find_name_spans("Odo and Odo", name_spellings(["Odo"]), (4, 11)) == [(8, 11)]
 
 
 def test_a_name_may_go_over_the_end_of_a_line_but_not_of_a_paragraph() -> None:
     text = "She heard Mr.\nCollins. He left, Mr.\n\nCollins being asleep."
-    assert named_in(text, spellings(["Mr. Collins"]), (0, len(text))) == [(10, 21)]
+    assert find_name_spans(text, name_spellings(["Mr. Collins"]), (0, len(text))) == [(10, 21)]
 
 
 def test_a_repeated_title_is_skipped_and_another_first_line_is_not() -> None:
-    assert below_title("# Springs\n\nAt dusk", "Springs") == 10
-    assert below_title("At dusk\nit rained", "Springs") == 0
-    assert below_title("Springs", "Springs") == 0
+    assert find_body_start("# Springs\n\nAt dusk", "Springs") == 10
+    assert find_body_start("At dusk\nit rained", "Springs") == 0
+    assert find_body_start("Springs", "Springs") == 0

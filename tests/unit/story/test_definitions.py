@@ -1,12 +1,12 @@
 """Which passage of a book tells what somebody is."""
 
-from weft.story import Prose, tell
+from weft.story import Prose, extract_story
 
 
 def definition(name: str, *texts: str) -> str:
     """The passage by which a name is defined, in one line."""
     proses = [Prose(f"book:{number}", text, number) for number, text in enumerate(texts, start=1)]
-    found = next(each for each in tell(proses).entities if name in (each.name, *each.aliases))
+    found = next(each for each in extract_story(proses).entities if name in (each.name, *each.aliases))
     place = found.definition
     return " ".join(proses[place.prose].text[place.start : place.end].split())
 

@@ -1,10 +1,10 @@
 """Names that several members of a family, or several of a rank, may bear."""
 
-from weft.story import TIES, Entity, Prose, Story, tell
+from weft.story import TIES, Entity, Prose, Story, extract_story
 
 
 def told(*texts: str) -> Story:
-    return tell([Prose(f"book:{number}", text, number) for number, text in enumerate(texts, start=1)])
+    return extract_story([Prose(f"book:{number}", text, number) for number, text in enumerate(texts, start=1)])
 
 
 def named(story: Story, name: str) -> Entity:

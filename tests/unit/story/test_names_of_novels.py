@@ -1,10 +1,10 @@
 """Names as long novels use them: ships and saints, titles that many bear, families, words that are no names."""
 
-from weft.story import Entity, Prose, Story, tell
+from weft.story import Entity, Prose, Story, extract_story
 
 
 def told(*texts: str) -> Story:
-    return tell([Prose(f"book:{number}", text, number) for number, text in enumerate(texts, start=1)])
+    return extract_story([Prose(f"book:{number}", text, number) for number, text in enumerate(texts, start=1)])
 
 
 def kinds(story: Story) -> dict[str, str]:

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from manuscripts import manuscript
-from weft.text.chapters import STRETCH, chapters, has_chapters, is_told, number_in, scenes
+from weft.text.chapters import SCENE_CHARACTERS, find_chapters, find_number, has_chapters, is_story, split_scenes
 
 PROSE = "It rained all day on the harbour, and nobody came to the door until evening. " * 2
 
 
 def numbers(text: str) -> list[int]:
-    return [chapter.number for chapter in chapters(text)]
+    return [chapter.number for chapter in find_chapters(text)]
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def numbers(text: str) -> list[int]:
 )
 def test_chapters_are_found_by_their_headings(heading: str) -> None:
     text = "\n\n".join(f"{heading.format(number)}\n\n{PROSE}" for number in (1, 2, 3))
-    found = chapters(text)
+    found = find_chapters(text)
     assert [chapter.number for chapter in found] == [1, 2, 3]
     assert all(text[chapter.start : chapter.end] == PROSE.strip() for chapter in found)
 
@@ -54,7 +54,7 @@ def test_numbers_are_read_as_they_are_written(written: str, number: int) -> None
 )
 def test_chapters_of_other_scripts_are_numbered_too(heading: str, number: int) -> None:
     assert numbers(f"{heading}\n\n{PROSE}") == [number]
-    assert number_in("第二十一章 风雪") == 21
+    assert find_number("第二十一章 风雪") == 21
 
 
 def test_a_sentence_that_speaks_of_a_chapter_is_no_heading_in_other_scripts_either() -> None:
@@ -62,7 +62,7 @@ def test_a_sentence_that_speaks_of_a_chapter_is_no_heading_in_other_scripts_eith
 
 
 def test_a_title_below_the_heading_belongs_to_it() -> None:
-    first = chapters(manuscript())[0]
+    first = find_chapters(manuscript())[0]
     assert first.title == "Chapter 1: The Late Mail"
     assert manuscript()[first.start :].startswith("The ferry at Harrow Lock")
 
@@ -89,13 +89,13 @@ def test_what_a_library_wraps_around_a_book_is_left_out() -> None:
     text = (
         f"Preamble\n*** START OF THIS BOOK ***\n\nCHAPTER 1\n\n{PROSE}\n\n*** END OF THIS BOOK ***\n\nLicence text"
     )
-    (only,) = chapters(text)
+    (only,) = find_chapters(text)
     assert text[only.start : only.end] == PROSE.strip()
 
 
 def test_a_book_without_chapters_comes_in_parts() -> None:
     text = "\n\n".join([PROSE * 4] * 200)
-    found = chapters(text)
+    found = find_chapters(text)
     assert len(found) > 3
     assert not has_chapters(text)
     assert [chapter.number for chapter in found] == list(range(1, len(found) + 1))
@@ -104,24 +104,24 @@ def test_a_book_without_chapters_comes_in_parts() -> None:
 @pytest.mark.parametrize("joint", ["", " ", "\n"])
 def test_a_book_that_is_one_line_is_parted_at_its_sentences(joint: str) -> None:
     text = joint.join(f"Orla went to the quay for the {day}th time. " for day in range(3000)).strip()
-    found = chapters(text)
+    found = find_chapters(text)
     assert len(found) > 5
-    spans = [span for each in found for span in scenes(text, each.start, each.end)]
-    assert all(end - start <= 3 * STRETCH and text[start:end].startswith("Orla") for start, end in spans)
+    spans = [span for each in found for span in split_scenes(text, each.start, each.end)]
+    assert all(end - start <= 3 * SCENE_CHARACTERS and text[start:end].startswith("Orla") for start, end in spans)
 
 
 @pytest.mark.parametrize("text", ["a" * 50_000, "ink tide " * 6_000, "他走了。" * 12_000])
 def test_text_without_ends_of_sentences_is_parted_all_the_same(text: str) -> None:
-    spans = [span for each in chapters(text) for span in scenes(text, each.start, each.end)]
+    spans = [span for each in find_chapters(text) for span in split_scenes(text, each.start, each.end)]
     assert len(spans) > 5
     assert "".join(text[start:end] for start, end in spans).replace(" ", "") == text.replace(" ", "")
 
 
 def test_scenes_end_at_breaks_and_long_ones_between_paragraphs() -> None:
     text = f"{PROSE}\n\n* * *\n\n" + "\n\n".join([PROSE] * 60)
-    spans = scenes(text, 0, len(text))
+    spans = split_scenes(text, 0, len(text))
     assert text[slice(*spans[0])] == PROSE.strip()
-    assert all(end - start <= STRETCH for start, end in spans)
+    assert all(end - start <= SCENE_CHARACTERS for start, end in spans)
 
 
 def test_a_sentence_that_begins_with_chapter_is_no_heading() -> None:
@@ -133,21 +133,21 @@ def test_a_manual_with_chapters_is_not_told_as_a_story() -> None:
     manual = "\n\n".join(
         f"Chapter {number}\n\nInstall the package, then run the command. " * 3 for number in (1, 2)
     )
-    assert has_chapters(manuscript()) and is_told(manuscript())
-    assert not is_told(manual)
-    assert not is_told("Meeting notes.\n\nThe budget was approved.")
+    assert has_chapters(manuscript()) and is_story(manuscript())
+    assert not is_story(manual)
+    assert not is_story("Meeting notes.\n\nThe budget was approved.")
 
 
 @pytest.mark.parametrize(
     ("name", "number"), [("07 The Ferry", 7), ("chapter-seven", 7), ("Chapter 12", 12), ("The Ferry", None)]
 )
 def test_the_name_of_a_file_tells_its_number(name: str, number: int | None) -> None:
-    assert number_in(name) == number
+    assert find_number(name) == number
 
 
 @given(st.text(alphabet="CHAPTER IVX12\n.a#*", max_size=400))
 def test_anything_is_parted_into_pieces_that_do_not_overlap(text: str) -> None:
-    found = chapters(text)
+    found = find_chapters(text)
     edges = [edge for chapter in found for edge in (chapter.start, chapter.end)]
     assert edges == sorted(edges)
     assert all(number <= after for number, after in zip(numbers(text), numbers(text)[1:], strict=False))
@@ -155,4 +155,4 @@ def test_anything_is_parted_into_pieces_that_do_not_overlap(text: str) -> None:
 
 @given(st.integers(min_value=1, max_value=4))
 def test_a_book_that_ends_earlier_is_parted_like_the_whole(length: int) -> None:
-    assert chapters(manuscript())[: length - 1] == chapters(manuscript(length))[: length - 1]
+    assert find_chapters(manuscript())[: length - 1] == find_chapters(manuscript(length))[: length - 1]

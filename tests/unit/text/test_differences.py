@@ -5,7 +5,7 @@ import pytest
 from weft.model import Candidate, Node
 from weft.pipeline.dedupe import Entry, dedupe
 from weft.profiles.types import Dedupe
-from weft.text.differences import apart, tell_apart
+from weft.text.differences import are_different, find_differing_words
 
 LONG = (
     " ".join(f"{word}ly" for word in "abcdefghijklmnopqrstuvwxyz")
@@ -32,7 +32,7 @@ LONG = (
     ],
 )
 def test_a_telling_word_number_negation_or_comparison_tells_short_texts_apart(left: str, right: str) -> None:
-    assert tell_apart(left, right)
+    assert are_different(left, right)
     entries = [
         Entry("a", Candidate(Node(f"k:{at}", "memory", text=text))) for at, text in enumerate((left, right))
     ]
@@ -52,9 +52,9 @@ def test_a_telling_word_number_negation_or_comparison_tells_short_texts_apart(le
     ],
 )
 def test_fillers_typing_errors_words_around_it_and_one_word_of_many_do_not(left: str, right: str) -> None:
-    assert not tell_apart(left, right)
+    assert not are_different(left, right)
 
 
 def test_the_words_that_only_one_has_keep_their_order() -> None:
-    assert apart(["b", "a", "c"], ["c", "d"]) == (["b", "a"], ["d"])
-    assert apart(["same", "same"], ["same"]) == (["same"], [])
+    assert find_differing_words(["b", "a", "c"], ["c", "d"]) == (["b", "a"], ["d"])
+    assert find_differing_words(["same", "same"], ["same"]) == (["same"], [])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.text import proper_names
+from weft.text import find_proper_names
 
 
 @pytest.mark.parametrize(
@@ -20,20 +20,20 @@ from weft.text import proper_names
     ],
 )
 def test_words_with_capitals_and_what_stands_between_them_are_names(text: str, names: list[str]) -> None:
-    assert list(proper_names(text)) == names
+    assert list(find_proper_names(text)) == names
 
 
 @pytest.mark.parametrize(
     "text", ["Returns the value.", "no. Nothing else", "first\n\n  Raises: none", "he: “Go!”", "(Perhaps.)"]
 )
 def test_a_lone_word_that_opens_a_sentence_is_no_name(text: str) -> None:
-    assert list(proper_names(text)) == []
+    assert list(find_proper_names(text)) == []
 
 
 def test_a_lone_word_with_more_capitals_is_a_name_wherever_it_stands() -> None:
-    assert list(proper_names("NASA flew. McGonagall frowned.")) == ["NASA", "McGonagall"]
+    assert list(find_proper_names("NASA flew. McGonagall frowned.")) == ["NASA", "McGonagall"]
 
 
 @pytest.mark.parametrize("text", ["", "all in lower case", "東京は日本の首都です", "القاهرة عاصمة مصر", "x_Y 3D"])
 def test_where_no_word_begins_with_a_capital_there_are_no_names(text: str) -> None:
-    assert list(proper_names(text)) == []
+    assert list(find_proper_names(text)) == []

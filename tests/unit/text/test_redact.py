@@ -33,7 +33,7 @@ def test_a_token_is_replaced_wherever_it_stands_and_the_words_around_it_stay(nam
     assert SECRETS[name] not in told.text
     assert told.text.startswith("I used [redacted: ")
     assert told.text.endswith("], and it worked.")
-    assert len(told.found) == 1
+    assert len(told.kinds) == 1
 
 
 def test_a_private_key_goes_with_its_body() -> None:
@@ -87,13 +87,13 @@ def test_words_variables_hashes_and_templates_stay(line: str) -> None:
 def test_a_very_long_line_hides_no_secret() -> None:
     line = '{"note": "' + "so it goes " * 400 + '", "password": "tr0ub4dor", "more": "' + "on and on " * 400 + '"}'
     assert "tr0ub4dor" not in redact(line).text
-    assert redact(line).found == ("secret",)
+    assert redact(line).kinds == ("secret",)
 
 
 def test_overlapping_finds_become_one_mark() -> None:
     told = redact(f'API_KEY="{SECRETS["GitHub"]}"')
     assert told.text == 'API_KEY="[redacted: GitHub Token]"'
-    assert told.found == ("GitHub Token",)
+    assert told.kinds == ("GitHub Token",)
 
 
 def test_a_node_is_cleaned_in_title_summary_text_and_fields() -> None:
@@ -121,4 +121,4 @@ def test_no_secret_survives_and_a_second_pass_finds_nothing(parts: list[str]) ->
 @given(st.text())
 def test_any_text_can_be_read(text: str) -> None:
     told = redact(text)
-    assert told.found or told.text == text
+    assert told.kinds or told.text == text

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from weft import text as package
 from weft.model import Passage
-from weft.text import analyze, fold, name_words, normalise_name, sentences, split_passages
+from weft.text import analyze, fold, name_words, normalise_name, split_passages, split_sentences
 from weft.text.passages import _size
 from weft.text.terms import MAX_TERM_CHARACTERS
 
@@ -42,7 +42,7 @@ FENCED = "```\n" + "a b c d e f g h\n\n" * 30 + "```"
 
 
 def spoken(text: str) -> list[str]:
-    return [text[start:end] for start, end in sentences(text)]
+    return [text[start:end] for start, end in split_sentences(text)]
 
 
 def printed(text: str, passages: list[Passage]) -> list[str]:
@@ -192,7 +192,7 @@ def test_a_line_of_code_or_of_a_list_is_one_unit() -> None:
 @settings(max_examples=300)
 @given(st.one_of(ANYTHING, PROSE))
 def test_sentences_are_in_order_and_hold_all_that_is_not_blank(text: str) -> None:
-    spans = sentences(text)
+    spans = split_sentences(text)
     assert all(start < end for start, end in spans)
     assert all(first[1] <= second[0] for first, second in itertools.pairwise(spans))
     assert "".join("".join(spoken(text)).split()) == "".join(text.split())

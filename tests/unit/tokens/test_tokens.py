@@ -17,7 +17,7 @@ from tiktoken import Encoding
 from weft import tokens
 from weft.errors import InvalidInput
 from weft.ports import TokenCounter
-from weft.tokens import BOUND, counter_for, encodings
+from weft.tokens import BOUND_ENCODING, counter_for, encodings
 from weft.tokens.bounds import BoundCounter
 from weft.tokens.encodings import EncodingCounter
 from weft.tokens.estimates import EstimateCounter, Margin
@@ -26,7 +26,7 @@ CL100K = EncodingCounter("cl100k_base")
 O200K = EncodingCounter("o200k_base")
 CLAUDE = EstimateCounter("estimate:claude", Margin(1.9, 1.4))
 EXACT = pytest.mark.parametrize("counter", [CL100K, O200K], ids=lambda counter: counter.name)
-BOUNDED = BoundCounter(BOUND)
+BOUNDED = BoundCounter(BOUND_ENCODING)
 EVERY = pytest.mark.parametrize("counter", [CL100K, O200K, CLAUDE, BOUNDED], ids=lambda counter: counter.name)
 AWKWARD = st.text(
     st.one_of(st.sampled_from("ab Z19 \n\r\t'._-/上海한é\u0301\u200d👩👧🏽\ud83d"), st.characters(codec=None)),
@@ -171,15 +171,15 @@ def test_counting_by_lines_changes_no_count(counter: EncodingCounter, lines: lis
 def test_known_counts_of_parts_change_no_count(counter: EncodingCounter, parts: list[str], between: str) -> None:
     text = f"# Title{between}{between.join(parts)}{between}- b"
     known = [(part, counter.count_whole(part)) for part in parts]
-    assert counter.count_holding(text, known) == counter.count_whole(text)
-    assert counter.count_holding(text, known[::-1]) == counter.count_whole(text)
+    assert counter.count_with_known_parts(text, known) == counter.count_whole(text)
+    assert counter.count_with_known_parts(text, known[::-1]) == counter.count_whole(text)
 
 
 @EXACT
 def test_what_is_known_is_not_counted_again(counter: EncodingCounter) -> None:
     part = "Ann and Bo met.\n\nThey talked."
     text = f"# Title\n\n{part}\n\n- {part}"
-    assert counter.count_holding(text, [(part, 1_000), (part, 1_000)]) == (
+    assert counter.count_with_known_parts(text, [(part, 1_000), (part, 1_000)]) == (
         1_000 + counter.count(text) - counter.count(part)
     )
 

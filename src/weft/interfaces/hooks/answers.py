@@ -15,7 +15,7 @@ from weft.interfaces.ask import DEFAULT_PROFILE
 from weft.interfaces.hooks.commands import Run
 from weft.interfaces.hooks.events import Event, Settings
 from weft.model import DEFAULT_TENANT, Filter, Json, View
-from weft.tokens import BOUND
+from weft.tokens import BOUND_ENCODING
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -153,7 +153,7 @@ def _make_page(
         max_tokens=max_tokens,
         tenants=call.tenants,
         # This bound needs no tokenizer, which would take longer to load than the page to make.
-        token_model=BOUND,
+        token_model=BOUND_ENCODING,
         session=call.session,
         now=call.now,
     )

@@ -21,7 +21,7 @@ from weft.sources.files import (
     read_bytes,
 )
 from weft.sources.walk_files import File
-from weft.text import sentences
+from weft.text import split_sentences
 from weft.text.redact import Redacted, redact
 
 _MAX_FILE_BYTES: Final = 1_000_000_000
@@ -217,8 +217,8 @@ def _message_node(
 ) -> Node:
     turn, redacted = turn_and_text
     fields: dict[str, Json] = {"role": turn.role}
-    if redacted.found:
-        fields["redacted"] = dict(sorted(Counter(redacted.found).items()))
+    if redacted.kinds:
+        fields["redacted"] = dict(sorted(Counter(redacted.kinds).items()))
     return Node(
         key=key,
         kind="message",
@@ -236,7 +236,7 @@ def _message_node(
 
 def _find_decisions(message: Node) -> Iterator[Node]:
     """Iterate over the decisions in a message: the sentence, and the one after it if that gives the reason."""
-    spans = sentences(message.text)
+    spans = split_sentences(message.text)
     count = 0
     for index, (start, end) in enumerate(spans):
         sentence = message.text[start:end]

@@ -22,7 +22,7 @@ from weft.sources.files import (
     read_bytes,
 )
 from weft.sources.walk_files import File
-from weft.text.chapters import Chapter, chapters, has_chapters, is_told, number_in, scenes
+from weft.text.chapters import Chapter, find_chapters, find_number, has_chapters, is_story, split_scenes
 
 _MAX_FILE_BYTES: Final = 64_000_000
 """The largest text file that is read as a book: some ten times the longest novels."""
@@ -52,7 +52,7 @@ class Manuscript:
             # In a folder of notes a Markdown file is a note, unless the user says otherwise.
             is_requested = file.explicit or self.settings.reading == STORY
             return is_requested and has_chapters(_text_or_empty(file))
-        return self.settings.reading == STORY or is_told(_text_or_empty(file))
+        return self.settings.reading == STORY or is_story(_text_or_empty(file))
 
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
         """List the (name, stamp) of every file; a stamp holds the last chapter number of the files before it."""
@@ -81,7 +81,7 @@ class Manuscript:
             text, problems = _read_text(file)
         except SourceError as error:
             return Unit(unit, self._stamp(file), problems=(Problem(unit, str(error)),))
-        if self.settings.reading == STORY or (self.settings.reading != NOTES and is_told(text)):
+        if self.settings.reading == STORY or (self.settings.reading != NOTES and is_story(text)):
             nodes, edges = self._story_nodes(file, text)
             return Unit(unit, self._stamp(file), nodes, edges, problems)
         if len(text) > MAX_TEXT_CHARACTERS:
@@ -102,8 +102,8 @@ class Manuscript:
     def _chapters(self, file: File, text: str) -> tuple[Chapter, ...]:
         """Return the chapters of a file, numbered after those of the files before it."""
         before = self._chapters_before[file.name]
-        found = chapters(text)
-        if len(self._files) > 1 and not any(chapter.headed for chapter in found):
+        found = find_chapters(text)
+        if len(self._files) > 1 and not any(chapter.has_heading for chapter in found):
             return self._single_chapter(file, text)
         # A file that goes on counting where the one before it ended keeps its numbers.
         shift = before if found and found[0].number <= before else 0
@@ -117,7 +117,7 @@ class Manuscript:
         start, end = len(text) - len(text.lstrip()), len(text.rstrip())
         if end <= start:
             return ()
-        number = number_in(name)
+        number = find_number(name)
         return (Chapter(number if number is not None and number > before else before + 1, name, start, end),)
 
     def _story_nodes(self, file: File, text: str) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
@@ -126,7 +126,7 @@ class Manuscript:
         lines = _LineIndex(file, text)
         for index, chapter in enumerate(self._chapters(file, text), start=1):
             key = f"{self.settings.source}:{file.name}#{index:03d}"
-            spans = scenes(text, chapter.start, chapter.end)
+            spans = split_scenes(text, chapter.start, chapter.end)
             has_scenes = len(spans) > 1
             # The text of a chapter with scenes is that of its scenes; to hold it twice would print it twice.
             own_end = chapter.start if has_scenes else chapter.end

@@ -1,4 +1,4 @@
-"""Parse PDF files: their text in the sections of the outline, or one a page. Needs `weft[documents]`."""
+"""Parse PDF files: their text in the sections of the outline, or one a page. Needs `weft-context[documents]`."""
 
 import io
 import logging

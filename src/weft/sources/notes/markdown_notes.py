@@ -31,7 +31,7 @@ from weft.sources.notes.references import (
     first_heading,
     split_front_matter,
 )
-from weft.sources.notes.vault import Vault, read_vault, split_scenes
+from weft.sources.notes.vault import Vault, read_vault, split_into_scenes
 from weft.sources.values import UnusableValue, split_names, split_words, to_integer, to_number, to_text, to_time
 from weft.sources.walk_files import File
 
@@ -95,7 +95,7 @@ class Markdown:
         node = _note_node(front_matter, self.settings, file, _Body(body, line), self._vault)
         fields = add_pictures(node.fields, references, self._pictures, file.name)
         node = replace(node, fields={name: fields[name] for name in sorted(fields)})
-        nodes, inner_edges = split_scenes(node)
+        nodes, inner_edges = split_into_scenes(node)
         if len(nodes) == 1:
             nodes, inner_edges = self._split_sections(node, file.name)
         edges = (*self._link_edges(node.key, file.name, references), *inner_edges)

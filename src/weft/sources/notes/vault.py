@@ -9,7 +9,7 @@ from typing import Final
 from weft.frozen import dataclass
 from weft.model import Edge, Node
 from weft.sources.files import NOTES, STORY
-from weft.text.chapters import STRETCH, number_in, scenes
+from weft.text.chapters import SCENE_CHARACTERS, find_number, split_scenes
 
 _KIND_BY_FOLDER: Final = {
     **dict.fromkeys(("characters", "character", "people", "cast"), "character"),
@@ -25,7 +25,7 @@ _STORY_FOLDERS: Final = frozenset({"characters", "chapters"})
 """Folders that only a story has; `people` or `events` occur in any vault."""
 _MIN_CHAPTER_FILES: Final = 2
 """Files called chapters that make a folder a story; a single one may be about anything."""
-_MIN_SCENES_CHARACTERS: Final = 2 * STRETCH
+_MIN_SCENES_CHARACTERS: Final = 2 * SCENE_CHARACTERS
 """A chapter is split into scenes only if it is longer than this; shorter ones are quoted whole."""
 _CHAPTER: Final = re.compile(r"chapter[\s_.-]*\w+", re.IGNORECASE)
 _PROSE_KINDS: Final = ("chapter", "scene")
@@ -75,16 +75,16 @@ def _kind_by_path(name: str, reading: str) -> str:
 def _chapter_number(name: str, index: int) -> int:
     """Return the number in a file's name, 0 for what comes before the first chapter, or else its index."""
     stem = PurePosixPath(name).stem
-    number = number_in(stem)
+    number = find_number(stem)
     if number is None and stem.casefold().startswith(("prologue", "preface")):
         return 0
     return index if number is None else number
 
 
-def split_scenes(node: Node) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
+def split_into_scenes(node: Node) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
     """Split a long chapter into itself and its scenes, which then hold its text; return others as they are."""
     is_long = node.kind in _PROSE_KINDS and len(node.text) > _MIN_SCENES_CHARACTERS
-    spans = scenes(node.text, 0, len(node.text)) if is_long else ()
+    spans = split_scenes(node.text, 0, len(node.text)) if is_long else ()
     if len(spans) < 2:
         return (node,), ()
     scene_nodes = [_scene_node(node, number, span) for number, span in enumerate(spans, start=1)]

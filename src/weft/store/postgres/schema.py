@@ -215,7 +215,7 @@ def _read_version(connection: Connection, address: Address, newest: int) -> int:
     if version > newest:
         raise StoreTooNew(
             f"The store at {address.display} has schema version {version}; this Weft reads up to version "
-            f"{newest}. Update Weft (pip install --upgrade weft), or choose another with ?schema=NAME."
+            f"{newest}. Update Weft (pip install --upgrade weft-context), or choose another with ?schema=NAME."
         )
     return version
 

@@ -152,7 +152,7 @@ def read_version(connection: sqlite3.Connection, location: str) -> int:
     if version > SCHEMA_VERSION:
         raise StoreTooNew(
             f"{location} has schema version {version}; this Weft reads up to version {SCHEMA_VERSION}. "
-            "Update Weft (pip install --upgrade weft), or index into another folder with --store."
+            "Update Weft (pip install --upgrade weft-context), or index into another folder with --store."
         )
     return version
 
