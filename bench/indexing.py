@@ -29,12 +29,12 @@ def index_world(records: Path, store_folder: Path, embedder: str) -> dict[str, A
     shop = _shop(store, store_folder, embedder, clock)
     sources: list[Any] = [_watched(one, clock) for one in open_sources(str(records), name="world")]
     # The functions are replaced where they are called, because what calls them is what is measured.
-    preparing: Any = weft.preparing
-    linking: Any = weft.relink
+    preparing: Any = weft.indexing.prepare
+    linking: Any = weft.indexing.link
     preparing.prepare = clock.timed("prepare", preparing.prepare)
-    other: Any = weft.beside._Other
-    other.answer = clock.timed("wait", other.answer)
-    linking.each_mentions = clock.timed_steps("link", linking.each_mentions)
+    other: Any = weft.indexing.worker._ChildProcess
+    other.receive = clock.timed("wait", other.receive)
+    linking.draw_mentions = clock.timed_steps("link", linking.draw_mentions)
     started, worked = time.perf_counter(), time.process_time()
     report = ingest(sources, shop, progress=_told)
     seconds, processor = time.perf_counter() - started, time.process_time() - worked

@@ -78,13 +78,13 @@ def keys(snapshot, passage_ids) -> list[str]:
 def expected_lexical(snapshot, question: str, filter: Filter = ALL) -> set[int]:
     """Ids of all passages that hold one of the words and pass the filter."""
     wanted = set(terms(question))
-    rows = snapshot.passages_of(snapshot.matching(filter).tolist())
+    rows = snapshot.passages_of_nodes(snapshot.matching_ids(filter).tolist())
     return {row.id for row in rows if wanted & set(np.frombuffer(row.term_hashes, "<u4").tolist())}
 
 
 def expected_semantic(snapshot, question: str, filter: Filter, limit: int) -> list[tuple[int, float]]:
     """(id, cosine) of the nearest passages that pass the filter, ties with the last included, best first."""
-    rows = snapshot.passages_of(snapshot.matching(filter).tolist())
+    rows = snapshot.passages_of_nodes(snapshot.matching_ids(filter).tolist())
     stored = quantise(snapshot.vectors([row.id for row in rows])) if rows else []
     pairs = [(row.id, data) for row, data in zip(rows, stored, strict=True) if data]
     if not pairs:

@@ -16,6 +16,7 @@ from weft.history import History
 from weft.indexing.copy import CopyResult, copy_store
 from weft.model import Alias, AliasSet
 from weft.ports import Changes
+from weft.reader import Reader
 from weft.store import OpenedStore
 from worlds import NOW
 
@@ -26,7 +27,7 @@ def weft_at(engine: Backend, place: str) -> Weft:
     """The store of an engine at a place, opened."""
     store = engine.store(place)
     pair = OpenedStore(store, engine.index(store, place), engine.folder)  # type: ignore[arg-type]
-    return Weft(pair, open_embedder("static"), (), History(engine.folder))
+    return Weft(Reader(pair, open_embedder("static"), (), History(engine.folder)))
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def test_a_copy_and_the_copy_of_a_copy_print_the_same_pages(source: Weft, empty:
 
 
 def copy_by_twenty(source: Weft, target: Weft, progress: Callable[[str, int, int | None], None]) -> CopyResult:
-    return copy_store(source.store, target.store, target._index, progress, nodes_per_portion=20)
+    return copy_store(source.store, target.store, target.reader.index, progress, nodes_per_portion=20)
 
 
 def test_an_interrupted_copy_goes_on_where_it_stopped(source: Weft, empty: Empty, backend: Backend) -> None:
@@ -128,6 +129,6 @@ def test_a_store_with_something_else_in_it_is_not_copied_into(source: Weft, empt
 
 
 def test_a_copy_that_lost_something_is_told(source: Weft, empty: Empty, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(source.store), "strays", lambda store: Changes())
+    monkeypatch.setattr(type(source.store), "dangling_edges", lambda store: Changes())
     with pytest.raises(StoreError, match="The copy differs"):
         source.copy_to(empty())

@@ -107,12 +107,12 @@ KILLED = """
 def test_a_writer_killed_at_any_point_leaves_files_that_the_next_repairs(world, open_index, derived):
     write(world, *animals())
     points = [
-        ("lexical", "packed"),
+        ("lexical", "pack_progress"),
         ("lexical", "hashed_words"),
         ("lexical", "LexicalWriter.close"),
         ("vector_writer", "save_state"),
         ("vector_writer", "VectorWriter.commit"),
-        ("vector_writer", "signs_of"),
+        ("vector_writer", "sign_bits"),
     ]
     for turn, (module, name) in enumerate(points):
         script = textwrap.dedent(KILLED).format(here=str(HERE), module=module, name=name, derived=str(derived))

@@ -12,6 +12,7 @@ from weft.embed import open_embedder
 from weft.history import History
 from weft.indexing.ingest import IndexingContext, ingest
 from weft.model import Filter
+from weft.reader import Reader
 from weft.store import OpenedStore
 from weft.tokens import counter_for
 from worlds import NOW, MemorySource, question, random_world
@@ -25,7 +26,7 @@ def opened(backend: Backend) -> Weft:
     """An empty store of that engine."""
     store = backend.store()
     pair = OpenedStore(store, backend.index(store), backend.folder)  # type: ignore[arg-type]
-    return Weft(pair, open_embedder("static"), (), History(backend.folder))
+    return Weft(Reader(pair, open_embedder("static"), (), History(backend.folder)))
 
 
 def filled(backend: Backend, size: int) -> Weft:

@@ -146,7 +146,7 @@ def test_embedding_anew_switches_in_one_step_and_takes_what_was_written_meanwhil
 def test_readers_are_answered_all_the_while_a_store_is_embedded_anew(
     weft: Weft, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.indexing.reembed._BATCH", 2)
+    monkeypatch.setattr("weft.indexing.reembed._PASSAGES_PER_BATCH", 2)
     over, begun = threading.Event(), threading.Barrier(3, timeout=60)
 
     def reading(name: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -192,7 +192,7 @@ def test_a_service_that_runs_while_its_store_is_embedded_anew_goes_on_by_words_a
 
 
 def test_an_interrupted_embedding_goes_on_with_what_is_left(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.indexing.reembed._BATCH", 10)
+    monkeypatch.setattr("weft.indexing.reembed._PASSAGES_PER_BATCH", 10)
 
     def stopping(done: int, last: int) -> None:
         if done == 20:
@@ -211,14 +211,14 @@ import os, signal, sys
 from weft import Weft
 from weft.indexing import reembed
 from weft.interfaces.cli.jobs import run_job
-from weft.store.postgres.jobs import Taken
+from weft.store.postgres.jobs import RunningJob
 
-def told(taken, done, total, place=None, tell=Taken.tell):
-    tell(taken, done, total, place)
+def told(taken, done, total, place=None, report=RunningJob.report_progress):
+    report(taken, done, total, place)
     if done == 20:
         os.kill(os.getpid(), signal.SIGKILL)
 
-Taken.tell, reembed._BATCH = told, 10
+RunningJob.report_progress, reembed._PASSAGES_PER_BATCH = told, 10
 with Weft.open(sys.argv[1], folder=sys.argv[2], embedder=None) as weft:
     run_job(weft)
 """

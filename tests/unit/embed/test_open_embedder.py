@@ -43,7 +43,7 @@ def test_a_missing_extra_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, spec: str, module: str, extra: str
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtra, match=rf"pip install 'weft\[{extra}\]'"):
+    with pytest.raises(MissingExtra, match=rf"pip install 'weft-context\[{extra}\]'"):
         open_embedder(spec)
 
 

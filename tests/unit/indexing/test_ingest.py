@@ -327,7 +327,7 @@ class Hoarding(Files):
 
     let_go_after: list[str] = field(default_factory=list)
 
-    def let_go(self) -> None:
+    def release_memory(self) -> None:
         self.let_go_after += self.reads
 
 

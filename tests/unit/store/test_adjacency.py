@@ -32,7 +32,7 @@ Truth = tuple[dict[tuple[str, str], str], dict[tuple[str, str, str, str, str, st
 @pytest.fixture(autouse=True)
 def short_lists(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Lists of three, so that a few edges already make a hub."""
-    monkeypatch.setattr(adjacency, "KEPT", 3)
+    monkeypatch.setattr(adjacency, "MAX_LISTED_NEIGHBOURS", 3)
     return
 
 

@@ -1,4 +1,4 @@
-"""Parse Word documents: paragraphs, lists and tables in order, under their headings. Needs `weft-context[documents]`."""
+"""Parse Word documents: paragraphs, lists and tables in order, under headings (`weft-context[documents]`)."""
 
 import io
 import re

@@ -112,4 +112,4 @@ def test_a_shared_reading_sees_one_state_of_the_store(weft: Weft) -> None:
         assert isinstance(searcher.shared_reading, Reading)
         remember(weft.workshop(), "Stop the broker last of all", now=NOW)
         assert len(searcher.search_memories("broker", 5)) == 1
-        assert len(replace(searcher, reading=None).search_memories("broker", 5)) == 2
+        assert len(replace(searcher, shared_reading=None).search_memories("broker", 5)) == 2
