@@ -254,7 +254,7 @@ def test_a_graph_left_unfinished_by_an_interrupted_embedding_is_made_anew(weft: 
 
 
 def test_jobs_on_the_command_line(weft: Weft, url: str, cli: Cli) -> None:
-    assert "waits" in cli("jobs", "add", "search", "--store", url).out
+    assert "queued" in cli("jobs", "add", "search", "--store", url).out
     ran = cli("jobs", "run", "--store", url)
     assert "1 job worked on" in ran.out
     assert "(search) is done." in ran.err
@@ -298,7 +298,7 @@ def test_a_job_that_failed_for_good_is_listed_with_its_error_and_may_be_retried(
     listed = cli("jobs", "list", "--store", url).out
     assert "failed" in listed
     assert "nowhere" in listed
-    assert "waits" in cli("jobs", "retry", str(number), "--store", url).out
+    assert "queued again" in cli("jobs", "retry", str(number), "--store", url).out
     assert "failed" not in cli("jobs", "list", "--store", url).out
 
 
