@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from weft.config import local_folder
 from weft.embed import open_embedder
-from weft.errors import InvalidInput, StoreError, StoreTimedOut, StoreUnreachable
+from weft.errors import InvalidInput, StoreError
 from weft.history import Difference, History, Record, compare, make_record, read_shown, rebuild_request
 from weft.model import (
     DEFAULT_TENANT,
@@ -35,7 +37,7 @@ from weft.pipeline.query import Reading, StageCallback, pause_garbage_collection
 from weft.pipeline.retrieve import RetrievalResult, search
 from weft.ports import StoreStatus
 from weft.profiles.types import Fusion, Match, Probe, Profile
-from weft.reader import Reader
+from weft.reader import Reader, retry_once
 from weft.store import is_address, open_store
 from weft.tokens import DEFAULT_ENCODING, counter_for
 from weft.writer import Indexer, Writer
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
     from weft.store.open import AnyStore
 
 
-Answer = TypeVar("Answer")
 Notable = TypeVar("Notable", Context, "KnowledgeContext", RetrievalResult)
 Names = str | Sequence[str]
 """One name or several: a string stands for itself, never for its letters."""
@@ -60,8 +61,16 @@ class Weft:
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
-        self.writer = Writer(reader)
-        self.indexer = Indexer(reader, self.writer)
+
+    @cached_property
+    def writer(self) -> Writer:
+        """The part that changes the store directly."""
+        return Writer(self.reader)
+
+    @cached_property
+    def indexer(self) -> Indexer:
+        """The part that reads sources into the store."""
+        return Indexer(self.reader, self.writer)
 
     @classmethod
     def open(
@@ -81,7 +90,7 @@ class Weft:
         `embedder` None goes without meaning. A store on a server is searched there unless `index` names another
         way; what belongs to it on this machine (keys, profiles, kept contexts) is in `folder`.
         """
-        own_folder = _own_folder(path) if folder is None else Path(folder)
+        own_folder = local_folder(path) if folder is None else Path(folder)
         opened = open_store(path, own_folder, index=index, create=create, read_only=read_only)
         embed = None if embedder is None else open_embedder(embedder, api_key=api_key)
         folders = [*map(Path, profiles), own_folder / "profiles"]
@@ -167,7 +176,7 @@ class Weft:
             with self.reading(request.view) as reading, pause_garbage_collection():
                 return _with_notes(assemble(request, chosen, reading, count, now, observe), *reading.notes)
 
-        return _with_notes(_retry_once(answer), note)
+        return _with_notes(retry_once(answer), note)
 
     def kept(
         self,
@@ -216,7 +225,7 @@ class Weft:
                 found = search(query, probe, filter, Fusion(), reading.snapshot, reading.index)
                 return _with_notes(found, *reading.notes, *query.notes)
 
-        return _retry_once(answer)
+        return retry_once(answer)
 
     def knowledge(
         self,
@@ -236,7 +245,7 @@ class Weft:
                 found = knowledge_context(request, self.profile("knowledge"), reading, count, observe)
                 return _with_notes(found, *reading.notes)
 
-        return _with_notes(_retry_once(answer), note)
+        return _with_notes(retry_once(answer), note)
 
     def show(self, name: str, *, tenants: Names = (DEFAULT_TENANT,), as_of: int | None = None) -> tuple[Node, ...]:
         """Return the nodes that a key, id, title or alias names."""
@@ -427,28 +436,9 @@ class Weft:
         self.close()
 
 
-def _own_folder(path: str | Path) -> Path:
-    """Return the folder of a store: the store itself, or for one on a server a folder among the user's data."""
-    if not is_address(str(path)):
-        return Path(path)
-    from weft.config import read_environment, server_folder
-
-    return server_folder(str(path), read_environment())
-
-
 def _check_limit(limit: int, does: str) -> None:
     if limit < 1:
         raise InvalidInput(f"A limit of {limit} {does} nothing. Give 1 or more.")
-
-
-def _retry_once(answer: Callable[[], Answer]) -> Answer:
-    """Return the answer; ask once more when the server of the store was lost on the way."""
-    try:
-        return answer()
-    except StoreTimedOut:
-        raise
-    except StoreUnreachable:
-        return answer()
 
 
 def _with_notes(answer: Notable, *notes: str | None) -> Notable:

@@ -98,6 +98,13 @@ def server_folder(server: str, around: Environment) -> Path:
     return around.user_data / "servers" / name
 
 
+def local_folder(location: str | Path) -> Path:
+    """Return the folder of a store on this machine: the store itself, or the folder of one on a server."""
+    if str(location).startswith(_SERVERS):
+        return server_folder(str(location), read_environment())
+    return Path(location)
+
+
 def environment_without_index() -> Environment:
     """Read the environment without its choice of an index, for a store that is only read through."""
     return replace(read_environment(), index="")

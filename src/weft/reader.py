@@ -1,12 +1,12 @@
 """How an open store is read: pinned snapshots, the embedder that fits it, profiles, and views as of a chapter."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from weft.cache import LruCache
-from weft.errors import EmbedderMismatch, InvalidInput, UnknownName
+from weft.errors import EmbedderMismatch, InvalidInput, StoreTimedOut, StoreUnreachable, UnknownName
 from weft.history import History
 from weft.model import CONSISTENCIES, Edge, Filter, Node, View
 from weft.pipeline.query import Reading
@@ -30,6 +30,9 @@ _REEMBEDDED: Final = (
 _WRONG_EMBEDDER: Final = (
     "Open the store with the embedder it was made with, or index again into a new store to change it."
 )
+
+
+Answer = TypeVar("Answer")
 
 
 class Reader:
@@ -165,3 +168,13 @@ def _rows_named(snapshot: Snapshot, name: str) -> list[NodeRow]:
     ids = snapshot.find([name]).get(name, ())
     rows = snapshot.nodes(ids)
     return [rows[number] for number in ids if number in rows]
+
+
+def retry_once(answer: Callable[[], Answer]) -> Answer:
+    """Return the answer; ask once more when the server of the store was lost on the way."""
+    try:
+        return answer()
+    except StoreTimedOut:
+        raise
+    except StoreUnreachable:
+        return answer()

@@ -112,7 +112,7 @@ def check_filter(weft: "Weft", wanted: Filter, tenants: Sequence[str]) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """What a page is about; `notes` say what was decided on the caller's behalf."""
+    """The subject of a page; `notes` say what was decided on the caller's behalf."""
 
     question: str = ""
     start: tuple[str, ...] = ()

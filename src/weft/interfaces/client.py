@@ -45,7 +45,7 @@ class ServiceError(WeftError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the service knows about a query; `text` and `ledger` are there only where a format was asked for."""
+    """The answer of the service about a query; `text` and `ledger` are there only where a format was asked for."""
 
     entry_points: tuple[EntryPoint, ...]
     context: tuple[ContextNode, ...]

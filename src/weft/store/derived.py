@@ -1,4 +1,4 @@
-"""What every derived search index shares: the bounds of one search, and the progress of its files."""
+"""The parts that every derived search index shares: the bounds of one search, and the progress of its files."""
 
 from collections.abc import Sequence
 from dataclasses import replace
