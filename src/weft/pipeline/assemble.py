@@ -1,9 +1,9 @@
 """Assemble a context: the whole program, from a request to a page within its budget.
 
-plan                      plan.py, topics.py
-query, retrieve           query.py, retrieve.py, relevance.py, by_name.py, gather.py
+plan                      plan.py
+query, retrieve           query.py, retrieve.py, by_name.py, gather.py
 walk, bridge              walk.py, bridge.py
-score, dedupe, sections   score.py, dedupe.py, sections.py, slots.py, subjects.py, related.py
+score, dedupe, sections   score.py, dedupe.py, sections.py, slots.py, subjects.py
 fit, compose              fit.py, slot_filler.py, compose.py, printer.py, excerpt.py
 ledger                    ledger.py
 """
