@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from distil.inputs import dictionary_words, teacher_folder, wordnet_entries
 from distil.train import Bags
-from weft.embed.static import cut_identifier, fold, words_of
+from weft.embed.static import cut_identifier, fold, split_words
 
 RESERVED = re.compile(r"\[.+\]")
 FIRST_BY_FREQUENCY = 1996
@@ -34,7 +34,7 @@ def extra_words(work: Path, pieces: Sequence[str], texts: Sequence[str], count: 
     common = set(dictionary_words(work, "wamerican-small"))
     lemmas = {lemma.lower() for entry, _ in wordnet_entries(work) for lemma in entry}
     candidates = ((common | lemmas) & listed) - known
-    seen = Counter(fold(word) for text in texts for word in words_of(text))
+    seen = Counter(fold(word) for text in texts for word in split_words(text))
     return sorted(candidates, key=lambda word: (-seen[word], word not in common, word))[:count]
 
 
@@ -51,7 +51,7 @@ def bags_of(texts: Sequence[str], vocabulary: dict[str, int]) -> Bags:
     tokens: list[int] = []
     starts = [0]
     for text in texts:
-        for word in words_of(text):
+        for word in split_words(text):
             if word not in remembered:
                 remembered[word] = cut_identifier(word, vocabulary)
             tokens.extend(remembered[word])

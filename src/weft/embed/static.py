@@ -33,7 +33,7 @@ def fold(text: str) -> str:
     return "".join(character for character in decomposed if unicodedata.category(character) != "Mn")
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words of a text as written; each CJK character is a word, punctuation is none."""
     if text.isascii():
         return _ASCII_WORD.findall(text)
@@ -139,7 +139,7 @@ class StaticEmbedder:
         remembered = self._word_tokens
         if len(remembered) > CACHED_WORDS:
             remembered.clear()
-        return [token for word in words_of(text[:CHARACTERS_READ]) for token in remembered[word]]
+        return [token for word in split_words(text[:CHARACTERS_READ]) for token in remembered[word]]
 
     def _sum(self, tokens: list[int]) -> NDArray[np.float32]:
         """Return the sum of some tokens' vectors."""

@@ -83,7 +83,7 @@ class Phrase:
     share: float
 
 
-def phrases(terms: Sequence[str], weights: Mapping[int, float]) -> tuple[Phrase, ...]:
+def build_phrases(terms: Sequence[str], weights: Mapping[int, float]) -> tuple[Phrase, ...]:
     """Return the phrases of a question, given by its terms in order; each weighs as much as its lighter term."""
     hashes = {term: term_hash(term) for term in terms}
     weight = {
@@ -114,7 +114,7 @@ def _beginning(term: str) -> str:
     return term[:-1] if len(term) > 3 and term[-1] in "ei" else term
 
 
-def held(asked: Iterable[Phrase], words: Collection[int], title: str, text: str) -> list[Phrase]:
+def find_held_phrases(asked: Iterable[Phrase], words: Collection[int], title: str, text: str) -> list[Phrase]:
     """Return the phrases that stand in a title or a text, which together hold these words of the question."""
     if len(words) < 2:
         return []
@@ -206,7 +206,7 @@ def understand(question: str, snapshot: Snapshot, embedder: Embedder | None, his
         terms |= {term: max(terms.get(term, 0.0), weight) for term in term_hashes(words)}
     vector, notes = _embed_turns(turns, embedder)
     query = Query(text, terms, vector, snapshot.statistics(tuple(terms)), notes=notes)
-    return replace(query, phrases=phrases(words_by_turn[0], query.rarities()))
+    return replace(query, phrases=build_phrases(words_by_turn[0], query.rarities()))
 
 
 def _embed_turns(
@@ -392,7 +392,7 @@ class Pool:
         if not self.phrases:
             return round(self.lexical[index], 9), covers
         passage = self.rows[index].passage
-        matches = held(self.phrases, covers, node.title, node.text[passage.start : passage.end])
+        matches = find_held_phrases(self.phrases, covers, node.title, node.text[passage.start : passage.end])
         # A phrase counts like a term of its own, so that coverage treats its repetition the same way.
         covers |= {phrase.key: self.phrases[phrase] for phrase in matches}
         return round(self.lexical[index] + sum([self.phrases[phrase] for phrase in matches]), 9), covers

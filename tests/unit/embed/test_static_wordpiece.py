@@ -5,7 +5,7 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.embed.static import cut, cut_identifier, fold, split_bert_words, words_of
+from weft.embed.static import cut, cut_identifier, fold, split_bert_words, split_words
 
 VOCABULARY = {
     "un": 0,
@@ -41,7 +41,7 @@ def test_an_identifier_is_cut_where_its_case_changes_unless_it_is_known_whole(
 
 
 def test_words_are_split_at_underscores_and_punctuation_and_between_chinese_characters() -> None:
-    assert words_of("read_lines(x1), naïve — 深度 v2.0") == [
+    assert split_words("read_lines(x1), naïve — 深度 v2.0") == [
         "read",
         "lines",
         "x1",

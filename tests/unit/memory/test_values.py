@@ -10,7 +10,7 @@ import pytest
 
 from weft import Weft
 from weft.errors import InvalidInput, MissingExtra, UnknownName
-from weft.interfaces import background
+from weft.interfaces import memory_actions
 from weft.memory import (
     Experience,
     Lesson,
@@ -173,10 +173,10 @@ def test_a_value_survives_the_way_to_its_node_and_back() -> None:
 
 def test_values_are_renewed_in_the_background_when_due(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[list[str]] = []
-    monkeypatch.setattr(background.subprocess, "Popen", lambda command, **more: started.append(command))
-    assert not background.start_values_refresh(weft.workshop(), weft.store.path)
+    monkeypatch.setattr(memory_actions.subprocess, "Popen", lambda command, **more: started.append(command))
+    assert not memory_actions.start_values_refresh(weft.workshop(), weft.store.path)
     fill(weft, STORIES[:5])
-    assert background.start_values_refresh(weft.workshop(), weft.store.path, "default")
+    assert memory_actions.start_values_refresh(weft.workshop(), weft.store.path, "default")
     assert started[0][1:5] == ["-m", "weft", "values", "--refresh"]
-    monkeypatch.setattr(background, "find_spec", lambda name: None)
-    assert not background.start_values_refresh(weft.workshop(), weft.store.path)
+    monkeypatch.setattr(memory_actions, "find_spec", lambda name: None)
+    assert not memory_actions.start_values_refresh(weft.workshop(), weft.store.path)

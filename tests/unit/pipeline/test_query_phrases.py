@@ -7,7 +7,7 @@ import pytest
 
 from weft import Weft
 from weft.model import Node
-from weft.pipeline.query import held, phrases
+from weft.pipeline.query import build_phrases, find_held_phrases
 from weft.scoring.bm25 import term_hash
 from weft.text import analyze
 
@@ -19,30 +19,32 @@ def _weights(question: str, **known: float) -> dict[int, float]:
 
 
 def _held(question: str, text: str, title: str = "") -> list[tuple[str, str]]:
-    asked = phrases(analyze(question), _weights(question))
+    asked = build_phrases(analyze(question), _weights(question))
     words = {term_hash(term) for term in analyze(f"{title}\n{text}")}
-    return [phrase.terms for phrase in held(asked, words, title, text)]
+    return [phrase.terms for phrase in find_held_phrases(asked, words, title, text)]
 
 
 def test_the_neighbours_of_a_question_are_its_phrases() -> None:
-    asked = phrases(analyze("capital of France today"), _weights("capital of France today"))
+    asked = build_phrases(analyze("capital of France today"), _weights("capital of France today"))
     assert {phrase.terms for phrase in asked} == {("capit", "franc"), ("franc", "today")}
 
 
 def test_a_phrase_tells_as_much_as_its_less_telling_word() -> None:
-    asked = phrases(["rare", "common", "rarest"], _weights("rare common rarest", rare=6.0, common=1.0, rarest=9.0))
+    asked = build_phrases(
+        ["rare", "common", "rarest"], _weights("rare common rarest", rare=6.0, common=1.0, rarest=9.0)
+    )
     assert [phrase.share for phrase in asked] == [0.5, 0.5]
 
 
 def test_words_without_weight_and_a_word_twice_are_no_phrase() -> None:
-    assert phrases(["one", "two"], {}) == ()
-    assert phrases(["one", "one"], _weights("one")) == ()
+    assert build_phrases(["one", "two"], {}) == ()
+    assert build_phrases(["one", "one"], _weights("one")) == ()
 
 
 def test_a_long_question_has_its_most_telling_phrases_only() -> None:
     words = [f"word{number}" for number in range(100)]
     weights = {term_hash(word): float(at + 1) for at, word in enumerate(words)}
-    asked = phrases(words, weights)
+    asked = build_phrases(words, weights)
     assert [phrase.terms[0] for phrase in asked] == [f"word{number}" for number in range(98, 74, -1)]
     assert sum(phrase.share for phrase in asked) == pytest.approx(1.0)
 

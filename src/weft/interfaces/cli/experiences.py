@@ -140,7 +140,7 @@ def resolve(
     as_json: AsJson = False,
 ) -> None:
     """Record the outcome. From then on searches find the experience on every axis that it has text for."""
-    from weft.interfaces.background import start_values_refresh
+    from weft.interfaces.memory_actions import start_values_refresh
     from weft.memory.experience_store import resolve_experience
 
     resolution = Outcome(

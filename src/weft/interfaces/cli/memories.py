@@ -160,7 +160,7 @@ def forget(
     as_json: AsJson = False,
 ) -> None:
     """Remove memories. If one of the keys is unknown, nothing is removed."""
-    from weft.interfaces.background import forget_memories
+    from weft.interfaces.memory_actions import forget_memories
 
     if not all(clean(key) for key in keys):
         raise InvalidInput("An empty key names no memory. `weft memories` lists them with their keys.")

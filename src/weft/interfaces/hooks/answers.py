@@ -172,8 +172,8 @@ def _make_page(
 
 def _handle_tool(call: HookCall) -> str:
     """Resolve the experience that a test or build decides; return a line about it, and a warning if it failed."""
-    from weft.interfaces.background import start_values_refresh
     from weft.interfaces.hooks import outcomes
+    from weft.interfaces.memory_actions import start_values_refresh
 
     event, session, tenant = call.event, call.session or "", call.tenants[0]
     if event.starts_experience:

@@ -42,7 +42,7 @@ def remember(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
 
 def forget(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     """Remove memories and say which."""
-    from weft.interfaces.background import forget_memories
+    from weft.interfaces.memory_actions import forget_memories
 
     keys = given.get("key", ())
     if not keys:
@@ -73,7 +73,7 @@ def update_experience(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
 
 def resolve_experience(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
     """Return the outcome of an experience; values are found anew in the background when enough has changed."""
-    from weft.interfaces.background import start_values_refresh
+    from weft.interfaces.memory_actions import start_values_refresh
     from weft.memory.experience_store import resolve_experience
 
     cause, worked, takeaway = given.get("root_cause"), given.get("lesson", ""), given.get("takeaway", "")

@@ -13,7 +13,7 @@ from weft import memory as learning
 from weft.api import Weft
 from weft.assemblers.learning.store_searcher import make_assembler
 from weft.errors import InvalidInput
-from weft.interfaces.background import forget_memories, start_values_refresh
+from weft.interfaces.memory_actions import forget_memories, start_values_refresh
 from weft.interfaces.rest import learning_models as schema
 from weft.interfaces.rest.access import Caller, Service, Who
 from weft.interfaces.rest.convert import answer
