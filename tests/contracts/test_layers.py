@@ -24,6 +24,8 @@ LAYERS: tuple[frozenset[str], ...] = (
 )
 # The layers whose folders know nothing of each other.
 APART = LAYERS[2:4]
+# Stages of the pipeline that know nothing of each other; assemble.py and gather.py bring them together.
+STAGES = frozenset({"retrieve", "by_name", "walk", "bridge", "score", "dedupe", "subjects", "fit"})
 ROOT_DOOR = "__init__"
 HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson", "detect_secrets", "psycopg", "pymilvus")
 
@@ -82,6 +84,19 @@ def test_imports_go_down_only() -> None:
 def test_folders_of_one_layer_do_not_import_each_other() -> None:
     wrong = [where for here, there, where in crossings() if any({here, there} <= layer for layer in APART)]
     assert wrong == []
+
+
+def test_stages_of_the_pipeline_do_not_import_each_other() -> None:
+    stages = {f"weft.pipeline.{name}" for name in STAGES}
+    wrong = [
+        f"{path.relative_to(PACKAGE)}:{line} imports {target}"
+        for module, path in modules()
+        if module in stages
+        for target, line in imports(path)
+        if target in stages
+    ]
+    assert wrong == []
+    assert stages <= {module for module, _ in modules()}
 
 
 def test_only_config_reads_the_environment() -> None:
