@@ -6,11 +6,10 @@ nothing cheaper: a cost that seems to fall is taken for constant.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-from weft.frozen import dataclass
 
 Points = Sequence[tuple[float, float]]
 

@@ -6,10 +6,10 @@ From two shards on, each has a replica, which answers half of the questions.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import ceil
 
 from bench.laws import Law
-from weft.frozen import dataclass
 
 GB = 1e9
 HELD = 0.75

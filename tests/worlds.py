@@ -1,9 +1,11 @@
 """Small worlds for tests: random ones with a seed, and a source that holds them in memory."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
+
+from msgspec.structs import replace
 
 from weft.model import Alias, Edge, Node, Origin
 from weft.ports import Unit

@@ -4,14 +4,16 @@ The class composes a reader, a writer and an indexer (reader.py, writer.py); doc
 each method.
 """
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
+
+from msgspec.structs import replace
 
 from weft.config import local_folder
 from weft.embed import open_embedder
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
     from weft.store.open import AnyStore
 
 
-Notable = TypeVar("Notable", Context, "KnowledgeContext", RetrievalResult)
+Notable = TypeVar("Notable", Context, RetrievalResult)
 Names = str | Sequence[str]
 """One name or several: a string stands for itself, never for its letters."""
 
@@ -243,9 +245,10 @@ class Weft:
         def answer() -> "KnowledgeContext":
             with self.reading(View(as_tuple(tenants))) as reading:
                 found = knowledge_context(request, self.profile("knowledge"), reading, count, observe)
-                return _with_notes(found, *reading.notes)
+                return dataclasses.replace(found, notes=(*found.notes, *reading.notes))
 
-        return _with_notes(retry_once(answer), note)
+        found = retry_once(answer)
+        return dataclasses.replace(found, notes=(*found.notes, note)) if note is not None else found
 
     def show(self, name: str, *, tenants: Names = (DEFAULT_TENANT,), as_of: int | None = None) -> tuple[Node, ...]:
         """Return the nodes that a key, id, title or alias names."""

@@ -1,12 +1,13 @@
 """Find the store, the embedder and the profiles: the only module that reads the environment and settings."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from weft.errors import InvalidInput, StoreError
-from weft.frozen import dataclass
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -18,8 +19,7 @@ _SERVERS: Final = ("postgresql://", "postgres://")
 _SETTINGS_VARIABLE: Final = "WEFT_SERVED"
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """The environment of a program; every command decides from this and its own options alone."""
 
     working: Path
@@ -162,8 +162,7 @@ def open_weft(
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class ServeSettings:
+class ServeSettings(Struct, frozen=True):
     """The settings with which a service process opens its store."""
 
     store: Path
@@ -225,8 +224,7 @@ def _above(folder: Path) -> list[Path]:
     return [place / STORE_NAME for place in (folder, *folder.parents)]
 
 
-@dataclass(frozen=True, slots=True)
-class ClientFolders:
+class ClientFolders(Struct, frozen=True):
     """The folders in which clients keep their configuration."""
 
     working: Path

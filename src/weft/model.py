@@ -1,14 +1,14 @@
 """The records that everything speaks: nodes and edges, requests, candidates, pages and contexts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+from msgspec.structs import asdict, force_setattr
 
-Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
 
 DEFAULT_TENANT: Final = "default"
 
@@ -28,6 +28,11 @@ class Unset(StrEnum):
 UNSET: Final = Unset.UNSET
 
 
+def to_plain(value: object) -> object:
+    """Return a record as its fields by name, and anything else as text: for what JSON has no form of its own."""
+    return asdict(value) if isinstance(value, Struct) else str(value)
+
+
 def as_tuple(names: str | Sequence[str]) -> tuple[str, ...]:
     """Return several names as a tuple; a string is one name, never a sequence of letters."""
     return (names,) if isinstance(names, str) else tuple(names)
@@ -36,8 +41,7 @@ def as_tuple(names: str | Sequence[str]) -> tuple[str, ...]:
 # --- what is stored ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """The place a node came from, precise enough to open it there."""
 
     source: str = ""
@@ -48,8 +52,7 @@ class Origin:
     commit: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
+class Alias(Struct, frozen=True):
     """Another name of a node; `maker` is the source or linker that gave it, with its version."""
 
     text: str
@@ -62,8 +65,7 @@ class Alias:
         return self.maker.startswith(STORY_MAKER)
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """One thing that is known. `key` is unique within a tenant and begins with the name of its source."""
 
     key: str
@@ -90,8 +92,7 @@ class Node:
         return self.key
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Struct, frozen=True):
     """A typed, weighted link between two keys; the target may live in a tenant that ours declares shared."""
 
     source: str
@@ -104,8 +105,7 @@ class Edge:
     target_tenant: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeSet:
+class EdgeSet(Struct, frozen=True):
     """All edges that one maker draws from the given nodes: writing it replaces what that maker drew before.
 
     `scope` lists the source keys whose earlier edges by this maker go away; None means all of the tenant's.
@@ -117,8 +117,7 @@ class EdgeSet:
     scope: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AliasSet:
+class AliasSet(Struct, frozen=True):
     """All aliases that one maker gives to the given nodes, replacing what that maker gave before."""
 
     maker: str
@@ -127,8 +126,7 @@ class AliasSet:
     scope: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """A span of a node's text: characters [start, end), lines counted from 1 within the text."""
 
     ordinal: int
@@ -150,8 +148,7 @@ SEARCH_MATCHES: Final = ("hybrid", "bm25", "vector")
 """The ways to search: by words and meaning, by words, or by meaning."""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """The part of a store that a reader sees: some tenants, optionally only up to a point in the sequence.
 
     `consistency` is how fresh it must be; empty means what the store's address says, `strong` by default.
@@ -162,8 +159,7 @@ class View:
     consistency: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Struct, frozen=True):
     """A restriction on the nodes a search may return. Empty tuples restrict nothing; `where` compares fields."""
 
     kinds: tuple[str, ...] = ()
@@ -179,7 +175,7 @@ class Filter:
         # `Filter(kinds="note")` means one kind, not four letters.
         for name in ("kinds", "tags", "sources"):
             if isinstance(getattr(self, name), str):
-                object.__setattr__(self, name, (getattr(self, name),))
+                force_setattr(self, name, (getattr(self, name),))
 
     @property
     def empty(self) -> bool:
@@ -190,16 +186,14 @@ class Filter:
 # --- what is asked ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """The part of a node that a session was shown: its content then, and the character ranges (None: all)."""
 
     fingerprint: str
     spans: tuple[tuple[int, int], ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(Struct, frozen=True):
     """The nodes that a session was already given, by tenant and key; its next pages leave them out."""
 
     session: str
@@ -211,8 +205,7 @@ class Received:
         return f"already received in session {self.session}"
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(Struct, frozen=True):
     """One of several subjects of a page: a question or nodes to start from, and its share of the budget."""
 
     question: str = ""
@@ -220,8 +213,7 @@ class Topic:
     share: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """One question, or nodes to start from, and how the answer should look. Unset values come from the profile."""
 
     question: str = ""
@@ -247,8 +239,7 @@ class Request:
 # --- what is found ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One edge of a path: the node it leads to, the edge's type, weight and direction ('out' or 'in')."""
 
     key: str
@@ -258,8 +249,7 @@ class Step:
     id: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A node that may go on the page, by value, with its signals and how it was reached.
 
     `parts` are the signals by name (0..1; `lexical` more where phrases count); `covers` is what each term and
@@ -299,8 +289,7 @@ class Detail(StrEnum):
     DROPPED = "dropped"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """A candidate placed on the page at a level of detail; `spans` are the parts of its text that are shown."""
 
     candidate: Candidate
@@ -309,8 +298,7 @@ class Item:
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedSection:
+class PlacedSection(Struct, frozen=True):
     """A section as placed: its items, or (for `for_each`) one group per subject, or nested parts."""
 
     name: str
@@ -319,16 +307,14 @@ class PlacedSection:
     groups: "tuple[PlacedGroup, ...]" = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedGroup:
+class PlacedGroup(Struct, frozen=True):
     """One subject of a `for_each` section with its parts in order."""
 
     subject: Candidate
     parts: tuple[PlacedSection, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """A page before it has a format: a title, sections, printed notes and a footer."""
 
     title: str = ""
@@ -338,8 +324,7 @@ class Page:
     sources: "tuple[Citation, ...]" = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Citation:
+class Citation(Struct, frozen=True):
     """One source of the page, as its footer and its caller see it."""
 
     key: str
@@ -352,8 +337,7 @@ class Citation:
     detail: Detail
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerEntry:
+class LedgerEntry(Struct, frozen=True):
     """The fate of one candidate: where it was placed, at which detail and cost, and why."""
 
     key: str
@@ -373,8 +357,7 @@ class LedgerEntry:
     handle: str
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestEntry:
+class ManifestEntry(Struct, frozen=True):
     """The source of lines [first_line, last_line] of the text; `key` is None for lines that Weft itself wrote."""
 
     first_line: int
@@ -387,8 +370,7 @@ class ManifestEntry:
     verbatim: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """The answer: a text within the budget and, beside it, everything needed to check and explain it.
 
     `id` names the text together with the request that led to it.

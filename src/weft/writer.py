@@ -4,10 +4,11 @@ What writing needs is imported inside the methods, so that programs that only as
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from weft.errors import InvalidInput, UnknownName
 from weft.model import DEFAULT_TENANT, Edge, Node

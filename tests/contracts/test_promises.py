@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -11,6 +10,7 @@ from tempfile import mkdtemp
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from weft import Context, Edge, Node, Weft
 from weft.indexing.ingest import IndexingContext, ingest

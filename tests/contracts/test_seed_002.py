@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from tana_stub import TOKEN, running, small_world
 from tana_world import START, doc, shared, workspace, write_export

@@ -1,12 +1,13 @@
 """Every field of a profile does something: changed, it changes a page or is refused."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from golden_worlds import NOW, open_world
+from msgspec.structs import replace
 
 from weft import Weft
 from weft.errors import WeftError
@@ -484,5 +485,5 @@ def test_changing_the_field_changes_a_page_or_is_refused(field: tuple[str, str],
 
 
 def test_no_field_is_left_out() -> None:
-    told = {(kind.__name__, each.name) for kind in TYPES for each in fields(kind)}
+    told = {(kind.__name__, name) for kind in TYPES for name in kind.__struct_fields__}
     assert told == CASES.keys() | DESCRIPTIVE

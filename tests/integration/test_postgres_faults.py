@@ -6,13 +6,13 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from postgres_server import drop_schema, new_database, running_server, start, stop
 from weft import Node, Weft

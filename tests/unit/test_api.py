@@ -2,11 +2,11 @@
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from weft import Candidate, Context, Edge, Filter, Node, Origin, Weft
 from weft.errors import EmbedderError, EmbedderMismatch, InvalidInput, UnknownName

@@ -7,12 +7,12 @@ candidates, and printed by the same pipeline as any other page.
 import asyncio
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Final
 
 from weft.errors import InvalidInput, UnknownName
-from weft.frozen import dataclass
 from weft.model import Candidate, Context, Detail, Node, Origin, Request
 from weft.pipeline.assemble import assemble as assemble_page
 from weft.pipeline.query import Reading
@@ -107,7 +107,7 @@ class AssembledContext:
 
 async def assemble(
     results: Sequence[object],
-    options: AssemblyOptions = AssemblyOptions(),  # noqa: B008  (frozen)
+    options: AssemblyOptions = AssemblyOptions(),
     *,
     question: str = "",
     token_model: str = DEFAULT_ENCODING,

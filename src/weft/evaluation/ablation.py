@@ -1,8 +1,9 @@
 """Take one ability away from a profile, to measure what it is worth: other values, the same pipeline."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from weft.model import Detail
 from weft.profiles.types import Profile, Score

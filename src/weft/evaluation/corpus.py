@@ -1,11 +1,11 @@
 """Offer the corpus of a judged set as a source, so that it is indexed like everything else."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Final
 
 import orjson
 import xxhash
+from msgspec.structs import replace
 
 from weft.evaluation.judged_sets import Document, JudgedSet
 from weft.model import DEFAULT_TENANT, Filter

@@ -7,12 +7,12 @@ measured.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, field
+
 from weft.errors import InvalidInput
-from weft.frozen import dataclass
 from weft.model import Json
 from weft.ports import Problem
 from weft.sources import default_source_name
@@ -24,16 +24,14 @@ _QRELS_COLUMNS: Final = 3
 _GRADE: Final = re.compile(r"[+-]?\d{1,9}(\.0*)?")
 
 
-@dataclass(slots=True)
-class _Problems:
+class _Problems(Struct):
     """The problems met while reading: lines that could not be used, and ids that do not exist."""
 
     unusable: list[Problem] = field(default_factory=list)
     unknown: list[Problem] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """One document as its file gives it, and the line it stands on."""
 
     id: str
@@ -47,8 +45,7 @@ class Document:
         return not any(str(self.record.get(name) or "").strip() for name in ("title", "text"))
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """One question with the answers that count, if any are known."""
 
     id: str
@@ -57,8 +54,7 @@ class Question:
     meta: Mapping[str, Json] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedSet:
+class JudgedSet(Struct, frozen=True):
     """A set to measure with. `gold` holds the positive grades by question; ids that do not exist are left out
     of it and listed in `unknown`. `scopes` names the documents each scoped question may be answered from.
 

@@ -4,16 +4,16 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from weft.errors import InvalidInput, UnknownName
 from weft.evaluation.judged_sets import Question
-from weft.frozen import dataclass
 from weft.model import Json
 
 _PLAIN_PLACEHOLDERS: Final = ("text", "id")
 
 
-@dataclass(frozen=True, slots=True)
-class ShapedQuestion:
+class ShapedQuestion(Struct, frozen=True):
     """A question as it is asked, and what was said before it, the latest first."""
 
     text: str
@@ -25,8 +25,7 @@ class ShapedQuestion:
         return "\n".join([self.text, *self.history])
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionShape:
+class QuestionShape(Struct, frozen=True):
     """The shape of questions: `template` may use {text}, {id} and {meta.NAME}; `history` adds what was said."""
 
     template: str = "{text}"

@@ -3,15 +3,15 @@
 import math
 from collections.abc import Collection, Mapping, Sequence
 
+from msgspec import Struct
+
 from weft.evaluation.run import Evaluation, PageResult, QuestionResult
-from weft.frozen import dataclass
 from weft.model import Json
 
 Row = dict[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class Costs:
+class Costs(Struct, frozen=True):
     """The cost of a run besides asking; the peak of memory is None where the system does not report it."""
 
     index_seconds: float

@@ -9,11 +9,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from weft.errors import InvalidInput
 from weft.evaluation.corpus import CorpusSource
 from weft.evaluation.judged_sets import JudgedSet, Question
 from weft.evaluation.questions import QuestionShape, ShapedQuestion
-from weft.frozen import dataclass
 from weft.history.record import printed_items
 from weft.model import Context, Detail, Filter, Item, LedgerEntry
 from weft.text.folding import UNSPACED
@@ -30,8 +31,7 @@ Progress = Callable[[str, int, int | None], None]
 _AS_WRITTEN: Final = QuestionShape()
 
 
-@dataclass(frozen=True, slots=True)
-class PageResult:
+class PageResult(Struct, frozen=True):
     """One page as measured: its budget, its real tokens, its time; by key, the gold documents whose evidence it
     shows, and the detail in which it prints them, evidence or not."""
 
@@ -42,8 +42,7 @@ class PageResult:
     printed: Mapping[str, Detail]
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionResult:
+class QuestionResult(Struct, frozen=True):
     """One question with its gold (grades, and keys by document), the ranking of documents before any budget,
     and a sheet for each budget."""
 
@@ -56,8 +55,7 @@ class QuestionResult:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(Struct, frozen=True):
     """An evaluation to run: a set with its source, the budgets, the shape of questions, and how many."""
 
     judged: JudgedSet

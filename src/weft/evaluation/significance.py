@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
+from msgspec import Struct
+
 from weft.errors import InvalidInput
 from weft.evaluation.judged_sets import objects
-from weft.frozen import dataclass
 from weft.ports import Problem
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ _MIN_DIFFERING_QUESTIONS: Final = 6
 """Fewer questions that differ could all fall to one side by chance: five do once in sixteen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """One measure in two runs: both means, the second less the first with its 95 % interval, and the two-sided
     share of resamples in which the difference vanishes. It is real when the interval leaves out zero and at least
     six questions differ."""

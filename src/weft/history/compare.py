@@ -4,7 +4,8 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.history.record import Record
 from weft.model import Detail, LedgerEntry
 
@@ -13,8 +14,7 @@ Ref = tuple[str, str]
 What = Literal["appeared", "vanished", "changed", "moved"]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """The change of one node from the earlier page to the later one."""
 
     what: What
@@ -25,8 +25,7 @@ class Change:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """All changes in the request and on the page (in the later page's order, then what vanished)."""
 
     before: str

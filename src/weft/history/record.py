@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from weft.errors import InvalidInput
-from weft.frozen import dataclass
 from weft.model import (
     UNSET,
     Candidate,
@@ -60,9 +60,7 @@ def fingerprint(node: Node) -> str:
 def plain_request(request: Request) -> dict[str, Any]:
     """Return a request as JSON values; candidates brought by the caller are named, not copied."""
     plain: dict[str, Any] = {
-        field.name: getattr(request, field.name)
-        for field in fields(request)
-        if field.name not in ("candidates", "received")
+        name: value for name, value in asdict(request).items() if name not in ("candidates", "received")
     }
     if request.candidates is not None:
         plain["candidates"] = [
@@ -90,7 +88,7 @@ def _plain_value(value: object) -> object:
     """Return a plain form of what JSON has none for: mappings of other types, our own records, times."""
     if isinstance(value, Mapping):
         return dict(value)
-    if is_dataclass(value) and not isinstance(value, type):
+    if isinstance(value, Struct):
         return asdict(value)
     return repr(value)
 
@@ -144,8 +142,7 @@ def is_received(received: Received | None, candidate: Candidate) -> bool:
 # --- records ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """One kept context; `fingerprints` are those of the printed nodes, by tenant and key."""
 
     id: str
@@ -182,7 +179,7 @@ def make_record(context: Context, request: Request, made: datetime) -> Record:
         notes=context.notes,
         ledger=context.ledger,
         fingerprints={(node.tenant, node.key): fingerprint(node) for node in nodes},
-        manifest=tuple(orjson.loads(orjson.dumps(context.manifest))),
+        manifest=tuple(orjson.loads(orjson.dumps(context.manifest, default=asdict))),
     )
 
 
@@ -194,8 +191,7 @@ def rebuild_request(record: Record) -> Request:
             "Ask again with them, and compare the two ids."
         )
     # A record of another version may have fields that requests no longer have, and the session is none of them.
-    known = {field.name for field in fields(Request)}
-    values = {name: value for name, value in record.request.items() if name in known}
+    values = {name: value for name, value in record.request.items() if name in Request.__struct_fields__}
     values["start"] = tuple(values.get("start", ()))
     values["history"] = tuple(values.get("history", ()))
     values["topics"] = tuple(
@@ -223,10 +219,10 @@ def _tuples(value: Any) -> Any:
 
 def to_bytes(record: Record) -> bytes:
     """Return a record as JSON."""
-    plain = {field.name: getattr(record, field.name) for field in fields(record)}
+    plain = asdict(record)
     # JSON has no tuples as keys.
     plain["fingerprints"] = [[*ref, value] for ref, value in sorted(record.fingerprints.items())]
-    return orjson.dumps(plain, default=dict)
+    return orjson.dumps(plain, default=_plain_value)
 
 
 def from_bytes(stored: bytes) -> Record:

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from msgspec import Struct
+
 from weft.errors import InvalidInput, StoreError
-from weft.frozen import dataclass
 from weft.model import DEFAULT_TENANT
 from weft.ports import Changes, ExportableStore, Index, Store
 
@@ -20,8 +21,7 @@ class Copyable(Store, ExportableStore, Protocol):
     """A store that can be copied from and to."""
 
 
-@dataclass(frozen=True, slots=True)
-class CopyResult:
+class CopyResult(Struct, frozen=True):
     """The outcome of a copy: what both stores hold now, and after which node an earlier copy was resumed."""
 
     nodes: int

@@ -7,11 +7,11 @@ Then the entities of changed stories are found, and at the end links are drawn b
 
 from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Final
 
+from msgspec import Struct, field
+
 from weft.errors import SourceError
-from weft.frozen import dataclass
 from weft.indexing.link import MentionLinker, RelationLinker, declare_shared
 from weft.indexing.prepare import PREPARATION, NodePreparer, PendingNodes, content_hash
 from weft.indexing.stories import changed_stories
@@ -47,8 +47,7 @@ _NOT_LINKED: Final = "written, but not linked"
 """The stamp of a unit until the run that wrote it is done."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """The outcome of an indexing run, in counts."""
 
     sources: tuple[str, ...] = ()
@@ -67,8 +66,7 @@ class Report:
     """Files and folders that were left out, or read in part, by reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexingContext:
+class IndexingContext(Struct, frozen=True):
     """The store, search index, embedder and token counter that indexing works with."""
 
     store: Store
@@ -77,8 +75,7 @@ class IndexingContext:
     count: TokenCounter
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(Struct):
     """One indexing run: its tools, its counts so far, and the unit stamps to store at its end."""
 
     indexing: IndexingContext
@@ -104,8 +101,7 @@ class _Run:
         return f"{self.tenant}/{unit}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
+class _Batch(Struct, frozen=True):
     """Units that were read: their changed nodes, which are being prepared, and those stored as they are."""
 
     units: Sequence[Unit]

@@ -6,12 +6,12 @@ tags, and draw their links when everything is written. `MentionLinker` links tex
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from functools import cache
 from typing import Final
 
+from msgspec import Struct, field
+
 from weft.errors import InvalidInput
-from weft.frozen import dataclass
 from weft.indexing.worker import run_in_worker
 from weft.links import compute_importance, draw_mentions, find_affected_keys
 from weft.links.similar import (
@@ -55,8 +55,7 @@ KeysByTenant = dict[str, dict[str, None]]
 # --- mentions --------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class MentionLinker:
+class MentionLinker(Struct):
     """The texts to scan for names, and the nodes whose names others may mention now or no longer."""
 
     store: Store
@@ -159,8 +158,7 @@ def declare_shared(store: Store, edges: Sequence[Edge]) -> None:
 # --- links by tags and by meaning ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class LinkSettings:
+class LinkSettings(Struct, frozen=True):
     """The relation links that a tenant has drawn; `similar` is the least cosine, None for no such links."""
 
     shared_tags: bool = False
@@ -201,8 +199,7 @@ def draw_all_links(
         return drawn
 
 
-@dataclass(slots=True)
-class RelationLinker:
+class RelationLinker(Struct):
     """The changed nodes by tenant with the tags they have and had, and the nodes that were similar to them."""
 
     store: Store

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, replace
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final
 
 import orjson
 import xxhash
+from msgspec.structs import asdict
 
 from weft.indexing.worker import ITEMS_BEFORE_START, WorkerJob, WorkerProcess
-from weft.model import Json, Node, Passage
+from weft.model import Json, Node, Passage, to_plain
 from weft.ports import Embedder, PreparedNode, PreparedPassage, TokenCounter
 from weft.scoring.bm25 import pack, term_hashes
 from weft.scoring.sketch import sketch
@@ -33,7 +33,7 @@ NodeInUnit = tuple[Node, str]
 PendingNodes = Callable[[], tuple[PreparedNode, ...]]
 """A batch being prepared: call it once, when the batch is to be written, to wait for the prepared nodes."""
 
-_DERIVED_PARTS: Final = attrgetter(*(field.name for field in fields(PreparedNode) if field.name != "node"))
+_DERIVED_PARTS: Final = attrgetter(*(name for name in PreparedNode.__struct_fields__ if name != "node"))
 """Reads the parts of a prepared node that are derived; the node itself need not travel back from a worker."""
 
 
@@ -57,10 +57,11 @@ def _make_preparer(embed: Embedder | None, count: TokenCounter) -> Callable[[Seq
 
 def content_hash(node: Node, embed: Embedder | None) -> str:
     """Return a digest that differs whenever storing the node again would change anything."""
-    without_id = replace(node, id=0) if node.id else node
+    content = {**asdict(node), "id": 0}
+    # The order of a node's fields means nothing; all else keeps its order.
+    content["fields"] = orjson.Fragment(orjson.dumps(node.fields, default=to_plain, option=orjson.OPT_SORT_KEYS))
     embedder = embed.name if embed is not None else ""
-    packed = orjson.dumps([without_id, PREPARATION, embedder], default=str, option=orjson.OPT_SORT_KEYS)
-    return xxhash.xxh3_128_hexdigest(packed)
+    return xxhash.xxh3_128_hexdigest(orjson.dumps([content, PREPARATION, embedder], default=to_plain))
 
 
 def prepare(nodes: Sequence[NodeInUnit], embed: Embedder | None, count: TokenCounter) -> tuple[PreparedNode, ...]:

@@ -11,9 +11,10 @@ from typing import Final
 
 import orjson
 import xxhash
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from weft.errors import InvalidInput
-from weft.frozen import dataclass
 from weft.indexing.link import SETTINGS_SOURCE
 from weft.model import FOUND_ENTITY, STORY_MAKER, Alias, AliasSet, Edge, EdgeSet, Filter, Node, Origin, View
 from weft.ports import Changes, Snapshot, Store
@@ -66,7 +67,7 @@ def read_corrections(store: Store, tenant: str) -> Mapping[int, Correction]:
 def add_correction(store: Store, tenant: str, correction: Correction) -> int:
     """Store a correction after those before it and return its number; it counts when the story is next indexed."""
     number = max(read_corrections(store, tenant), default=0) + 1
-    stamp = orjson.dumps(correction).decode()
+    stamp = orjson.dumps(correction, default=asdict).decode()
     store.write(Changes(units=((tenant, _CORRECTIONS_SOURCE, str(number), stamp),)))
     return number
 
@@ -96,8 +97,7 @@ def copy_settings(source: Store, target: Store, tenant: str) -> None:
 # --- which stories changed -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedStory:
+class ChangedStory(Struct, frozen=True):
     """A story that changed: its nodes, edges and aliases as they are now, and the nodes to remove."""
 
     source: str
@@ -114,8 +114,7 @@ class ChangedStory:
         return (self.tenant, _STORIES_SOURCE, self.source, self.stamp)
 
 
-@dataclass(frozen=True, slots=True)
-class _StoryInput:
+class _StoryInput(Struct, frozen=True):
     """Everything that one story is read from: its prose, the notes about entities, and the corrections."""
 
     source: str
@@ -135,7 +134,7 @@ class _StoryInput:
             [read_note_relations(note.fields) for note in self.notes],
             self.corrections,
         ]
-        return f"{xxhash.xxh3_128_hexdigest(orjson.dumps(content))} {len(self.texts)}"
+        return f"{xxhash.xxh3_128_hexdigest(orjson.dumps(content, default=asdict))} {len(self.texts)}"
 
 
 def changed_stories(store: Store, tenant: str, sources: Iterable[str]) -> Iterator[ChangedStory]:

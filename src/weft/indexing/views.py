@@ -8,14 +8,14 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Final
 
 import xxhash
+from msgspec import Struct, field
+from msgspec.structs import replace
 
-from weft.frozen import dataclass
 from weft.indexing.ingest import IndexingContext, ingest
 from weft.indexing.prepare import PREPARATION
 from weft.indexing.stories import STORY_VERSION, copy_settings
@@ -40,8 +40,7 @@ _BUILDING_PREFIX: Final = "making-"
 """The names of folders in which a view is being built begin like this."""
 
 
-@dataclass(slots=True)
-class _OpenView:
+class _OpenView(Struct):
     """A view in use, or kept open for the next question."""
 
     store: SqliteStore
@@ -54,8 +53,7 @@ class _OpenView:
         self.store.close()
 
 
-@dataclass(slots=True)
-class Views:
+class Views(Struct):
     """The views of one store, for all threads: of those that want the same view, one builds it."""
 
     store: "AnyStore"
@@ -151,8 +149,7 @@ class Views:
             store.close()
 
 
-@dataclass(slots=True)
-class _StoredSource:
+class _StoredSource(Struct):
     """One source as far as it was known at some point, read from the store it was indexed into."""
 
     name: str

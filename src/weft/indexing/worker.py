@@ -20,7 +20,7 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import IO, Any, Final, Generic, Self, TypeVar
 
-from weft.frozen import dataclass
+from msgspec import Struct
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -43,16 +43,14 @@ serve(sys.stdin.buffer, sys.stdout.buffer)
 """
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerJob(Generic[Item, Result]):
+class WorkerJob(Struct, Generic[Item, Result], frozen=True):
     """The work to be done: a module's function that makes a worker, and its arguments. Both are pickled."""
 
     make_worker: Callable[..., Worker[Item, Result]]
     arguments: tuple[object, ...]
 
 
-@dataclass(slots=True)
-class _Task(Generic[Item, Result]):
+class _Task(Struct, Generic[Item, Result]):
     """A batch, and its result once it is known."""
 
     batch: Sequence[Item]

@@ -1,11 +1,12 @@
 """Write nodes and edges directly, a few at a time: they are linked, and found by the next question."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from weft.errors import InvalidInput
-from weft.frozen import dataclass
 from weft.indexing.ingest import IndexingContext, separate_unchanged
 from weft.indexing.link import MentionLinker, RelationLinker, declare_shared
 from weft.indexing.prepare import prepare
@@ -21,8 +22,7 @@ _MAX_NAME_CHARACTERS: Final = 500
 """Keys, kinds and tenants are indexed by every store, so they must stay short."""
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """The outcome of a direct write, in counts."""
 
     written: int = 0

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from weft.errors import InvalidInput, ProfileError, UnknownName
-from weft.frozen import dataclass
 from weft.interfaces.request import clean, make_filter, make_request, make_view
 from weft.model import Context, Filter, Node, Topic, View
 from weft.profiles import available_profiles, load_lenses, load_profile, with_lenses
@@ -110,8 +111,7 @@ def check_filter(weft: "Weft", wanted: Filter, tenants: Sequence[str]) -> tuple[
 # --- what the page is about -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Targets:
+class Targets(Struct, frozen=True):
     """The subject of a page; `notes` say what was decided on the caller's behalf."""
 
     question: str = ""

@@ -9,13 +9,14 @@ import inspect
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar
 
+from msgspec import Struct
+
 from weft.assemblers.knowledge.lists import ContextNode, Entity, EntryPoint, KnowledgeStats
 from weft.errors import MissingExtra, WeftError
-from weft.frozen import dataclass
 from weft.interfaces.request import CONTEXT_FIELDS, RequestField, fields_for
 
 try:
@@ -60,8 +61,7 @@ class Answer:
 # --- what is sent, and how the answer is read -------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Call(Generic[Result]):
+class _Call(Struct, Generic[Result], frozen=True):
     """One request to the service and the function that reads its body."""
 
     method: str
@@ -142,8 +142,7 @@ def add_context_options(method: Method, fields: Sequence[RequestField] = CONTEXT
 # --- trying again -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Retries:
+class _Retries(Struct, frozen=True):
     """How often a busy service is asked again, and how long to wait before that."""
 
     limit: int

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+
 from weft.config import ClientFolders
 from weft.errors import InvalidInput
-from weft.frozen import dataclass
 
 _BACKUP_SUFFIX: Final = ".weft-backup"
 _DRAFT_SUFFIX: Final = ".weft-draft"
@@ -35,8 +36,7 @@ _HOOK_MATCHERS: Final = {
 """The events to install hooks for, each with the tools it concerns (None: it concerns no tool)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(Struct, frozen=True):
     """An MCP client and how it keeps its servers."""
 
     name: str
@@ -73,8 +73,7 @@ CLIENTS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ServerEntry:
+class ServerEntry(Struct, frozen=True):
     """Our server in a client's settings: its name and the command that starts it."""
 
     name: str

@@ -7,7 +7,6 @@ import hmac
 import os
 import secrets
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -15,9 +14,10 @@ from typing import Final
 
 import orjson
 from filelock import FileLock
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from weft.errors import InvalidInput, StoreError, UnknownName
-from weft.frozen import dataclass
 
 FILE_NAME: Final = "keys.json"
 _PREFIX: Final = "weft"
@@ -31,8 +31,7 @@ _SECRET_BYTES: Final = 32
 _OWNER_ONLY: Final = 0o600
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """One key as it is stored: never the secret, only its hash."""
 
     id: str

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
+from msgspec import Struct
+
 from weft.errors import InvalidInput
-from weft.frozen import dataclass
 from weft.model import (
     CONSISTENCIES,
     DEFAULT_TENANT,
@@ -89,8 +90,7 @@ Destination = Literal["words", "request", "view", "filter", "parameter", "call"]
 parameter of the profile with the field's name, or the call itself (such as the session)."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestField:
+class RequestField(Struct, frozen=True):
     """One field: its name, the values it takes, its help text, and where it is shown and goes.
 
     `aliases` are other names that models use for it over MCP; `option` and `metavar` are its form on the command

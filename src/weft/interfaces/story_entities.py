@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from msgspec import Struct
 
 from weft.errors import InvalidInput, UnknownName, nearest_name
-from weft.frozen import dataclass
 from weft.indexing.stories import add_correction, remove_correction
 from weft.model import DEFAULT_TENANT, Filter, Node, View
 from weft.story import KINDS, Correction, name_key
@@ -21,8 +21,7 @@ _ALL_NEIGHBOURS: Final = 1_000_000
 _PROSE_KINDS: Final = ("chapter", "scene")
 
 
-@dataclass(frozen=True, slots=True)
-class EntityListing:
+class EntityListing(Struct, frozen=True):
     """An entity, and the number of chapters or scenes that mention it."""
 
     node: Node

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.links.name_index import Lexicon, Match, Matcher, Owner, content_words, names_of, openings
 from weft.model import Edge, EdgeSet, Node, View
 from weft.ports import Snapshot, Store
@@ -94,8 +95,7 @@ def find_affected_keys(
     return tuple(sorted(node.key for node in _read_prose(store, tenant, scope) if node.key not in removed))
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
+class _Scope(Struct, frozen=True):
     """The texts to scan: all, or those with the ids and those that hold one of the names."""
 
     everything: bool = False

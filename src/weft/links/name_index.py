@@ -6,12 +6,12 @@ a match by the case and the neighbours of what the text writes.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from enum import IntFlag
 from typing import Final
 from unicodedata import normalize
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+
 from weft.model import FOUND_ENTITY, Node
 from weft.ports import NameRow
 from weft.text import is_code, looks_like_code
@@ -47,8 +47,7 @@ _SENTENCE_ENDS: Final = frozenset(".!?:\n*#>-")
 """Also the marks of lists, headings and quotations, behind which a capital is as usual."""
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(Struct, frozen=True):
     """A node that goes by a name: how its source writes the name, and how sure the name alone is."""
 
     tenant: str
@@ -65,8 +64,7 @@ class Setting(IntFlag):
     INSIDE_NAME = 2
 
 
-@dataclass(slots=True)
-class Lexicon:
+class Lexicon(Struct):
     """Names in their folded form with the nodes that own them; with `words`, only names that begin with one."""
 
     words: frozenset[str] | None = None
@@ -213,8 +211,7 @@ def names_of(nodes: Iterable[Node]) -> list[tuple[str, str]]:
 # --- matching --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """A name found in a text: the owners it may mean with their certainty, how many nodes share it, its span."""
 
     owners: tuple[tuple[Owner, float], ...]

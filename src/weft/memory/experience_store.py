@@ -4,9 +4,10 @@ Every change reads and writes under the store's lock, so that of two writers nei
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
+
+from msgspec.structs import replace
 
 from weft.errors import InvalidInput
 from weft.indexing.ingest import IndexingContext

@@ -1,12 +1,13 @@
 """Describe experiences: a goal, a hypothesis, an action and a prediction, and later the outcome."""
 
 import re
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from weft.errors import InvalidInput
-from weft.frozen import dataclass
 from weft.memory.memories import short_digest
 from weft.memory.vocabulary import (
     DOMAINS,
@@ -35,8 +36,7 @@ class AlreadyResolved(InvalidInput):
     """Raised when an experience that has its outcome is to be changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One attempt: the hypothesis, the action, the prediction and the strategy at one time."""
 
     hypothesis: str
@@ -46,24 +46,21 @@ class Attempt:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class RootCause:
+class RootCause(Struct, frozen=True):
     """The reason why a hypothesis failed: its category, and what happened in particular."""
 
     category: str
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
+class Lesson(Struct, frozen=True):
     """The lesson of an experience: what worked in the end, and what to remember."""
 
     what_worked: str = ""
     takeaway: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Experience:
+class Experience(Struct, frozen=True):
     """One attempt at a goal with the attempts before it, open or resolved."""
 
     id: str
@@ -97,8 +94,7 @@ class Experience:
         return len(self.before) + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The outcome of an experience; `automatic` says that a test or build reported it."""
 
     status: str
@@ -155,7 +151,7 @@ def add_attempt(
     changes = {name: check_text(name, text, _MAX_CHARACTERS, _ADVICE) for name, text in parts if text is not None}
     if strategy is not None:
         changes["strategy"] = check_word("strategy", strategy, STRATEGIES)
-    updated = replace(experience, **changes)  # type: ignore[arg-type]
+    updated = replace(experience, **changes)
     # Naming further files alone is no further attempt.
     if updated != experience:
         previous = Attempt(

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.text import analyze
 from weft.text.differences import NEGATION, find_differing_words
 
@@ -36,16 +37,14 @@ class Verdict(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """A verdict, and the reason for a contradiction."""
 
     verdict: Verdict
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Statement:
+class _Statement(Struct, frozen=True):
     """The content of a text: its significant words in order, its numbers, and whether it negates."""
 
     words: tuple[str, ...]
@@ -53,8 +52,7 @@ class _Statement:
     is_negated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Difference:
+class _Difference(Struct, frozen=True):
     """The share of words in common, and the words that only one of two texts has, typing errors forgiven."""
 
     shared: float

@@ -1,12 +1,13 @@
 """Describe memories, each one thing worth knowing next time, and turn them into nodes and back."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from weft.memory.vocabulary import CATEGORIES, MEMORY, check_fraction, check_text, check_word
 from weft.model import DEFAULT_TENANT, Json, Node, Origin
 
@@ -21,16 +22,14 @@ _MAX_KEPT_VERSIONS: Final = 20
 _ADVICE: Final = "Index it as a file with `weft index`, and remember only what matters of it."
 
 
-@dataclass(frozen=True, slots=True)
-class Earlier:
+class Earlier(Struct, frozen=True):
     """An earlier text of a memory, and until when it held."""
 
     text: str
     until: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """A fact, preference, decision, error, workflow or context, with what it said before."""
 
     key: str

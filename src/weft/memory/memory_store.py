@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
+
 from weft.errors import InvalidInput
-from weft.frozen import dataclass
 from weft.indexing.ingest import IndexingContext
 from weft.indexing.write import delete, put
 from weft.memory.judge import Verdict, judge
@@ -29,8 +30,7 @@ _MAX_QUESTION_CHARACTERS: Final = 2_000
 """Characters of a memory by which similar ones are searched: the beginning says what it is about."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contradiction:
+class Contradiction(Struct, frozen=True):
     """Two memories that may not both be true, and the reason to think so."""
 
     key: str
@@ -39,8 +39,7 @@ class Contradiction:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class RememberResult:
+class RememberResult(Struct, frozen=True):
     """The memory as it is stored, whether it was merged into an older one, and the ones it may contradict."""
 
     memory: Memory

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from msgspec import Struct
+
 from weft.errors import StoreError
-from weft.frozen import dataclass
 
 FILE_NAME: Final = "usage.sqlite"
 _LOCK_TIMEOUT_SECONDS: Final = 2.0
@@ -25,16 +26,14 @@ _COUNT_USE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryUsage:
+class MemoryUsage(Struct, frozen=True):
     """The number of times a memory was used, and the last time."""
 
     times: int = 0
     last: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class UsageLog:
+class UsageLog(Struct, frozen=True):
     """The uses of one store's memories, by tenant and key. No page depends on it, so losing it does no harm."""
 
     folder: Path

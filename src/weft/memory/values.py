@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from math import log2
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from weft.errors import MissingExtra
-from weft.frozen import dataclass
 from weft.memory.experiences import Experience
 from weft.memory.memories import read_number
 from weft.memory.vocabulary import VALUE
@@ -36,8 +37,7 @@ _TIER_WEIGHT: Final = {"gold": 1.0, "silver": 0.8, "bronze": 0.5, "abandoned": 0
 """How much an experience pulls the centre of its cluster, by how far its outcome can be relied on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A cluster of experiences on an axis: how many there are, and the one nearest to their centre."""
 
     axis: str

@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
-from weft.frozen import dataclass
 from weft.model import Candidate, Filter, Node, Step
 from weft.ports import Index, NodeRow, PassageRow, Snapshot, TermStatistics
 from weft.scoring.bm25 import inverse_frequency, term_hashes
@@ -70,8 +70,7 @@ class _Name(NamedTuple):
     certainty: float
 
 
-@dataclass(frozen=True, slots=True)
-class BridgeNames:
+class BridgeNames(Struct, frozen=True):
     """The candidates that a bridge may lead from, and the names in them that the question does not hold.
 
     For each pair of words: `owner`, the index in `leading` of the candidate that holds the name; `certainty`, how

@@ -1,12 +1,13 @@
 """Compose the page: fit the slots, render the items, and count the whole until it is within the budget."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from weft.model import Detail, Item, ManifestEntry, Page, PlacedGroup, PlacedSection
 from weft.pipeline.fit import fit
 from weft.pipeline.ledger import list_citations
@@ -33,8 +34,7 @@ _FAR_PAST: Final = datetime.min.replace(tzinfo=UTC)
 """The time of items without one: they are printed first."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComposedPage:
+class ComposedPage(Struct, frozen=True):
     """A printed page: its text and manifest, the outcome of each candidate, and notes for the caller."""
 
     page: Page

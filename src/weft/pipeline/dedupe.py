@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.model import Candidate, Json, Node
 from weft.profiles.types import Dedupe
 from weft.scoring.bm25 import term_hash
@@ -11,8 +12,7 @@ from weft.text import analyze, normalise_name
 from weft.text.differences import are_different
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A candidate in the section it would go to; entries come best first.
 
     A subject is a person or thing that a section is about, rather than a text that says something.

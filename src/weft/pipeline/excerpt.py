@@ -10,7 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.ports import TokenCounter
 from weft.scoring.bm25 import term_hashes
 from weft.text import analyze, fold, is_blank, split_passages, split_sentences
@@ -39,8 +40,7 @@ _MAX_CACHED_PASSAGES: Final = 4096
 """Sentences and passages whose analysis is kept between questions, which return to the same ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionTerms:
+class QuestionTerms(Struct, frozen=True):
     """The terms of a question by weight, and how the words for them begin."""
 
     weights: Mapping[int, float]
@@ -59,8 +59,7 @@ class QuestionTerms:
         return 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredText:
+class MeasuredText(Struct, frozen=True):
     """A text in sentences, as far as it is read: the cost of each, its gain for the question, and its worth.
 
     The worth is the gain with a share for its neighbours and its passage. `head` is always shown.
@@ -299,8 +298,7 @@ def include_indent(text: str, start: int) -> int:
     return line if is_blank(text, line, start) else start
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredPassage:
+class MeasuredPassage(Struct, frozen=True):
     """A passage in sentences: the cost and worth of each, and the index of the one to quote first."""
 
     units: Sequence[Span]
@@ -331,8 +329,7 @@ def measure_passage(
     return MeasuredPassage(units, read.costs, worth, target, focus)
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadPassage:
+class _ReadPassage(Struct, frozen=True):
     """The sentences of a passage, the cost of each, and each folded for looking up words."""
 
     units: Sequence[Span]

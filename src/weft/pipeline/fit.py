@@ -5,7 +5,8 @@ from enum import Enum, auto
 from itertools import groupby
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.pipeline.slot_filler import (
     MIN_EXCERPT_TOKENS,
     MIN_ITEM_TOKENS,
@@ -56,8 +57,7 @@ _RULE_BY_DEPTH: Final = (_LeftoverRule.IN_TURN, _LeftoverRule.BY_SHARE, _Leftove
 """The rules for the sections of a page, the subjects of a section and the parts of a subject."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(Struct, frozen=True):
     """Slots, or groups of them, that share a budget, and the rule by which they get what is left over.
 
     Sections get it in turn. Subjects get it by their shares, before it goes to those who can use more. Of

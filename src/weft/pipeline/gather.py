@@ -4,9 +4,10 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from weft.model import Candidate, Filter, Node
 from weft.pipeline.bridge import find_bridge_names, follow_names, score_bridges
 from weft.pipeline.by_name import call_by_name
@@ -19,8 +20,7 @@ from weft.profiles.types import Lens, Probe
 from weft.scoring.candidates import with_scores
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(Struct, frozen=True):
     """The candidates of a request, the query they are measured against, and figures and notes about the search."""
 
     candidates: tuple[Candidate, ...]

@@ -5,11 +5,12 @@ name tells which.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from weft.errors import InvalidInput
-from weft.frozen import dataclass
 from weft.model import Candidate, Filter, Json, Node, Request, Topic, Unset
 from weft.pipeline.by_name import call_by_name
 from weft.ports import Snapshot
@@ -110,8 +111,7 @@ _MAX_PROBE_GROWTH: Final = 8.0
 """The most by which a large budget multiplies the limit of a probe; beyond it a search costs more than it adds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """A request with everything decided that it leaves to its profile."""
 
     request: Request

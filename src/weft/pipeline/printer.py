@@ -1,10 +1,10 @@
 """Count what things cost when printed: every heading and item is rendered in its format, once, and counted."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+
 from weft.model import Candidate, Detail, Item
 from weft.pipeline.excerpt import (
     MeasuredPassage,
@@ -30,8 +30,7 @@ _JOIN_TOKENS: Final = 1
 """Tokens by which joined parts may exceed the sum of their counts, for each part."""
 
 
-@dataclass(frozen=True, slots=True)
-class Printer:
+class Printer(Struct, frozen=True):
     """The costs of headings and items under one format and tokenizer.
 
     `stored` is the tokenizer where stored counts are its own. The fields after it are caches: a page is fitted

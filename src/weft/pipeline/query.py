@@ -7,14 +7,14 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.errors import EmbedderError
-from weft.frozen import dataclass
 from weft.model import Filter, Node
 from weft.ports import Embedder, Index, PassageRow, Snapshot, TermStatistics
 from weft.profiles.types import Fusion
@@ -31,8 +31,7 @@ StageCallback = Callable[[str], None]
 """Called with the name of each stage when the stage is finished; the service measures stages with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """One consistent reading of the store: a snapshot, the index over it, and an embedder if there is one.
 
     `notes` name what is missing from the reading; the caller that returns the answer adds them to it.
@@ -69,8 +68,7 @@ _MAX_WORD_CHARACTERS: Final = 24
 """A word is read no further than this, unless its beginning is longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(Struct, frozen=True):
     """Two neighbouring terms of a question, and their share of the weight of all its phrases.
 
     `beginnings` are the letters that the words of each term begin with; `key` stands for both terms together.
@@ -169,8 +167,7 @@ _TURN_DECAY: Final = 0.8
 """The factor by which each turn before that weighs less."""
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """A question as the searches see it: its terms with their weights, its vector, the view's statistics, and
     the phrases in it."""
 
@@ -260,8 +257,7 @@ NodeMeasures = tuple[dict[str, float], dict[int, float], tuple[tuple[int, int], 
 """Scores by name, the gain of each term and phrase, the spans of the best passages, and their packed terms."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """The best BM25 score and the best cosine of a search; other scores are shares of these."""
 
     lexical_top: float = 0.0
@@ -308,8 +304,7 @@ def read_cosines(
     return cosine
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(Struct, frozen=True):
     """Passages with their scores on one scale; `indices` lists the passages of each node, by node id."""
 
     rows: Sequence[PassageRow]

@@ -1,11 +1,11 @@
 """Find the nodes that others refer to most, for a map of a repository; loaded only when a map is asked for."""
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Final
 
+from msgspec import Struct, field
+
 from weft.cache import LruCache
-from weft.frozen import dataclass
 from weft.links.importance import read_links
 from weft.model import Candidate, Filter
 from weft.pipeline.retrieve import RetrievalResult
@@ -21,8 +21,7 @@ _MAX_CACHED_RANKINGS: Final = 16
 """Rankings kept until the store changes; a ranking costs far more to make than to keep."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Ranking:
+class _Ranking(Struct, frozen=True):
     """The number of nodes to rank, and the ranks of the best by id, with those that tie with the last."""
 
     nodes: int

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
-from weft.frozen import dataclass
 from weft.model import Candidate, Filter
 from weft.pipeline.query import Pool, Query, Scale, proposing_terms, read_cosines, sum_gains
 from weft.ports import CombinedIndex, Index, NodeRow, PassageRow, Proposals, Snapshot
@@ -25,8 +25,7 @@ _PROPOSALS_PER_KEPT: Final = 3
 tenants, so that ours may put a lower one first. Fewer lose such passages, more cost time."""
 
 
-@dataclass(frozen=True, slots=True)
-class RetrievalResult:
+class RetrievalResult(Struct, frozen=True):
     """The candidates of one probe, best first, the scale of their scores, and how many passages were searched."""
 
     candidates: tuple[Candidate, ...] = ()

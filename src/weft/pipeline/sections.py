@@ -5,11 +5,12 @@
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from weft.history import is_received
 from weft.model import Candidate, Step
 from weft.pipeline.dedupe import Entry, dedupe
@@ -118,8 +119,7 @@ _CONSIDERED_PER_PRINTED: Final = 4
 hero, the rest would only be listed as left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """A candidate that no slot gets, and why."""
 
     candidate: Candidate
@@ -127,8 +127,7 @@ class Refusal:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """All slots in printed order, the candidates left out, and how many nodes of these the session already has."""
 
     slots: tuple[PlacedSlot, ...]
@@ -140,8 +139,7 @@ class Layout:
         return [candidate for placed in self.slots for candidate in placed.slot.candidates]
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(Struct, frozen=True):
     """The request, its candidates and the clock, by which candidates of sections and parts are ordered.
 
     `absent` are the signals that this request cannot have.

@@ -1,10 +1,11 @@
 """Fill one slot: give each candidate the best level of detail that its allowance pays for, at its printed cost."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import field, replace
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from weft.model import Candidate, Detail, Item
 from weft.pipeline.slots import Outcome, Reason, Slot
 
@@ -31,8 +32,7 @@ TextRef = tuple[str, str, tuple[int, int] | None]
 """Tells a candidate's text from all others: tenant and key of its node, and the span if it is only a passage."""
 
 
-@dataclass(slots=True)
-class PageBudget:
+class PageBudget(Struct):
     """The budget of a page, what is spent of it, which headings and which texts stand on the page so far.
 
     `repeats` lets one node appear in several slots. `printed_in` names the first slot of each text; those in
@@ -54,8 +54,7 @@ class PageBudget:
         return self.total - self.spent
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(Struct, frozen=True):
     """The tokens that one attempt at placing a candidate may cost.
 
     `tokens` is what the slot may spend now, `item` and `whole_item` what an item may cost, and one that is shown
@@ -85,8 +84,7 @@ def _item_limits(slot: Slot, share_tokens: float) -> tuple[float, float]:
     return min(cap, limit), min(whole, limit)
 
 
-@dataclass(slots=True)
-class SlotFiller:
+class SlotFiller(Struct):
     """A slot and what stands in it; `share_tokens` is its first budget. Lists go by the index of a candidate."""
 
     slot: Slot

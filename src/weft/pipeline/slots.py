@@ -1,11 +1,12 @@
 """Describe the slots of a page: the places that take items, and the outcome of each candidate for one."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from weft.model import Candidate, Detail, Item
 from weft.pipeline.plan import Plan
 from weft.pipeline.subjects import SubjectPart
@@ -22,8 +23,7 @@ HeadingCost = Callable[[str, "str | Candidate"], int]
 """Returns the tokens of a heading, by its kind (section, group or part) and its words or subject."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """A place on the page that takes items: a section, or one part of one subject of a section.
 
     `headings` are printed before its first item, outermost first, as (name, tokens); slots may share them.
@@ -51,8 +51,7 @@ class Slot:
     groups: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedSlot:
+class PlacedSlot(Struct, frozen=True):
     """A slot with the section, and for `for_each` the subject and part, that it prints."""
 
     slot: Slot
@@ -92,8 +91,7 @@ _WANTING_ROOM: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The item that one candidate of a slot became, or None, and why; `explanation` is the reason in words."""
 
     slot: str

@@ -5,15 +5,14 @@ nodes, `SubjectPassages` those that print passages.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import field
 from functools import cache
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 
 from weft.cache import LruCache
-from weft.frozen import dataclass
 from weft.model import Candidate, Node, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import Part
@@ -47,8 +46,7 @@ Route = tuple[int, tuple[str, ...], str]
 """From a subject, by id, over links of some types in a direction."""
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
+class Neighbours(Struct, frozen=True):
     """The links of some subjects, and the nodes they lead to for parts that print whole nodes."""
 
     near: Adjacency
@@ -125,8 +123,7 @@ def _takes(part: Part, linked: int) -> bool:
     return part.links == "any" or (linked > 1) == (part.links == "several")
 
 
-@dataclass(frozen=True, slots=True)
-class _Naming:
+class _Naming(Struct, frozen=True):
     """The mentions of a subject in a passage, those beside others, and the stretch that names nobody else."""
 
     mentions: tuple[Span, ...] = ()
@@ -179,8 +176,7 @@ class _TakenPassage(NamedTuple):
     mention_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class _KnownNames:
+class _KnownNames(Struct, frozen=True):
     """The names of all nodes that some texts may mention, and which text is linked with which nodes."""
 
     linked: Mapping[int, Sequence[int]]
@@ -243,8 +239,7 @@ def _is_within(inner: Span, spans: Sequence[Span]) -> bool:
     return any(low <= inner[0] and inner[1] <= high for low, high in spans)
 
 
-@dataclass(frozen=True, slots=True)
-class SubjectPassages:
+class SubjectPassages(Struct, frozen=True):
     """The texts around some subjects, in passages."""
 
     neighbours: Neighbours

@@ -1,12 +1,12 @@
 """Fill the parts of subjects: what each part of a `for_each` section may print, and the relations for its tree."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
-from weft.frozen import dataclass
 from weft.model import Candidate, Json
 from weft.pipeline.subject_passages import (
     MAX_NEIGHBOURS,
@@ -24,8 +24,7 @@ _RELATIONS_FIELD: Final = "relationships"
 """The field in which the block `tree` looks for relations."""
 
 
-@dataclass(frozen=True, slots=True)
-class SubjectPart:
+class SubjectPart(Struct, frozen=True):
     """The candidates of one part of one subject."""
 
     subject: Candidate

@@ -1,13 +1,12 @@
 """Walk the graph from the best candidates: the lens says which links to follow, how far, and how to score."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
 from itertools import count, repeat
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from msgspec import Struct, field
 
-from weft.frozen import dataclass
 from weft.model import Candidate, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import Lens
@@ -48,8 +47,7 @@ Relevance = Callable[[Sequence[int]], Mapping[int, float]]
 """Measures the relevance of nodes to the question, by id; nodes without an answer are left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class WalkResult:
+class WalkResult(Struct, frozen=True):
     """All candidates after the walk: the starts with their walk score, then the nodes that it reached."""
 
     candidates: tuple[Candidate, ...]
@@ -80,8 +78,7 @@ def _choose_starts(found: Sequence[Candidate], lens: Lens) -> Sequence[Candidate
     return (speaking or stored)[: lens.seeds]
 
 
-@dataclass(slots=True)
-class _Relevances:
+class _Relevances(Struct):
     """The relevance of nodes, measured at most once for each."""
 
     measure_nodes: Relevance
@@ -98,8 +95,7 @@ class _Relevances:
         return self.known.get(node, 0.0)
 
 
-@dataclass(slots=True)
-class _Neighbourhood:
+class _Neighbourhood(Struct):
     """The explored part of the graph; nodes are numbered by `index` in the order they were met.
 
     `distance`, `parent` and `step` go by these numbers: how far a node is, from which node it was first met, and

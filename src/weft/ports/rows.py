@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.model import Alias, Node, Passage
 
 if TYPE_CHECKING:
     from weft.ports.arrays import Ids, Scores
 
 
-@dataclass(frozen=True, slots=True)
-class PassageRow:
+class PassageRow(Struct, frozen=True):
     """One stored passage with the values that scoring needs; hashes and counts are those of PreparedPassage."""
 
     id: int
@@ -23,8 +23,7 @@ class PassageRow:
     term_counts: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class TermStatistics:
+class TermStatistics(Struct, frozen=True):
     """Exact statistics of a view: number of passages, their mean length in terms, and passages by term hash."""
 
     passages: int
@@ -32,8 +31,7 @@ class TermStatistics:
     frequency: Mapping[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRow:
+class NodeRow(Struct, frozen=True):
     """A stored node with its derived values: the tokens of its text and its near-duplicate sketch."""
 
     node: Node
@@ -41,8 +39,7 @@ class NodeRow:
     sketch: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class NameRow:
+class NameRow(Struct, frozen=True):
     """The names of one node: its key, title and aliases."""
 
     tenant: str
@@ -52,8 +49,7 @@ class NameRow:
     language: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Adjacency:
+class Adjacency(Struct, frozen=True):
     """The neighbours of some nodes within a view, as parallel arrays, strongest first for each node.
 
     Each position describes one edge. `owner` is the id of the node that was asked for, `neighbour` the id at
@@ -75,8 +71,7 @@ class Adjacency:
     kinds: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedPassage:
+class ChangedPassage(Struct, frozen=True):
     """One changed passage with everything that a derived index stores of it."""
 
     id: int
@@ -92,8 +87,7 @@ class ChangedPassage:
     vector: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class RecentChanges:
+class RecentChanges(Struct, frozen=True):
     """The changes after a sequence number, up to `sequence`.
 
     All earlier passages of `changed_nodes` are void; `passages` are the ones that these nodes have now.
@@ -106,8 +100,7 @@ class RecentChanges:
     complete: bool
 
 
-@dataclass(frozen=True, slots=True)
-class StoreStatus:
+class StoreStatus(Struct, frozen=True):
     """The counts and versions that `weft status` prints."""
 
     location: str

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.model import Filter
 from weft.ports.stores import Snapshot, Store
 
@@ -49,8 +50,7 @@ class TokenCounter(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Proposals:
+class Proposals(Struct, frozen=True):
     """The passages that an index proposes, with their scores; for vectors these are exact cosines.
 
     `notes` say in words what the search could not take into account.

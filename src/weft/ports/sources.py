@@ -6,20 +6,19 @@ Indexing asks with `isinstance` for each optional protocol and does without wher
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol, runtime_checkable
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.model import Edge, Node
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One thing that a source could not use: where it stands, and why. Indexing reports it and goes on."""
 
     where: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """The content of one part of a source that changes on its own: a file, a commit, a batch of records.
 
     `name` identifies the unit within its source; `stamp` changes whenever its content may have changed, so

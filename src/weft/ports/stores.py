@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+
 from weft.model import AliasSet, Edge, EdgeSet, Filter, Node, Passage, View
 from weft.ports.rows import Adjacency, NameRow, NodeRow, PassageRow, RecentChanges, StoreStatus, TermStatistics
 
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from weft.ports.arrays import Ids, Vectors
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedPassage:
+class PreparedPassage(Struct, frozen=True):
     """A passage with its derived values: hashed terms with counts, its length in terms and its vector.
 
     `term_hashes` are ascending little-endian uint32 hashes of the distinct terms; `term_counts` has one byte
@@ -30,8 +29,7 @@ class PreparedPassage:
     vector: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedNode:
+class PreparedNode(Struct, frozen=True):
     """A node ready to be stored, with its content hash, passages, token count and near-duplicate sketch."""
 
     node: Node
@@ -42,8 +40,7 @@ class PreparedNode:
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """One atomic write; `removes` lists nodes by (tenant, key), `importance` maps the same pairs to a score."""
 
     upserts: tuple[PreparedNode, ...] = ()
@@ -55,8 +52,7 @@ class Changes:
     importance: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ExportBatch:
+class ExportBatch(Struct, frozen=True):
     """One batch of a store's nodes with their passages and outgoing edges, ready to be written to another store.
 
     `last` is the id of the last node: the next batch begins after it.
@@ -66,8 +62,7 @@ class ExportBatch:
     changes: Changes
 
 
-@dataclass(frozen=True, slots=True)
-class StoreState:
+class StoreState(Struct, frozen=True):
     """The state of a store apart from its nodes and edges, as a copy must take it over."""
 
     identity: str
@@ -80,8 +75,7 @@ class StoreState:
     """The other tenants that each tenant's links may point to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
+class Fingerprint(Struct, frozen=True):
     """The number of nodes and edges in a store and one digest over all of them, to compare two stores."""
 
     nodes: int

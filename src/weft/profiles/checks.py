@@ -4,8 +4,9 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from weft.errors import InvalidInput, ProfileError, UnknownName
 from weft.model import Json

@@ -2,10 +2,11 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from weft.errors import ProfileError, UnknownName
 from weft.profiles.checks import find_problems

@@ -7,30 +7,25 @@ after a problem, so that an author sees all of them at once.
 import math
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass, replace
 from datetime import date, time
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args, get_origin
+from typing import Any, Final, Literal, TypeGuard, TypeVar, get_args, get_origin
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.errors import ProfileError, nearest_name
-from weft.frozen import dataclass
 from weft.model import Json
 from weft.profiles.types import Block
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-    T = TypeVar("T", bound=DataclassInstance)
-else:
-    T = TypeVar("T")
+T = TypeVar("T", bound=Struct)
 
 NONE: Final = "none"
 """How a file says "no value": TOML has no null."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """A range of numbers from `least` to `most`; an open end leaves the end itself out."""
 
     least: float = 0.0
@@ -91,8 +86,7 @@ def _numbers(value: object) -> list[float]:
     return [value] if isinstance(value, (int, float)) and not isinstance(value, bool) else []
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Struct, frozen=True):
     """A position while reading: its dotted path, the list of problems so far, and whether names may be added."""
 
     problems: list[str]
@@ -111,7 +105,7 @@ class Position:
 def read(kind: type[T], table: Mapping[str, object], position: Position) -> T | None:
     """Read a value of the kind; return None when a required key is missing."""
     values = _read_fields(kind, table, position, None)
-    required = [item.name for item in fields(kind) if item.default is MISSING and item.default_factory is MISSING]
+    required = required_fields(kind)
     for name in required:
         if name not in table:
             position.child(name).report(f'missing. Add {name} = "...".')
@@ -124,14 +118,25 @@ def amend(base: T, table: Mapping[str, object], position: Position) -> T:
 
 
 @cache
-def field_types(kind: type) -> dict[str, Any]:
+def field_types(kind: type[Struct]) -> dict[str, Any]:
     """Return the type of each field."""
-    return {item.name: item.type for item in fields(kind)}
+    return {name: kind.__annotations__[name] for name in kind.__struct_fields__}
+
+
+def required_fields(kind: type[Struct]) -> tuple[str, ...]:
+    """Return the names of the fields that have no default; msgspec keeps defaults for the last fields only."""
+    names = kind.__struct_fields__
+    return names[: len(names) - len(kind.__struct_defaults__)]
+
+
+def is_record_type(kind: object) -> TypeGuard[type[Struct]]:
+    """Whether this is one of the types of `profiles/types.py`, which are written as tables."""
+    return isinstance(kind, type) and issubclass(kind, Struct)
 
 
 def has_name(kind: object) -> bool:
     """Whether values of this type have a `name`, and so can be written as [tables.by_name]."""
-    return isinstance(kind, type) and is_dataclass(kind) and "name" in field_types(kind)
+    return is_record_type(kind) and "name" in field_types(kind)
 
 
 def describe_unknown(given: object, allowed: Sequence[str], what: str = "value") -> str:
@@ -141,7 +146,9 @@ def describe_unknown(given: object, allowed: Sequence[str], what: str = "value")
     return f"unknown {what} {given!r}.{guess} Allowed: {', '.join(allowed) or '(none defined)'}."
 
 
-def _read_fields(kind: type, table: Mapping[str, object], position: Position, base: object) -> dict[str, Any]:
+def _read_fields(
+    kind: type[Struct], table: Mapping[str, object], position: Position, base: object
+) -> dict[str, Any]:
     known = field_types(kind)
     values: dict[str, Any] = {}
     for key, given in table.items():
@@ -159,6 +166,8 @@ def _read_fields(kind: type, table: Mapping[str, object], position: Position, ba
 
 def _read_value(hint: Any, given: object, position: Position, base: object) -> Any:
     """Read a value of the hinted type; a table changes the base, if there is one."""
+    if hint == Json:
+        return _read_json(given)
     origin = get_origin(hint)
     if origin is types.UnionType:
         return None if given == NONE else _read_value(get_args(hint)[0], given, position, base)
@@ -166,7 +175,7 @@ def _read_value(hint: Any, given: object, position: Position, base: object) -> A
         return _read_tuple(get_args(hint)[0], given, position, base)
     if origin is not None and origin is not Literal:
         return _read_mapping(get_args(hint)[1], given, position)
-    if is_dataclass(hint):
+    if is_record_type(hint):
         return _read_table(hint, given, position, base)
     return _read_scalar(hint, given)
 
@@ -228,9 +237,7 @@ def _amend_by_name(
 
 
 def _read_scalar(hint: Any, given: object) -> Any:
-    """Read a choice, an enum, a JSON value, or exactly the hinted type: a bool is no number here."""
-    if hint == Json:
-        return _read_json(given)
+    """Read a choice, an enum, or exactly the hinted type: a bool is no number here."""
     if get_origin(hint) is Literal:
         return _read_choice(given, get_args(hint))
     if issubclass(hint, Enum):

@@ -6,10 +6,12 @@ Lists and small tables stay on one line, which general TOML writers do not offer
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import Any, Final
 
-from weft.profiles.toml_reader import NONE, has_name
+from msgspec import Struct
+from msgspec.structs import replace
+
+from weft.profiles.toml_reader import NONE, has_name, required_fields
 from weft.profiles.types import Block, Lens, Parameter, Profile
 
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+\Z")
@@ -42,7 +44,7 @@ def diff_profiles(old: Profile, new: Profile) -> tuple[str, ...]:
 
 def _table_lines(value: Any, path: str, skip: tuple[str, ...] = ()) -> Iterator[str]:
     """Yield the lines of one record: first its own keys, then its tables, as TOML demands."""
-    items = [(item.name, getattr(value, item.name)) for item in fields(value) if item.name not in skip]
+    items = [(name, getattr(value, name)) for name in value.__struct_fields__ if name not in skip]
     for name, content in items:
         # A default of None is left out: "none" would be read as a text.
         if not _has_own_table(content) and not (name == "default" and content is None):
@@ -57,7 +59,7 @@ def _nested_lines(content: Any, path: str) -> Iterator[str]:
     if isinstance(content, Mapping):
         for name, table in content.items():
             yield from ("", f"[{path}.{_key(name)}]", *(f"{_key(key)} = {_inline(table[key])}" for key in table))
-    elif is_dataclass(content):
+    elif isinstance(content, Struct):
         yield from ("", f"[{path}]", *_table_lines(content, path))
     else:
         for item in content:
@@ -71,14 +73,14 @@ def _nested_lines(content: Any, path: str) -> Iterator[str]:
 def _has_own_table(content: Any) -> bool:
     if isinstance(content, Mapping):
         return any(isinstance(value, Mapping) for value in content.values())
-    return _has_named_items(content) or is_dataclass(content)
+    return _has_named_items(content) or isinstance(content, Struct)
 
 
 def _inline(value: Any) -> str:
     """Return a value on one line."""
     if value is None or value is _ABSENT:
         return _text(NONE)
-    if is_dataclass(value):
+    if isinstance(value, Struct):
         return _inline_record(value)
     if isinstance(value, str):
         return _text(value)
@@ -95,7 +97,7 @@ def _inline_record(value: Any) -> str:
     if isinstance(value, Block) and value == Block(value.block):
         return _text(value.block)
     default = Block("") if isinstance(value, Block) else type(value)()
-    names = [item.name for item in fields(value)]
+    names = value.__struct_fields__
     return _inline(
         {name: getattr(value, name) for name in names if getattr(value, name) != getattr(default, name)}
     )
@@ -111,9 +113,8 @@ def _key(name: str) -> str:
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
-    if type(old) is type(new) and is_dataclass(new) and not isinstance(new, Block):
-        for item in fields(new):
-            name = item.name
+    if type(old) is type(new) and isinstance(new, Struct) and not isinstance(new, Block):
+        for name in new.__struct_fields__:
             yield from _differences(getattr(old, name), getattr(new, name), f"{path}.{name}" if path else name)
     elif _has_named_items(old) or _has_named_items(new):
         yield from _differences_by_name(old, new, path)
@@ -135,10 +136,7 @@ def _differences_by_name(old: Sequence[Any], new: Sequence[Any], path: str) -> I
 
 def _default_item(kind: Any, name: str) -> Any:
     """Return an item of which only the name is known; required fields are empty."""
-    needed = [
-        field.name for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING
-    ]
-    return kind(**{**dict.fromkeys(needed, ""), "name": name})
+    return kind(**{**dict.fromkeys(required_fields(kind), ""), "name": name})
 
 
 def _has_named_items(content: Any) -> bool:

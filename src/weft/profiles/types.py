@@ -4,10 +4,10 @@ Every class is a table of a profile file. `toml_reader` reads files into these t
 """
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Final, Literal
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+
 from weft.model import Detail, Json
 
 Match = Literal["hybrid", "bm25", "vector", "names", "rank"]
@@ -69,8 +69,7 @@ LADDER: Final = (Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY, Detail.POINTER)
 """The details of an item from the most to the least: a step down is taken when there is no room."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A typed value the caller may give, usable as {name} in questions, filters and headings.
 
     A flag that is not given is set by a question that holds one of the `phrases`.
@@ -85,8 +84,7 @@ class Parameter:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """One search of the store. `when` names a parameter without which the probe is left out.
 
     The match `names` finds the nodes that the question calls by name. `rank` finds, for any question, the nodes
@@ -111,8 +109,7 @@ class Probe:
     when: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Lens:
+class Lens(Struct, frozen=True):
     """A way to walk from what was found: which edges, how far, what to raise, which fields to show.
 
     `edges` empty means all types; `edge_weights` multiply by type. With `kinds`, nodes of other kinds are
@@ -144,8 +141,7 @@ class Lens:
     specificity: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(Struct, frozen=True):
     """A score made of signals: a weighted sum or product, times (1 + boost x signal) for each boost.
 
     `without` states the weights to use for the whole request when a signal is absent from it. With `coverage`, a
@@ -165,8 +161,7 @@ class Score:
     start_first: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Dedupe:
+class Dedupe(Struct, frozen=True):
     """The rule for repetitions: near-identical text, or an equal field across sections.
 
     `same` lists fields whose values identify one thing printed in several sections; "a|b" compares one field's
@@ -180,8 +175,7 @@ class Dedupe:
     once: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """One printed part of an item. `form` is literal words with {field} placeholders, for `line` blocks."""
 
     block: str
@@ -191,8 +185,7 @@ class Block:
     limit: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One part of a `for_each` subject: its neighbours over `via` edges, or with no `via` the subject itself.
 
     With the unit `passage` it takes those passages of its neighbours that name the subject. `links` keeps
@@ -217,8 +210,7 @@ class Part:
     score: Score | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ForEach:
+class ForEach(Struct, frozen=True):
     """The subjects of a section: at most `limit` of them, each with an equal or importance-weighted budget.
 
     A number given for the parameter `limit_by` takes the place of `limit`. Where the section's share would not
@@ -233,8 +225,7 @@ class ForEach:
     relations: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """One section of the page: which candidates it takes, its share of the budget, and how they are printed.
 
     A candidate goes to the first section that admits it: by the probe that found it, its kind, and whether it
@@ -269,8 +260,7 @@ class Section:
     parts: tuple[Part, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """The frame around the items. `title` and `footer` may use parameters; the footer also {items},
     {sections}, {sources} and {counted}: the number of different things that the items are about, by the fields of
     `counted` (named with | between them) or else by their nodes. `sources` is how many citations are printed at
@@ -285,8 +275,7 @@ class Frame:
     empty: str = "No matching nodes found."
 
 
-@dataclass(frozen=True, slots=True)
-class Fusion:
+class Fusion(Struct, frozen=True):
     """The weights by which two searches become one relevance: their calibrated scores, title terms and phrases."""
 
     lexical: float = 0.7
@@ -296,8 +285,7 @@ class Fusion:
     phrase_weight: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Adapt:
+class Adapt(Struct, frozen=True):
     """A rule by which the preset `auto` chooses: of every `aspect` the first rule that holds gives its preset.
 
     It holds when the question has one of the `phrases` (in small letters, without apostrophes; none given: any
@@ -311,8 +299,7 @@ class Adapt:
     names: Literal["any", "none", "one", "some"] = "any"
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """One kind of page, as data."""
 
     name: str

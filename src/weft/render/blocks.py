@@ -1,8 +1,9 @@
 """Apply the blocks of a profile to one item: each block makes one piece, or none if it has nothing to print."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from weft.model import Detail, Item, Json, Node
 from weft.profiles.types import Block

@@ -9,7 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.model import Candidate, Citation, Detail, Item, Json, Node
 from weft.render.blocks import build_pieces
 from weft.render.lines import Lines, clean, frame_lines, node_line, one_line
@@ -20,8 +21,7 @@ from weft.render.pieces import Entries, ItemStyle, Piece, Prose, Title
 DIALECT: Final = Dialect(keeps_marks=False, guard=str)
 
 
-@dataclass(frozen=True, slots=True)
-class JsonText:
+class JsonText(Struct, frozen=True):
     """The JSON format: one array of the page's title, an array per section, then notes, sources and footer."""
 
     name: str = "json"

@@ -5,6 +5,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
+from msgspec import Struct
+
 from weft.model import Detail, Item, Node
 from weft.render.blocks import build_pieces
 from weft.render.lines import BLANK, Body, Lines, frame_lines, node_line, one_line, run_lines
@@ -14,10 +16,9 @@ from weft.render.pieces import Entries, ItemStyle, Piece, Prose, Title
 _BEFORE_FILLED_LINE: Final = re.compile(r"\n(?!\n|\Z)")
 
 
-class LineFormat:
+class LineFormat(Struct, frozen=True):
     """A format whose sections, groups and parts need no closing line, and whose items follow a blank line."""
 
-    __slots__ = ()
     dialect: ClassVar[Dialect]
 
     def item(self, item: Item, style: ItemStyle) -> tuple[Lines, ...]:

@@ -5,10 +5,11 @@ All formats print `Lines`; joining them gives the text of the page, and reading 
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from weft.model import Detail, Item, ManifestEntry, Node, Origin
 from weft.text import find_body_start, is_blank
 
@@ -51,8 +52,7 @@ def _replacement(match: re.Match[str]) -> str:
     return "\ufffd" if "\ud800" <= character <= "\udfff" else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(Struct, frozen=True):
     """One printed line, or several that follow each other on the page as they do in their source.
 
     `key`, `tenant` and `origin` name the source; `key` is None for lines that Weft itself prints (the frame).
@@ -149,8 +149,7 @@ _BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """A stretch of text ready to print (`text`), and as it is stored (`raw`).
 
     `first_line` is the source line of its beginning, or None if the text has no known lines.
@@ -161,8 +160,7 @@ class Run:
     first_line: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(Struct, frozen=True):
     """The shown part of a text: runs with a gap between any two, and whether text was left out around them."""
 
     runs: tuple[Run, ...]

@@ -9,7 +9,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final
 
-from weft.frozen import dataclass
 from weft.model import Candidate, Citation, Node
 from weft.render.line_format import (
     LineFormat,
@@ -142,8 +141,7 @@ def _fence_end(line: str, index: int, closings: Mapping[str, Sequence[int]]) -> 
 DIALECT: Final = Dialect(keeps_marks=True, guard=escape)
 
 
-@dataclass(frozen=True, slots=True)
-class Markdown(LineFormat):
+class Markdown(LineFormat, frozen=True):
     """The Markdown format."""
 
     dialect: ClassVar = DIALECT

@@ -7,7 +7,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.model import Candidate, Json, Node
 from weft.profiles.types import SIGNALS
 from weft.render.lines import one_line
@@ -164,16 +165,14 @@ def format_related_link(candidate: Candidate, edge_types: Sequence[str]) -> str:
     return f"{one_line(candidate.path[-1].edge_type)} {one_line(name)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     """The needs of a format: whether it keeps Markdown's marks, and what makes the start of a line harmless."""
 
     keeps_marks: bool
     guard: Callable[[str], str]
 
 
-@dataclass(frozen=True, slots=True)
-class FilledForm:
+class FilledForm(Struct, frozen=True):
     """A form with its values, the number of its placeholders, and how many of them had a value."""
 
     text: str
@@ -198,8 +197,7 @@ def fill_form(form: str, node: Node, dialect: Dialect) -> FilledForm:
     return FilledForm(printed, placeholders, filled)
 
 
-@dataclass(frozen=True, slots=True)
-class _FormSlot:
+class _FormSlot(Struct, frozen=True):
     """A placeholder and the words before it."""
 
     before: str
@@ -207,8 +205,7 @@ class _FormSlot:
     max_characters: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class _FormPart:
+class _FormPart(Struct, frozen=True):
     """A part of a form: its placeholders, the words after them, and whether it needs all their values."""
 
     slots: tuple[_FormSlot, ...]

@@ -3,14 +3,14 @@
 Blocks turn an item into pieces, which are the same for all formats; each format turns the pieces into lines.
 """
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.model import Json
 from weft.profiles.types import Block
 from weft.render.lines import Body
 
 
-@dataclass(frozen=True, slots=True)
-class ItemStyle:
+class ItemStyle(Struct, frozen=True):
     """The style in which the items of one section or part are printed.
 
     `fields` are the lens's, and restrict the `fields` block; empty means all. `level` is the depth of an item's
@@ -31,24 +31,21 @@ class ItemStyle:
         return self.named or any(block.block == "title" or "{title}" in block.form for block in self.blocks)
 
 
-@dataclass(frozen=True, slots=True)
-class Title:
+class Title(Struct, frozen=True):
     """The item's name, with its kind if the block asks for it."""
 
     text: str
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(Struct, frozen=True):
     """Words on one line, already cleaned; `role` is the name of their block."""
 
     role: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One named value: its name as stored, the label to print, the value itself and its printed form."""
 
     name: str
@@ -57,16 +54,14 @@ class Entry:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Entries:
+class Entries(Struct, frozen=True):
     """A list of named values; `role` is fields, links, tree or images."""
 
     role: str
     entries: tuple[Entry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
+class Prose(Struct, frozen=True):
     """Text over one or more lines, with a lead before the first and a tail behind the last."""
 
     role: str

@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
-from weft.frozen import dataclass
 from weft.model import Candidate, Citation, Node
 from weft.render.line_format import (
     LineFormat,
@@ -54,8 +53,7 @@ def guard_text(text: str) -> str:
 DIALECT: Final = Dialect(keeps_marks=False, guard=guard_text)
 
 
-@dataclass(frozen=True, slots=True)
-class Plain(LineFormat):
+class Plain(LineFormat, frozen=True):
     """The plain text format."""
 
     dialect: ClassVar = DIALECT

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.model import Candidate, Citation, Detail, Item, Node
 from weft.render.blocks import build_pieces
 from weft.render.line_format import add_lead_and_tail, draw_tree, quote_body
@@ -16,8 +17,7 @@ DIALECT: Final = Dialect(keeps_marks=False, guard=str)
 _GAP: Final = "<gap/>"
 
 
-@dataclass(frozen=True, slots=True)
-class Xml:
+class Xml(Struct, frozen=True):
     """The XML format: one well-formed document whose root is `context`."""
 
     name: str = "xml"

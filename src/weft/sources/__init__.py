@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
+from msgspec import Struct
+
 from weft.errors import InvalidInput, SourceError, nearest_name
-from weft.frozen import dataclass
 from weft.model import DEFAULT_TENANT
 from weft.ports import Source, Unit
 from weft.sources.chat.conversations import Conversations
@@ -127,8 +128,7 @@ def _open_tana(address: str, name: str | None, tenant: str, token: str) -> "Tana
     return TanaLive(chosen_name, settings.maker, settings, api, parts.query == "full")
 
 
-@dataclass(slots=True)
-class RemovedSource:
+class RemovedSource(Struct):
     """A source without units, under the name and the maker that the removed source had."""
 
     name: str

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
 
 # The columns keep their names, since caches of earlier versions are read on: `face` holds the interface of an
 # entry and `mark` the state of its links.
@@ -17,8 +17,7 @@ CREATE TABLE IF NOT EXISTS remembered (
 """
 
 
-@dataclass(frozen=True, slots=True)
-class CacheEntry:
+class CacheEntry(Struct, frozen=True):
     """One cached file or commit, without its content.
 
     `stamp` is the state it was derived from, `interface` a digest of the parts that other entries can refer to,

@@ -3,13 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol, runtime_checkable
 
 import xxhash
+from msgspec import Struct, field
 
-from weft.frozen import dataclass
 from weft.ports import CountsSkipped, HoldsMemory, Problem, ReportProgress, ReportsProgress, Unit
 from weft.sources.walk_files import File, walk
 
@@ -53,8 +52,7 @@ _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff
 _VERTICAL: Final = re.compile("[\x0b\x0c\x85]")
 
 
-@dataclass(frozen=True, slots=True)
-class SourceSettings:
+class SourceSettings(Struct, frozen=True):
     """The settings that all nodes of one source share."""
 
     source: str
@@ -107,8 +105,7 @@ class FormatFactory(Protocol):
     def __call__(self, settings: SourceSettings, /) -> Format: ...
 
 
-@dataclass(slots=True)
-class FileSource:
+class FileSource(Struct):
     """A folder or a file as a source: each file is read by the first format that takes it."""
 
     root: Path

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from typing import Final, TypeVar
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+
 from weft.model import Alias, Edge, Json, Node, Origin
 from weft.ports import Problem
 from weft.sources.files import MAX_TEXT_CHARACTERS, SourceSettings, clean
@@ -47,8 +47,7 @@ _SEQUENCE_FIELDS: Final = ("chapter", "section")
 _NO_TEXTS: Final[tuple[str, ...]] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RecordNode:
+class RecordNode(Struct, frozen=True):
     """A node with the edges that its own record lists, and the file and line of that record."""
 
     node: Node
@@ -56,8 +55,7 @@ class RecordNode:
     where: str
 
 
-@dataclass(slots=True)
-class ParsedRecords:
+class ParsedRecords(Struct):
     """The nodes and edges parsed from records; a problem names the record, the value and what is allowed."""
 
     nodes: list[RecordNode] = field(default_factory=list)

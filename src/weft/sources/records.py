@@ -8,8 +8,8 @@ from typing import Final
 
 import orjson
 import xxhash
+from msgspec import Struct
 
-from weft.frozen import dataclass
 from weft.ports import Problem, Unit
 from weft.sources.files import (
     BINARY_SNIFF_BYTES,
@@ -45,8 +45,7 @@ _NODE_COLUMNS: Final = frozenset({"key", "id", "_id"})
 _EDGE_COLUMNS: Final = (frozenset({"source", "target"}), frozenset({"from", "to"}))
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     """A unit: some lines of a JSONL file, or a whole file of another kind (its offset and length are not used)."""
 
     file: File

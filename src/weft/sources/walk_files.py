@@ -3,11 +3,11 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+
 from weft.ports import Problem
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ _STORE_FILE: Final = "weft.sqlite"
 _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "venv"})
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Struct, frozen=True):
     """One file of a source: its name (the path below the root, with forward slashes) and its path on the disk.
 
     `explicit` marks a file that the user named, and that is read even where it would be passed over in a folder.
@@ -49,8 +48,7 @@ def walk(root: Path) -> "Walk":
     return found
 
 
-@dataclass(slots=True)
-class Walk:
+class Walk(Struct):
     """The files found below a folder, the folders that could not be read, and counts of what was passed over."""
 
     files: list[File] = field(default_factory=list)
@@ -101,8 +99,7 @@ class Walk:
             self.enter(folder / entry.name, f"{name}/", rules)
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoreRules:
+class IgnoreRules(Struct, frozen=True):
     """The ignore rules of one folder; the first `depth` characters of a path lead to that folder."""
 
     spec: "GitIgnoreSpec"

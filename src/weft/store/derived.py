@@ -1,13 +1,13 @@
 """The parts that every derived search index shares: the bounds of one search, and the progress of its files."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 
-from weft.frozen import dataclass
 from weft.model import Filter, View
 from weft.store import records
 
@@ -29,8 +29,7 @@ microseconds = records.to_microseconds
 position_of = records.known_position
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """The passages of derived files that count: seen through the view, passing the filter, not of masked nodes.
 
     `nodes` are the ids that pass those parts of the filter which only the snapshot can judge; None means all
@@ -66,8 +65,7 @@ class Damaged(Exception):
     """Derived files that cannot be used and must be made anew."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """The state that is saved together with derived data, in one atomic step.
 
     `recent` holds (since, until, node ids) of the last catch-ups without a gap. A reader whose snapshot is older

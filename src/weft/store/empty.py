@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+
 from weft.model import Edge, Filter, Node, View
 from weft.ports import Adjacency, NodeRow, PassageRow, Proposals, RecentChanges, Snapshot, Store, TermStatistics
 from weft.scoring.bm25 import term_hash
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from weft.ports.arrays import Ids, Vectors
 
 
-@dataclass(slots=True)
-class EmptySnapshot:
+class EmptySnapshot(Struct):
     """A snapshot of an empty store whose term statistics are those of the nodes that the caller brings."""
 
     candidate_nodes: tuple[Node, ...] = ()
@@ -96,8 +95,7 @@ def _count_terms(nodes: Sequence[Node]) -> TermStatistics:
     return TermStatistics(len(nodes), length / max(len(nodes), 1), frequency)
 
 
-@dataclass(frozen=True, slots=True)
-class EmptyIndex:
+class EmptyIndex(Struct, frozen=True):
     """An index that proposes nothing."""
 
     def lexical(self, snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int) -> Proposals:

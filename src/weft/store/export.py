@@ -7,12 +7,12 @@ for every engine; a store only says how its rows are read.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import Final, Protocol, TypeAlias
 
 import xxhash
+from msgspec import Struct
+from msgspec.structs import replace
 
-from weft.frozen import dataclass
 from weft.model import Alias, AliasSet, Edge, EdgeSet
 from weft.ports import (
     Changes,
@@ -84,8 +84,7 @@ def names_in_pages(open_snapshot: OpenSnapshot) -> Iterator[NameRow]:
 # --- portions --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ExportReader:
+class ExportReader(Struct, frozen=True):
     """A store as exporting reads it: its rows, its names by number, and where importance and vectors are.
 
     `importance` names the table that holds the importance of nodes.

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
+from msgspec import Struct
+
 from weft.errors import InvalidInput, MissingExtra, UnknownName
-from weft.frozen import dataclass
 from weft.store.embedded.index import EmbeddedIndex
 from weft.store.sqlite.store import SqliteStore
 
@@ -35,8 +36,7 @@ _MAX_SCHEMA_LENGTH: Final = 63
 OWN_PARAMETERS: Final = ("schema", "replica", "words", "connections", "candidates")
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """A server, the schema of the store in its database, and how it is used."""
 
     server: str
@@ -120,8 +120,7 @@ INDEXES: Final = (SERVER, FILES, f"{MILVUS}...")
 _DERIVED_FOLDER: Final = "derived"
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedStore:
+class OpenedStore(Struct, frozen=True):
     """A store, the index over it, and the folder on this machine for what belongs to it."""
 
     store: "AnyStore"

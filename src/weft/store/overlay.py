@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from weft.cache import LruCache
-from weft.frozen import dataclass
 from weft.model import View
 from weft.ports import ChangedPassage, Proposals, RecentChanges, Snapshot
 from weft.scoring.bm25 import LENGTH_NORMALISATION, SATURATION
@@ -90,8 +90,7 @@ class OverlayPassage(NamedTuple):
     vector: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Overlay:
+class Overlay(Struct, frozen=True):
     """Nodes that derived files must leave out of their answer, and the passages that these nodes have instead.
 
     `ids`, `nodes` and `sizes` have one entry for each passage. `terms` are the term hashes of all passages in

@@ -8,14 +8,13 @@ by passage. The engines read and write the rows.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
 from typing import Final, TypeAlias
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from weft.cache import LruCache
-from weft.frozen import dataclass
 from weft.model import View
 from weft.ports import TermStatistics
 
@@ -29,8 +28,7 @@ PASSAGES_PER_BATCH: Final = 20_000
 """Passages whose terms are in memory at once while counting. More are faster to count by a little."""
 
 
-@dataclass(slots=True)
-class TenantDelta:
+class TenantDelta(Struct):
     """The change that one write makes to a tenant's statistics."""
 
     nodes: int = 0
@@ -93,8 +91,7 @@ def inverse_frequency(passages: int, frequency: int) -> float:
     return math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5))
 
 
-@dataclass(frozen=True, slots=True)
-class ScannedStatistics:
+class ScannedStatistics(Struct, frozen=True):
     """The term statistics of a view, counted passage by passage."""
 
     passages: int

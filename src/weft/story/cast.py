@@ -7,10 +7,10 @@ stands.
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import field
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+
 from weft.story.display_name import is_same_given_name, split_name, without_particles
 from weft.story.kinds import Tally, infer_gender
 from weft.story.model import Form
@@ -39,8 +39,7 @@ _MIN_MENTIONS_TO_PLACE: Final = 3
 """Fewer mentions do not show where in the book a person appears."""
 
 
-@dataclass(slots=True)
-class Person:
+class Person(Struct):
     """One person in the making: the forms found so far; given name and surname in lower case."""
 
     given: str = ""
@@ -48,8 +47,7 @@ class Person:
     forms: list[Form] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Cast:
+class Cast(Struct):
     """The people of a book; forms are assigned to them one by one, the most frequent first."""
 
     tallies: dict[Form, Tally]

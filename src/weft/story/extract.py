@@ -7,8 +7,9 @@ and names that notes give. Their forms are then counted, grouped into entities, 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from weft.story.definitions import define, sentence_spans
 from weft.story.display_name import format_name, name_key, parse_name

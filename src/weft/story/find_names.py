@@ -5,10 +5,11 @@ A name is a run of words (Lady Catherine de Bourgh). It becomes a `Mention` with
 """
 
 from collections.abc import Sequence
-from dataclasses import field, replace
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from weft.story.model import Mention, Prose
 from weft.story.vocabulary import AFTER_WILL, JOINING, KINDREDS, NEVER_NAMES, PARTICLES, SAINTS, SPEECH, TITLES
 from weft.story.word_usage import ADDRESSES, NAMES_TOO, YOURS, Usage, Word, split_words
@@ -25,8 +26,7 @@ _SENTENCE_END: Final = (".", "!", "?", "…", "\n\n")
 _INSIDE_NAME: Final = JOINING | PARTICLES
 
 
-@dataclass(frozen=True, slots=True)
-class FoundNames:
+class FoundNames(Struct, frozen=True):
     """All names in the book in reading order, and how its words are used."""
 
     mentions: tuple[Mention, ...]
@@ -48,8 +48,7 @@ def find_names(proses: Sequence[Prose]) -> FoundNames:
     return FoundNames(tuple(mentions), usage)
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """One text being read for names; words are referred to by their index."""
 
     words: Sequence[Word]

@@ -4,10 +4,11 @@ A note comes before anything found in prose, and a user's correction before both
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from weft.story.cast import canonical_title
 from weft.story.display_name import best_name, format_name, name_key, parse_name, split_name, usual_name
 from weft.story.kinds import Tally, decide_kind, is_place, kind_by_words, sum_tallies
@@ -21,8 +22,7 @@ _BEARER_SHARE: Final = 0.1
 """A person who bears a title this often, beside how often it stands alone, may be meant by it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """The forms of one entity, and its name, kind and note."""
 
     forms: tuple[Form, ...]

@@ -7,10 +7,10 @@ or she, while one is in a place, comes to it or leaves it.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, fields
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+
 from weft.story.model import Form, Mention
 from weft.story.vocabulary import (
     ABOARD_SIGNS,
@@ -68,8 +68,7 @@ _HALF_CONFIDENT_SIGNS: Final = 4.0
 """After so many signs the confidence is halfway between its least and its highest value."""
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """Counts over all mentions of a form, or of several."""
 
     count: int = 0
@@ -123,7 +122,7 @@ class Tally:
 
 
 # The fields that `sum_tallies` adds up, so that a new count is summed without being named there.
-_COUNTS: Final = tuple(each.name for each in fields(Tally) if each.type is int)
+_COUNTS: Final = tuple(name for name, kind in Tally.__annotations__.items() if kind is int)
 
 
 def count_forms(mentions: Iterable[Mention], lower: Mapping[str, int]) -> dict[Form, Tally]:

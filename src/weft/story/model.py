@@ -2,15 +2,14 @@
 
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
 
 KINDS: Final = ("character", "location", "faction", "object", "event")
 TIES: Final = ("spouse", "parent", "sibling", "friend", "enemy", "member", "ruler", "located_in")
 """Ties that prose or a note states; all other ties come from names that stand near one another."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
+class Prose(Struct, frozen=True):
     """A scene, or a chapter without scenes; a list of them is in narrative order."""
 
     key: str
@@ -18,8 +17,7 @@ class Prose:
     sequence: int
 
 
-@dataclass(frozen=True, slots=True)
-class KnownEntity:
+class KnownEntity(Struct, frozen=True):
     """An entity that a note describes; its names there come before any that are found in prose."""
 
     key: str
@@ -27,8 +25,7 @@ class KnownEntity:
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Correction:
+class Correction(Struct, frozen=True):
     """A user's correction of an entity, and the chapter from which it holds.
 
     `merge` takes several names; `rename` and `type` a new value; `hide` neither.
@@ -40,8 +37,7 @@ class Correction:
     chapter: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(Struct, frozen=True):
     """A name at one place in the prose: a title, the words of the name, and the words around it."""
 
     prose: int
@@ -71,8 +67,7 @@ Form = tuple[str, tuple[str, ...]]
 """A title in lower case (or none) and the words of a name as written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """A stretch of prose that shows or describes something."""
 
     prose: int
@@ -80,8 +75,7 @@ class Passage:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(Struct, frozen=True):
     """A person or thing named in the story, with all its names, by number of mentions."""
 
     name: str
@@ -95,8 +89,7 @@ class Entity:
     """The key of the note that describes it, if there is one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tie:
+class Tie(Struct, frozen=True):
     """A relation between two entities, by their indexes in the story's list, with the passages that show it."""
 
     source: int
@@ -107,8 +100,7 @@ class Tie:
     evidence: tuple[Passage, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Story:
+class Story(Struct, frozen=True):
     """A book as a graph: entities by number of mentions, and the ties between them."""
 
     entities: tuple[Entity, ...] = ()

@@ -6,11 +6,11 @@ fields of notes; all others from how near to each other names stand.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from itertools import pairwise
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+
 from weft.model import Json
 from weft.story.kinds import Tally, infer_gender
 from weft.story.model import Entity, Form, Mention, Passage, Prose, Tie
@@ -56,8 +56,7 @@ _PRONOUNS_KIN_CONFIDENCE: Final = 0.6
 _UNMARRIED: Final = frozenset({"miss", "mlle", "mademoiselle", "fräulein", "fraulein", "señorita", "signorina"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Statement:
+class _Statement(Struct, frozen=True):
     """A relation, whether it leads from the first name to the second, and how sure it is."""
 
     type: str
@@ -65,8 +64,7 @@ class _Statement:
     confidence: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Pattern:
+class _Pattern(Struct, frozen=True):
     """The words that may stand between two names of certain kinds, and the relation they state."""
 
     type: str
@@ -130,8 +128,7 @@ _NOTE_FIELDS: Final[Mapping[str, tuple[str, bool]]] = {
 """Fields of notes with the relation they state, and whether it leads from the entity they name to the note."""
 
 
-@dataclass(slots=True)
-class _Evidence:
+class _Evidence(Struct):
     """The strength, confidence and passages of one relation so far."""
 
     strength: float = 0.0

@@ -7,10 +7,10 @@ One sentence proves little: every sentence opens with a capital. So `Usage` coun
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 from typing import Final, NamedTuple
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+
 from weft.story.vocabulary import (
     ABBREVIATED,
     CALENDAR,
@@ -122,8 +122,7 @@ def _judge_gap(gap: str, before: str, is_first: bool) -> tuple[bool, bool]:
     return _SENTENCE_OPENING.search(gap) is not None, False
 
 
-@dataclass(slots=True)
-class Usage:
+class Usage(Struct):
     """Counts of how a book writes each word; words are in lower case."""
 
     middle: Counter[str] = field(default_factory=Counter)

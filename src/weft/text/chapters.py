@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
 
 SCENE_CHARACTERS: Final = 2_200
 """Characters of a scene after which it is split at the next paragraph: about 400 words, a readable passage."""
@@ -92,8 +92,7 @@ _SUBTITLE: Final = re.compile(r"\s*([^\n]{2,60})\n[ \t]*\n")
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Chapter:
+class Chapter(Struct, frozen=True):
     """A chapter: its number in the story, its title, and the span of its text without the heading."""
 
     number: int
@@ -103,8 +102,7 @@ class Chapter:
     has_heading: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Heading:
+class _Heading(Struct, frozen=True):
     start: int
     end: int
     title: str

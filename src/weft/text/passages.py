@@ -4,7 +4,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.model import Passage
 from weft.text.folding import UNSPACED, compile_once
 from weft.text.sentences import Block, Span, split_blocks
@@ -16,8 +17,7 @@ length. Above the usual five or six letters and a blank, so that prose is counte
 _HEADING_TEXT = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*$")
 
 
-@dataclass(frozen=True, slots=True)
-class _Chunk:
+class _Chunk(Struct, frozen=True):
     """Units that belong together: a paragraph, or as much of a long one as makes a passage."""
 
     start: int

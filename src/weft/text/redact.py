@@ -6,11 +6,12 @@ names what it found without saying where, so its patterns are run here and what 
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from weft.model import Json, Node
 
 _NO_SECRETS: Final = frozenset({"Public IP (ipv4)"})
@@ -64,16 +65,14 @@ _PIECE_CHARACTERS: Final = 800
 overlapping pieces."""
 
 
-@dataclass(frozen=True, slots=True)
-class Redacted:
+class Redacted(Struct, frozen=True):
     """A text without its secrets, and the kind of each one that was replaced, in the order of the text."""
 
     text: str
     kinds: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Secret:
+class _Secret(Struct, frozen=True):
     start: int
     end: int
     kind: str
@@ -204,8 +203,7 @@ def _has_letters_and_digits(value: str) -> bool:
     return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
 
 
-@dataclass(frozen=True, slots=True)
-class _Formats:
+class _Formats(Struct, frozen=True):
     """The known formats by kind: those to look for anywhere, and those that name what they set."""
 
     anywhere: tuple[tuple[str, re.Pattern[str]], ...]

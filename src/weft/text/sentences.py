@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from weft.frozen import dataclass
+from msgspec import Struct
 
 Span = tuple[int, int]
 
@@ -34,8 +34,7 @@ _NEIGHBOURHOOD = 40
 """Characters before and after an offset that show whether it stands inside a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """A paragraph, a fenced block, a heading or a run of list lines, with its units in order."""
 
     units: tuple[Span, ...]

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 from unicodedata import category
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.tokens import encodable, settle
 
 # The words of cl100k_base, once every letter is an ASCII letter, every digit an ASCII digit and so on.
@@ -30,8 +31,7 @@ _CACHED_WORDS: Final = 50_000
 """Words whose tokens are remembered; a page has a few thousand."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoundCounter:
+class BoundCounter(Struct, frozen=True):
     """A counter of at least as many tokens as cl100k_base has, and about four in a hundred more.
 
     Pairs of bytes are merged from the commonest to the rarest. Knowing only the first of these merges, it stops

@@ -12,7 +12,8 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.tokens import encodable, settle
 
 if TYPE_CHECKING:
@@ -93,8 +94,7 @@ def find_encoding(model: str) -> str | None:
     return next((name for pattern, name in _MODEL_ENCODINGS if pattern.search(model.lower())), None)
 
 
-@dataclass(frozen=True, slots=True)
-class EncodingCounter:
+class EncodingCounter(Struct, frozen=True):
     """An exact counter for the named OpenAI encoding, whose tables load at the first use."""
 
     name: str

@@ -11,8 +11,9 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from weft.errors import InvalidInput, MissingExtra
-from weft.frozen import dataclass
 from weft.tokens import encodable, settle
 from weft.tokens.encodings import EncodingCounter
 
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 
-@dataclass(frozen=True, slots=True)
-class Margin:
+class Margin(Struct, frozen=True):
     """The excess of a tokenizer that is not bundled over o200k_base, per token and per non-ASCII character."""
 
     per_token: float
@@ -57,8 +57,7 @@ def find_margin(model: str) -> Margin | None:
     return next((margin for pattern, margin in _MODEL_MARGINS if pattern.search(model.lower())), None)
 
 
-@dataclass(frozen=True, slots=True)
-class EstimateCounter:
+class EstimateCounter(Struct, frozen=True):
     """A counter on the safe side for a model whose tokenizer is not bundled."""
 
     name: str
@@ -89,8 +88,7 @@ def _spelled_out_tokens(text: str) -> float:
     return digits * _TOKENS_PER_DIGIT + signs * _TOKENS_PER_RUN_SIGN + spelled
 
 
-@dataclass(frozen=True, slots=True)
-class FileCounter:
+class FileCounter(Struct, frozen=True):
     """An exact counter for a Hugging Face tokenizer.json."""
 
     name: str

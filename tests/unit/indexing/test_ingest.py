@@ -1,11 +1,12 @@
 """Indexing touches what changed, loses nothing, and leaves nothing behind."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from weft.errors import EmbedderMismatch

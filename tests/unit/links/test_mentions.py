@@ -1,7 +1,6 @@
 """Names of nodes found in the texts of others."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from weft.links import MENTIONS_MAKER, draw_mentions, find_affected_keys
 from weft.links.name_index import Lexicon, Matcher, openings

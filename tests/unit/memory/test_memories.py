@@ -1,11 +1,11 @@
 """Memories over a real store: remembered, merged, contradicted, found, changed and forgotten."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from weft import Weft
 from weft.errors import InvalidInput, StoreError, UnknownName

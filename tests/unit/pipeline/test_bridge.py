@@ -1,10 +1,10 @@
 """Evidence in several texts: a rare word or a name that two of them hold leads from one to the other."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from weft.indexing.ingest import IndexingContext, ingest
 from weft.model import Candidate, Filter, Node, View

@@ -1,11 +1,11 @@
 """Shares, leftovers, caps and levels of detail, with costs that can be read off the texts."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from weft.model import Candidate, Detail, Item, Node
 from weft.pipeline.fit import fit

@@ -1,12 +1,12 @@
 """Profiles are read exactly, refused with every problem named, and written back without loss."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from weft.errors import InvalidInput, ProfileError, UnknownName
 from weft.model import Detail, Json

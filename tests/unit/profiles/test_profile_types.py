@@ -1,10 +1,11 @@
 """The profiles that come with Weft hold the numbers, headings and questions of the designs they serve."""
 
 import re
-from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.profiles import (
     apply_preset,
@@ -347,7 +348,7 @@ REFERENCE = (ROOT / "docs" / "profiles.md").read_text("utf-8")
 TYPES = [
     kind
     for kind in vars(profile_types).values()
-    if isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == profile_types.__name__
+    if isinstance(kind, type) and issubclass(kind, Struct) and kind.__module__ == profile_types.__name__
 ]
 
 
@@ -356,7 +357,7 @@ def test_every_field_is_in_the_reference_in_its_order(kind: type) -> None:
     chapter = re.search(rf"^##+ .*\({kind.__name__}\)$(.*?)(?=^##|\Z)", REFERENCE, re.MULTILINE | re.DOTALL)
     assert chapter, f"docs/profiles.md has no chapter for {kind.__name__}"
     rows = re.findall(r"^\| `(\w+)` \|", chapter[1], re.MULTILINE)
-    assert rows == [item.name for item in fields(kind)]
+    assert rows == list(kind.__struct_fields__)
 
 
 @pytest.mark.parametrize("word", [*SIGNALS, *BLOCKS])

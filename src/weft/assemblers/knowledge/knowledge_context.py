@@ -4,14 +4,16 @@ Check the request, search for entry points, walk to the context around them, add
 the token budget, and note what is missing.
 """
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec.structs import replace
 
 from weft.assemblers.knowledge.lists import ContextNode, Entity, EntryPoint, KnowledgeStats, node_content
 from weft.assemblers.knowledge.token_budget import Lists, Spending, spend
 from weft.errors import InvalidInput
-from weft.frozen import dataclass
 from weft.model import Candidate, Filter, Json, Node
 from weft.pipeline.query import Reading, StageCallback, understand
 from weft.pipeline.retrieve import RetrievalResult, search
@@ -102,7 +104,7 @@ def knowledge_context(
     gaps = _explain_gaps(request, kinds, lists, spending, reading.snapshot)
     notes = (*query.notes, *found.notes, *walked.notes, *gaps)
     end_stage("budget")
-    return replace(answer, notes=tuple(dict.fromkeys(notes)))
+    return dataclasses.replace(answer, notes=tuple(dict.fromkeys(notes)))
 
 
 def _ignore_stage(stage: str) -> None:

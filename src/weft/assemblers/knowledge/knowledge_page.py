@@ -1,7 +1,8 @@
 """Print a page for a knowledge request: bound the profile by its limits, and return the page's items as lists."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from weft.assemblers.knowledge.knowledge_context import (
     ENTITY,

@@ -1,8 +1,8 @@
 """Define the records in the lists of a knowledge answer, for the service and its client alike."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from weft.frozen import dataclass
 from weft.model import Json, Node
 from weft.sources.values import to_labelled_lines
 

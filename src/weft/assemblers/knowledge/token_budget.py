@@ -5,9 +5,9 @@ from typing import Final
 
 import orjson
 import xxhash
+from msgspec import Struct
 
 from weft.assemblers.knowledge.lists import node_content
-from weft.frozen import dataclass
 from weft.model import Candidate, Node
 from weft.ports import TokenCounter
 from weft.tokens import DEFAULT_ENCODING
@@ -20,8 +20,7 @@ _MAX_REMEMBERED_COUNTS: Final = 50_000
 _remembered_counts: dict[tuple[str, bytes], int] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Lists:
+class Lists(Struct, frozen=True):
     """The candidates of an answer by the list that they belong to, best first."""
 
     entry_points: tuple[Candidate, ...] = ()
@@ -33,8 +32,7 @@ class Lists:
         return dict(zip(SHARES_PERCENT, (self.entry_points, self.context, self.entities), strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Spending:
+class Spending(Struct, frozen=True):
     """The kept candidates, their tokens in total and by list, and the tokens of each list's smallest dropped one.
 
     Without a budget nothing is counted, and everything but `kept` is None.

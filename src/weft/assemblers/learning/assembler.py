@@ -7,10 +7,12 @@ and lets `PageBuilder` make one page of the answers.
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, Protocol, runtime_checkable
+
+from msgspec.structs import replace
 
 from weft.assemblers.learning.learning_page import PageBuilder
 from weft.assemblers.learning.results import (
@@ -25,7 +27,6 @@ from weft.assemblers.learning.results import (
 )
 from weft.assemblers.learning.searches import Answer, Search, search_all, search_in_turn
 from weft.errors import InvalidInput, UnknownName, WeftError
-from weft.frozen import dataclass
 from weft.memory import DOMAINS, STRATEGIES
 from weft.model import Json, Request
 from weft.pipeline.query import pause_garbage_collection

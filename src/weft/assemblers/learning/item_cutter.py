@@ -1,11 +1,12 @@
 """Cut items to their cap: the longest printed value is shortened first, and a note says where the rest is."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from typing import Final, NamedTuple, Self
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from weft.assemblers.learning.results import CODE, EXPERIENCE
-from weft.frozen import dataclass
 from weft.model import Candidate, Detail, Item, Json, Node
 from weft.ports import TokenCounter
 from weft.profiles.types import Block, Section
@@ -58,8 +59,7 @@ class PrintedValue(NamedTuple):
         return value.get(self.rest) if self.rest and isinstance(value, Mapping) else value
 
 
-@dataclass(frozen=True, slots=True)
-class ItemCutter:
+class ItemCutter(Struct, frozen=True):
     """The way to print, count and cut the items of one section."""
 
     source: str

@@ -2,15 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import accumulate
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from weft.assemblers.learning.item_cutter import MIN_CAP_TOKENS, ItemCutter
 from weft.assemblers.learning.results import ContextItem, FormattedContext, read_candidates, read_metadata
 from weft.assemblers.learning.searches import Answer
-from weft.frozen import dataclass
 from weft.model import Candidate, Context, Item, Request
 from weft.pipeline.assemble import assemble
 from weft.pipeline.query import Reading
@@ -30,8 +31,7 @@ Found = Mapping[str, Sequence[Candidate]]
 """The candidates of each search, by its name, which is also that of its probe."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageBuilder:
+class PageBuilder(Struct, frozen=True):
     """The builder of one page: its profile, budget and clock, and the source of the items of each search."""
 
     profile: Profile

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, Final
 
-from weft.frozen import dataclass
+from msgspec.structs import replace
+
 from weft.model import Candidate, Json, Node, Origin
 from weft.scoring.candidates import with_scores
 

@@ -7,21 +7,19 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import Any, TypeVar
 
-from weft.frozen import dataclass
+from msgspec import Struct
 
 SharedSearcher = TypeVar("SharedSearcher")
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(Struct, frozen=True):
     """One search to run: its name, and a plain or coroutine function that runs it."""
 
     name: str
     call: Callable[[], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """The results of a search, or what went wrong."""
 
     name: str

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from weft.assemblers.learning.assembler import ContextAssembler
 from weft.assemblers.learning.results import ContextItem, warn
 from weft.cache import LruCache
 from weft.errors import StoreError
-from weft.frozen import dataclass
 from weft.memory import EXPERIENCE, MEMORY, VALUE, UsageLog
 from weft.model import DEFAULT_TENANT, Candidate, Filter, View
 from weft.pipeline.query import Query, Reading, understand
@@ -27,8 +28,7 @@ _MAX_REMEMBERED_QUERIES: Final = 8
 CODE_KINDS: Final = ("function", "method", "class", "interface", "type", "module")
 
 
-@dataclass(frozen=True, slots=True)
-class StoreSearcher:
+class StoreSearcher(Struct, frozen=True):
     """A searcher over what some tenants of a store contain; its methods may be called from several threads."""
 
     weft: "Weft"

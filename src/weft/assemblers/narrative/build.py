@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
+
+from msgspec.structs import replace
 
 from weft.assemblers.narrative.entity_context import EntityContext, EntityContextBuilder, PriorityStrategy
 from weft.assemblers.narrative.inputs import CallerEntity

@@ -5,13 +5,15 @@ printed.
 """
 
 import asyncio
-from dataclasses import field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from weft.errors import UnknownName
-from weft.frozen import dataclass
 from weft.model import Candidate, Context, Item, Node, PlacedGroup, Request, View
 from weft.profiles.types import Frame, Lens, Order, Profile, Score, Section
 
@@ -61,8 +63,7 @@ class NarrativePriority(PriorityStrategy):
     order: Order = "sequence"
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """A passage about an entity, with the part of the context that it belongs to and its priority there."""
 
     id: str
@@ -74,8 +75,7 @@ class Chunk:
     candidate: Candidate
 
 
-@dataclass(frozen=True, slots=True)
-class EntityContext:
+class EntityContext(Struct, frozen=True):
     """An entity with the passages that define it, tie it to others and tell of it, by priority."""
 
     entity: Node

@@ -5,7 +5,8 @@ from contextlib import suppress
 from hashlib import blake2b
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.model import Candidate, Node, Origin
 
 _DEFAULT_DOCUMENT_KIND: Final = "chunk"
@@ -14,8 +15,7 @@ _DIGEST_BYTES: Final = 6
 """Length of the digest in a document's key; 48 bits do not collide among the documents of one call."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallerEntity:
+class CallerEntity(Struct, frozen=True):
     """An entity that the caller brought: how the store may know it, and its description in case it does not."""
 
     id: str

@@ -2,11 +2,12 @@
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
 import structlog
+from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.assemblers.narrative.entity_context import (
     ENTITY_SECTION,
@@ -17,7 +18,6 @@ from weft.assemblers.narrative.entity_context import (
 )
 from weft.assemblers.narrative.inputs import CallerEntity
 from weft.errors import UnknownName
-from weft.frozen import dataclass
 from weft.model import Candidate, Context, Node, Request, View
 from weft.pipeline.assemble import assemble
 from weft.pipeline.plan import choose_presets
@@ -105,8 +105,7 @@ def _empty_reading(nodes: tuple[Node, ...], view: View) -> Reading:
     return Reading(EmptySnapshot(nodes, view), EmptyIndex(), None)
 
 
-@dataclass(frozen=True, slots=True)
-class NarrativeRequest:
+class NarrativeRequest(Struct, frozen=True):
     """One call of the formatter, its arguments read.
 
     With `searches_vault` the caller brought neither entities nor documents, and both are found in the vault.

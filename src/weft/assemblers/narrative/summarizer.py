@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from time import monotonic
 from typing import Final
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
+from msgspec.structs import replace
+
 from weft.errors import WeftError
-from weft.frozen import dataclass
 from weft.model import Candidate
 from weft.tokens import DEFAULT_ENCODING, counter_for
 

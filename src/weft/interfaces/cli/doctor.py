@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
+from msgspec import Struct
 
 from weft import __version__, config
 from weft.errors import WeftError
-from weft.frozen import dataclass
 from weft.interfaces.cli import STORE_PROBLEM, output
 from weft.interfaces.cli.options import AsJson, EmbedderSpec, StoreFolder
 from weft.interfaces.cli.output import show_progress
@@ -25,8 +25,7 @@ _LIBRARIES: Final = ("numpy", "tantivy", "tiktoken")
 """Libraries with compiled parts, whose versions explain most reports about an installation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """The result of one check: `ok`, a `note` (works, but worth knowing) or a `problem`."""
 
     name: str

@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import orjson
 import typer
+from msgspec.structs import asdict
 
 from weft import __version__
 from weft.errors import InvalidInput

@@ -253,7 +253,7 @@ def premortem(
     for note in warning.notes:
         output.write_note(note)
     if as_json:
-        output.write_json(output.as_dict(warning))
+        output.write_json(warning)
     elif warning.markdown:
         output.write(warning.markdown)
     elif not warning.notes:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
+from msgspec import Struct
 
 from weft import config
 from weft.errors import InvalidInput, StoreError
-from weft.frozen import dataclass
 from weft.interfaces import client_settings
 from weft.interfaces.cli import output
 from weft.interfaces.cli.options import AsJson, StoreFolder, Tenants
@@ -69,8 +69,7 @@ def install(
         _apply(_change_server(known, known.file(home, everywhere), entry, remove), dry_run, as_json)
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(Struct, frozen=True):
     """A change of a client's file: its text before and after, and what is added or removed, as JSON values."""
 
     client: str

@@ -8,12 +8,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 import typer
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from weft.interfaces.cli import BAD_INPUT
 from weft.interfaces.describe import one_line, printable, table_lines
@@ -146,8 +147,8 @@ def _to_json(value: object) -> object:
     """Convert what orjson cannot serialise itself."""
     if isinstance(value, Mapping):
         return dict(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return as_dict(value)
+    if isinstance(value, Struct):
+        return asdict(value)
     return str(value)
 
 
@@ -202,7 +203,7 @@ def write_differences(first: str, second: str, differences: Sequence[str], as_js
 
 def as_dict(value: Any, *without: str) -> dict[str, Any]:
     """Return the fields of a record by name, except those named in `without`."""
-    return {field.name: getattr(value, field.name) for field in fields(value) if field.name not in without}
+    return {name: content for name, content in asdict(value).items() if name not in without}
 
 
 def short_path(location: Path | str) -> str:

@@ -4,13 +4,14 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from weft import config
 from weft.errors import StoreError
-from weft.frozen import dataclass
 from weft.interfaces.ask import DEFAULT_PROFILE
 from weft.interfaces.hooks.commands import Run
 from weft.interfaces.hooks.events import Event, Settings
@@ -45,8 +46,7 @@ _GOAL_CHARACTERS: Final = 200
 """Bounds on the open experiences in the status, which every session reads."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookCall:
+class HookCall(Struct, frozen=True):
     """An event together with the store that it concerns."""
 
     weft: "Weft"

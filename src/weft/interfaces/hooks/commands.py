@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
-from weft.frozen import dataclass
+from msgspec import Struct
 
 Kind = Literal["test", "build"]
 
@@ -58,8 +58,7 @@ _SEPARATORS: Final = frozenset(";&|()\n")
 _REDIRECTIONS: Final = frozenset("<>&|")
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """A test or build in a shell command."""
 
     kind: Kind

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from getopt import getopt
 from typing import Any, Final
 
+from msgspec import Struct
+
 from weft.errors import InvalidInput
-from weft.frozen import dataclass
 from weft.interfaces.hooks.commands import Run, find_run
 
 OPTIONS: Final = ("store", "profile", "tenant", "max-tokens", "deadline")
@@ -22,8 +23,7 @@ _START_COMMAND: Final = re.compile(r"\bexperience\s+start\b")
 _START_TOOL_SUFFIX: Final = "__start_experience"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """The options of the hook; those that are unset have the same defaults as on the command line."""
 
     store: str | None = None
@@ -49,8 +49,7 @@ def read_settings(arguments: Sequence[str]) -> Settings:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One event of a session: its start, a prompt, or the use of a tool."""
 
     name: str

@@ -4,21 +4,21 @@ A query goes to a service over HTTP or to a store on this machine, and its answe
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from weft.errors import InvalidInput
-from weft.frozen import dataclass
 from weft.model import DEFAULT_TENANT
 
 if TYPE_CHECKING:
     from weft.api import Weft
 
 
-@dataclass(frozen=True, slots=True)
-class RetrievedNode:
+class RetrievedNode(Struct, frozen=True):
     """One node of an answer: its text, and its other fields as metadata."""
 
     text: str

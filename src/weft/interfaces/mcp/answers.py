@@ -1,12 +1,12 @@
 """Answer the reading tools: text for the model, and a few facts beside it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
+from msgspec import Struct, field
+
 from weft.errors import InvalidInput, UnknownName
-from weft.frozen import dataclass
 from weft.interfaces.ask import ask, check_filter, profile_with_lens, usable_profiles
 from weft.interfaces.describe import SEARCH_COLUMNS, ledger_lines, one_line, search_rows, table_lines
 from weft.interfaces.mcp.open_store import Settings, Shelf
@@ -28,8 +28,7 @@ _CHARACTERS_A_TOKEN: Final = 16
 """More than text of any language needs: what lies beyond cannot be within the tokens asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """Blocks of text, and small facts for programs."""
 
     texts: tuple[str, ...]

@@ -4,8 +4,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from msgspec import Struct
+
 from weft.errors import InvalidInput, UnknownName
-from weft.frozen import dataclass
 from weft.interfaces.describe import one_line
 from weft.interfaces.mcp.answers import NODE_ADDRESS, context, node_name, page_of
 from weft.interfaces.mcp.open_store import Shelf
@@ -22,8 +23,7 @@ _MOST_LISTED: Final = 1_000
 """Some clients walk through every page of the list: it must end soon. `search` finds the rest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """One node in the list of resources."""
 
     address: str

@@ -2,7 +2,8 @@
 
 from typing import Any, Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.interfaces.mcp import answers, learning
 from weft.interfaces.mcp.answers import Call
 from weft.interfaces.mcp.arguments import schema_of
@@ -10,8 +11,7 @@ from weft.interfaces.request import CONTEXT_FIELDS, PAGE_FIELDS, SEARCH_FIELDS, 
 from weft.memory import CATEGORIES, DOMAINS, OUTCOMES, ROOT_CAUSES, STRATEGIES
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCard:
+class ToolCard(Struct, frozen=True):
     """One tool as clients see it, and the function that answers."""
 
     name: str

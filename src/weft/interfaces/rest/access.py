@@ -6,8 +6,8 @@ from typing import Annotated, Final
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from msgspec import Struct
 
-from weft.frozen import dataclass
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.served_store import Served
 
@@ -16,8 +16,7 @@ _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 bearer = HTTPBearer(auto_error=False, description="An API key made with `weft keys create`.")
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """The rights of a caller; `tenants` None is this machine's own user where no keys are in use.
 
     `key` is the id of the key that was presented, which is no secret.

@@ -1,12 +1,12 @@
 """/api/context, /api/search, /api/graph and /api/profiles: questions to the store over HTTP."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter
 from fastapi import Query as QueryParameters
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from weft.api import Weft

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import orjson
 import xxhash
+from msgspec.structs import asdict
 from starlette.responses import Response
 
 from weft.assemblers.knowledge.lists import node_content, split_content
@@ -27,7 +28,7 @@ def answer(body: object, status: int = 200) -> Response:
 
 def encoded(body: object) -> bytes:
     """Return a value as JSON."""
-    return orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS)
+    return orjson.dumps(body, default=asdict, option=orjson.OPT_NON_STR_KEYS)
 
 
 def node_shape(node: Node) -> dict[str, Any]:

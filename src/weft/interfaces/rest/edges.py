@@ -1,11 +1,11 @@
 """/api/edges: draw, read, change, delete, in batches, and list."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Path
 from fastapi import Query as QueryParameters
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from weft.api import Weft

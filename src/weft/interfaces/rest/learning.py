@@ -1,12 +1,13 @@
 """/api/memories, /api/experiences, /api/values and /api/premortem: what agents learn."""
 
 import asyncio
-from dataclasses import asdict
+import dataclasses
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 from fastapi import Query as QueryParameters
+from msgspec.structs import asdict
 from starlette.responses import Response
 
 from weft import memory as learning
@@ -202,7 +203,7 @@ def premortem(given: schema.PremortemRequest, service: Service, who: Who) -> Res
     """Return past failures in a domain, and with a strategy, on one page within a budget."""
     made = make_assembler(service.weft(), who.readable(given.tenant_ids))
     warning = asyncio.run(made.get_premortem_context(given.domain, given.strategy, given.limit, given.max_tokens))
-    return answer({**asdict(warning), "notes": list(warning.notes)})
+    return answer({**dataclasses.asdict(warning), "notes": list(warning.notes)})
 
 
 def _now() -> datetime:

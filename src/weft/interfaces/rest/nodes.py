@@ -1,10 +1,10 @@
 """/api/nodes: create, read, change, delete, upsert in batches and list."""
 
-from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 from fastapi import Query as QueryParameters
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from weft.api import Weft

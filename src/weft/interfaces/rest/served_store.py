@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from weft.api import Weft
 from weft.errors import StoreError
-from weft.frozen import dataclass
 from weft.interfaces.keys import KeyRing
 from weft.store.sqlite.store import FILE_NAME
 
@@ -68,8 +68,7 @@ _MOST_ANSWERS: Final = 1000
 _MOST_BYTES: Final = 16 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Serving:
+class Serving(Struct, frozen=True):
     """The settings of a service."""
 
     store: Path

@@ -2,11 +2,11 @@
 
 import socket
 from collections.abc import Callable
-from dataclasses import replace
 from tempfile import TemporaryDirectory
 from typing import Final
 
 from fastapi import FastAPI
+from msgspec.structs import replace
 
 from weft import config as wiring
 from weft.api import Weft

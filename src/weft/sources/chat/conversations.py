@@ -3,10 +3,10 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import orjson
+from msgspec.structs import replace
 
 from weft.model import Edge, Json, Node, Origin
 from weft.ports import Problem, Unit

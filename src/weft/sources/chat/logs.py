@@ -5,11 +5,11 @@ The kinds are the log of a coding assistant, the exports of ChatGPT and of Claud
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from datetime import datetime
 from typing import Any, Final
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+
 from weft.sources.files import clean
 from weft.sources.values import to_time_or_none
 
@@ -37,8 +37,7 @@ _MAX_CHAIN_MESSAGES: Final = 100_000
 """Messages read of one conversation of ChatGPT; it ends a damaged export whose parents never end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """The text of one side until the other side speaks."""
 
     role: str
@@ -46,8 +45,7 @@ class Turn:
     time: datetime | None = None
 
 
-@dataclass(slots=True)
-class Session:
+class Session(Struct):
     """One conversation as far as it is read; `name` is empty where a file holds only one."""
 
     name: str = ""

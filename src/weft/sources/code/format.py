@@ -7,8 +7,8 @@ from typing import Final
 
 import orjson
 import xxhash
+from msgspec import Struct
 
-from weft.frozen import dataclass
 from weft.ports import Problem, ReportProgress, Unit, ignore_progress
 from weft.sources.code.languages import SUFFIXES, Language, find_language
 from weft.sources.code.nodes import containment_edges, file_nodes, link_edges
@@ -55,8 +55,7 @@ _GENERATED: Final = re.compile(
 _COMMENT: Final = re.compile(r"^\s*(?:#|//|/?\*|--|<!--|;)")
 
 
-@dataclass(frozen=True, slots=True)
-class _FileContent:
+class _FileContent(Struct, frozen=True):
     """A file as it was read: its text, or the reason why it is passed over."""
 
     text: str = ""

@@ -8,15 +8,14 @@ from importlib import import_module, resources
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from tree_sitter import Node as SyntaxNode
     from tree_sitter import Parser, Query
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
+class Language(Struct, frozen=True):
     """One language: the suffixes of its files, and the package and entry point of its grammar.
 
     `queries` are files in `queries/`, joined in this order; by default the one of the language's name. Names of a
@@ -66,8 +65,7 @@ _BY_SUFFIX: Final = {suffix: language for language in LANGUAGES for suffix in la
 SUFFIXES: Final = frozenset(_BY_SUFFIX)
 
 
-@dataclass(frozen=True, slots=True)
-class Grammar:
+class Grammar(Struct, frozen=True):
     """The parser of one language, and the query that finds definitions, references and imports."""
 
     parser: "Parser"

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 from pathlib import PurePosixPath
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+
 from weft.sources.code.languages import SUFFIXES
 
 Segments = tuple[str, ...]
@@ -24,8 +24,7 @@ _MAX_PACKAGE_FILES: Final = 40
 """Files of a folder that one import of a package links to; larger packages would link everything to everything."""
 
 
-@dataclass(frozen=True, slots=True)
-class Modules:
+class Modules(Struct, frozen=True):
     """The files of a repository by the names that imports use: their path without suffix, or their folder."""
 
     by_name: dict[str, list[tuple[Segments, str]]] = field(default_factory=dict)

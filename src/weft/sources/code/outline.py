@@ -6,13 +6,12 @@ The cache stores outlines with their fields by name.
 from sys import intern
 from typing import Any
 
+import msgspec
 import orjson
+from msgspec import Struct
 
-from weft.frozen import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """A name that code refers to, with the line.
 
     `kind` is `call`, `use` or `base`; `on` is what stands before the name's dot, `?` if that is no name.
@@ -24,8 +23,7 @@ class Reference:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Struct, frozen=True):
     """One import: `item` is the name imported from the module, `alias` the name it gets in this file."""
 
     module: str
@@ -34,8 +32,7 @@ class Import:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Struct, frozen=True):
     """One definition: its name within its file (`Class.method`), its lines, and what it refers to.
 
     `parent` is the name of the symbol around it, or empty. The second definition of a name ends in `~2`.
@@ -51,8 +48,7 @@ class Symbol:
     references: tuple[Reference, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(Struct, frozen=True):
     """Everything known of a code file; `broken` says that it has syntax errors."""
 
     language: str
@@ -68,7 +64,7 @@ class Outline:
 
 def pack(outline: Outline) -> bytes:
     """Serialise an outline for the cache."""
-    return orjson.dumps(outline)
+    return msgspec.json.encode(outline)
 
 
 def unpack(content: bytes) -> Outline:

@@ -3,11 +3,12 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Final
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from weft.sources.code.languages import Language, load_grammar
 from weft.sources.code.outline import Import, Outline, Reference, Symbol
 
@@ -61,8 +62,7 @@ _NAME_SEPARATORS: Final = re.compile(r"::|->|\\")
 _SIGNATURE_END: Final = re.compile(r"\s*(?::|\{|=|=>|\bas\b)?\s*$", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Definition:
+class _Definition(Struct, frozen=True):
     """A definition as the query found it; `outer` includes decorators, `export` and the like."""
 
     node: "SyntaxNode"
@@ -72,8 +72,7 @@ class _Definition:
     body: "SyntaxNode | None"
 
 
-@dataclass(slots=True)
-class _Scope:
+class _Scope(Struct):
     """The bytes of a definition or of the file, and the references directly inside it.
 
     `symbol` is the index of the definition's symbol; an `impl` block or an extension has none.

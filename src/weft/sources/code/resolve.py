@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from weft.sources.code.languages import LANGUAGES
 from weft.sources.code.modules import Modules
-from weft.sources.code.outline import Import, Outline, Reference, Symbol
+from weft.sources.code.outline import Import, Outline, Reference
 
 # How sure a resolved name is: certain in its own file, nearly so if imported by name, less if a known file defines
 # a member of that name, and a guess if the name is merely unusual. The confidence scales the weight of the edge.
@@ -50,8 +51,7 @@ class Link(NamedTuple):
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class _ImportedNames:
+class _ImportedNames(Struct, frozen=True):
     """The modules and names that the imports of a file make known in it, by what they are called there."""
 
     modules: Mapping[str, tuple[str, ...]]
@@ -62,25 +62,20 @@ class _ImportedNames:
     """Every imported file, with the line of the import."""
 
 
-@dataclass(slots=True)
 class Repository:
     """The outlines of all files of a repository, among which names are resolved."""
 
-    outlines: Mapping[str, Outline]
-    _modules: Modules = field(init=False)
-    _defined: dict[str, dict[str, Symbol]] = field(init=False)
-    _owners: dict[tuple[str, str], list[Target]] = field(init=False)
-    _folders: dict[tuple[str, str], list[str]] = field(init=False)
-    _imports_by_file: dict[str, _ImportedNames] = field(default_factory=dict)
-    _near_by_file: dict[str, frozenset[str]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._modules = Modules.of(self.outlines)
+    def __init__(self, outlines: Mapping[str, Outline]) -> None:
+        self.outlines = outlines
+        self._modules = Modules.of(outlines)
         self._defined = {
-            path: {symbol.name: symbol for symbol in outline.symbols} for path, outline in self.outlines.items()
+            path: {symbol.name: symbol for symbol in outline.symbols} for path, outline in outlines.items()
         }
-        self._owners, self._folders = {}, {}
-        for path in sorted(self.outlines):
+        self._owners: dict[tuple[str, str], list[Target]] = {}
+        self._folders: dict[tuple[str, str], list[str]] = {}
+        self._imports_by_file: dict[str, _ImportedNames] = {}
+        self._near_by_file: dict[str, frozenset[str]] = {}
+        for path in sorted(outlines):
             family = self._family(path)
             self._folders.setdefault((path.rpartition("/")[0], family), []).append(path)
             for name in self._defined[path]:

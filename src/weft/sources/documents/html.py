@@ -1,13 +1,13 @@
 """Parse HTML pages: the visible text in paragraphs, with its headings and the pages it links to."""
 
 import re
-from dataclasses import field
 from html.parser import HTMLParser
 from pathlib import PurePosixPath
 from typing import ClassVar, Final
 from urllib.parse import unquote, urlsplit
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+
 from weft.sources.documents import DocumentFiles, ParsedDocument, title_from_name
 from weft.sources.documents.sections import Document, Heading
 from weft.sources.files import clean, decode, resolve_link
@@ -54,8 +54,7 @@ def _to_utf8(content: bytes) -> bytes:
         return content
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     """A finished paragraph, list entry or heading; `follows_closely` puts no blank line before it."""
 
     text: str
@@ -63,8 +62,7 @@ class _Block:
     follows_closely: bool = False
 
 
-@dataclass(slots=True)
-class _OpenBlock:
+class _OpenBlock(Struct):
     """The block that is being read; `bullet` is `- ` in a list entry."""
 
     parts: list[str] = field(default_factory=list)

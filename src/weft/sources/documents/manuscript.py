@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
+from msgspec import Struct
+
 from weft.errors import SourceError
-from weft.frozen import dataclass
 from weft.model import Edge, Node, Origin
 from weft.ports import Problem, Unit
 from weft.sources.documents.ebooks import ebook_text
@@ -163,8 +164,7 @@ class _LineIndex:
         return bisect_left(self._ends, offset) + 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Stretch:
+class _Stretch(Struct, frozen=True):
     """A stretch of a file's text, and the number of its chapter."""
 
     index: _LineIndex

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import ClassVar, Final
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.sources.documents import DocumentFiles, ParsedDocument, title_from_name
 from weft.sources.documents.sections import Document, Heading
 from weft.sources.files import clean, decode, resolve_link
@@ -21,8 +22,7 @@ _COMMENT_OR_DIRECTIVE: Final = re.compile(r"\.\. ")
 _DOC_ROLE: Final = re.compile(r":doc:`(?:[^`<]*<)?([^`<>]+)>?`")
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     text: str
     start: int
 

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from datetime import datetime
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+
 from weft.model import Edge, Json, Node, Origin
 from weft.sources.files import SourceSettings
 
@@ -29,8 +29,7 @@ _MAX_LISTED_SECTIONS: Final = 12
 """How many sections the summary of a part without text of its own lists: about as many as fit on two lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """A heading of a document: its level, and the offsets in the text where it and its section's body begin."""
 
     level: int
@@ -40,8 +39,7 @@ class Heading:
     page: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """A text and its headings in order.
 
     `first_line` is the file's line on which the text begins, None where the text is not made of the file's own
@@ -57,8 +55,7 @@ class Document:
     fields: Mapping[str, Json] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """The document itself or one section: `span` is its text without the sections below it, `parent` an index."""
 
     title: str

@@ -5,15 +5,14 @@ import subprocess
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import field
 from importlib import resources
 from pathlib import Path
 from typing import Final
 
-import orjson
+import msgspec
+from msgspec import Struct, field
 
 from weft.errors import SourceError
-from weft.frozen import dataclass
 from weft.sources.files import MAX_TEXT_CHARACTERS, clean
 
 _COMMIT_START: Final = b"\x01"
@@ -53,8 +52,7 @@ _ESCAPE: Final = re.compile(rb'\\([0-7]{3}|[abfnrtv"\\])')
 _ESCAPED: Final = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
 
-@dataclass(slots=True)
-class Change:
+class Change(Struct):
     """A file that a commit changed: its path, its path before a rename, and the definitions in its hunks."""
 
     path: str
@@ -62,8 +60,7 @@ class Change:
     names: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Commit:
+class Commit(Struct):
     """One commit; insertions and deletions are lines of all its files. The cache stores the fields by name."""
 
     hash: str
@@ -78,14 +75,12 @@ class Commit:
 
 def pack(commit: Commit) -> bytes:
     """Serialise a commit for the cache."""
-    return orjson.dumps(commit)
+    return msgspec.json.encode(commit)
 
 
 def unpack(content: bytes) -> Commit:
     """Return the commit that was packed."""
-    values = orjson.loads(content)
-    values["changes"] = [Change(**change) for change in values["changes"]]
-    return Commit(**values)
+    return msgspec.json.decode(content, type=Commit)
 
 
 def list_commits(root: Path, limit: int) -> list[str]:

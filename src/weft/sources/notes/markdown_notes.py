@@ -1,14 +1,14 @@
 """Read folders of Markdown notes: front matter, wikilinks, relative links, tags, embeds and pictures."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Final, TypeVar
 
 import xxhash
+from msgspec import Struct, field
+from msgspec.structs import replace
 
-from weft.frozen import dataclass
 from weft.model import Alias, Edge, Json, Node, Origin
 from weft.ports import Problem, Unit
 from weft.sources.documents.sections import Document, document_nodes, has_named_kinds
@@ -131,8 +131,7 @@ class Markdown:
         return tuple(edges.values())
 
 
-@dataclass(frozen=True, slots=True)
-class NoteIndex:
+class NoteIndex(Struct, frozen=True):
     """The notes of a folder by path and by stem in lower case, as links name them."""
 
     paths: Mapping[str, str] = field(default_factory=dict)
@@ -187,8 +186,7 @@ def _has_note_suffix(path: PurePosixPath) -> bool:
     return path.suffix.lower() in Markdown.suffixes
 
 
-@dataclass(frozen=True, slots=True)
-class _Body:
+class _Body(Struct, frozen=True):
     """The text of a note below its front matter, and the line on which it begins."""
 
     text: str
@@ -200,8 +198,7 @@ class _Body:
         return self.first_line + self.text.rstrip("\n").count("\n")
 
 
-@dataclass(slots=True)
-class _FrontMatterReader:
+class _FrontMatterReader(Struct):
     """A reader of front matter: known keys are taken out, and the rest becomes fields."""
 
     where: str

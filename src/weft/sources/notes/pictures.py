@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from pathlib import PurePosixPath
 from typing import Final
 
 import xxhash
+from msgspec import Struct, field
 
-from weft.frozen import dataclass
 from weft.model import Json
 from weft.sources.files import resolve_link
 from weft.sources.notes.references import Reference
@@ -21,8 +20,7 @@ _PICTURE_KEYS: Final = ("images", "image")
 """The keys of front matter that name pictures."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pictures:
+class Pictures(Struct, frozen=True):
     """The picture files of a folder, by path and by name as notes write them, in lower case."""
 
     paths: Mapping[str, str] = field(default_factory=dict)

@@ -10,8 +10,8 @@ from typing import Final
 from urllib.parse import unquote
 
 import yaml
+from msgspec import Struct
 
-from weft.frozen import dataclass
 from weft.model import Json
 from weft.ports import Problem
 from weft.sources.documents.sections import Heading
@@ -46,8 +46,7 @@ _YAML_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The parser in C is about ten times as fast; some builds of PyYAML lack it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """One link or embed: its target without heading, as it is written, its line in the text, and its label."""
 
     target: str

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import field, replace
 from pathlib import PurePosixPath
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from weft.model import Edge, Node
 from weft.sources.files import NOTES, STORY
 from weft.text.chapters import SCENE_CHARACTERS, find_number, split_scenes
@@ -31,8 +32,7 @@ _CHAPTER: Final = re.compile(r"chapter[\s_.-]*\w+", re.IGNORECASE)
 _PROSE_KINDS: Final = ("chapter", "scene")
 
 
-@dataclass(frozen=True, slots=True)
-class Vault:
+class Vault(Struct, frozen=True):
     """The kinds and chapter numbers that follow from the paths of notes; empty when they hold no story."""
 
     kinds: dict[str, str] = field(default_factory=dict)

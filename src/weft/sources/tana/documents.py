@@ -5,13 +5,12 @@ first child of a row is the field's definition, the others its values. Supertags
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from datetime import datetime
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct, field
 
-from weft.frozen import dataclass
 from weft.ports import Problem
 from weft.sources.files import decode
 from weft.sources.values import to_time_or_none
@@ -33,8 +32,7 @@ _IMAGE_FIELD: Final = "SYS_T15"
 _TAGS_FIELD: Final = "SYS_A13"
 
 
-@dataclass(frozen=True, slots=True)
-class Doc:
+class Doc(Struct, frozen=True):
     """One document of an export; owner, metanode and children are ids."""
 
     id: str
@@ -49,8 +47,7 @@ class Doc:
     done: bool = False
 
 
-@dataclass(slots=True)
-class Docs:
+class Docs(Struct):
     """All documents of an export by id; answers which of them are notes and what tags and fields they have."""
 
     by_id: Mapping[str, Doc]

@@ -3,14 +3,14 @@
 import html
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field, replace
 from typing import Final
 
 import orjson
 import xxhash
+from msgspec import Struct, field
+from msgspec.structs import replace
 
-from weft.frozen import dataclass
-from weft.model import Edge, Json, Node, Origin
+from weft.model import Edge, Json, Node, Origin, to_plain
 from weft.ports import Problem, Unit
 from weft.sources.files import UNREADABLE, SourceSettings, clean, read_bytes
 from weft.sources.tana.documents import TAG_TYPE, Doc, Docs, looks_like_tana, read_docs
@@ -99,7 +99,7 @@ class Tana:
 
 
 def _digest(content: object) -> str:
-    return xxhash.xxh3_128_hexdigest(orjson.dumps(content, default=str))
+    return xxhash.xxh3_128_hexdigest(orjson.dumps(content, default=to_plain))
 
 
 def _unreadable_groups(file: File, problems: tuple[Problem, ...]) -> Iterator[Unit]:
@@ -110,16 +110,14 @@ def _unreadable_groups(file: File, problems: tuple[Problem, ...]) -> Iterator[Un
         yield replace(first, name=f"{file.name}#{number}", problems=())
 
 
-@dataclass(frozen=True, slots=True)
-class NoteNode:
+class NoteNode(Struct, frozen=True):
     """One note as a node, with the edges that it makes."""
 
     node: Node
     edges: tuple[Edge, ...]
 
 
-@dataclass(slots=True)
-class Workspace:
+class Workspace(Struct):
     """The documents of one workspace, and the way from them to nodes and edges."""
 
     docs: Docs
@@ -242,8 +240,7 @@ class Workspace:
                 yield child
 
 
-@dataclass(frozen=True, slots=True)
-class PlainName:
+class PlainName(Struct, frozen=True):
     """A name without markup, and the ids of the nodes that it refers to, in order."""
 
     text: str

@@ -1,16 +1,16 @@
 """Read the notes of a running Tana Desktop node by node; after the first time only what was edited since."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
 from datetime import datetime
 from typing import Any, Final
 
 import orjson
 import xxhash
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from weft.errors import SourceError
-from weft.frozen import dataclass
-from weft.model import Edge, Json, Node, Origin
+from weft.model import Edge, Json, Node, Origin, to_plain
 from weft.ports import Problem, Unit
 from weft.sources.files import SourceSettings
 from weft.sources.tana.documents import INTERNAL_TYPES
@@ -27,8 +27,7 @@ _CLOCK_UNIT: Final = "#sync"
 """The unit whose stamp is Tana's clock at the last reading; no node has this id."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedNode:
+class ListedNode(Struct, frozen=True):
     """One node as it is listed among children, search results or tags; `tags` are (id, name)."""
 
     id: str
@@ -41,8 +40,7 @@ class ListedNode:
     is_tag: bool = False
 
 
-@dataclass(slots=True)
-class Crawl:
+class Crawl(Struct):
     """A reader of nodes and of all unknown nodes below them, each once; the results are in `units`."""
 
     api: TanaApi
@@ -125,7 +123,7 @@ class Crawl:
 
     def _add_unit(self, node: Node, edges: tuple[Edge, ...]) -> None:
         name = node.key.removeprefix(f"{self.settings.source}:")
-        stamp = xxhash.xxh3_128_hexdigest(orjson.dumps([node, edges], default=str))
+        stamp = xxhash.xxh3_128_hexdigest(orjson.dumps([node, edges], default=to_plain))
         self.units[name] = Unit(name, stamp, (node,), edges)
 
     def _key(self, name: str) -> str:
@@ -160,8 +158,7 @@ def _is_note(raw: Mapping[str, Any]) -> bool:
     return isinstance(raw.get("id"), str) and not raw.get("inTrash") and raw.get("docType") not in INTERNAL_TYPES
 
 
-@dataclass(slots=True)
-class TanaLive:
+class TanaLive(Struct):
     """The notes of a running Tana Desktop; when it is not running, the stored copy stays as it is."""
 
     name: str

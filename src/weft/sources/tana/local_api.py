@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
+from msgspec import Struct
+
 from weft.errors import SourceError
-from weft.frozen import dataclass
 
 DEFAULT_HOST: Final = "127.0.0.1:8262"
 SEARCH_LIMIT: Final = 100
@@ -38,8 +39,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return
 
 
-@dataclass(frozen=True, slots=True)
-class TanaApi:
+class TanaApi(Struct, frozen=True):
     """The Local API at `host` (host:port) with its token; every call waits at most `timeout` seconds."""
 
     host: str

@@ -10,10 +10,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Final
 
-from weft.frozen import dataclass
+from msgspec import Struct, field
+
 from weft.model import Json
 from weft.sources.tana.export import PlainName, field_key, plain_name
 
@@ -26,8 +26,7 @@ _LINK: Final = re.compile(r"\[([^\[\]]*)\]\((?:tana:|https?://app\.tana\.inc/?\?
 _TRAILING_TAGS: Final = re.compile(r"(?:\s+#(?!\d)[^\s#]+)+$")
 
 
-@dataclass(frozen=True, slots=True)
-class Bullet:
+class Bullet(Struct, frozen=True):
     """One bullet: its indentation, its text, and the id of its node where that is printed."""
 
     indent: int
@@ -35,8 +34,7 @@ class Bullet:
     node_id: str = ""
 
 
-@dataclass(slots=True)
-class ParsedNode:
+class ParsedNode(Struct):
     """The content of a node's Markdown.
 
     `links` are the (field, id) of nodes among the values of fields, `owned` the (id, name) of values that have

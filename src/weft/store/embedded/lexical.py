@@ -12,15 +12,14 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from msgspec import Struct, field
 
 from weft.cache import LruCache
-from weft.frozen import dataclass
 from weft.ports import ChangedPassage
 from weft.store.derived import (
     MAX_TIES,
@@ -65,8 +64,7 @@ _LARGE_HEAP_BYTES: Final = 128_000_000
 # --- searching -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class LexicalGeneration:
+class LexicalGeneration(Struct, frozen=True):
     """One commit of the index, open for searching; it stays as it is while newer commits come."""
 
     progress: Progress

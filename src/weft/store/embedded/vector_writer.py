@@ -3,12 +3,12 @@
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import orjson
+from msgspec.structs import replace
 
 from weft.ports import ChangedPassage
 from weft.scoring.vectors import norms, sign_bits, stack_rows

@@ -8,7 +8,6 @@ dead rows count, so a reader never sees a half-written append. `vector_writer` w
 import math
 import mmap
 from collections.abc import Hashable, Mapping
-from dataclasses import field
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import orjson
 import xxhash
+from msgspec import Struct, field
 
 from weft.cache import LruCache
-from weft.frozen import dataclass
 from weft.scoring.vectors import cosines, graded_distances, graded_signs, sign_distances, sign_words
 from weft.store.derived import Damaged, Progress, Scope, cut_at_tie, unpack_progress
 from weft.store.embedded.files import VerifiedFiles
@@ -75,8 +74,7 @@ COLUMNS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class VectorState:
+class VectorState(Struct, frozen=True):
     """The content of the state file: progress, folder of the columns, width of the rows and how many count.
 
     `epoch` is the number in the name of the columns' folder.
@@ -134,8 +132,7 @@ def map_column(folder: Path, name: str, state: VectorState) -> "NDArray[Any]":
     return np.frombuffer(content, dtype=dtype).reshape(shape)
 
 
-@dataclass(frozen=True, slots=True)
-class VectorGeneration:
+class VectorGeneration(Struct, frozen=True):
     """The rows as one state file counts them, open for searching."""
 
     state: VectorState

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
+from msgspec import Struct
 from pymilvus import MilvusClient
 from pymilvus.exceptions import MilvusException
 
 from weft.errors import InvalidInput, StoreUnreachable, UnknownName
-from weft.frozen import dataclass
 from weft.model import CONSISTENCIES, STRONG
 
 _PARAMETERS: Final = ("token", "consistency", "import", "rest")
@@ -17,8 +17,7 @@ _MAX_REASON_LENGTH: Final = 300
 """Characters of the client's own message that an error repeats; it may hold whole traces."""
 
 
-@dataclass(frozen=True, slots=True)
-class MilvusAddress:
+class MilvusAddress(Struct, frozen=True):
     """The parts of `milvus://host:port/database?token=...` or `milvus:///path/file.db`."""
 
     shown: str

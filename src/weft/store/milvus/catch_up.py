@@ -13,9 +13,9 @@ from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 import orjson
+from msgspec import Struct
 
 from weft.errors import StoreError, StoreReadOnly
-from weft.frozen import dataclass
 from weft.ports import RecentChanges, Snapshot
 from weft.store.derived import Progress
 from weft.store.milvus.address import MilvusAddress, unreachable
@@ -29,8 +29,7 @@ _REQUEST_SECONDS: Final = 60.0
 _COMPLETED, _FAILED = "Completed", "Failed"
 
 
-@dataclass(frozen=True, slots=True)
-class CatchUpLimits:
+class CatchUpLimits(Struct, frozen=True):
     """The sizes and pauses of catching up; tests make them small."""
 
     pending_nodes: int = MAX_PENDING_NODES

@@ -9,10 +9,10 @@ from contextlib import suppress
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
 from pymilvus import AnnSearchRequest, DataType, MilvusClient, RRFRanker
 from pymilvus.exceptions import MilvusException
 
-from weft.frozen import dataclass
 from weft.ports import ChangedPassage
 from weft.store.derived import Progress, pack_progress, unpack_progress
 from weft.store.milvus.entities import entity_fields, to_entity
@@ -40,8 +40,7 @@ _STATE_FIELDS: Final[Mapping[str, tuple[Any, dict[str, Any]]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CollectionState:
+class CollectionState(Struct, frozen=True):
     """How far a collection has come, and the nodes that are being replaced in it right now.
 
     `pending` is None while more of them are replaced than can be written down.
@@ -51,8 +50,7 @@ class CollectionState:
     pending: tuple[int, ...] | None = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FieldQuery:
+class FieldQuery(Struct, frozen=True):
     """A vector to look for in one field of the entities that meet a condition; the best `limit` are wanted."""
 
     field: str

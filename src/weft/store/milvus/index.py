@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from msgspec import Struct
 from pymilvus import MilvusClient
 from pymilvus.exceptions import MilvusException
 
 from weft.errors import StoreUnreachable
-from weft.frozen import dataclass
 from weft.model import STRONG, Filter
 from weft.ports import Proposals, Snapshot, Store
 from weft.store.milvus.address import connect, consistency_level, read_milvus_address, unreachable
@@ -206,8 +206,7 @@ class MilvusIndex:
             self._connection = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Difference:
+class _Difference(Struct, frozen=True):
     """The passages that differ between snapshot and collection, and whether there is a collection to search."""
 
     overlay: Overlay

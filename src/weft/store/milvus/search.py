@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
-from weft.frozen import dataclass
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot
 from weft.scoring.vectors import cosines, norms, quantise, stack_rows
@@ -29,8 +29,7 @@ _GROWTH: Final = 4
 """The factor by which more passages are asked for while the cut falls among equals."""
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(Struct, frozen=True):
     """One search of both the collection and the overlay.
 
     `field`, `data` and `condition` are sent to the collection, `search_overlay` finds passages in the overlay, and

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from msgspec import Struct
 
-from weft.frozen import dataclass
 from weft.model import Filter, View
 from weft.store.postgres.connection import ALL_TENANTS, Connection, fetch_rows
 from weft.store.postgres.encode import digest, name_md5
@@ -23,8 +23,7 @@ _MAX_ID_DIGITS: Final = 18
 """Every number of so many digits fits into a bigint."""
 
 
-@dataclass(frozen=True, slots=True)
-class Visibility:
+class Visibility(Struct, frozen=True):
     """The tenants a reader may see, by number, and the point in the sequence up to which it knows.
 
     Conditions name their values instead of holding them, so that one prepared statement serves every view.

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
+
 from weft.errors import InvalidInput
-from weft.frozen import dataclass
 from weft.store.postgres.connection import ALL_TENANTS, Connection, connect, fetch_rows, translate_errors
 from weft.store.postgres.store import PostgresStore
 
@@ -29,8 +30,7 @@ _COLUMNS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """A job; its state is `waiting`, `running`, `done`, or `failed` for good.
 
     `place` is the last id that its work has reached.

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 import orjson
+from msgspec import Struct
 
 from weft.cache import LruCache
-from weft.frozen import dataclass
 from weft.model import Alias, Edge, Filter, View
 from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, RecentChanges, TermStatistics
 from weft.scoring.vectors import unit_rows
@@ -36,8 +36,7 @@ _MAX_CACHED_TERMS: Final = 100_000
 """Frequencies kept for one state of a view, some 10 MB; more than questions use between two writes."""
 
 
-@dataclass(frozen=True, slots=True)
-class StateRow:
+class StateRow(Struct, frozen=True):
     """The row of the table `state` at the moment of a snapshot, with what the transaction adds to it."""
 
     identity: str
@@ -59,8 +58,7 @@ class TermCounts:
         self.frequency: dict[int, int] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class SnapshotCaches:
+class SnapshotCaches(Struct, frozen=True):
     """The caches that a store keeps between snapshots."""
 
     names: NameCache

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import orjson
+from msgspec import Struct
 
-from weft.frozen import dataclass
 from weft.model import Filter, View
 from weft.store.records import MAX_FACET_VALUE_LENGTH, to_microseconds
 from weft.store.sqlite.numbers import names_by_number
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from weft.ports.arrays import Ids
 
 
-@dataclass(frozen=True, slots=True)
-class Visibility:
+class Visibility(Struct, frozen=True):
     """The tenants that a reader may see, by number, and the point in the sequence up to which it knows."""
 
     tenants: dict[int, str]

@@ -4,7 +4,8 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from weft.frozen import dataclass
+from msgspec import Struct
+
 from weft.ports import Changes, PreparedNode
 from weft.store.records import WRITTEN_COLUMNS, Row, known_position, list_facets, node_values, pack_texts
 from weft.store.sqlite import links
@@ -28,8 +29,7 @@ class StoredKey(NamedTuple):
     unit: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class NumberedNode:
+class NumberedNode(Struct, frozen=True):
     """A node to be written and the numbers that it is written under."""
 
     prepared: PreparedNode

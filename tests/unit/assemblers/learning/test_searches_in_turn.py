@@ -4,11 +4,11 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from weft import Weft
 from weft.assemblers.learning.assembler import SOURCES, ContextAssembler

@@ -1,14 +1,16 @@
 """The formatter of the narrative design: its four documented tests, its degradation, its cache and its log."""
 
 import asyncio
+import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from weft import Node, Weft
@@ -258,7 +260,7 @@ def test_a_failing_builder_leaves_descriptions_and_documents(weft: Weft, monkeyp
 
     monkeypatch.setattr(EntityContextBuilder, "build_context", fails)
     documents = [Document("Tides", PROSE)]
-    page = formatted(weft, entities=[replace(ODO, description="A clerk.")], documents=documents)
+    page = formatted(weft, entities=[dataclasses.replace(ODO, description="A clerk.")], documents=documents)
     assert "**Definition:**\nA clerk." in page
     assert "### " not in formatted(weft, entities=[ODO], documents=documents)
     assert formatted(weft, entities=[ODO]) == ""
@@ -335,7 +337,7 @@ def test_a_kept_page_is_given_to_nobody_who_asks_for_another(tmp_path: Path) -> 
             {"max_total_tokens": 60},
             {"preset": "quick"},
             {"entities": [ODO]},
-            {"entities": [replace(ODO, id="nobody", name="Nobody", description="A clerk.")]},
+            {"entities": [dataclasses.replace(ODO, id="nobody", name="Nobody", description="A clerk.")]},
             *({"documents": [Node("d:1", "chunk", text=text)]} for text in ("Salt.", "Ink.")),
         ]
         fresh = [_page(SmartContextFormatter(weft, cache=TimedCache(0)), **each) for each in asked]

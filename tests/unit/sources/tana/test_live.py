@@ -1,12 +1,13 @@
 """A running Tana is read whole once and then by what was edited; when it is closed, the stored copy serves."""
 
+import dataclasses
 import json
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tana_stub import TOKEN, Stub, running, small_world
 from tana_world import shared
@@ -219,7 +220,7 @@ def test_a_node_that_is_gone_meanwhile_is_told_and_the_rest_is_read(weft: Weft, 
 
 def test_questions_and_answers_keep_to_the_published_description(weft: Weft) -> None:
     described = json.loads(shared("local-api-openapi.json").read_text(encoding="utf-8"))
-    with running(replace(small_world(), description=described)) as stub:
+    with running(dataclasses.replace(small_world(), description=described)) as stub:
         index(weft, stub)
         stub.nodes["ada"]["edited"] = LATER
         index(weft, stub)
