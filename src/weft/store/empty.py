@@ -12,7 +12,7 @@ from weft.scoring.bm25 import term_hash
 from weft.text import analyze
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids, Vectors
+    from weft.ports.stores import Ids, Vectors
 
 
 class EmptySnapshot(Struct):

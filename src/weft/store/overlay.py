@@ -25,7 +25,7 @@ from weft.store.statistics import inverse_frequency
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from weft.ports.arrays import Vectors
+    from weft.ports.stores import Vectors
 
     Ids = NDArray[np.int64]
     Scores = NDArray[np.float64]

@@ -38,7 +38,7 @@ from weft.store.overlay import (
 from weft.store.records import MAX_FACET_VALUE_LENGTH
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids, Scores, Vectors
+    from weft.ports.stores import Ids, Scores, Vectors
 
 
 _CACHED_OVERLAYS: Final = 8

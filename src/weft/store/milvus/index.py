@@ -27,7 +27,7 @@ from weft.store.overlay import MAX_EXACT_PASSAGES, NODES_PER_PAGE, Overlay, Smal
 from weft.store.records import MAX_FACET_VALUE_LENGTH
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Vectors
+    from weft.ports.stores import Vectors
 
 
 _WRITER_LEVEL: Final = consistency_level(STRONG)

@@ -18,7 +18,7 @@ from weft.store.milvus.entities import query_terms
 from weft.store.overlay import Overlay, OverlayPassage, build_overlay, no_proposals, quantise_query, term_weights
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids, Scores, Vectors
+    from weft.ports.stores import Ids, Scores, Vectors
 
 
 Found: TypeAlias = "tuple[Ids, Scores]"

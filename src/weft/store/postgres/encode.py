@@ -19,7 +19,7 @@ from psycopg.pq import Format
 from psycopg.types.string import StrBinaryDumper
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids
+    from weft.ports.stores import Ids
 
 
 # The numbers by which the server names these types; they are fixed in its catalogue.

@@ -14,7 +14,7 @@ from weft.store.records import MAX_FACET_VALUE_LENGTH, fold_name, to_microsecond
 from weft.store.sqlite.filters import facet_groups
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids
+    from weft.ports.stores import Ids
 
 
 _BY_KEY, _BY_NAME, _BY_ID = range(3)

@@ -32,7 +32,7 @@ from weft.store.postgres.snapshot import PostgresSnapshot
 from weft.store.postgres.store import PostgresStore
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids, Vectors
+    from weft.ports.stores import Ids, Vectors
 
 
 _CACHED_SCOPES: Final = 32

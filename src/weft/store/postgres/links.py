@@ -18,7 +18,7 @@ from weft.store.postgres.encode import bigint_array
 from weft.store.postgres.numbers import Numbers
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids
+    from weft.ports.stores import Ids
 
 
 _EDGES: Final = CopyTarget(

@@ -12,7 +12,7 @@ from weft.store.postgres.encode import bigint_array, digest
 from weft.store.sqlite.numbers import checked_number
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids
+    from weft.ports.stores import Ids
 
 
 KEYS: Final = CopyTarget("keys", id="int8", tenant_id="int4", digest="int8", node_id="int8", key="text")

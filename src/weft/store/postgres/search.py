@@ -20,7 +20,7 @@ from weft.store.postgres.snapshot import PostgresSnapshot
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from weft.ports.arrays import Ids, Scores
+    from weft.ports.stores import Ids, Scores
 
 
 BM25_INDEX: Final = "search_words"

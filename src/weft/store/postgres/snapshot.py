@@ -26,7 +26,7 @@ from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, read_edge, re
 from weft.store.statistics import PASSAGES_PER_BATCH, ScanCache, count_statistics
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids, Vectors
+    from weft.ports.stores import Ids, Vectors
     from weft.store.postgres.pool import ReaderPool
 
 

@@ -13,7 +13,7 @@ from weft.store.records import MAX_FACET_VALUE_LENGTH, to_microseconds
 from weft.store.sqlite.numbers import names_by_number
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids
+    from weft.ports.stores import Ids
 
 
 class Visibility(Struct, frozen=True):

@@ -23,7 +23,7 @@ from weft.store.sqlite.write import read_sequence
 from weft.store.statistics import ScanCache
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids, Vectors
+    from weft.ports.stores import Ids, Vectors
 
 
 _MAX_ID_DIGITS: Final = 18
