@@ -9,9 +9,22 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft.model import EdgeSet
-from weft.store import adjacency
-from weft.store.adjacency import ARC_DTYPE, Arcs
-from weft.store.edge_changes import EdgeIdentity, EdgeStrength, compare_edges, wanted_edges
+from weft.store.links import (
+    ARC_DTYPE,
+    INCOMING_JOINS,
+    INWARD_COLUMNS,
+    NEW_EDGE_JOINS,
+    OUTGOING_JOINS,
+    OUTWARD_COLUMNS,
+    Arcs,
+    EdgeIdentity,
+    EdgeStrength,
+    compare_edges,
+    pack_lists,
+    rank_edge_types,
+    unpack_lists,
+    wanted_edges,
+)
 from weft.store.postgres.connection import Connection, fetch_rows
 from weft.store.postgres.copy_rows import CopyTarget, copy_rows
 from weft.store.postgres.encode import bigint_array
@@ -46,9 +59,9 @@ _SAME_EDGE: Final = (
 
 
 # CROSS JOIN dictates the order of joins to SQLite, which has no statistics; the server finds a better one itself.
-LINKS_OUT: Final = adjacency.OUTGOING_JOINS.replace("CROSS JOIN", "JOIN")
-LINKS_IN: Final = adjacency.INCOMING_JOINS.replace("CROSS JOIN", "JOIN")
-_LINKS_FRESH: Final = adjacency.NEW_EDGE_JOINS.replace("CROSS JOIN", "JOIN")
+LINKS_OUT: Final = OUTGOING_JOINS.replace("CROSS JOIN", "JOIN")
+LINKS_IN: Final = INCOMING_JOINS.replace("CROSS JOIN", "JOIN")
+_LINKS_FRESH: Final = NEW_EDGE_JOINS.replace("CROSS JOIN", "JOIN")
 
 
 class TouchedLists:
@@ -118,10 +131,8 @@ class TouchedLists:
             "SELECT node_id, owner_tenant_id, tenant_id, degree, packed FROM adjacency WHERE node_id = ANY(%s)",
             (bigint_array(owners),),
         )
-        kept, hidden = adjacency.unpack_lists(lists)
-        rows = adjacency.pack_lists(
-            np.concatenate([rebuilt, added, kept]), hidden, adjacency.rank_edge_types(types)
-        )
+        kept, hidden = unpack_lists(lists)
+        rows = pack_lists(np.concatenate([rebuilt, added, kept]), hidden, rank_edge_types(types))
         self._connection.execute("DELETE FROM adjacency WHERE node_id = ANY(%s)", (bigint_array(stale + owners),))
         copy_rows(self._connection, _LISTS, rows)
 
@@ -130,8 +141,8 @@ class TouchedLists:
             return np.zeros(0, ARC_DTYPE)
         rows = fetch_rows(
             self._connection,
-            f"SELECT {adjacency.OUTWARD_COLUMNS} FROM {_EDGE_IDENTITIES} {_LINKS_FRESH}"
-            f" UNION ALL SELECT {adjacency.INWARD_COLUMNS} FROM {_EDGE_IDENTITIES} {_LINKS_FRESH}"
+            f"SELECT {OUTWARD_COLUMNS} FROM {_EDGE_IDENTITIES} {_LINKS_FRESH}"
+            f" UNION ALL SELECT {INWARD_COLUMNS} FROM {_EDGE_IDENTITIES} {_LINKS_FRESH}"
             " WHERE a.id <> b.id",
             _identity_columns(sorted(self.fresh)),
         )
@@ -146,8 +157,8 @@ def read_arcs(
     if not owners:
         return np.zeros(0, ARC_DTYPE)
     table = "unnest(%(owners)s::bigint[]) o(value)"
-    outward = f"SELECT {adjacency.OUTWARD_COLUMNS} FROM {table} {LINKS_OUT} WHERE {visible}"
-    inward = f"SELECT {adjacency.INWARD_COLUMNS} FROM {table} {LINKS_IN} WHERE a.id <> b.id AND {visible}"
+    outward = f"SELECT {OUTWARD_COLUMNS} FROM {table} {LINKS_OUT} WHERE {visible}"
+    inward = f"SELECT {INWARD_COLUMNS} FROM {table} {LINKS_IN} WHERE a.id <> b.id AND {visible}"
     rows = fetch_rows(
         connection, f"{outward} UNION ALL {inward}", {**(values or {}), "owners": bigint_array(owners)}
     )

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from weft.model import Edge
 from weft.ports import RecentChanges
-from weft.store.adjacency import SHARED_CONDITION
-from weft.store.listing import (
+from weft.store.links import SHARED_CONDITION
+from weft.store.postgres.connection import Connection, fetch_rows
+from weft.store.postgres.encode import digest, from_halfvec, name_md5
+from weft.store.records import (
     TAIL_COLUMNS,
     EdgeCursor,
     ListedEdge,
@@ -17,8 +19,6 @@ from weft.store.listing import (
     listed_edge,
     tail_passages,
 )
-from weft.store.postgres.connection import Connection, fetch_rows
-from weft.store.postgres.encode import digest, from_halfvec, name_md5
 
 if TYPE_CHECKING:
     from weft.store.postgres.snapshot import PostgresSnapshot

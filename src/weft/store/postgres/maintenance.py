@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft.ports import StoreStatus
-from weft.store.adjacency import SHARED_CONDITION
+from weft.store.links import SHARED_CONDITION
 from weft.store.open import Address
 from weft.store.postgres.aliases import write_names
 from weft.store.postgres.connection import Connection, fetch_rows

@@ -15,8 +15,8 @@ from weft.cache import LruCache
 from weft.model import Alias, Edge, Filter, View
 from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, RecentChanges, TermStatistics
 from weft.scoring.vectors import unit_rows
-from weft.store import adjacency
-from weft.store.adjacency import ENTRY_DTYPE
+from weft.store import links
+from weft.store.links import ENTRY_DTYPE
 from weft.store.postgres.connection import Connection, fetch_rows
 from weft.store.postgres.encode import bigint_array, from_halfvecs
 from weft.store.postgres.filters import NameCache, Visibility, find_names, matching_ids
@@ -272,7 +272,7 @@ class PostgresSnapshot:
     def adjacency(self, ids: Sequence[int], fan_out: int) -> Adjacency:
         """Return the strongest `fan_out` neighbours of each node, ties by edge type name, tag and direction."""
         owners = _unique(ids)
-        if self.visible.as_of is None and fan_out <= adjacency.MAX_LISTED_NEIGHBOURS:
+        if self.visible.as_of is None and fan_out <= links.MAX_LISTED_NEIGHBOURS:
             rows = self.rows(
                 f"SELECT l.node_id, l.degree, substr(l.packed, 1, %(bytes)s) FROM adjacency l"
                 f" WHERE l.node_id = ANY(%(ids)s) AND {self.visible.by_tenant('l.tenant_id')}"
@@ -281,11 +281,11 @@ class PostgresSnapshot:
                 bytes=fan_out * ENTRY_DTYPE.itemsize,
             )
             packed = np.frombuffer(b"".join(row[2] for row in rows), ENTRY_DTYPE)
-            return adjacency.adjacency_from_lists(rows, owners, fan_out, *self._arc_names(packed))
+            return links.adjacency_from_lists(rows, owners, fan_out, *self._arc_names(packed))
         # The lists hold so many neighbours and say nothing of earlier points: else the edges themselves are read.
         visible = f"{self.visible.of('a')} AND {self.visible.of('b')}"
         arcs = read_arcs(self.connection, owners, visible, self.visible.values)
-        return adjacency.adjacency_from_arcs(arcs, owners, fan_out, *self._arc_names(arcs))
+        return links.adjacency_from_arcs(arcs, owners, fan_out, *self._arc_names(arcs))
 
     def _arc_names(self, arcs: Any) -> tuple[Mapping[int, str], Mapping[int, str]]:
         """Return the names of edge types and of kinds, at least of those that occur in the arcs."""

@@ -12,7 +12,6 @@ from weft.errors import EmbedderMismatch, StoreReadOnly
 from weft.model import Edge, View
 from weft.ports import Changes, NameRow, NodeRow, StoreStatus
 from weft.store.export import ExportableStore, ExportReader, names_in_pages, nodes_in_pages
-from weft.store.listing import EdgeCursor, ListedEdge
 from weft.store.open import Address
 from weft.store.postgres import listing, maintenance, search
 from weft.store.postgres.connection import ALL_TENANTS, Connection, WriteLock, fetch_rows, translate_errors
@@ -25,6 +24,7 @@ from weft.store.postgres.pool import ReaderPools
 from weft.store.postgres.schema import prepare_schema
 from weft.store.postgres.snapshot import PostgresSnapshot, SnapshotCaches, StateRow
 from weft.store.postgres.write import apply_changes, declare_shared, next_sequence
+from weft.store.records import EdgeCursor, ListedEdge
 from weft.store.statistics import ScanCache
 
 T = TypeVar("T")

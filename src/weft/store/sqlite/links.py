@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from weft.model import EdgeSet
-from weft.store.adjacency import (
+from weft.store.links import (
     ARC_DTYPE,
     INCOMING_JOINS,
     INWARD_COLUMNS,
@@ -20,11 +20,14 @@ from weft.store.adjacency import (
     OUTGOING_JOINS,
     OUTWARD_COLUMNS,
     Arcs,
+    EdgeIdentity,
+    EdgeStrength,
+    compare_edges,
     pack_lists,
     rank_edge_types,
     unpack_lists,
+    wanted_edges,
 )
-from weft.store.edge_changes import EdgeIdentity, EdgeStrength, compare_edges, wanted_edges
 from weft.store.records import Row
 from weft.store.sqlite.numbers import Numbers
 

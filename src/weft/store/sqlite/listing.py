@@ -6,8 +6,8 @@ from typing import Final
 
 from weft.model import Edge
 from weft.ports import RecentChanges
-from weft.store.adjacency import SHARED_CONDITION
-from weft.store.listing import (
+from weft.store.links import SHARED_CONDITION
+from weft.store.records import (
     TAIL_COLUMNS,
     EdgeCursor,
     ListedEdge,

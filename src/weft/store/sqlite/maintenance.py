@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from weft.ports import StoreStatus
-from weft.store.adjacency import SHARED_CONDITION
+from weft.store.links import SHARED_CONDITION
 from weft.store.records import list_facets, unpack_fields, unpack_texts
 from weft.store.sqlite import links
 from weft.store.sqlite.aliases import write_names

@@ -11,7 +11,7 @@ import orjson
 from weft.model import Alias, Edge, Filter, View
 from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, RecentChanges, TermStatistics
 from weft.scoring.vectors import unit_rows
-from weft.store import adjacency
+from weft.store import links
 from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, fold_name, read_edge, read_nodes, read_passages
 from weft.store.sqlite.filters import Visibility, matching_ids
 from weft.store.sqlite.links import read_arcs, read_edges
@@ -243,17 +243,17 @@ class SqliteSnapshot:
         asked = list(dict.fromkeys(ids))
         names = self._edge_types, self._kinds
         # The stored lists hold no more neighbours, and do not know from when on each is known.
-        if self.visible.as_of is None and fan_out <= adjacency.MAX_LISTED_NEIGHBOURS:
+        if self.visible.as_of is None and fan_out <= links.MAX_LISTED_NEIGHBOURS:
             rows = self.connection.execute(
                 "SELECT l.node_id, l.degree, l.packed FROM json_each(?) j CROSS JOIN adjacency l"
                 f" ON l.node_id = j.value WHERE {self.visible.by_tenant('l.tenant_id')}"
                 f" AND {self.visible.by_tenant('l.owner_tenant_id')}",
                 (_json(asked),),
             ).fetchall()
-            return adjacency.adjacency_from_lists(rows, asked, fan_out, *names)
+            return links.adjacency_from_lists(rows, asked, fan_out, *names)
         visible = f"{self.visible.of('a')} AND {self.visible.of('b')}"
         arcs = read_arcs(self.connection, "json_each(?)", (_json(asked),), visible)
-        return adjacency.adjacency_from_arcs(arcs, asked, fan_out, *names)
+        return links.adjacency_from_arcs(arcs, asked, fan_out, *names)
 
     def edges(self, ids: Sequence[int], limit: int = 1000) -> list[tuple[int, int, Edge]]:
         """Return the full edges at the nodes as (source id, target id, edge), strongest first."""

@@ -12,8 +12,7 @@ from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreReadOnl
 from weft.model import Edge, View
 from weft.ports import Changes, NameRow, NodeRow, StoreStatus
 from weft.store.export import ExportableStore, ExportReader, names_in_pages, nodes_in_pages
-from weft.store.listing import EdgeCursor, ListedEdge
-from weft.store.records import not_unicode_error
+from weft.store.records import EdgeCursor, ListedEdge, not_unicode_error
 from weft.store.sqlite import listing, maintenance
 from weft.store.sqlite.connection import (
     ReaderPool,
