@@ -3,7 +3,7 @@
 Both SQL engines have the same columns, so that a store can be copied from one to the other row by row.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
@@ -12,7 +12,7 @@ import orjson
 import xxhash
 
 from weft.errors import InvalidInput
-from weft.model import Alias, Edge, Json, Node, Origin, Passage
+from weft.model import Alias, Edge, Filter, Json, Node, Origin, Passage
 from weft.ports import ChangedPassage, NodeRow, PassageRow, PreparedNode
 from weft.text.folding import fold
 
@@ -103,6 +103,18 @@ def list_facets(kind: str, source: str, tags: Iterable[str], fields: Mapping[str
         if text is not None and len(text) <= MAX_FACET_VALUE_LENGTH:
             facets.add(f"field:{name}={text}")
     return tuple(sorted(facets))
+
+
+def facet_groups(filter: Filter) -> Iterator[list[str]]:
+    """Yield the groups of facets of which a node must have one each; values too long to be facets are left out."""
+    for prefix, values in (("kind", filter.kinds), ("source", filter.sources)):
+        if values:
+            yield [f"{prefix}:{value}" for value in values]
+    for tag in filter.tags:
+        yield [f"tag:{tag}"]
+    for name, value in filter.where:
+        if len(value) <= MAX_FACET_VALUE_LENGTH:
+            yield [f"field:{name}={value}"]
 
 
 def scalar_text(value: Json) -> str | None:

@@ -18,23 +18,25 @@ from weft.cache import LruCache
 from weft.errors import StoreBusy, StoreReadOnly
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store
-from weft.store.derived import Damaged, Scope, cut_at_tie
-from weft.store.embedded import lexical, vectors
-from weft.store.embedded.catch_up import DAMAGE_MARK, LEXICAL_FOLDER, catch_up
-from weft.store.embedded.files import G, Generations, VerifiedFiles
-from weft.store.overlay import (
+from weft.store.derived import (
     EMPTY_OVERLAY,
     MAX_EXACT_PASSAGES,
     NODES_PER_PAGE,
+    Damaged,
     Overlay,
+    Scope,
     SmallViews,
     changes_after,
+    cut_at_tie,
     earlier_state,
     no_proposals,
     quantise_query,
     read_terms,
     term_weights,
 )
+from weft.store.embedded import lexical, vectors
+from weft.store.embedded.catch_up import DAMAGE_MARK, LEXICAL_FOLDER, catch_up
+from weft.store.embedded.files import G, Generations, VerifiedFiles
 from weft.store.records import MAX_FACET_VALUE_LENGTH
 
 if TYPE_CHECKING:

@@ -28,12 +28,13 @@ from weft.store.derived import (
     Progress,
     Scope,
     cut_at_tie,
+    inverse_frequency,
     pack_progress,
     unpack_progress,
+    weighted_counts,
 )
 from weft.store.embedded.files import VerifiedFiles, check_digests
-from weft.store.records import MAX_FACET_VALUE_LENGTH, known_position, to_microseconds
-from weft.store.statistics import inverse_frequency
+from weft.store.records import facet_groups, known_position, to_microseconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,9 +43,6 @@ if TYPE_CHECKING:
     Scores = NDArray[np.float64]
 
 
-TITLE_WEIGHT: Final = 2
-"""The count of a term in a title or heading, beside 1 for one in the body. It is part of what files hold: another
-value needs them made anew."""
 _EXTRA_HITS: Final = 64
 """Hits asked for beyond the limit, so that ties with the last one mostly come with the first search."""
 _PASSAGES_PER_MASKED_NODE: Final = 64
@@ -125,13 +123,7 @@ class LexicalGeneration(Struct, frozen=True):
 def _conditions(schema: Any, scope: Scope, tenants: Sequence[str]) -> list[Any]:
     """Return the queries that a document must match to be seen through the view and the filter."""
     query, view, filter = engine().Query, scope.view, scope.filter
-    facet_groups = [
-        [f"kind:{kind}" for kind in filter.kinds],
-        [f"source:{source}" for source in filter.sources],
-        *([f"tag:{tag}"] for tag in filter.tags),
-        *([f"field:{name}={value}"] for name, value in filter.where if len(value) <= MAX_FACET_VALUE_LENGTH),
-    ]
-    conditions = [_any_of(schema, "facet", names) for names in facet_groups if names]
+    conditions = [_any_of(schema, "facet", names) for names in facet_groups(filter)]
     if scope.nodes is not None:
         conditions.append(query.term_set_query(schema, "node", scope.nodes.tolist()))
     if not set(tenants) <= set(view.tenants):
@@ -157,12 +149,6 @@ def _any_of(schema: Any, field: str, words: Sequence[str]) -> Any:
     # A set marks every document that passes; with single words the engine skips what other conditions forbid.
     terms = [query.term_query(schema, field, word, "basic") for word in words]
     return terms[0] if len(terms) == 1 else query.boolean_query([(should, term) for term in terms])
-
-
-def weighted_counts(term_counts: bytes) -> "NDArray[np.int64]":
-    """Return how often each term counts: once for the body, twice for title and headings."""
-    counts = np.frombuffer(term_counts, dtype=np.uint8).astype(np.int64)
-    return (counts >> 4) * TITLE_WEIGHT + (counts & 15)
 
 
 # --- opening -------------------------------------------------------------------------------------------

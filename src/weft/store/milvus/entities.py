@@ -12,10 +12,8 @@ from pymilvus import DataType
 from weft.model import Filter, View
 from weft.ports import ChangedPassage
 from weft.scoring.bm25 import LENGTH_NORMALISATION, SATURATION
-from weft.store.derived import microseconds, position_of
-from weft.store.embedded.lexical import weighted_counts
-from weft.store.records import to_microseconds
-from weft.store.sqlite.filters import facet_groups
+from weft.store.derived import weighted_counts
+from weft.store.records import facet_groups, known_position, to_microseconds
 
 _ABSENT: Final = -(1 << 62)
 """Stands for a number that a passage does not have: fields are never null, and every bound excludes it."""
@@ -58,9 +56,9 @@ def to_entity(passage: ChangedPassage, dimensions: int) -> dict[str, Any]:
         "node": passage.node_id,
         "tenant": _shorten(passage.tenant),
         "facets": [_shorten(facet) for facet in passage.facets[:_MAX_FACETS]],
-        "position": _or_absent(position_of(passage)),
+        "position": _or_absent(known_position(passage)),
         "sequence": _or_absent(passage.sequence),
-        "time": _or_absent(microseconds(passage.time)),
+        "time": _or_absent(to_microseconds(passage.time)),
         "embedded": is_embedded,
         "terms": _term_gains(passage.term_hashes, passage.term_counts),
         "vector": vector.astype(np.float64).tolist(),

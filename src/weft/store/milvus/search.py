@@ -12,10 +12,18 @@ from msgspec import Struct
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot
 from weft.scoring.vectors import cosines, norms, quantise, stack_rows
-from weft.store.derived import SCORE_TOLERANCE, cut_at_tie
+from weft.store.derived import (
+    SCORE_TOLERANCE,
+    Overlay,
+    OverlayPassage,
+    build_overlay,
+    cut_at_tie,
+    no_proposals,
+    quantise_query,
+    term_weights,
+)
 from weft.store.milvus.collection import MAX_RESULTS, Collection, FieldQuery
 from weft.store.milvus.entities import query_terms
-from weft.store.overlay import Overlay, OverlayPassage, build_overlay, no_proposals, quantise_query, term_weights
 
 if TYPE_CHECKING:
     from weft.ports.stores import Ids, Scores, Vectors

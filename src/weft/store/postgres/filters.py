@@ -10,8 +10,7 @@ from weft.model import Filter, View
 from weft.store.postgres.connection import ALL_TENANTS, Connection, fetch_rows
 from weft.store.postgres.encode import digest, name_md5
 from weft.store.postgres.numbers import names_by_number
-from weft.store.records import MAX_FACET_VALUE_LENGTH, fold_name, to_microseconds
-from weft.store.sqlite.filters import facet_groups
+from weft.store.records import MAX_FACET_VALUE_LENGTH, facet_groups, fold_name, to_microseconds
 
 if TYPE_CHECKING:
     from weft.ports.stores import Ids

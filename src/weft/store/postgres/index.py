@@ -15,12 +15,12 @@ from weft.cache import LruCache
 from weft.errors import StoreError
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store
-from weft.store.derived import cut_at_tie
-from weft.store.overlay import (
+from weft.store.derived import (
     MAX_EXACT_PASSAGES,
     Overlay,
     OverlayPassage,
     build_overlay,
+    cut_at_tie,
     no_proposals,
     quantise_query,
     term_weights,

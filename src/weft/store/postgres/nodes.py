@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from weft.ports import Changes, PreparedNode
-from weft.store.embedded.lexical import weighted_counts
+from weft.store.derived import weighted_counts
 from weft.store.postgres.connection import Connection, fetch_rows
 from weft.store.postgres.copy_rows import CopyTarget, copy_rows
 from weft.store.postgres.encode import bigint_array, digest, passage_words, to_halfvec

@@ -11,8 +11,7 @@ import numpy as np
 
 from weft.ports import PassageRow
 from weft.scoring.vectors import cosines, norms, stack_rows
-from weft.store.derived import MAX_TIES, SCORE_TOLERANCE, cut_at_tie
-from weft.store.overlay import OverlayPassage, build_overlay
+from weft.store.derived import MAX_TIES, SCORE_TOLERANCE, OverlayPassage, build_overlay, cut_at_tie
 from weft.store.postgres.connection import Connection, fetch_rows
 from weft.store.postgres.encode import bigint_array, term_word
 from weft.store.postgres.snapshot import PostgresSnapshot

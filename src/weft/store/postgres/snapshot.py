@@ -227,7 +227,7 @@ class PostgresSnapshot:
         terms = {int(term) for term in term_hashes}
         if self.visible.as_of is not None:
             # The stored statistics are those of the latest state, so an earlier one is counted from its passages.
-            return self._caches.scans.get(self.view, self.sequence, self._scan).of(sorted(terms))
+            return self._caches.scans.get_or_make((self.view, self.sequence), self._scan).of(sorted(terms))
         known = {term: self._terms.frequency.get(term) for term in terms}
         missing = sorted(term for term, count in known.items() if count is None)
         if missing or self._terms.totals is None:

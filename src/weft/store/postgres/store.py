@@ -25,7 +25,7 @@ from weft.store.postgres.schema import prepare_schema
 from weft.store.postgres.snapshot import PostgresSnapshot, SnapshotCaches, StateRow
 from weft.store.postgres.write import apply_changes, declare_shared, next_sequence
 from weft.store.records import EdgeCursor, ListedEdge
-from weft.store.statistics import ScanCache
+from weft.store.statistics import CACHED_SCANS, ScanCache
 
 T = TypeVar("T")
 _STATE_COLUMNS: Final = "identity, sequence, embedder, dimensions, space"
@@ -46,7 +46,7 @@ class PostgresStore(ExportableStore):
         self.address, self.word_search, self.read_only = address, word_search, read_only
         self._lock = WriteLock(address, busy_seconds)
         self.pools = ReaderPools(address, min(busy_seconds, _MAX_READER_WAIT_SECONDS))
-        self._caches = SnapshotCaches(NameCache(), ScanCache(), LruCache(_CACHED_VIEWS))
+        self._caches = SnapshotCaches(NameCache(), ScanCache(CACHED_SCANS), LruCache(_CACHED_VIEWS))
 
     @classmethod
     def open(

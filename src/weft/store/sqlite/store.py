@@ -8,6 +8,7 @@ from typing import Any, Final, Self
 
 import orjson
 
+from weft.cache import LruCache
 from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreReadOnly
 from weft.model import Edge, View
 from weft.ports import Changes, NameRow, NodeRow, StoreStatus
@@ -27,11 +28,10 @@ from weft.store.sqlite.filters import read_visibility
 from weft.store.sqlite.maintenance import read_status
 from weft.store.sqlite.nodes import stored_keys
 from weft.store.sqlite.numbers import names_by_number
-from weft.store.sqlite.row_cache import RowCaches
 from weft.store.sqlite.schema import SCHEMA_VERSION, migrate, read_version
-from weft.store.sqlite.snapshot import SqliteSnapshot, read_embedder
-from weft.store.sqlite.write import apply_changes, declare_shared, next_sequence, read_sequence
-from weft.store.statistics import ScanCache
+from weft.store.sqlite.snapshot import CACHED_VIEWS, SnapshotCaches, SqliteSnapshot, read_embedder, read_sequence
+from weft.store.sqlite.write import apply_changes, declare_shared, next_sequence
+from weft.store.statistics import CACHED_SCANS, ScanCache
 
 FILE_NAME: Final = "weft.sqlite"
 _LAST_CHARACTER: Final = "\U0010ffff"
@@ -49,8 +49,7 @@ class SqliteStore(ExportableStore):
         # For readers of everything, who would leave the whole file mapped.
         self._unmapped_pool = ReaderPool(self.file, busy_seconds, mapped=False)
         self._writer: sqlite3.Connection | None = None
-        self._scans = ScanCache()
-        self._row_caches = RowCaches()
+        self._caches = SnapshotCaches(ScanCache(CACHED_SCANS), LruCache(CACHED_VIEWS))
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True, read_only: bool = False, busy_seconds: float = 60.0) -> Self:
@@ -187,7 +186,7 @@ class SqliteStore(ExportableStore):
         with translate_errors(self.file), pool.reading() as connection:
             visible = read_visibility(connection, view)
             named_view = View(tuple(sorted(visible.tenants.values()))) if view is None else view
-            yield SqliteSnapshot(connection, named_view, visible, self._scans, self._row_caches)
+            yield SqliteSnapshot(connection, named_view, visible, self._caches)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
