@@ -19,11 +19,17 @@ from weft.errors import StoreUnreachable
 from weft.model import STRONG, Filter
 from weft.ports import Proposals, Snapshot, Store
 from weft.store.derived import MAX_EXACT_PASSAGES, NODES_PER_PAGE, Overlay, SmallViews, earlier_state, no_proposals
-from weft.store.milvus.address import connect, consistency_level, read_milvus_address, unreachable
 from weft.store.milvus.catch_up import CatchUpLimits, bring_up_to_date, tail_pages
 from weft.store.milvus.collection import Collection, CollectionState
-from weft.store.milvus.entities import filter_expression
-from weft.store.milvus.search import Found, Search, search_collection, vector_search, word_search
+from weft.store.milvus.connection import connect, consistency_level, read_milvus_address, unreachable
+from weft.store.milvus.search import (
+    Found,
+    Search,
+    filter_expression,
+    search_collection,
+    vector_search,
+    word_search,
+)
 from weft.store.records import MAX_FACET_VALUE_LENGTH
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from weft.store.links import (
     unpack_lists,
     wanted_edges,
 )
-from weft.store.postgres.connection import Connection, fetch_rows
-from weft.store.postgres.copy_rows import CopyTarget, copy_rows
+from weft.store.postgres.connection import Connection, CopyTarget, copy_rows, fetch_rows
 from weft.store.postgres.encode import bigint_array
 from weft.store.postgres.numbers import Numbers
 

@@ -8,14 +8,13 @@ import numpy as np
 from weft.ports import StoreStatus
 from weft.store.links import SHARED_CONDITION
 from weft.store.open import Address
-from weft.store.postgres.aliases import write_names
-from weft.store.postgres.connection import Connection, fetch_rows
-from weft.store.postgres.copy_rows import CopyTarget, copy_rows
+from weft.store.postgres.connection import Connection, CopyTarget, copy_rows, fetch_rows
 from weft.store.postgres.encode import bigint_array
 from weft.store.postgres.links import TouchedLists, read_arcs
 from weft.store.postgres.nodes import FACETS
 from weft.store.postgres.numbers import Numbers, names_by_number
 from weft.store.postgres.schema import SCHEMA_VERSION
+from weft.store.postgres.write import write_names
 from weft.store.records import list_facets, unpack_fields, unpack_texts
 from weft.store.statistics import PASSAGES_PER_BATCH, ScannedStatistics, count_statistics
 

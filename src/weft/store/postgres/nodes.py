@@ -8,8 +8,7 @@ from typing import Final
 
 from weft.ports import Changes, PreparedNode
 from weft.store.derived import weighted_counts
-from weft.store.postgres.connection import Connection, fetch_rows
-from weft.store.postgres.copy_rows import CopyTarget, copy_rows
+from weft.store.postgres.connection import Connection, CopyTarget, copy_rows, fetch_rows
 from weft.store.postgres.encode import bigint_array, digest, passage_words, to_halfvec
 from weft.store.postgres.links import TouchedLists
 from weft.store.postgres.numbers import KEYS, Numbers, key_columns

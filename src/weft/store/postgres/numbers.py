@@ -6,8 +6,7 @@ Tables refer to each other by these numbers. One write uses one `Numbers`, and e
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from weft.store.postgres.connection import Connection, fetch_rows
-from weft.store.postgres.copy_rows import CopyTarget, copy_rows
+from weft.store.postgres.connection import Connection, CopyTarget, copy_rows, fetch_rows
 from weft.store.postgres.encode import bigint_array, digest
 from weft.store.sqlite.numbers import checked_number
 

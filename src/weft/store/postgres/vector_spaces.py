@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from weft.errors import InvalidInput
 from weft.ports import PassageRow
-from weft.store.postgres.connection import Connection, connect, fetch_rows, translate_errors
-from weft.store.postgres.copy_rows import copy_rows
+from weft.store.postgres.connection import Connection, connect, copy_rows, fetch_rows, translate_errors
 from weft.store.postgres.encode import bigint_array, to_halfvec
 from weft.store.postgres.nodes import VECTORS
 from weft.store.postgres.numbers import names_by_number

@@ -34,8 +34,6 @@ from weft.store.sqlite.write import apply_changes, declare_shared, next_sequence
 from weft.store.statistics import CACHED_SCANS, ScanCache
 
 FILE_NAME: Final = "weft.sqlite"
-_LAST_CHARACTER: Final = "\U0010ffff"
-"""The largest character: behind a prefix it bounds the names that begin so."""
 
 
 class SqliteStore(ExportableStore):
@@ -210,18 +208,13 @@ class SqliteStore(ExportableStore):
 
     def units(self, tenant: str, source: str) -> dict[str, str]:
         """Return the remembered stamp of each unit of a source."""
-        return dict(self._rows(
-            "SELECT u.unit, u.stamp FROM units u JOIN tenants t ON t.id = u.tenant_id"
-            " WHERE t.name = ? AND u.source = ? ORDER BY u.unit", tenant, source,
-        ))  # fmt: skip
+        with self._reading() as connection:
+            return listing.read_unit_stamps(connection, tenant, source)
 
     def unit_keys(self, source: str, unit: str) -> tuple[tuple[str, str], ...]:
         """Return (tenant, key) of the nodes that a unit brought."""
-        rows = self._rows(
-            "SELECT t.name, n.key FROM tenants t CROSS JOIN nodes n ON n.tenant_id = t.id"
-            " WHERE n.source = ? AND n.unit = ? ORDER BY t.name, n.key", source, unit,
-        )  # fmt: skip
-        return tuple((tenant, key) for tenant, key in rows)
+        with self._reading() as connection:
+            return listing.read_unit_keys(connection, source, unit)
 
     def edges_after(
         self, view: View, after: EdgeCursor, limit: int, ends: tuple[int | None, int | None] = (None, None)
@@ -247,7 +240,8 @@ class SqliteStore(ExportableStore):
 
     def tenants(self) -> tuple[str, ...]:
         """Return the names of all tenants, for callers that may see all."""
-        return tuple(name for (name,) in self._rows("SELECT name FROM tenants ORDER BY name"))
+        with self._reading() as connection:
+            return tuple(name for (name,) in connection.execute("SELECT name FROM tenants ORDER BY name"))
 
     def tenant_versions(self, view: View) -> tuple[tuple[str, int], ...]:
         """Return the last write that touched each tenant of the view that holds nodes.
@@ -258,32 +252,19 @@ class SqliteStore(ExportableStore):
             return listing.tenant_versions(connection, read_visibility(connection, view))
 
     def edge_makers(self, prefix: str) -> tuple[tuple[str, str], ...]:
-        """Return (maker, tenant) of all edges whose maker's name begins with `beginning`."""
-        rows = self._rows(
-            "SELECT DISTINCT m.name, t.name FROM makers m CROSS JOIN edges e ON e.maker_id = m.id"
-            " CROSS JOIN keys k ON k.id = e.source_key CROSS JOIN tenants t ON t.id = k.tenant_id"
-            " WHERE m.name >= ? AND m.name < ? ORDER BY m.name, t.name", prefix, prefix + _LAST_CHARACTER,
-        )  # fmt: skip
-        return tuple((maker, tenant) for maker, tenant in rows)
+        """Return (maker, tenant) of all edges whose maker's name begins with a prefix."""
+        with self._reading() as connection:
+            return listing.read_edge_makers(connection, prefix)
 
     def shared(self, tenant: str) -> tuple[str, ...]:
         """Return the tenants that this tenant's links may point to, by name."""
-        return self._read_sharing("t.name = ?", "o.name", tenant)
+        with self._reading() as connection:
+            return listing.read_shared_tenants(connection, tenant)
 
     def linking_tenants(self, tenant: str) -> tuple[str, ...]:
         """Return the tenants whose links may point to this one, by name."""
-        return self._read_sharing("o.name = ?", "t.name", tenant)
-
-    def _read_sharing(self, where: str, column: str, tenant: str) -> tuple[str, ...]:
-        rows = self._rows(
-            f"SELECT {column} FROM shared s JOIN tenants t ON t.id = s.tenant_id"
-            f" JOIN tenants o ON o.id = s.shared_id WHERE {where} ORDER BY {column}", tenant,
-        )  # fmt: skip
-        return tuple(name for (name,) in rows)
-
-    def _rows(self, query: str, *values: str) -> list[Any]:
         with self._reading() as connection:
-            return connection.execute(query, values).fetchall()
+            return listing.read_linking_tenants(connection, tenant)
 
     def status(self, view: View | None = None) -> StoreStatus:
         """Return counts and versions; with a view, only what it sees is counted."""
