@@ -50,6 +50,7 @@ value needs them made anew."""
 FORMAT: Final = 1
 """The version of the stored JSON; files of another version are made anew."""
 _FIELDS: Final = ("identity", "sequence", "recent", "names")
+"""The fields of `Progress` that are stored."""
 _MAX_RECENT_NODES: Final = 4096
 """Changed nodes that are listed for readers of older snapshots. The list is written with every commit; a reader
 whose snapshot is older than it leaves out what was written since, and says so."""
@@ -78,12 +79,14 @@ class Progress(Struct, frozen=True):
         """Return the progress after catching up to a sequence number up to which these nodes changed."""
         entries = [*self.recent, (self.sequence, sequence, tuple(changed_nodes))]
         total = sum(len(nodes) for _, _, nodes in entries)
+        # From the oldest on, so that what is left has no gap.
         while entries and total > _MAX_RECENT_NODES:
             total -= len(entries.pop(0)[2])
         return replace(self, sequence=sequence, recent=tuple(entries))
 
     def changed_since(self, sequence: int) -> tuple[int, ...] | None:
         """Return the ids of nodes that changed after a sequence number, or None when `recent` begins later."""
+        # Files that are behind the snapshot hold nothing too new.
         if sequence >= self.sequence:
             return ()
         if not self.recent or self.recent[0][0] > sequence:
@@ -136,6 +139,7 @@ def cut_at_tie(ids: "Ids", scores: "Scores", limit: int) -> "tuple[Ids, Scores]"
     if limit <= 0 or len(ids) <= limit:
         return ids[: max(limit, 0)], scores[: max(limit, 0)]
     last = scores[limit - 1]
+    # abs(), because cosines may be negative and the tolerance must widen the cut.
     count = min(int(np.count_nonzero(scores >= last - abs(last) * SCORE_TOLERANCE)), limit + MAX_TIES)
     return ids[:count], scores[:count]
 
@@ -145,6 +149,7 @@ def term_weights(snapshot: Snapshot, term_hashes: Sequence[int]) -> tuple[dict[i
     if not term_hashes or not snapshot.view.tenants:
         return {}, 0.0
     statistics = snapshot.statistics(sorted(set(term_hashes)))
+    # By hash among equals, so that the same question always keeps the same terms.
     rarest = sorted((count, term) for term, count in statistics.frequency.items() if count > 0)[:_MAX_TERMS]
     weights = {term: inverse_frequency(statistics.passages, count) for count, term in rarest}
     return weights, statistics.mean_length
@@ -157,8 +162,10 @@ def no_proposals(*notes: str) -> Proposals:
 
 def quantise_query(snapshot: Snapshot, vector: "Vectors", limit: int) -> "NDArray[np.int8] | Proposals":
     """Return a question's vector quantised like the stored ones, or no proposals where it can find nothing."""
+    # Quantised like the stored vectors, so that every engine computes the same cosines.
     query = np.frombuffer(quantise(np.asarray(vector, dtype=np.float32).reshape(1, -1))[0], dtype=np.int8)
     stored = snapshot.embedder()
+    # Before the widths are compared: a store without vectors needs no note.
     if not stored or not len(query) or limit <= 0 or not snapshot.view.tenants:
         return no_proposals()
     if stored[1] != len(query):
@@ -178,6 +185,7 @@ def inverse_frequency(passages: int, frequency: int) -> float:
 
 def weighted_counts(term_counts: bytes) -> "NDArray[np.int64]":
     """Return how often each term counts: once for the body, twice for title and headings."""
+    # Title and headings count in the high four bits of a byte, the body in the low four.
     counts = np.frombuffer(term_counts, dtype=np.uint8).astype(np.int64)
     return (counts >> 4) * TITLE_WEIGHT + (counts & 15)
 
@@ -251,6 +259,7 @@ def build_overlay(masked: Sequence[int], passages: Sequence[OverlayPassage]) -> 
     terms = np.frombuffer(b"".join(passage.term_hashes for passage in passages), dtype="<u4")
     counts = weighted_counts(b"".join(passage.term_counts for passage in passages))
     owners = np.repeat(np.arange(len(passages)), [len(passage.term_counts) for passage in passages])
+    # Stable, so that scores are added up in the same order and come out to the same bit.
     order = np.argsort(terms, kind="stable")
     return Overlay(
         masked=np.array(sorted(set(masked)), dtype=np.int64),
@@ -275,12 +284,14 @@ def changes_after(snapshot: Snapshot, since: int, first: RecentChanges) -> Overl
     passages: list[OverlayPassage] = []
     page = first
     while True:
+        # Whether visible or not: what files hold of a changed node is void.
         masked.extend(page.changed_nodes)
         passages.extend(
             OverlayPassage(passage.id, passage.node_id, passage.term_hashes, passage.term_counts, passage.vector)
             for passage in page.passages
             if _is_visible(passage, snapshot.view)
         )
+        # A page that does not advance would be read over and over.
         if page.complete or page.sequence <= since:
             return build_overlay(masked, passages)
         since = page.sequence
@@ -317,6 +328,7 @@ class SmallViews:
 
     def get(self, snapshot: Snapshot, most: int, read: Callable[[Snapshot], Overlay]) -> Overlay | None:
         """Return all that the view holds, or None when that is more than `most` passages."""
+        # Without terms only passages are counted, which costs next to nothing.
         if snapshot.statistics(()).passages > most:
             return None
         key = (snapshot.identity, snapshot.sequence, snapshot.view, snapshot.embedder())

@@ -58,6 +58,7 @@ NEW_EDGE_JOINS: Final = (
     " CROSS JOIN keys kb ON kb.id = e.target_key CROSS JOIN nodes a ON a.id = ka.node_id"
     f" CROSS JOIN nodes b ON b.id = kb.node_id AND {SHARED_CONDITION}"
 )
+# The columns of ARC_DTYPE, for an edge seen from its start and from its end.
 OUTWARD_COLUMNS: Final = "a.id, a.tenant_id, b.tenant_id, b.id, b.tag, e.weight, e.type_id, b.kind_id, 1"
 INWARD_COLUMNS: Final = "b.id, b.tenant_id, a.tenant_id, a.id, a.tag, e.weight, e.type_id, a.kind_id, 0"
 
@@ -84,9 +85,11 @@ def compare_edges(
     scope: set[int] | None,
 ) -> EdgeChanges:
     """Compare a maker's present edges with the wanted ones; `scope` are the source keys that may lose edges."""
+    # Outside its scope a set adds and changes edges, but removes none.
     gone = [edge for edge in present if edge not in wanted and (scope is None or edge[0] in scope)]
     altered = [edge for edge in wanted if edge in present and present[edge] != wanted[edge]]
     new = [edge for edge in wanted if edge not in present]
+    # An edge that became stronger is among these too: its old entry must leave the lists.
     weakened = gone + [edge for edge in altered if present[edge][0] != wanted[edge][0]]
     return EdgeChanges(gone, altered, new, weakened)
 
@@ -118,6 +121,7 @@ def wanted_edges(numbers: EdgeNumbers, edge_set: EdgeSet) -> dict[EdgeIdentity, 
         source_key = numbers.key(edge_set.tenant, edge.source)
         identity = (source_key, maker_id, numbers.edge_type(edge.type), numbers.key(target_tenant, edge.target))
         strength = (float(edge.weight), float(edge.confidence), edge.evidence)
+        # The strongest wins, ties by confidence and evidence, so that the order of edges does not matter.
         wanted[identity] = max(strength, wanted.get(identity, strength))
     return wanted
 
@@ -151,6 +155,7 @@ def arc_order(arcs: Arcs, ranks: Integers, *groups: Integers) -> Integers:
 
     Ids never decide, because they depend on the order in which nodes were stored.
     """
+    # lexsort takes its last key first.
     keys = [arcs["outward"], arcs["tag"], ranks[arcs["type"]], -arcs["weight"], *reversed(groups)]
     return np.lexsort(keys)
 
@@ -201,6 +206,7 @@ def pack_lists(arcs: Arcs, hidden: Mapping[tuple[int, int], int], ranks: Integer
         group = owners[index], tenants[index]
         degree = stop - start + hidden.get(group, 0)
         last = min(stop, start + MAX_LISTED_NEIGHBOURS)
+        # The list is cut and the degree is not: readers still see how many neighbours there are.
         blob = packed[start * ENTRY_DTYPE.itemsize : last * ENTRY_DTYPE.itemsize]
         rows.append((*group, owner_tenants[index], degree, blob))
     return rows
@@ -213,6 +219,7 @@ def adjacency_from_lists(
     lists: dict[int, list[bytes]] = {}
     degree: dict[int, int] = {}
     for node_id, count, packed in rows:
+        # Lists are stored strongest first, so the rest of one cannot be among the strongest.
         lists.setdefault(node_id, []).append(packed[: fan_out * ENTRY_DTYPE.itemsize])
         degree[node_id] = degree.get(node_id, 0) + count
     parts = [(node_id, part) for node_id in asked if node_id in lists for part in lists[node_id]]
@@ -274,6 +281,7 @@ def _index_names(column: NDArray[Any], names: Mapping[int, str]) -> tuple[Intege
     The result shows neither the names of other tenants nor the order in which names were stored.
     """
     present = np.flatnonzero(np.bincount(column)).tolist()
+    # Sorted by name, because numbers tell who stored something first.
     ordered = sorted(present, key=names.__getitem__)
     indexes = np.zeros(max(present, default=0) + 1, np.int64)
     indexes[ordered] = np.arange(len(ordered))

@@ -20,6 +20,7 @@ Row = tuple[Any, ...]
 EdgeCursor = tuple[int, int, int]
 """The last edge of a page, from which the next page goes on: source id, number of the type, target id."""
 
+# Times are stored as whole microseconds since 1970: exact, and comparable in every engine.
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 MAX_FACET_VALUE_LENGTH: Final = 64
@@ -28,6 +29,7 @@ would fill the facet tables without narrowing any filter, so filters on them rea
 _CACHED_TEXT_LISTS: Final = 4096
 """Lists of tags and headings whose parsed form is kept; they repeat from node to node and passage to passage."""
 
+# The order of columns in which the functions below take rows apart and put them together.
 NODE_COLUMNS: Final = (
     "n.id, n.tenant_id, n.kind_id, n.sequence, n.known_from, n.created, n.modified, n.text_tokens, n.key, "
     "n.source, n.language, n.file, n.first_line, n.last_line, n.url, n.revision, n.tags, n.fields, n.sketch, "
@@ -88,6 +90,7 @@ def to_moment(microseconds: int | None) -> datetime | None:
 
 def list_names(key: str, title: str, aliases: Iterable[str]) -> list[str]:
     """Return the folded names by which a node is found: its key without the source, its title and its aliases."""
+    # People name a note without the source that it was read from.
     folded = {fold_name(name) for name in (key.partition(":")[2], title, *aliases)}
     return sorted(folded - {""})
 
@@ -119,6 +122,7 @@ def facet_groups(filter: Filter) -> Iterator[list[str]]:
 
 def scalar_text(value: Json) -> str | None:
     """Return a field's value as filters write it, or None when it is not a scalar."""
+    # Before numbers, because Python takes a bool for an int.
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, str | int | float) else None
@@ -167,6 +171,7 @@ def _pack_fields(node: Node) -> str | None:
     if not node.fields:
         return None
     try:
+        # Sorted, so that equal fields are the same bytes in every store.
         return orjson.dumps(dict(node.fields), default=_to_plain_collection, option=orjson.OPT_SORT_KEYS).decode()
     except TypeError as error:
         raise InvalidInput(
@@ -184,7 +189,7 @@ def _to_plain_collection(value: object) -> object:
 
 
 def unpack_texts(packed: str | None) -> tuple[str, ...]:
-    """Return the texts that `packed_texts` stored."""
+    """Return the texts that `pack_texts` stored."""
     return _load_texts(packed) if packed else ()
 
 
@@ -256,6 +261,7 @@ def read_edge(row: Row, tenants: Mapping[int, str]) -> Edge:
     confidence, evidence).
     """
     _, _, start, end, source, target, edge_type, weight, confidence, evidence = row
+    # None stands for the tenant that the edge starts in, as in edges from sources.
     target_tenant = None if start == end else tenants[end]
     return Edge(source, target, edge_type, weight, confidence, evidence, tenants[start], target_tenant)
 
@@ -264,7 +270,7 @@ def read_edge(row: Row, tenants: Mapping[int, str]) -> Edge:
 
 
 def listed_edge(row: Row, tenants: Mapping[int, str]) -> ListedEdge:
-    """Return an edge from (the columns of `edge_of`, makers one a line, number of the type)."""
+    """Return an edge from (the columns of `read_edge`, makers one a line, number of the type)."""
     *columns, makers, type_id = row
     edge = read_edge(tuple(columns), tenants)
     return ListedEdge(row[0], row[1], edge, tuple(sorted(makers.split("\n"))), (row[0], type_id, row[1]))
@@ -278,6 +284,7 @@ def last_whole_sequence(numbers: Sequence[int], most: int) -> int | None:
     """
     if len(numbers) <= most:
         return None
+    # Only the write that the list ends in can be cut off.
     whole = [number for number in numbers if number < numbers[-1]]
     return whole[-1] if whole else numbers[-1]
 

@@ -78,6 +78,7 @@ def net_terms(delta: TenantDelta) -> tuple[Hashes, Counts]:
 
 def count_terms(term_hashes: Iterable[bytes]) -> tuple[Hashes, Counts]:
     """Return the distinct terms by ascending hash, and in how many passages each occurs."""
+    # A passage lists each term once, so counting hashes counts passages.
     joined = np.frombuffer(b"".join(term_hashes), dtype="<u4")
     hashes, counts = np.unique(joined, return_counts=True)
     return hashes.astype(np.uint32), counts.astype(np.int64)
@@ -93,6 +94,7 @@ class ScannedStatistics(Struct, frozen=True):
 
     def of(self, term_hashes: Sequence[int]) -> TermStatistics:
         """Return the statistics of the given terms."""
+        # Sorted, because searchsorted walks sorted needles faster.
         asked = np.array(sorted(set(term_hashes)), dtype=np.uint32)
         indexes = np.searchsorted(self.hashes, asked)
         found = {
@@ -109,6 +111,7 @@ def count_statistics(batches: Iterable[Sequence[tuple[int, bytes]]]) -> ScannedS
     for rows in batches:
         passages += len(rows)
         total_length += sum(length for length, _ in rows)
+        # Every batch is reduced at once: the hashes of a whole store may not fit into memory.
         parts.append(count_terms(hashes for _, hashes in rows))
     if not parts:
         return ScannedStatistics(0, 0, np.zeros(0, np.uint32), np.zeros(0, np.int64))

@@ -94,6 +94,7 @@ class LexicalGeneration(Struct, frozen=True):
         ids = np.array(self.searcher.fast_field_values("passage", addresses), dtype=np.int64)
         if len(masked) and len(ids):
             nodes = np.array(self.searcher.fast_field_values("node", addresses), dtype=np.int64)
+            # Left out here and not by the query, which a long list of nodes would slow down.
             kept = ~np.isin(nodes, masked)
             ids, scores = ids[kept], scores[kept]
         return ids, scores, len(hits) < wanted_hits
@@ -126,6 +127,7 @@ def _conditions(schema: Any, scope: Scope, tenants: Sequence[str]) -> list[Any]:
     conditions = [_any_of(schema, "facet", names) for names in facet_groups(filter)]
     if scope.nodes is not None:
         conditions.append(query.term_set_query(schema, "node", scope.nodes.tolist()))
+    # Where the view sees every tenant in the files, the condition would only cost time.
     if not set(tenants) <= set(view.tenants):
         conditions.append(_any_of(schema, "tenant", view.tenants))
     # A range query also leaves out documents that lack the value, as filters demand.
@@ -157,6 +159,7 @@ def _any_of(schema: Any, field: str, words: Sequence[str]) -> Any:
 @cache
 def engine() -> Any:
     """Return the tantivy module, loaded when first needed."""
+    # Small stores are searched without the engine, and start sooner when it is not loaded.
     return importlib.import_module("tantivy")
 
 
@@ -189,6 +192,7 @@ def open_generation(folder: Path, verified: VerifiedFiles | None = None) -> Lexi
         index.reload()
         searcher = index.searcher()
         marker = searcher.search(engine().Query.term_query(index.schema, "marker", 1, "basic"), 1, count=False)
+        # An index without a marker was never committed and counts as damaged.
         stored = searcher.doc(marker.hits[0][1]).get_first("progress") if marker.hits else b""
     progress = unpack_progress(bytes(stored))
     if progress is None:
@@ -228,6 +232,7 @@ class LexicalWriter:
     def __init__(self, folder: Path, progress: Progress, bulk: bool) -> None:
         self._is_new = progress.sequence == 0
         if self._is_new:
+            # Files of another store or format may lie in the folder.
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True, exist_ok=True)
         self._changed_nodes: list[int] = []
@@ -242,6 +247,7 @@ class LexicalWriter:
     def add(self, changed_nodes: Sequence[int], passages: Sequence[ChangedPassage]) -> None:
         """Replace the passages of the changed nodes."""
         with engine_damage():
+            # In a new index there is nothing to delete, and every delete costs a look-up.
             for node in () if self._is_new else changed_nodes:
                 self._writer.delete_documents_by_term("node", node)
             for passage in passages:
@@ -256,6 +262,7 @@ class LexicalWriter:
         marker.add_integer("marker", 1)
         marker.add_bytes("progress", pack_progress(self.progress))
         with engine_damage():
+            # In the same commit as the passages, so that the two cannot disagree.
             self._writer.delete_documents_by_term("marker", 1)
             self._writer.add_document(marker)
             self._writer.commit()

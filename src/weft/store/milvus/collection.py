@@ -1,4 +1,4 @@
-"""The collection of Milvus that holds one store's passages, and the state of its catching up.
+"""Keep one store's passages in a collection of Milvus, with the state of its catching up.
 
 Two collections belong together: one with the passages, and one with a single entity that says how far the first
 has come. Milvus has no transactions: that entity is written before and after every change.
@@ -109,6 +109,7 @@ class Collection:
         """Create the collections unless they exist, and drop those of other versions of this store."""
         if self.exists():
             return
+        # Left by another schema version or embedder; no process of this version searches them.
         for name in self._client.list_collections():
             if name.startswith(f"weft_{self._identity}_"):
                 self._client.drop_collection(name)
@@ -131,6 +132,7 @@ class Collection:
     def drop(self) -> None:
         """Drop both collections where they exist."""
         for name in (self.name, self._state_name):
+            # A collection that is gone already is as good as dropped.
             with suppress(MilvusException):
                 self._client.drop_collection(name)
 
@@ -159,6 +161,7 @@ class Collection:
         while len(pack_progress(progress)) > _MAX_STATE_LENGTH and progress.recent:
             progress = Progress(progress.identity, progress.sequence, progress.recent[1:], progress.names)
         row = {"id": 1, "place": [1.0, 0.0], "progress": pack_progress(progress).decode()}
+        # More ids than the field holds: readers then take everything from the store.
         listed = None if pending is None or len(pending) > self._max_pending else list(pending)
         self._client.upsert(self._state_name, [{**row, "pending": orjson.dumps(listed).decode()}])
 
@@ -234,6 +237,7 @@ def _entity_fields(dimensions: int) -> dict[str, tuple[Any, dict[str, Any]]]:
 def to_entity(passage: ChangedPassage, dimensions: int) -> dict[str, Any]:
     """Return a passage as the collection keeps it."""
     is_embedded = len(passage.vector) == dimensions
+    # A field is never null, so passages without a vector get zeros and are told apart by `embedded`.
     vector = np.frombuffer(passage.vector, np.int8) if is_embedded else np.zeros(dimensions)
     return {
         "id": passage.id,
@@ -259,6 +263,7 @@ def _term_gains(term_hashes: bytes, term_counts: bytes) -> dict[int, float]:
     gains = counts * (1 + SATURATION) / (counts + damping)
     terms = np.frombuffer(term_hashes, "<u4").tolist()
     by_term = {min(term, LAST_TERM): gain for term, gain in zip(terms, gains.tolist(), strict=True) if gain > 0}
+    # Milvus refuses an empty sparse vector.
     return by_term or {LAST_TERM: _NEGLIGIBLE_GAIN}
 
 

@@ -1,4 +1,4 @@
-"""Searches of the collection by words, by meaning, or by both in one request.
+"""Search the collection by words, by meaning, or by both in one request.
 
 Milvus proposes, and every proposal is scored again by our own arithmetic from the snapshot.
 """
@@ -108,6 +108,7 @@ def search_collection(collection: Collection, searches: Sequence[Search], condit
 
     More are asked for while a cut falls among equals.
     """
+    # Several searches of one request share its limit on results.
     most, factor = MAX_RESULTS // len(searches), 1
     while True:
         limits = [min(factor * (search.limit + _MARGIN), most) for search in searches]
@@ -155,6 +156,7 @@ def filter_expression(view: View, filter: Filter, masked: Iterable[int], nodes: 
         ("sequence", filter.sequence_from, filter.sequence_to),
         ("time", to_microseconds(filter.since), to_microseconds(filter.until)),
     )
+    # Absent numbers lie below every bound, so an upper bound alone needs a lower one too.
     for name, low, high in bounds:
         if low is not None or high is not None:
             parts.append(f"{name} >= {ABSENT + 1 if low is None else low}")

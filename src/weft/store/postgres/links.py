@@ -1,4 +1,4 @@
-"""Writing edges, and keeping the neighbour lists that a write touches up to date.
+"""Write and read edges: a maker's set replaces the edges that it drew before, and neighbour lists follow.
 
 A neighbour list holds the strongest neighbours of a node in one packed row: walks read it instead of edges.
 """
@@ -73,6 +73,7 @@ class TouchedLists:
 
     def note_disturbed(self, node_ids: Sequence[int]) -> None:
         """Note that the lists of these nodes and of all their neighbours must be derived anew."""
+        # One query a direction: an OR over both columns would use neither index.
         for near, far in (("source", "target"), ("target", "source")):
             rows = fetch_rows(
                 self._connection,
@@ -95,6 +96,7 @@ class TouchedLists:
 
     def note_weakened(self, edges: Iterable[EdgeIdentity]) -> None:
         """Note that the lists at both ends of edges that are gone or changed must be derived anew."""
+        # A weaker edge may let in one that the list had no room for; only all edges can tell which.
         ends = sorted({key_id for edge in edges for key_id in (edge[0], edge[3])})
         if ends:
             rows = fetch_rows(
@@ -130,6 +132,7 @@ class TouchedLists:
             "SELECT node_id, owner_tenant_id, tenant_id, degree, packed FROM adjacency WHERE node_id = ANY(%s)",
             (bigint_array(owners),),
         )
+        # Degrees say how many neighbours a list had no room for.
         kept, hidden = unpack_lists(lists)
         rows = pack_lists(np.concatenate([rebuilt, added, kept]), hidden, rank_edge_types(types))
         self._connection.execute("DELETE FROM adjacency WHERE node_id = ANY(%s)", (bigint_array(stale + owners),))
@@ -174,6 +177,7 @@ def write_edge_set(connection: Connection, numbers: Numbers, touched: TouchedLis
     scope = None if edge_set.scope is None else numbers.known_keys(edge_set.tenant, edge_set.scope)
     change = compare_edges(_read_present(connection, numbers, edge_set, wanted, scope), wanted, scope)
     touched.note_weakened(change.weakened)
+    # COPY cannot update, so edges that change are deleted and added again.
     if change.gone or change.altered:
         connection.execute(
             f"DELETE FROM edges e USING {_EDGE_IDENTITIES} WHERE {_SAME_EDGE}",
@@ -213,4 +217,5 @@ def _read_present(
 
 def _identity_columns(edges: Sequence[EdgeIdentity]) -> dict[str, "Ids"]:
     columns = np.array(edges, np.int64).reshape(-1, 4).T
+    # Columns instead of rows, because the server takes arrays and unnests them.
     return dict(zip(("source", "maker", "type", "target"), columns, strict=True))

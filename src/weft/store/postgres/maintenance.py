@@ -1,4 +1,4 @@
-"""Status of a store and its server, deriving anew of the derived tables, and checks of their consistency."""
+"""Look after the store: count what a view holds, rebuild what is derived, and verify that all agrees."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _NODES_PER_BATCH: Final = 2000
 """Nodes whose derived rows are made or checked at once; more take more memory and save few round trips."""
 _DERIVED_TABLES: Final = ("adjacency", "facets", "names", "term_statistics", "tenant_statistics")
+"""Tables without anything of their own: every row follows from nodes, passages, aliases and edges."""
 _TERM_STATISTICS: Final = CopyTarget("term_statistics", tenant_id="int4", term_hash="int8", frequency="int8")
 
 
@@ -97,6 +98,7 @@ def _counts_by_facet(snapshot: "PostgresSnapshot", prefix: str) -> dict[str, int
     return _counts(
         snapshot,
         f"SELECT substr(m.name, {len(prefix) + 1}), count(*) FROM facet_names m JOIN facets f ON f.facet_id = m.id"
+        # Prefixes are our own words, so they may stand in the text of the query.
         f" {nodes} WHERE starts_with(m.name, '{prefix}') AND {condition} GROUP BY 1 ORDER BY 1",
     )
 
@@ -129,6 +131,7 @@ def rebuild_derived(connection: Connection) -> None:
     """Derive neighbour lists, names, facets and statistics anew inside the caller's transaction."""
     for table in _DERIVED_TABLES:
         connection.execute(f"DELETE FROM {table}")
+    # FOR UPDATE keeps other writers out, who would give out the same numbers.
     numbers = Numbers(connection, fetch_rows(connection, "SELECT last_key FROM state FOR UPDATE")[0][0])
     kinds, types = names_by_number(connection, "kinds"), names_by_number(connection, "edge_types")
     for tenant_id in sorted(names_by_number(connection, "tenants")):
@@ -232,6 +235,7 @@ def _wrong_lists(connection: Connection) -> list[str]:
             "SELECT node_id, tenant_id, degree FROM adjacency WHERE node_id = ANY(%s)",
             (bigint_array(ids),),
         )
+        # Degrees count all edges, while lists are cut: so degrees alone can be compared.
         counted = Counter(zip(arcs["owner"].tolist(), arcs["tenant"].tolist(), strict=True))
         degrees = {(owner, tenant): degree for owner, tenant, degree in stored}
         wrong += len({pair[0] for pair in {*counted, *degrees} if counted[pair] != degrees.get(pair, 0)})

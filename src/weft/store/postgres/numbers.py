@@ -1,4 +1,4 @@
-"""Numbers for names: tenants, kinds, edge types, makers, facets and keys, looked up and assigned many at a time.
+"""Look up and give out the numbers that stand for names: tenants, kinds, edge types, makers, facets and keys.
 
 Tables refer to each other by these numbers. One write uses one `Numbers`, and every part of the write shares it.
 """

@@ -1,7 +1,4 @@
-"""One consistent reading of a PostgreSQL store through a view, and the caches that readings share.
-
-Everything that retrieval asks of the store goes through here.
-"""
+"""Read a PostgreSQL store through a view, in one read transaction; every question and every index reads so."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
@@ -94,6 +91,7 @@ class PostgresSnapshot:
 
     def on_connection(self, connection: Connection) -> Self:
         """Return the same moment read through another connection; the two share what they have read."""
+        # A shallow copy, so that both fill the same caches.
         twin = copy(self)
         twin.connection = connection
         return twin
@@ -122,6 +120,7 @@ class PostgresSnapshot:
         return self._to_nodes(rows)
 
     def _to_nodes(self, rows: Sequence[Row]) -> dict[int, NodeRow]:
+        # Aliases are packed into one column: a join would repeat the wide rows of nodes.
         aliases = {row[0]: _unpack_aliases(row[-1]) for row in rows if row[-1]}
         kinds = self._caches.names.kinds(self.connection, {row[2] for row in rows})
         return read_nodes((row[:-1] for row in rows), self.visible.tenants, kinds, aliases)
@@ -196,6 +195,7 @@ class PostgresSnapshot:
         )
         found = read_passages(row[:-1] for row in rows)
         for row, vector in zip(found, from_halfvecs([row[-1] for row in rows], dimensions), strict=True):
+            # An empty vector is kept too, so that it is not asked for again.
             self._passages[row.id], self._vectors[row.id] = row, vector
         return found
 
@@ -249,6 +249,7 @@ class PostgresSnapshot:
         found = {term: (count, length) for term, count, length in rows}
         self._terms.totals = found.pop(_TOTALS)
         fresh = {term: found.get(term, (0, 0))[0] for term in term_hashes}
+        # Cleared at once: keeping an order of use for every term would cost more.
         if len(self._terms.frequency) + len(fresh) > _MAX_CACHED_TERMS:
             self._terms.frequency.clear()
         self._terms.frequency.update(fresh)

@@ -1,6 +1,6 @@
-"""One write: nodes, aliases, edges, units and importance, with all that is derived, in one transaction.
+"""Apply one write: nodes, aliases, edges, units and importance, with all that is derived, in one transaction.
 
-Called by `PostgresStore.write` under the write lock; the modules for nodes, aliases and links do the parts.
+Called by `PostgresStore.write` under the write lock; `nodes` and `links` write their parts.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,22 +33,27 @@ def apply_changes(connection: Connection, changes: Changes) -> int:
     sequence, last_key = _lock_state(connection)
     numbers, statistics, touched = Numbers(connection, last_key), StatisticsDelta(), TouchedLists(connection)
     writer = NodeWriter(connection, numbers, statistics, touched, sequence + 1)
+    # Nodes come first, because aliases and edges refer to their numbers.
     nodes_changed, written = writer.write(changes)
-    _write_own_aliases(connection, numbers, [(placed.node_id, placed.prepared.node) for placed in written])
+    _write_own_aliases(connection, numbers, [(item.node_id, item.prepared.node) for item in written])
     renamed: set[int] = set()
     for alias_set in changes.aliases:
         renamed |= _write_alias_set(connection, numbers, alias_set)
-    write_names(connection, renamed.union(placed.node_id for placed in written))
+    # Names follow once keys, titles and aliases are all written.
+    write_names(connection, renamed.union(item.node_id for item in written))
     numbers.assign_numbers("makers", (edge_set.maker for edge_set in changes.edges))
+    # A list and not any(): every set must be written, whatever the one before changed.
     edges_changed = [write_edge_set(connection, numbers, touched, edge_set) for edge_set in changes.edges]
     importance_changed = _write_importance(connection, numbers, changes.importance)
     _write_units(connection, numbers, changes.units)
     connection.execute(
+        # Even where nothing else changed, because numbers of keys may have been given out.
         "UPDATE state SET last_node = %s, last_passage = %s, last_key = %s",
         (writer.last_node, writer.last_passage, numbers.last_key),
     )
     if not (nodes_changed or renamed or any(edges_changed) or importance_changed):
         return sequence
+    # Derived last, from nodes and edges as they stay.
     _apply_statistics(connection, statistics)
     touched.refresh(names_by_number(connection, "edge_types"))
     return next_sequence(connection, map(numbers.tenant, touched_tenants(changes)))
@@ -78,6 +83,7 @@ def declare_shared(connection: Connection, tenant: str, shared: Iterable[str]) -
     tenant_id = numbers.tenant(tenant)
     wanted = {numbers.tenant(name) for name in shared} - {tenant_id}
     rows = fetch_rows(connection, "SELECT shared_id FROM shared WHERE tenant_id = %s", (tenant_id,))
+    # Declaring the same again must not make a new version of the store.
     if wanted == {shared_id for (shared_id,) in rows}:
         return
     touched.note_crossing(tenant_id)

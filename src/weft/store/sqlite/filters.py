@@ -28,11 +28,13 @@ class Visibility(Struct, frozen=True):
 
     def by_tenant(self, column: str) -> str:
         """Return the condition that a column holds a visible tenant."""
+        # Our own numbers may stand in the text of a query; SQLite also takes an empty list, which nothing is in.
         return f"{column} IN ({', '.join(map(str, sorted(self.tenants)))})"
 
     def of(self, alias: str) -> str:
         """Return the condition that a row with tenant_id and position is visible."""
         tenant = self.by_tenant(f"{alias}.tenant_id")
+        # A row without a position has NULL there and fails: nothing says that it is known yet.
         return tenant if self.as_of is None else f"{tenant} AND {alias}.position <= {int(self.as_of)}"
 
 
@@ -48,8 +50,9 @@ def matching_ids(connection: sqlite3.Connection, visible: Visibility, filter: Fi
     """Return the sorted ids of visible nodes that pass the filter.
 
     They have one of the kinds, one of the sources, all the tags and all the fields, and lie within the times and
-    the sequence. A node without a time or a place in the sequence fails where the filter asks for one.
+    the sequence. A node without a time or a position in the sequence fails where the filter asks for one.
     """
+    # A facet that no node has gets an empty group, and the filter then finds nothing.
     groups = [_facet_ids(connection, group) for group in facet_groups(filter)]
     # The smallest group first: SQLite goes through it and looks the others up by node.
     groups.sort(key=lambda group: _count_nodes(connection, visible, group))
@@ -58,6 +61,7 @@ def matching_ids(connection: sqlite3.Connection, visible: Visibility, filter: Fi
         query = f"SELECT f.node_id AS value FROM {_facet_rows(visible, groups[0])}"
         for group in groups[1:]:
             query += f" AND EXISTS (SELECT 1 FROM facets g WHERE g.node_id = f.node_id AND g.facet_id IN {group})"
+    # Rows of facets know neither times nor positions; only for these are the nodes read.
     if conditions or visible.as_of is not None or not groups:
         among = f" AND n.id IN ({query})" if groups else ""
         query = f"SELECT n.id AS value FROM nodes n WHERE {visible.of('n')}{among}"
@@ -113,7 +117,9 @@ def find_names(
         rows.sort(key=lambda row: (visible.tenants[row[0]], row[1]))
         return tuple(row[2] for row in rows)
 
+    # The tenant is compared in `keys` too, because its index begins with the tenant.
     by_key = f"keys k JOIN nodes n ON n.id = k.node_id WHERE {visible.by_tenant('k.tenant_id')} AND k.key = ?"
+    # CROSS JOIN goes from the name to its nodes; SQLite might try every node of the tenant instead.
     by_name = "names s CROSS JOIN nodes n ON n.id = s.node_id WHERE s.name = ?"
     found: dict[str, tuple[int, ...]] = {}
     for name in dict.fromkeys(names):

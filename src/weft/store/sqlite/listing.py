@@ -23,7 +23,7 @@ _TOMBSTONES_BY_CHANGE: Final = "tombstones n INDEXED BY tombstones_changed"
 _MAX_SEQUENCE: Final = (1 << 63) - 1
 """The largest sequence number that a column holds; as an upper bound it means all changes."""
 _LAST_CHARACTER: Final = "\U0010ffff"
-"""The largest character: behind a prefix it bounds the names that begin so."""
+"""The largest character: a prefix followed by it is above all names that begin with the prefix."""
 
 
 def page_of_edges(
@@ -37,6 +37,7 @@ def page_of_edges(
     conditions = [
         f"{end}.id = {int(number)}" for end, number in zip("ab", ends, strict=True) if number is not None
     ]
+    # With max() SQLite takes the other columns from the row of the maximum, so from the strongest edge.
     rows = connection.execute(
         "SELECT a.id, b.id, a.tenant_id, b.tenant_id, a.key, b.key, y.name, max(e.weight), e.confidence,"
         " e.evidence, group_concat(m.name, char(10)), e.type_id FROM nodes a CROSS JOIN edges e"
@@ -60,6 +61,7 @@ def drawn_edges(connection: sqlite3.Connection, tenant: str, key: str, maker: st
         (maker, tenant, key),
     ).fetchall()
     return tuple(
+        # None stands for the tenant that the edge starts in, as in edges from sources.
         Edge(key, target, name, weight, confidence, evidence, tenant, None if owner == tenant else owner)
         for target, name, weight, confidence, evidence, owner in rows
     )
@@ -78,6 +80,7 @@ def tagged_keys(connection: sqlite3.Connection, tenant: str, tag: str) -> tuple[
 def tenant_versions(connection: sqlite3.Connection, visible: Visibility) -> tuple[tuple[str, int], ...]:
     """Return for each visible tenant that holds nodes, by name, the number of the last write that touched it."""
     rows = connection.execute(
+        # A tenant that was last written by schema version 1 has no version yet.
         "SELECT s.tenant_id, coalesce(v.sequence, 0) FROM tenant_statistics s LEFT JOIN tenant_versions v"
         f" ON v.tenant_id = s.tenant_id WHERE s.nodes > 0 AND {visible.by_tenant('s.tenant_id')}"
     ).fetchall()
@@ -162,6 +165,7 @@ def read_tail(
         " ORDER BY n.changed, n.id, p.ordinal",
         span,
     ).fetchall()
+    # Removed nodes are listed too: an index must drop their passages.
     void = tuple(node_id for _, node_id in _read_changes(connection, visible, (*span, -1)))
     return RecentChanges(reached, void, tail_passages(nodes, passages, visible.tenants, kinds), until is None)
 

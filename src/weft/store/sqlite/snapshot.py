@@ -65,6 +65,7 @@ class CachedRows(dict[int, Cached]):
         self, numbers: Iterable[int], read: Callable[[list[int]], Mapping[int, Cached]]
     ) -> dict[int, Cached]:
         """Return the rows that exist, in the order asked, reading those that are not cached."""
+        # All numbers are entered first, so that the result has their order whichever rows are cached.
         found = {number: self.get(number) for number in numbers}
         missing = [number for number, row in found.items() if row is None]
         if missing:
@@ -106,6 +107,7 @@ class SqliteSnapshot:
         self.connection, self.view, self.visible = connection, view, visible
         self.sequence = read_sequence(connection)
         self._scans = caches.scans
+        # The sequence is part of the key, so a reader of an older state never gets newer rows.
         self._cache = caches.rows.get_or_make((view, self.sequence), ViewRows)
 
     @cached_property
@@ -133,6 +135,7 @@ class SqliteSnapshot:
         return self._cache.nodes.get_rows(ids, self._read_nodes)
 
     def _read_nodes(self, ids: Sequence[int]) -> dict[int, NodeRow]:
+        # One JSON text serves any number of ids with the same prepared statement.
         id_list = _json(ids)
         rows = self.connection.execute(
             f"SELECT {NODE_COLUMNS} FROM json_each(?) j CROSS JOIN nodes n ON n.id = j.value"
@@ -224,6 +227,7 @@ class SqliteSnapshot:
     def vectors(self, passage_ids: Sequence[int]) -> "Vectors":
         """Return one unit vector a passage, a row of zeros where there is none."""
         embedder = self.embedder()
+        # While a store is embedded anew, vectors of another width may be stored; those count as missing.
         result = np.zeros((len(passage_ids), embedder[1] if embedder else 0), np.float32)
         found = self._cache.vectors.get_rows(passage_ids, partial(self._read_vectors, dimensions=result.shape[1]))
         if found:
@@ -243,6 +247,7 @@ class SqliteSnapshot:
 
     def statistics(self, term_hashes: Sequence[int]) -> TermStatistics:
         """Return the term statistics of exactly this view."""
+        # Stored counts are those of whole tenants, so an earlier point is counted from its passages.
         if self.visible.as_of is not None:
             scan = partial(scan_statistics, self.connection, self.visible.of("p"))
             return self._scans.get_or_make((self.view, self.sequence), scan).of(term_hashes)
@@ -251,6 +256,7 @@ class SqliteSnapshot:
         return TermStatistics(
             passages,
             length / passages if passages else 0.0,
+            # Zeros are cached, so that an unknown term is looked up once, but not returned.
             {term: count for term, count in frequency.items() if count},
         )
 
@@ -304,6 +310,7 @@ class SqliteSnapshot:
     def edges(self, ids: Sequence[int], limit: int = 1000) -> list[tuple[int, int, Edge]]:
         """Return the full edges at the nodes as (source id, target id, edge), strongest first."""
         visible = f"{self.visible.of('a')} AND {self.visible.of('b')}"
+        # Both ends must be visible: an edge must not tell that a hidden node exists.
         rows = read_edges(self.connection, _json(ids), visible, limit)
         tenants = self.visible.tenants
         return [(row[0], row[1], read_edge(row, tenants)) for row in rows]

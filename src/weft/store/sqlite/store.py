@@ -1,4 +1,4 @@
-"""The embedded store: one SQLite file in a folder, which many processes read while one writes."""
+"""Keep a store in one SQLite file in a folder, which many processes read while one writes."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -34,6 +34,7 @@ from weft.store.sqlite.write import apply_changes, declare_shared, next_sequence
 from weft.store.statistics import CACHED_SCANS, ScanCache
 
 FILE_NAME: Final = "weft.sqlite"
+"""The file in the folder of a store; SQLite keeps its log beside it under the same name."""
 
 
 class SqliteStore(ExportableStore):
@@ -55,6 +56,7 @@ class SqliteStore(ExportableStore):
         file = path / FILE_NAME
         if not file.exists():
             _make_folder(path, create and not read_only)
+        # A store on a disk that takes no writes can still be asked.
         store = cls(path, busy_seconds, read_only or not is_writable(path, file))
         with translate_errors(file):
             store._prepare()
@@ -137,6 +139,7 @@ class SqliteStore(ExportableStore):
             sequence = next_sequence(connection, names_by_number(connection, "tenants"))
             connection.execute("DELETE FROM meta WHERE name = 'embedder'")
             connection.execute("DELETE FROM vectors")
+            # Without stamps and hashes the next indexing takes every unit and every node for changed.
             connection.execute("DELETE FROM units")
             connection.execute("UPDATE nodes SET content_hash = '', changed = ?", (sequence,))
 
@@ -149,6 +152,7 @@ class SqliteStore(ExportableStore):
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with translate_errors(self.file), self.writing():
             connection = self._writing_connection()
+            # Locked at once: a transaction that begins as a reader may be refused when it starts to write.
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -161,6 +165,7 @@ class SqliteStore(ExportableStore):
                     "sign: correct the source that gave it."
                 ) from error
             finally:
+                # After any error, interrupts included, because the connection is used for the next write.
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
 
@@ -183,6 +188,7 @@ class SqliteStore(ExportableStore):
     def _open_snapshot(self, view: View | None, pool: ReaderPool) -> Iterator[SqliteSnapshot]:
         with translate_errors(self.file), pool.reading() as connection:
             visible = read_visibility(connection, view)
+            # Caches are keyed by the view, so that of all tenants must name them.
             named_view = View(tuple(sorted(visible.tenants.values()))) if view is None else view
             yield SqliteSnapshot(connection, named_view, visible, self._caches)
 

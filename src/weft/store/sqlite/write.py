@@ -25,18 +25,22 @@ def apply_changes(connection: sqlite3.Connection, changes: Changes) -> int:
     sequence = read_sequence(connection)
     numbers, statistics = Numbers(connection), StatisticsDelta()
     links.begin_links(connection)
+    # Nodes come first, because aliases and edges refer to their numbers.
     nodes_changed, written = NodeWriter(connection, numbers, statistics, sequence + 1).write(changes)
     _write_own_aliases(connection, numbers, [(node.node_id, node.prepared.node) for node in written])
     renamed: set[int] = set()
     for alias_set in changes.aliases:
         renamed |= _write_alias_set(connection, numbers, alias_set)
+    # Names follow once keys, titles and aliases are all written.
     write_names(connection, renamed.union(node.node_id for node in written))
+    # A list and not any(): every set must be written, whatever the one before changed.
     edges_changed = [links.write_edge_set(connection, numbers, edge_set) for edge_set in changes.edges]
     importance_changed = _write_importance(connection, numbers, changes.importance)
     _write_units(connection, numbers, changes.units)
     if not (nodes_changed or renamed or any(edges_changed) or importance_changed):
         # Units and their stamps may still have been written: they are no change that a reader could notice.
         return sequence
+    # Derived last, from nodes and edges as they stay.
     _apply_statistics(connection, statistics)
     links.refresh_lists(connection, names_by_number(connection, "edge_types"))
     return next_sequence(connection, map(numbers.tenant, touched_tenants(changes)))
@@ -67,6 +71,7 @@ def declare_shared(connection: sqlite3.Connection, tenant: str, shared: Iterable
     tenant_id = numbers.tenant(tenant)
     wanted = {numbers.tenant(name) for name in shared} - {tenant_id}
     rows = connection.execute("SELECT shared_id FROM shared WHERE tenant_id = ?", (tenant_id,)).fetchall()
+    # Declaring the same again must not make a new version of the store.
     if wanted == {shared_id for (shared_id,) in rows}:
         return
     links.begin_links(connection)
@@ -155,6 +160,7 @@ def _write_own_aliases(
         (str([node_id for node_id, _ in nodes]),),
     )
     connection.executemany(
+        # A node may list an alias twice; the last one counts.
         "INSERT OR REPLACE INTO aliases VALUES (?, ?, ?, ?, 1)",
         [
             (node_id, alias.text, numbers.maker(alias.maker), float(alias.confidence))
@@ -174,6 +180,7 @@ def _write_alias_set(connection: sqlite3.Connection, numbers: Numbers, alias_set
                 "SELECT alias, confidence FROM aliases WHERE node_id = ? AND maker_id = ?", (node_id, maker_id)
             ).fetchall()
         )
+        # Only what differs is written: a node whose aliases changed makes a new version of the store.
         if present != wanted:
             changed.add(node_id)
             connection.execute("DELETE FROM aliases WHERE node_id = ? AND maker_id = ?", (node_id, maker_id))
@@ -200,6 +207,7 @@ def write_names(connection: sqlite3.Connection, node_ids: Iterable[int]) -> None
         for node_id, tenant_id, key, title in nodes
         for name in list_names(key, title, aliases.get(node_id, ()))
     ]
+    # Replaced as a whole, because a name may come from the key, the title and an alias at once.
     connection.execute("DELETE FROM names WHERE node_id IN (SELECT value FROM json_each(?))", ids)
     connection.executemany("INSERT INTO names VALUES (?, ?, ?)", rows)
 
