@@ -20,8 +20,8 @@ from weft.errors import InvalidInput, StoreError, StoreReadOnly, StoreUnreachabl
 
 pytest.importorskip("milvus_lite")
 
-from weft.store.milvus.address import connect, read_milvus_address
 from weft.store.milvus.catch_up import CatchUpLimits
+from weft.store.milvus.connection import connect, read_milvus_address
 
 
 class StandIn(ThreadingHTTPServer):

@@ -13,7 +13,7 @@ from weft.model import Edge, Filter
 from weft.ports import Index, Snapshot
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Vectors
+    from weft.ports.stores import Vectors
 
 
 TAG_MAKER: Final = "link:shared_tag@1"

@@ -1,19 +1,9 @@
 """Declare the protocols between the core and what is outside it: sources, stores, indexes and models.
 
 An engine implements these protocols without inheriting from them. `sources` and `stores` hold the two ends of
-indexing, `search` the engines that answer questions, and `rows` the records that a store returns.
+indexing with the records that they exchange, and `search` the engines that answer questions.
 """
 
-from weft.ports.rows import (
-    Adjacency,
-    ChangedPassage,
-    NameRow,
-    NodeRow,
-    PassageRow,
-    RecentChanges,
-    StoreStatus,
-    TermStatistics,
-)
 from weft.ports.search import CombinedIndex, Embedder, Index, Proposals, TokenCounter
 from weft.ports.sources import (
     CountsSkipped,
@@ -27,15 +17,23 @@ from weft.ports.sources import (
     ignore_progress,
 )
 from weft.ports.stores import (
+    Adjacency,
+    ChangedPassage,
     Changes,
     ExportableStore,
     ExportBatch,
     Fingerprint,
+    NameRow,
+    NodeRow,
+    PassageRow,
     PreparedNode,
     PreparedPassage,
+    RecentChanges,
     Snapshot,
     Store,
     StoreState,
+    StoreStatus,
+    TermStatistics,
 )
 
 __all__ = [

@@ -9,7 +9,7 @@ from weft.model import Filter
 from weft.ports.stores import Snapshot, Store
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids, Scores, Vectors
+    from weft.ports.stores import Ids, Scores, Vectors
 
 
 @runtime_checkable

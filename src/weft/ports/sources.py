@@ -87,7 +87,7 @@ class ReportsProgress(Protocol):
     """A source, or a part of one, that takes long to list its units and can report how far it is."""
 
     def report_progress_to(self, report: ReportProgress) -> None:
-        """Call `tell` from now on as the listing advances."""
+        """Call `report` from now on as the listing advances."""
         ...
 
 

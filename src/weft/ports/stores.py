@@ -1,16 +1,25 @@
-"""Declare the contract of a storage engine: what it is given to write, how it is read, how it is copied."""
+"""Declare the contract of a storage engine: what it writes, what it returns, and how it is copied."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
-from weft.model import AliasSet, Edge, EdgeSet, Filter, Node, Passage, View
-from weft.ports.rows import Adjacency, NameRow, NodeRow, PassageRow, RecentChanges, StoreStatus, TermStatistics
+from weft.model import Alias, AliasSet, Edge, EdgeSet, Filter, Node, Passage, View
 
+# Everything imports the ports, and start-up does without numpy: the array types exist for the type checker only.
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids, Vectors
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors: TypeAlias = NDArray[np.float32]
+    Ids: TypeAlias = NDArray[np.int64]
+    Scores: TypeAlias = NDArray[np.float64]
+
+
+# --- what a store writes ---------------------------------------------------------------------------------
 
 
 class PreparedPassage(Struct, frozen=True):
@@ -23,6 +32,7 @@ class PreparedPassage(Struct, frozen=True):
     """
 
     passage: Passage
+    # Packed bytes instead of lists: a store holds millions of passages, and numpy reads these without parsing.
     term_hashes: bytes
     term_counts: bytes
     length: int
@@ -37,6 +47,7 @@ class PreparedNode(Struct, frozen=True):
     passages: tuple[PreparedPassage, ...]
     text_tokens: int
     sketch: bytes
+    # Decides which indexing run removes the node; it is not part of the content hash.
     unit: str = ""
 
 
@@ -49,38 +60,121 @@ class Changes(Struct, frozen=True):
     aliases: tuple[AliasSet, ...] = ()
     units: tuple[tuple[str, str, str, str], ...] = ()
     """The (tenant, source, unit, stamp) to remember; an empty stamp forgets the unit."""
+    # Apart from the nodes: linkers weigh all nodes at once, and no node counts as changed by that.
     importance: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
-class ExportBatch(Struct, frozen=True):
-    """One batch of a store's nodes with their passages and outgoing edges, ready to be written to another store.
+# --- what a store returns --------------------------------------------------------------------------------
 
-    `last` is the id of the last node: the next batch begins after it.
+
+class PassageRow(Struct, frozen=True):
+    """One stored passage with the values that scoring needs; hashes and counts are those of PreparedPassage."""
+
+    id: int
+    node_id: int
+    passage: Passage
+    length: int
+    term_hashes: bytes
+    term_counts: bytes
+
+
+class TermStatistics(Struct, frozen=True):
+    """Exact statistics of a view: number of passages, their mean length in terms, and passages by term hash."""
+
+    passages: int
+    mean_length: float
+    frequency: Mapping[int, int]
+
+
+class NodeRow(Struct, frozen=True):
+    """A stored node with its derived values: the tokens of its text and its near-duplicate sketch."""
+
+    node: Node
+    text_tokens: int
+    sketch: bytes
+
+
+class NameRow(Struct, frozen=True):
+    """The names of one node: its key, title and aliases."""
+
+    tenant: str
+    key: str
+    title: str
+    aliases: tuple[Alias, ...] = ()
+    language: str | None = None
+
+
+class Adjacency(Struct, frozen=True):
+    """The neighbours of some nodes within a view, as parallel arrays, strongest first for each node.
+
+    Each position describes one edge. `owner` is the id of the node that was asked for, `neighbour` the id at
+    the other end; `tag` is a 64-bit hash of the neighbour's tenant and key, which breaks ties the same way in
+    every store; `edge_type` and `kind` (of the neighbour) index into `edge_types` and `kinds`; `outward` is 1
+    if the edge leads from owner to neighbour, else 0. `degree` maps an owner to the number of its edges in
+    the view, including those beyond the fan-out limit.
     """
 
-    last_id: int
-    changes: Changes
+    # Arrays instead of one record per edge: a walk meets tens of thousands of edges in one question.
+    owner: "Ids"
+    neighbour: "Ids"
+    tag: "Ids"
+    weight: "Scores"
+    edge_type: "Ids"
+    kind: "Ids"
+    outward: "Ids"
+    degree: Mapping[int, int]
+    edge_types: tuple[str, ...]
+    kinds: tuple[str, ...]
 
 
-class StoreState(Struct, frozen=True):
-    """The state of a store apart from its nodes and edges, as a copy must take it over."""
+class ChangedPassage(Struct, frozen=True):
+    """One changed passage with everything that a derived index stores of it."""
 
-    identity: str
+    id: int
+    node_id: int
+    tenant: str
+    facets: tuple[str, ...]
+    """The values that filters compare: `kind:…`, `tag:…`, `source:…` and `field:name=value`."""
+    sequence: int | None
+    known_from: int | None
+    time: datetime | None
+    term_hashes: bytes
+    term_counts: bytes
+    vector: bytes
+
+
+class RecentChanges(Struct, frozen=True):
+    """The changes after a sequence number, up to `sequence`.
+
+    All earlier passages of `changed_nodes` are void; `passages` are the ones that these nodes have now.
+    `complete` is False if the limit was reached before all changes were listed.
+    """
+
+    sequence: int
+    changed_nodes: tuple[int, ...]
+    passages: tuple[ChangedPassage, ...]
+    complete: bool
+
+
+class StoreStatus(Struct, frozen=True):
+    """The counts and versions that `weft status` prints."""
+
+    location: str
+    schema_version: int
     sequence: int
     nodes: int
-    embedder: tuple[str, int] | None
-    units: tuple[tuple[str, str, str, str], ...]
-    """The (tenant, source, unit, stamp) of everything that was indexed."""
-    shared: Mapping[str, tuple[str, ...]]
-    """The other tenants that each tenant's links may point to."""
-
-
-class Fingerprint(Struct, frozen=True):
-    """The number of nodes and edges in a store and one digest over all of them, to compare two stores."""
-
-    nodes: int
+    passages: int
     edges: int
-    digest: str
+    vectors: int
+    embedder: str | None
+    bytes: int
+    by_tenant: Mapping[str, int]
+    by_kind: Mapping[str, int]
+    by_source: Mapping[str, int]
+    by_edge_type: Mapping[str, int]
+
+
+# --- the protocols ---------------------------------------------------------------------------------------
 
 
 class Snapshot(Protocol):
@@ -194,7 +288,7 @@ class Store(Protocol):
         ...
 
     def edge_makers(self, prefix: str) -> tuple[tuple[str, str], ...]:
-        """Return the distinct (maker, tenant) of all edges whose maker's name starts with `beginning`."""
+        """Return the distinct (maker, tenant) of all edges whose maker's name starts with `prefix`."""
         ...
 
     def iterate(self, tenant: str, after_id: int = 0) -> Iterator[NodeRow]:
@@ -232,6 +326,40 @@ class Store(Protocol):
     def close(self) -> None:
         """Release files and connections; snapshots that are still open end with their blocks."""
         ...
+
+
+# --- copying ---------------------------------------------------------------------------------------------
+
+
+class ExportBatch(Struct, frozen=True):
+    """One batch of a store's nodes with their passages and outgoing edges, ready to be written to another store.
+
+    `last_id` is the id of the last node: the next batch begins after it.
+    """
+
+    last_id: int
+    changes: Changes
+
+
+class StoreState(Struct, frozen=True):
+    """The state of a store apart from its nodes and edges, as a copy must take it over."""
+
+    identity: str
+    sequence: int
+    nodes: int
+    embedder: tuple[str, int] | None
+    units: tuple[tuple[str, str, str, str], ...]
+    """The (tenant, source, unit, stamp) of everything that was indexed."""
+    shared: Mapping[str, tuple[str, ...]]
+    """The other tenants that each tenant's links may point to."""
+
+
+class Fingerprint(Struct, frozen=True):
+    """The number of nodes and edges in a store and one digest over all of them, to compare two stores."""
+
+    nodes: int
+    edges: int
+    digest: str
 
 
 class ExportableStore(Protocol):

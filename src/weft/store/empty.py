@@ -12,7 +12,7 @@ from weft.scoring.bm25 import term_hash
 from weft.text import analyze
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids, Vectors
+    from weft.ports.stores import Ids, Vectors
 
 
 class EmptySnapshot(Struct):
@@ -55,6 +55,7 @@ class EmptySnapshot(Struct):
         # Callers without terms only want the number of passages, which needs no counting.
         if not term_hashes:
             return TermStatistics(len(self.candidate_nodes), 0.0, {})
+        # Counted at the first question for terms: many callers ask for none.
         counted = self._counted = self._counted or _count_terms(self.candidate_nodes)
         frequency = {term: counted.frequency[term] for term in term_hashes if term in counted.frequency}
         return TermStatistics(counted.passages, counted.mean_length, frequency)
@@ -90,6 +91,7 @@ def _count_terms(nodes: Sequence[Node]) -> TermStatistics:
     length = 0
     for node in nodes:
         terms = [term_hash(term) for term in analyze(f"{node.title}\n{node.summary}\n{node.text}")]
+        # Each term once for a node: frequency counts passages, not occurrences.
         frequency.update(set(terms))
         length += len(terms)
     return TermStatistics(len(nodes), length / max(len(nodes), 1), frequency)

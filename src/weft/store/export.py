@@ -1,4 +1,4 @@
-"""Read a whole store: all nodes or names in pages, and everything in portions for a copy in another store.
+"""Read a whole store: all nodes or names in pages, and everything in batches for a copy in another store.
 
 Between two pages no transaction stays open, so that a long reading never holds up a writer. The SQL is the same
 for every engine; a store only says how its rows are read.
@@ -34,6 +34,8 @@ _NAMES_PER_PAGE: Final = 10_000
 _ROWS_PER_DIGEST_PAGE: Final = 10_000
 """Nodes, or keys with their edges, that are in memory at once while a fingerprint is computed."""
 _64_BITS: Final = (1 << 64) - 1
+"""Sums of hashes wrap around, so that a fingerprint has the same length for any number of nodes."""
+# In an order that does not depend on numbers, so that equal stores are written in the same way.
 _EDGE_QUERY: Final = (
     "a.tenant_id, m.name, a.key, b.key, b.tenant_id, y.name, e.weight, e.confidence, e.evidence FROM {start}"
     " JOIN edges e ON e.source_key = a.id JOIN makers m ON m.id = e.maker_id JOIN keys b ON b.id = e.target_key"
@@ -64,6 +66,7 @@ def nodes_in_pages(open_snapshot: OpenSnapshot, after_id: int = 0) -> Iterator[N
         with open_snapshot() as snapshot:
             page = snapshot.page_of_nodes(after_id, _NODES_PER_PAGE)
         yield from page
+        # A short page is the last one; to ask for another would open a snapshot for nothing.
         if len(page) < _NODES_PER_PAGE:
             return
         after_id = page[-1].node.id
@@ -81,7 +84,7 @@ def names_in_pages(open_snapshot: OpenSnapshot) -> Iterator[NameRow]:
         after_id = page[-1][0]
 
 
-# --- portions --------------------------------------------------------------------------------------------
+# --- batches ---------------------------------------------------------------------------------------------
 
 
 class ExportReader(Struct, frozen=True):
@@ -109,7 +112,7 @@ class ExportableStore(ABC):
     def state(self) -> StoreState:
         """Return what the store remembers beside nodes and edges."""
         with self.open_for_export() as reader:
-            return _read_books(reader)
+            return _read_state(reader)
 
     def count_nodes_after(self, after_id: int) -> int:
         """Return how many nodes come after an id."""
@@ -119,10 +122,10 @@ class ExportableStore(ABC):
     def next_batch(self, after_id: int, limit: int) -> ExportBatch | None:
         """Return the next nodes by id with all that starts at them, or None when there are no more."""
         with self.open_for_export() as reader:
-            return _read_portion(reader, after_id, limit)
+            return _read_batch(reader, after_id, limit)
 
     def dangling_edges(self) -> Changes:
-        """Return the edges that start at keys without a node, which no portion holds."""
+        """Return the edges that start at keys without a node, which no batch holds."""
         with self.open_for_export() as reader:
             rows = reader.rows(f"SELECT {_EDGE_QUERY.format(start='keys a', where='a.node_id IS NULL')}")
             return Changes(edges=_edge_sets(reader, rows))
@@ -133,7 +136,7 @@ class ExportableStore(ABC):
             return _compute_fingerprint(reader)
 
 
-def _read_books(reader: ExportReader) -> StoreState:
+def _read_state(reader: ExportReader) -> StoreState:
     units = reader.rows("SELECT tenant_id, source, unit, stamp FROM units")
     shared: dict[str, list[str]] = {}
     for tenant_id, other_id in reader.rows("SELECT tenant_id, shared_id FROM shared"):
@@ -148,10 +151,11 @@ def _read_books(reader: ExportReader) -> StoreState:
     )
 
 
-def _read_portion(reader: ExportReader, after: int, limit: int) -> ExportBatch | None:
+def _read_batch(reader: ExportReader, after: int, limit: int) -> ExportBatch | None:
     ids = reader.rows(f"SELECT n.id FROM nodes n WHERE n.id > {after} ORDER BY n.id LIMIT {limit}")
     if not ids:
         return None
+    # A span of ids reads every table by one range, however many nodes lie in it.
     span = (after, int(ids[-1][0]))
     prepared, linked = _read_nodes(reader, span)
     edges = reader.rows(
@@ -254,6 +258,7 @@ def _compute_fingerprint(reader: ExportReader) -> Fingerprint:
         for tenant_id, maker, source, target, target_id, *rest in page:
             edges += 1
             named = (reader.tenants[tenant_id], maker, source, target, reader.tenants[target_id])
+            # repr() is the shortest text that gives a float back exactly, so engines agree on it.
             edge_digest = edge_digest + _hash_texts(*named, *map(repr, rest)) & _64_BITS
     return Fingerprint(nodes, edges, f"{node_digest:016x}{edge_digest:016x}")
 
@@ -269,6 +274,7 @@ def _node_rows(reader: ExportReader) -> Iterator[Row]:
 
 
 def _edge_pages(reader: ExportReader) -> Iterator[Sequence[Row]]:
+    # By key and not by node, because an edge may start at a key without a node.
     last = reader.rows("SELECT coalesce(max(id), 0) FROM keys")[0][0]
     for start in range(0, last, _ROWS_PER_DIGEST_PAGE):
         span = (start, start + _ROWS_PER_DIGEST_PAGE)

@@ -22,8 +22,17 @@ if TYPE_CHECKING:
     AnyIndex: TypeAlias = EmbeddedIndex | PostgresIndex | MilvusIndex
 
 
+SERVER: Final = "server"
+FILES: Final = "files"
+MILVUS: Final = "milvus://"
+INDEXES: Final = (SERVER, FILES, f"{MILVUS}...")
+"""The indexes that `--index` may name: in the server itself, in files on this machine, or in Milvus."""
+_DERIVED_FOLDER: Final = "derived"
+"""The folder of derived files; deleting it loses nothing."""
 _SCHEMES: Final = ("postgresql://", "postgres://")
+"""Both that libpq takes."""
 _WORD_SEARCHES: Final = ("auto", "bm25", "tsvector")
+"""Ways to search words in PostgreSQL; `auto` takes BM25 where its extension is installed."""
 _DEFAULT_CONNECTIONS: Final = 16
 """Connections that one process opens at most; PostgreSQL allows 100 for all processes unless it is set
 otherwise."""
@@ -34,6 +43,7 @@ _MAX_PARAMETER: Final = 1000
 _MAX_SCHEMA_LENGTH: Final = 63
 """Bytes that PostgreSQL keeps of a name; it would cut a longer one silently."""
 OWN_PARAMETERS: Final = ("schema", "replica", "words", "connections", "candidates")
+"""Parameters of a URL that are read here; libpq would refuse them."""
 
 
 class Address(Struct, frozen=True):
@@ -77,6 +87,7 @@ def read_address(text: str) -> Address:
     parts = urlsplit(text)
     parameters = parse_qsl(parts.query, keep_blank_values=True)
     own = {name: value for name, value in parameters if name in OWN_PARAMETERS}
+    # libpq refuses parameters that it does not know, so ours are taken out.
     rest = urlencode([pair for pair in parameters if pair[0] not in own], quote_via=quote)
     server = urlunsplit((parts.scheme, parts.netloc, parts.path, rest, ""))
     if parts.scheme and not parts.netloc and not server.startswith(f"{parts.scheme}://"):
@@ -97,6 +108,7 @@ def read_address(text: str) -> Address:
 
 
 def _check_schema(name: str) -> str:
+    # The name stands in statements as it is: only names that need no quoting are taken.
     if not (name.isascii() and name.isidentifier() and name == name.lower() and len(name) <= _MAX_SCHEMA_LENGTH):
         raise InvalidInput(
             f"{name!r} cannot name the schema of a store. Give small letters, digits and _, such as schema=weft."
@@ -111,13 +123,6 @@ def _read_number(name: str, own: Mapping[str, str], default: int) -> int:
             f"{text!r} is no number of {name}. Give 1 to {_MAX_PARAMETER}, such as {name}={default}."
         )
     return int(text)
-
-
-SERVER: Final = "server"
-FILES: Final = "files"
-MILVUS: Final = "milvus://"
-INDEXES: Final = (SERVER, FILES, f"{MILVUS}...")
-_DERIVED_FOLDER: Final = "derived"
 
 
 class OpenedStore(Struct, frozen=True):

@@ -3,21 +3,24 @@
 Both SQL engines have the same columns, so that a store can be copied from one to the other row by row.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
-from typing import Any, Final
+from functools import lru_cache, partial
+from typing import Any, Final, NamedTuple
 
 import orjson
 import xxhash
 
 from weft.errors import InvalidInput
-from weft.model import Alias, Edge, Json, Node, Origin, Passage
+from weft.model import Alias, Edge, Filter, Json, Node, Origin, Passage
 from weft.ports import ChangedPassage, NodeRow, PassageRow, PreparedNode
 from weft.text.folding import fold
 
 Row = tuple[Any, ...]
+EdgeCursor = tuple[int, int, int]
+"""The last edge of a page, from which the next page goes on: source id, number of the type, target id."""
 
+# Times are stored as whole microseconds since 1970: exact, and comparable in every engine.
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 MAX_FACET_VALUE_LENGTH: Final = 64
@@ -26,6 +29,7 @@ would fill the facet tables without narrowing any filter, so filters on them rea
 _CACHED_TEXT_LISTS: Final = 4096
 """Lists of tags and headings whose parsed form is kept; they repeat from node to node and passage to passage."""
 
+# The order of columns in which the functions below take rows apart and put them together.
 NODE_COLUMNS: Final = (
     "n.id, n.tenant_id, n.kind_id, n.sequence, n.known_from, n.created, n.modified, n.text_tokens, n.key, "
     "n.source, n.language, n.file, n.first_line, n.last_line, n.url, n.revision, n.tags, n.fields, n.sketch, "
@@ -41,6 +45,22 @@ WRITTEN_COLUMNS: Final = (
     *("file", "first_line", "last_line", "url", "revision", "tags", "fields", "sketch"),
     *("title", "summary", "text"),
 )
+TAIL_COLUMNS: Final = (
+    "n.id, n.tenant_id, n.kind_id, n.source, n.tags, n.fields, n.sequence, n.known_from,"
+    " coalesce(n.modified, n.created)"
+)
+FIRST_CURSOR: Final[EdgeCursor] = (0, 0, 0)
+"""The cursor before the first edge; ids begin at 1."""
+
+
+class ListedEdge(NamedTuple):
+    """An edge between two nodes with all makers that drew it; the strongest of theirs gives its weight."""
+
+    source_id: int
+    target_id: int
+    edge: Edge
+    makers: tuple[str, ...]
+    cursor: EdgeCursor
 
 
 def fold_name(name: str) -> str:
@@ -70,6 +90,7 @@ def to_moment(microseconds: int | None) -> datetime | None:
 
 def list_names(key: str, title: str, aliases: Iterable[str]) -> list[str]:
     """Return the folded names by which a node is found: its key without the source, its title and its aliases."""
+    # People name a note without the source that it was read from.
     folded = {fold_name(name) for name in (key.partition(":")[2], title, *aliases)}
     return sorted(folded - {""})
 
@@ -87,8 +108,21 @@ def list_facets(kind: str, source: str, tags: Iterable[str], fields: Mapping[str
     return tuple(sorted(facets))
 
 
+def facet_groups(filter: Filter) -> Iterator[list[str]]:
+    """Yield the groups of facets of which a node must have one each; values too long to be facets are left out."""
+    for prefix, values in (("kind", filter.kinds), ("source", filter.sources)):
+        if values:
+            yield [f"{prefix}:{value}" for value in values]
+    for tag in filter.tags:
+        yield [f"tag:{tag}"]
+    for name, value in filter.where:
+        if len(value) <= MAX_FACET_VALUE_LENGTH:
+            yield [f"field:{name}={value}"]
+
+
 def scalar_text(value: Json) -> str | None:
     """Return a field's value as filters write it, or None when it is not a scalar."""
+    # Before numbers, because Python takes a bool for an int.
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, str | int | float) else None
@@ -137,6 +171,7 @@ def _pack_fields(node: Node) -> str | None:
     if not node.fields:
         return None
     try:
+        # Sorted, so that equal fields are the same bytes in every store.
         return orjson.dumps(dict(node.fields), default=_to_plain_collection, option=orjson.OPT_SORT_KEYS).decode()
     except TypeError as error:
         raise InvalidInput(
@@ -154,7 +189,7 @@ def _to_plain_collection(value: object) -> object:
 
 
 def unpack_texts(packed: str | None) -> tuple[str, ...]:
-    """Return the texts that `packed_texts` stored."""
+    """Return the texts that `pack_texts` stored."""
     return _load_texts(packed) if packed else ()
 
 
@@ -226,5 +261,56 @@ def read_edge(row: Row, tenants: Mapping[int, str]) -> Edge:
     confidence, evidence).
     """
     _, _, start, end, source, target, edge_type, weight, confidence, evidence = row
+    # None stands for the tenant that the edge starts in, as in edges from sources.
     target_tenant = None if start == end else tenants[end]
     return Edge(source, target, edge_type, weight, confidence, evidence, tenants[start], target_tenant)
+
+
+# --- listings --------------------------------------------------------------------------------------------
+
+
+def listed_edge(row: Row, tenants: Mapping[int, str]) -> ListedEdge:
+    """Return an edge from (the columns of `read_edge`, makers one a line, number of the type)."""
+    *columns, makers, type_id = row
+    edge = read_edge(tuple(columns), tenants)
+    return ListedEdge(row[0], row[1], edge, tuple(sorted(makers.split("\n"))), (row[0], type_id, row[1]))
+
+
+def last_whole_sequence(numbers: Sequence[int], most: int) -> int | None:
+    """Return the last sequence number whose changes are all among the first `most`, or None when all changes are.
+
+    `numbers` are the sequence numbers of the next changes in order, one more than `most` if there are so many. A
+    write with more changes than that is returned whole.
+    """
+    if len(numbers) <= most:
+        return None
+    # Only the write that the list ends in can be cut off.
+    whole = [number for number in numbers if number < numbers[-1]]
+    return whole[-1] if whole else numbers[-1]
+
+
+def tail_passages(
+    nodes: Sequence[Row], passages: Sequence[Row], tenants: Mapping[int, str], kinds: Mapping[int, str]
+) -> tuple[ChangedPassage, ...]:
+    """Return passages for an index from rows of TAIL_COLUMNS and of (node id, id, hashes, counts, vector)."""
+    # What the passages of one node have in common is worked out once.
+    by_node = {row[0]: _passages_of_node(row, tenants, kinds) for row in nodes}
+    return tuple(
+        by_node[node_id](id=passage_id, term_hashes=hashes, term_counts=counts, vector=vector or b"")
+        for node_id, passage_id, hashes, counts, vector in passages
+    )
+
+
+def _passages_of_node(row: Row, tenants: Mapping[int, str], kinds: Mapping[int, str]) -> partial[ChangedPassage]:
+    """Return a maker of one node's passages that lacks only the values of the passage itself."""
+    node_id, tenant_id, kind_id, source, tags, fields, sequence, known_from, time = row
+    facets = list_facets(kinds[kind_id], source, unpack_texts(tags), unpack_fields(fields))
+    return partial(
+        ChangedPassage,
+        node_id=node_id,
+        tenant=tenants[tenant_id],
+        facets=facets,
+        sequence=sequence,
+        known_from=known_from,
+        time=to_moment(time),
+    )

@@ -5,9 +5,8 @@ Every write adds its changes to the stored counts; a view that is more than a se
 by passage. The engines read and write the rows.
 """
 
-import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -21,7 +20,7 @@ from weft.ports import TermStatistics
 Hashes: TypeAlias = NDArray[np.uint32]
 Counts: TypeAlias = NDArray[np.int64]
 
-_CACHED_VIEWS: Final = 8
+CACHED_SCANS: Final = 8
 """Views whose counts are kept, each until the store changes. Counting takes as long as reading every passage;
 one set of counts holds 12 bytes for each distinct term."""
 PASSAGES_PER_BATCH: Final = 20_000
@@ -79,16 +78,10 @@ def net_terms(delta: TenantDelta) -> tuple[Hashes, Counts]:
 
 def count_terms(term_hashes: Iterable[bytes]) -> tuple[Hashes, Counts]:
     """Return the distinct terms by ascending hash, and in how many passages each occurs."""
+    # A passage lists each term once, so counting hashes counts passages.
     joined = np.frombuffer(b"".join(term_hashes), dtype="<u4")
     hashes, counts = np.unique(joined, return_counts=True)
     return hashes.astype(np.uint32), counts.astype(np.int64)
-
-
-def inverse_frequency(passages: int, frequency: int) -> float:
-    """Return the weight of a term by BM25: large for a rare term, small but above zero for a frequent one."""
-    # An engine that has not yet cleaned up may count removed passages too.
-    frequency = min(frequency, passages)
-    return math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5))
 
 
 class ScannedStatistics(Struct, frozen=True):
@@ -101,6 +94,7 @@ class ScannedStatistics(Struct, frozen=True):
 
     def of(self, term_hashes: Sequence[int]) -> TermStatistics:
         """Return the statistics of the given terms."""
+        # Sorted, because searchsorted walks sorted needles faster.
         asked = np.array(sorted(set(term_hashes)), dtype=np.uint32)
         indexes = np.searchsorted(self.hashes, asked)
         found = {
@@ -117,6 +111,7 @@ def count_statistics(batches: Iterable[Sequence[tuple[int, bytes]]]) -> ScannedS
     for rows in batches:
         passages += len(rows)
         total_length += sum(length for length, _ in rows)
+        # Every batch is reduced at once: the hashes of a whole store may not fit into memory.
         parts.append(count_terms(hashes for _, hashes in rows))
     if not parts:
         return ScannedStatistics(0, 0, np.zeros(0, np.uint32), np.zeros(0, np.int64))
@@ -125,12 +120,5 @@ def count_statistics(batches: Iterable[Sequence[tuple[int, bytes]]]) -> ScannedS
     return ScannedStatistics(passages, total_length, hashes, counts.astype(np.int64))
 
 
-class ScanCache:
-    """A cache of the counts of the views used last, each valid until the store changes; for any thread."""
-
-    def __init__(self) -> None:
-        self._scans: LruCache[tuple[View, int], ScannedStatistics] = LruCache(_CACHED_VIEWS)
-
-    def get(self, view: View, sequence: int, scan: Callable[[], ScannedStatistics]) -> ScannedStatistics:
-        """Return the statistics of a view at a sequence number, counting them if they are not cached."""
-        return self._scans.get_or_make((view, sequence), scan)
+ScanCache: TypeAlias = LruCache[tuple[View, int], ScannedStatistics]
+"""The counts of the views used last, by view and sequence number, so that a write makes them stale."""

@@ -27,7 +27,7 @@ from weft.pipeline.query import StageCallback
 from weft.pipeline.walk import walk_graph
 from weft.profiles import available_profiles, profile_files_state
 from weft.profiles.types import Lens, Profile, Score
-from weft.store.listing import ListedEdge
+from weft.store.records import ListedEdge
 
 KNOWLEDGE: Final = "knowledge"
 _FLAGS: Final = ("include_entities", "include_examples", "include_schemas")

@@ -13,7 +13,7 @@ from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.requests import CandidateInput, NodeInput
 from weft.model import Alias, Node, Origin
 from weft.sources.values import to_json, to_text
-from weft.store.listing import ListedEdge
+from weft.store.records import ListedEdge
 
 SOURCE = "api"
 FOUND = "found"

@@ -18,7 +18,7 @@ from weft.interfaces.rest.problems import Problem, StrictRoute
 from weft.interfaces.rest.requests import EdgeBatch, EdgeChange, EdgeInput, EdgeListing
 from weft.interfaces.rest.responses import EdgeOutput, EdgePage
 from weft.model import Edge, View
-from weft.store.listing import FIRST_CURSOR, ListedEdge
+from weft.store.records import FIRST_CURSOR, ListedEdge
 
 router = APIRouter(tags=["edges"], route_class=StrictRoute)
 

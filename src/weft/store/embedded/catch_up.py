@@ -18,6 +18,7 @@ from weft.store.embedded.lexical import LexicalWriter
 from weft.store.embedded.vector_writer import VectorWriter, start_columns
 
 LEXICAL_FOLDER: Final = "lexical"
+"""The folder of tantivy's files, which no other files may share."""
 DAMAGE_MARK: Final = "damaged"
 """The file that a reader leaves when it met damage, to make the next writer start anew."""
 _NODES_PER_PAGE: Final = 1000
@@ -36,10 +37,12 @@ def catch_up(folder: Path, snapshot: Snapshot, verified: VerifiedFiles) -> int:
     `verified` remembers which files were found to be as they were written.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    # Readers may not delete files that others have open; they leave it to the writer.
     if (folder / DAMAGE_MARK).exists():
         _remove_derived(folder)
     try:
         _write(folder, snapshot, verified)
+    # Once more from nothing; if that fails too, it is not the files that are broken.
     except Damaged:
         _remove_derived(folder)
         _write(folder, snapshot, verified)
@@ -56,6 +59,7 @@ def _remove_derived(folder: Path) -> None:
 def _write(folder: Path, snapshot: Snapshot, verified: VerifiedFiles) -> None:
     progress = _lexical_progress(folder, snapshot, verified)
     state = _vector_state(folder, snapshot, verified)
+    # A writer may have been killed between the commits of the two kinds of files.
     since = min(progress.sequence, state.progress.sequence)
     if since == snapshot.sequence:
         return
@@ -80,6 +84,7 @@ def _add_pages(snapshot: Snapshot, page: RecentChanges, writers: list[Writer]) -
     """Add each page to the writers that lack it, and yield the sequence numbers at which to commit."""
     pending = 0
     while True:
+        # The last page reaches the snapshot even where the last writes changed no node.
         reached = snapshot.sequence if page.complete else page.sequence
         for writer in writers:
             if writer.progress.sequence < reached:
@@ -107,6 +112,7 @@ def _vector_state(folder: Path, snapshot: Snapshot, verified: VerifiedFiles) -> 
         state = vectors.open_generation(folder, verified).state
     except Damaged:
         return start_columns(folder, snapshot.identity, dimensions)
+    # Another embedder needs rows of another width.
     if _continues(state.progress, snapshot) and state.dimensions == dimensions:
         return state
     return start_columns(folder, snapshot.identity, dimensions)

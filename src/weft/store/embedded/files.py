@@ -29,6 +29,7 @@ def record_digests(folder: Path, record: Path) -> None:
     """Write the digests of all segment files in the folder to `record`; those already known are not read again."""
     known = _read_digests(record)
     digests = {path.name: known.get(path.name) or _file_digest(path) for path in _segment_files(folder)}
+    # Written aside and renamed, so that readers see the old record or the new one.
     draft = record.with_suffix(".draft")
     draft.write_bytes(orjson.dumps(digests))
     draft.replace(record)
@@ -52,12 +53,14 @@ def check_digests(folder: Path, record: Path, verified: VerifiedFiles) -> None:
 
 
 def _segment_files(folder: Path) -> list[Path]:
+    # The other files of the engine are replaced with every commit.
     return sorted(path for path in folder.iterdir() if len(path.name.partition(".")[0]) == _SEGMENT_ID_LENGTH)
 
 
 def _read_digests(record: Path) -> dict[str, str]:
     try:
         known = orjson.loads(record.read_bytes())
+    # The record is written last: a writer that was killed before leaves files without one.
     except (OSError, ValueError):
         return {}
     return known if isinstance(known, dict) else {}
@@ -99,6 +102,7 @@ class Generations(Generic[G]):
         """Return the newest state not beyond the sequence, else the oldest beyond it, else None."""
         with self._lock:
             best = self._best(identity, sequence)
+            # Most snapshots find their own state open, and the files need not be looked at.
             if best is None or best.progress.sequence != sequence:
                 self._refresh()
                 best = self._best(identity, sequence)
@@ -126,6 +130,7 @@ class Generations(Generic[G]):
         stamp = _file_stamp(self._head)
         if stamp is None or stamp == self._head_stamp:
             return
+        # Remembered before opening: a damaged state is not tried again until it was replaced.
         self._head_stamp = stamp
         try:
             newest = self._open_newest()
@@ -133,6 +138,7 @@ class Generations(Generic[G]):
             # The next writer makes the files anew; until then searches scan the snapshot.
             return
         others = [item for item in self._items if item.progress.sequence != newest.progress.sequence]
+        # The states dropped here are closed when their last reader is done.
         self._items = [*others[1 - _MAX_OPEN_STATES :], newest]
 
 

@@ -18,27 +18,29 @@ from weft.cache import LruCache
 from weft.errors import StoreBusy, StoreReadOnly
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store
-from weft.store.derived import Damaged, Scope, cut_at_tie
-from weft.store.embedded import lexical, vectors
-from weft.store.embedded.catch_up import DAMAGE_MARK, LEXICAL_FOLDER, catch_up
-from weft.store.embedded.files import G, Generations, VerifiedFiles
-from weft.store.overlay import (
+from weft.store.derived import (
     EMPTY_OVERLAY,
     MAX_EXACT_PASSAGES,
     NODES_PER_PAGE,
+    Damaged,
     Overlay,
+    Scope,
     SmallViews,
     changes_after,
+    cut_at_tie,
     earlier_state,
     no_proposals,
     quantise_query,
     read_terms,
     term_weights,
 )
+from weft.store.embedded import lexical, vectors
+from weft.store.embedded.catch_up import DAMAGE_MARK, LEXICAL_FOLDER, catch_up
+from weft.store.embedded.files import G, Generations, VerifiedFiles
 from weft.store.records import MAX_FACET_VALUE_LENGTH
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids, Scores, Vectors
+    from weft.ports.stores import Ids, Scores, Vectors
 
 
 _CACHED_OVERLAYS: Final = 8
@@ -49,6 +51,7 @@ _MAX_CACHED_ROWS: Final = 65_536
 not matter."""
 _LOCK_POLL_SECONDS: Final = 0.01
 """Pause between two tries to take the lock of the folder."""
+# A note for the reader, where the files no longer know what changed since its snapshot.
 _CHANGED_MEANWHILE: Final = (
     "The store was changed in bulk while it was being read: passages written meanwhile were left out. Ask again."
 )
@@ -88,6 +91,7 @@ class EmbeddedIndex:
         weights, mean_length = term_weights(snapshot, term_hashes)
         if not weights or limit <= 0:
             return no_proposals()
+        # Few passages are compared sooner than the engine is loaded.
         small = self._small.get(snapshot, self._exact_below, read_terms)
         if small is not None:
             return Proposals(*small.lexical(weights, mean_length, _passing_nodes(snapshot, filter), limit))
@@ -98,6 +102,7 @@ class EmbeddedIndex:
             try:
                 found.append(generation.search(weights, scope, limit))
             except Damaged:
+                # Marking closes the files, so the second try has them made anew or scans the snapshot.
                 self._mark_damage(self._lexical)
                 return self.lexical(snapshot, term_hashes, filter, limit)
         if len(overlay.ids):
@@ -111,6 +116,7 @@ class EmbeddedIndex:
             return query
         generation, overlay, notes = self._choose_state(self._vectors, snapshot)
         found = []
+        # The files may still hold the vectors of the embedder before this one.
         if generation and generation.state.dimensions == len(query):
             rows = _rows_in_scope(generation, overlay, snapshot, filter)
             found.append(generation.search(query, rows, limit))
@@ -150,6 +156,7 @@ class EmbeddedIndex:
 
     def _correct_newer_state(self, generation: G, snapshot: Snapshot) -> tuple[G, Overlay, tuple[str, ...]]:
         key = (generation.progress.sequence, snapshot.identity, snapshot.sequence, snapshot.view)
+        # Unknown where the files are too far ahead: then nothing is masked, and a note says so.
         changed = generation.progress.changed_since(snapshot.sequence)
         overlay = self._overlays.get(key) or self._overlays.put(key, earlier_state(snapshot, changed or ()))
         return generation, overlay, () if changed is not None else (_CHANGED_MEANWHILE,)
@@ -188,6 +195,7 @@ class EmbeddedIndex:
         if self._store is None:
             return False
         try:
+            # Without waiting: a reader can scan instead.
             with self._write_lock(0.0), self._store.snapshot_of_all_tenants() as snapshot:
                 catch_up(self._folder, snapshot, self._verified)
         except (StoreBusy, StoreReadOnly):
@@ -200,6 +208,7 @@ class EmbeddedIndex:
         # Most processes only read, and start sooner without this library.
         from filelock import FileLock, Timeout
 
+        # The file lock keeps processes apart, this one the threads of a process.
         if not self._writer_lock.acquire(timeout=seconds):
             raise StoreBusy(self._busy_message(seconds))
         try:
@@ -276,6 +285,7 @@ def _rows_in_scope(
 
 def _nodes_with_long_values(snapshot: Snapshot, filter: Filter) -> "Ids | None":
     """Return the nodes with the field values that are too long to be facets, or None when none is asked for."""
+    # Such values are no facets, so only the snapshot can compare them.
     long_values = tuple(pair for pair in filter.where if len(pair[1]) > MAX_FACET_VALUE_LENGTH)
     return snapshot.matching_ids(Filter(where=long_values)) if long_values else None
 

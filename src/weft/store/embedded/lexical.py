@@ -28,12 +28,13 @@ from weft.store.derived import (
     Progress,
     Scope,
     cut_at_tie,
+    inverse_frequency,
     pack_progress,
     unpack_progress,
+    weighted_counts,
 )
 from weft.store.embedded.files import VerifiedFiles, check_digests
-from weft.store.records import MAX_FACET_VALUE_LENGTH, known_position, to_microseconds
-from weft.store.statistics import inverse_frequency
+from weft.store.records import facet_groups, known_position, to_microseconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,9 +43,6 @@ if TYPE_CHECKING:
     Scores = NDArray[np.float64]
 
 
-TITLE_WEIGHT: Final = 2
-"""The count of a term in a title or heading, beside 1 for one in the body. It is part of what files hold: another
-value needs them made anew."""
 _EXTRA_HITS: Final = 64
 """Hits asked for beyond the limit, so that ties with the last one mostly come with the first search."""
 _PASSAGES_PER_MASKED_NODE: Final = 64
@@ -96,6 +94,7 @@ class LexicalGeneration(Struct, frozen=True):
         ids = np.array(self.searcher.fast_field_values("passage", addresses), dtype=np.int64)
         if len(masked) and len(ids):
             nodes = np.array(self.searcher.fast_field_values("node", addresses), dtype=np.int64)
+            # Left out here and not by the query, which a long list of nodes would slow down.
             kept = ~np.isin(nodes, masked)
             ids, scores = ids[kept], scores[kept]
         return ids, scores, len(hits) < wanted_hits
@@ -125,15 +124,10 @@ class LexicalGeneration(Struct, frozen=True):
 def _conditions(schema: Any, scope: Scope, tenants: Sequence[str]) -> list[Any]:
     """Return the queries that a document must match to be seen through the view and the filter."""
     query, view, filter = engine().Query, scope.view, scope.filter
-    facet_groups = [
-        [f"kind:{kind}" for kind in filter.kinds],
-        [f"source:{source}" for source in filter.sources],
-        *([f"tag:{tag}"] for tag in filter.tags),
-        *([f"field:{name}={value}"] for name, value in filter.where if len(value) <= MAX_FACET_VALUE_LENGTH),
-    ]
-    conditions = [_any_of(schema, "facet", names) for names in facet_groups if names]
+    conditions = [_any_of(schema, "facet", names) for names in facet_groups(filter)]
     if scope.nodes is not None:
         conditions.append(query.term_set_query(schema, "node", scope.nodes.tolist()))
+    # Where the view sees every tenant in the files, the condition would only cost time.
     if not set(tenants) <= set(view.tenants):
         conditions.append(_any_of(schema, "tenant", view.tenants))
     # A range query also leaves out documents that lack the value, as filters demand.
@@ -159,18 +153,13 @@ def _any_of(schema: Any, field: str, words: Sequence[str]) -> Any:
     return terms[0] if len(terms) == 1 else query.boolean_query([(should, term) for term in terms])
 
 
-def weighted_counts(term_counts: bytes) -> "NDArray[np.int64]":
-    """Return how often each term counts: once for the body, twice for title and headings."""
-    counts = np.frombuffer(term_counts, dtype=np.uint8).astype(np.int64)
-    return (counts >> 4) * TITLE_WEIGHT + (counts & 15)
-
-
 # --- opening -------------------------------------------------------------------------------------------
 
 
 @cache
 def engine() -> Any:
     """Return the tantivy module, loaded when first needed."""
+    # Small stores are searched without the engine, and start sooner when it is not loaded.
     return importlib.import_module("tantivy")
 
 
@@ -203,6 +192,7 @@ def open_generation(folder: Path, verified: VerifiedFiles | None = None) -> Lexi
         index.reload()
         searcher = index.searcher()
         marker = searcher.search(engine().Query.term_query(index.schema, "marker", 1, "basic"), 1, count=False)
+        # An index without a marker was never committed and counts as damaged.
         stored = searcher.doc(marker.hits[0][1]).get_first("progress") if marker.hits else b""
     progress = unpack_progress(bytes(stored))
     if progress is None:
@@ -242,6 +232,7 @@ class LexicalWriter:
     def __init__(self, folder: Path, progress: Progress, bulk: bool) -> None:
         self._is_new = progress.sequence == 0
         if self._is_new:
+            # Files of another store or format may lie in the folder.
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True, exist_ok=True)
         self._changed_nodes: list[int] = []
@@ -256,6 +247,7 @@ class LexicalWriter:
     def add(self, changed_nodes: Sequence[int], passages: Sequence[ChangedPassage]) -> None:
         """Replace the passages of the changed nodes."""
         with engine_damage():
+            # In a new index there is nothing to delete, and every delete costs a look-up.
             for node in () if self._is_new else changed_nodes:
                 self._writer.delete_documents_by_term("node", node)
             for passage in passages:
@@ -270,6 +262,7 @@ class LexicalWriter:
         marker.add_integer("marker", 1)
         marker.add_bytes("progress", pack_progress(self.progress))
         with engine_damage():
+            # In the same commit as the passages, so that the two cannot disagree.
             self._writer.delete_documents_by_term("marker", 1)
             self._writer.add_document(marker)
             self._writer.commit()

@@ -54,6 +54,7 @@ class VectorWriter:
         """Replace the vectors of the changed nodes; passages without one of the right width have no row."""
         self._mark_dead(changed_nodes)
         width = self._state.dimensions
+        # While a store is embedded anew, vectors of two widths may come.
         rows = [passage for passage in passages if passage.vector and len(passage.vector) == width]
         names = [name for passage in passages for name in _coded_names(passage).values()]
         progress = self._state.progress.with_names(names)
@@ -81,6 +82,7 @@ class VectorWriter:
 
     def _update_digests(self) -> None:
         """Bring the digests up to the rows written since they were last computed."""
+        # The last block was not full and has grown: only full ones keep their digest.
         kept = self._state.digests[: self._digested_rows // ROWS_PER_DIGEST]
         added = block_digests(open_columns(self._folder, self._state), self._digested_rows)
         self._state = replace(self._state, digests=(*kept, *added))
@@ -94,6 +96,7 @@ class VectorWriter:
         wanted = np.array(nodes, dtype=np.int64)
         # New nodes have larger ids than any row: leaving them out makes a first indexing run faster.
         rows = np.flatnonzero(np.isin(column, wanted[wanted <= column.max()]))
+        # A node may change more than once between two compactions.
         rows = np.setdiff1d(rows, map_column(self._folder, "dead", self._state), assume_unique=True)
         if len(rows):
             self._append("dead", rows.astype("<i8"), self._state.dead)
@@ -131,10 +134,12 @@ def start_columns(folder: Path, identity: str, dimensions: int) -> VectorState:
     """Start an empty set of columns in a new folder, remove older ones, and return its state."""
     older = sorted(path for path in folder.glob("vectors-*") if path.is_dir())
     epochs = [int(path.name.removeprefix("vectors-")) for path in older if path.name[8:].isdigit()]
+    # A number that was never used: readers may still have the old columns mapped.
     state = VectorState(Progress(identity), max(epochs, default=0) + 1, dimensions)
     _make_columns_folder(folder, state.epoch)
     state = replace(state, digests=block_digests(open_columns(folder, state)))
     save_state(folder, state)
+    # Last, because readers need the old columns until the state names the new ones.
     for path in older:
         shutil.rmtree(path, ignore_errors=True)
     return state

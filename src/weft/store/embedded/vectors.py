@@ -61,6 +61,7 @@ ROWS_PER_DIGEST: Final = 16_384
 blocks, so the number is part of the format."""
 FORMAT: Final = 2
 """The version of the columns; since 2 the signs are those of rotated rows."""
+# Little-endian on every machine, because folders are copied between machines.
 COLUMNS: Final = {
     "passage": "<i8",
     "node": "<i8",
@@ -126,6 +127,7 @@ def map_column(folder: Path, name: str, state: VectorState) -> "NDArray[Any]":
         return np.zeros(shape, dtype=dtype)
     try:
         with (columns_path(folder, state.epoch) / name).open("rb") as file:
+            # Only as far as the state counts: a writer may be appending behind it.
             content = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
         raise Damaged(str(error)) from error
@@ -168,6 +170,7 @@ class VectorGeneration(Struct, frozen=True):
         more.
         """
         in_scope = self.state.rows if rows is None else len(rows)
+        # Counted in scope, so that the rows of other tenants never change how this one is searched.
         if in_scope > exact_rows:
             wanted = max(min_candidates, _CANDIDATES_PER_RESULT * limit, in_scope // _CANDIDATE_DIVISOR)
             rows = self._choose_candidates(rows, query, wanted)
@@ -194,6 +197,7 @@ class VectorGeneration(Struct, frozen=True):
         """Return the rows whose signs are nearest to the query's, roughly by all signs, then by graded ones."""
         signs, graded = self.columns["signs"], graded_signs(query)
         in_scope = signs if rows is None else np.take(signs, rows, axis=0)
+        # The rough comparison is many times cheaper and spares most rows the better one.
         likely = _nearest(sign_distances(in_scope, graded[0]), max(wanted, len(in_scope) // _FIRST_STAGE_DIVISOR))
         near = likely[_nearest(graded_distances(np.take(in_scope, likely, axis=0), graded), wanted)]
         return near if rows is None else rows[near]
@@ -202,6 +206,7 @@ class VectorGeneration(Struct, frozen=True):
         """Return which rows may be returned; None means all."""
         view, filter, node = scope.view, scope.filter, self.columns["node"]
         tenants = {name for name in self.progress.names if name.startswith("tenant:")}
+        # Most stores have one tenant, and then most searches need no mask.
         all_tenants = tenants <= {f"tenant:{tenant}" for tenant in view.tenants}
         parts = (
             self.alive,
@@ -221,6 +226,7 @@ class VectorGeneration(Struct, frozen=True):
         """Return which rows have one of the names in a column, where names are stored as codes."""
         mask = self.mask_cache.get((column, wanted))
         if mask is None:
+            # Masks are quick to make again, so an order of use is not worth its cost.
             if len(self.mask_cache) >= _MAX_CACHED_MASKS:
                 self.mask_cache.clear()
             names = {f"{column}:{name}" for name in wanted}
@@ -233,6 +239,7 @@ class VectorGeneration(Struct, frozen=True):
         if low is None and high is None:
             return None
         values = self.columns[column]
+        # A passage without the value fails wherever a bound is given.
         inside: Mask = values > ABSENT
         if low is not None:
             inside &= values >= low
@@ -280,6 +287,7 @@ def open_generation(folder: Path, verified: VerifiedFiles | None = None) -> Vect
             raise Damaged("columns differ from what was written")
         known.update((name, digest) for digest in state.digests)
     alive: Mask | None = None
+    # Without dead rows most searches need no mask at all.
     if state.dead:
         alive = np.ones(state.rows, dtype=np.bool_)
         alive[columns["dead"]] = False

@@ -1,4 +1,4 @@
-"""Catching up: bringing a collection to the state of a snapshot, by inserts or by importing files.
+"""Bring a collection to the state of a snapshot, by inserts or by importing files.
 
 Inserts pass every entity through the server's log. An empty collection may instead be filled from files in the
 storage of Milvus, which go straight into segments: so a cluster is filled with tens of millions of passages.
@@ -18,15 +18,15 @@ from msgspec import Struct
 from weft.errors import StoreError, StoreReadOnly
 from weft.ports import RecentChanges, Snapshot
 from weft.store.derived import Progress
-from weft.store.milvus.address import MilvusAddress, unreachable
-from weft.store.milvus.collection import MAX_PENDING_NODES, Collection, CollectionState
-from weft.store.milvus.entities import to_entity
+from weft.store.milvus.collection import MAX_PENDING_NODES, Collection, CollectionState, to_entity
+from weft.store.milvus.connection import MilvusAddress, unreachable
 
 _FILES_PER_REQUEST: Final = 1000
 """Milvus takes 1024 in one request."""
 _REQUEST_SECONDS: Final = 60.0
 """The longest wait for an answer about imports; the imports themselves go on in the background."""
 _COMPLETED, _FAILED = "Completed", "Failed"
+"""States of an import, as Milvus names them."""
 
 
 class CatchUpLimits(Struct, frozen=True):
@@ -50,6 +50,7 @@ def bring_up_to_date(
     collection.create()
     state, start = collection.state(), CollectionState(Progress(snapshot.identity))
     if not _can_continue(state, snapshot, address):
+        # It holds another store, a later state that a restored copy has lost, or half an import.
         collection.drop()
         collection.create()
         state = start
@@ -78,6 +79,7 @@ def _write_changes(
     progress = state.progress
     page_nodes = limits.first_page_nodes if is_empty else limits.page_nodes
     for page in tail_pages(snapshot, progress.sequence, page_nodes):
+        # Nodes that a killed catch-up left half replaced are replaced again.
         nodes = sorted({*page.changed_nodes, *(state.pending or ())})
         collection.save(CollectionState(progress, tuple(nodes)))
         if is_empty:
@@ -85,6 +87,7 @@ def _write_changes(
         else:
             collection.replace(nodes, page.passages)
         reached = snapshot.sequence if page.complete else page.sequence
+        # Saved after the page: a catch-up that is killed before repeats it, which changes nothing.
         progress = progress.advanced(reached, page.changed_nodes)
         collection.save(CollectionState(progress))
 
@@ -102,6 +105,7 @@ def tail_pages(snapshot: Snapshot, since: int, limit: int) -> Iterator[RecentCha
 
 def _import_all(collection: Collection, snapshot: Snapshot, address: MilvusAddress, limits: CatchUpLimits) -> None:
     """Fill the collection from files; until all of it is there, readers search the store."""
+    # None as pending sends readers to the store, and marks an import that was cut off.
     collection.save(CollectionState(Progress(snapshot.identity), None))
     passages = (passage for page in tail_pages(snapshot, 0, limits.first_page_nodes) for passage in page.passages)
     entities = (to_entity(passage, collection.dimensions) for passage in passages)
@@ -128,6 +132,7 @@ def _import_entities(
         names = [[str(file.relative_to(storage))] for file in files[start : start + _FILES_PER_REQUEST]]
         job = _request(address, "create", collectionName=collection, files=names)["jobId"]
         _wait_for_import(address, job, limits.import_poll_seconds)
+    # Milvus has made segments of the files by now.
     shutil.rmtree(folder, ignore_errors=True)
 
 

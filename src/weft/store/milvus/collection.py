@@ -1,4 +1,4 @@
-"""The collection of Milvus that holds one store's passages, and the state of its catching up.
+"""Keep one store's passages in a collection of Milvus, with the state of its catching up.
 
 Two collections belong together: one with the passages, and one with a single entity that says how far the first
 has come. Milvus has no transactions: that entity is written before and after every change.
@@ -8,14 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+import numpy as np
 import orjson
+import xxhash
 from msgspec import Struct
 from pymilvus import AnnSearchRequest, DataType, MilvusClient, RRFRanker
 from pymilvus.exceptions import MilvusException
 
 from weft.ports import ChangedPassage
-from weft.store.derived import Progress, pack_progress, unpack_progress
-from weft.store.milvus.entities import entity_fields, to_entity
+from weft.scoring.bm25 import LENGTH_NORMALISATION, SATURATION
+from weft.store.derived import Progress, pack_progress, unpack_progress, weighted_counts
+from weft.store.records import known_position, to_microseconds
 
 SCHEMA_VERSION: Final = 1
 """Part of a collection's name: raise it when entities change, and the collection is filled anew."""
@@ -32,6 +35,18 @@ many ids still fit into the field of the state."""
 MAX_RESULTS: Final = 16_384
 """The most entities that one request may return."""
 
+ABSENT: Final = -(1 << 62)
+"""Stands for a number that a passage does not have: fields are never null, and every bound excludes it."""
+LAST_TERM: Final = (1 << 32) - 2
+"""The highest index that a sparse vector of Milvus may have; the one hash above it shares it."""
+_USUAL_LENGTH: Final = 100.0
+"""Terms of a usual passage: the true mean moves with every write, and all entities would have to follow it."""
+_NEGLIGIBLE_GAIN: Final = 1e-6
+"""The gain of a term that stands in where a passage has none, so that no sparse vector is empty."""
+_MAX_NAME_BYTES: Final = 4096
+"""Bytes of a tenant or facet; longer ones are replaced by a digest, so that nearly all can be read in Milvus."""
+_MAX_FACETS: Final = 1024
+"""Facets of a node that are kept: Milvus takes at most 4096 in an array. Filters on the rest find nothing here."""
 _STATE_FIELDS: Final[Mapping[str, tuple[Any, dict[str, Any]]]] = {
     # Milvus refuses a collection without a vector.
     "place": (DataType.FLOAT_VECTOR, {"dim": 2}),
@@ -94,11 +109,12 @@ class Collection:
         """Create the collections unless they exist, and drop those of other versions of this store."""
         if self.exists():
             return
+        # Left by another schema version or embedder; no process of this version searches them.
         for name in self._client.list_collections():
             if name.startswith(f"weft_{self._identity}_"):
                 self._client.drop_collection(name)
         # The state comes last: it is what `exists` looks for.
-        self._create(self.name, entity_fields(self.dimensions))
+        self._create(self.name, _entity_fields(self.dimensions))
         self._create(self._state_name, _STATE_FIELDS)
 
     def _create(self, name: str, fields: Mapping[str, tuple[Any, dict[str, Any]]]) -> None:
@@ -116,6 +132,7 @@ class Collection:
     def drop(self) -> None:
         """Drop both collections where they exist."""
         for name in (self.name, self._state_name):
+            # A collection that is gone already is as good as dropped.
             with suppress(MilvusException):
                 self._client.drop_collection(name)
 
@@ -144,6 +161,7 @@ class Collection:
         while len(pack_progress(progress)) > _MAX_STATE_LENGTH and progress.recent:
             progress = Progress(progress.identity, progress.sequence, progress.recent[1:], progress.names)
         row = {"id": 1, "place": [1.0, 0.0], "progress": pack_progress(progress).decode()}
+        # More ids than the field holds: readers then take everything from the store.
         listed = None if pending is None or len(pending) > self._max_pending else list(pending)
         self._client.upsert(self._state_name, [{**row, "pending": orjson.dumps(listed).decode()}])
 
@@ -193,3 +211,67 @@ class Collection:
         """Return the number of passages that meet a condition."""
         found = self._client.query(self.name, filter=condition, output_fields=["count(*)"])
         return int(found[0]["count(*)"])
+
+
+# --- passages as entities --------------------------------------------------------------------------------
+
+
+def _entity_fields(dimensions: int) -> dict[str, tuple[Any, dict[str, Any]]]:
+    """Return the fields of an entity beside its id, each with its type and options."""
+    return {
+        "node": (DataType.INT64, {}),
+        "tenant": (DataType.VARCHAR, {"max_length": _MAX_NAME_BYTES, "is_partition_key": True}),
+        "facets": (
+            DataType.ARRAY,
+            {"element_type": DataType.VARCHAR, "max_capacity": _MAX_FACETS, "max_length": _MAX_NAME_BYTES},
+        ),
+        "position": (DataType.INT64, {}),
+        "sequence": (DataType.INT64, {}),
+        "time": (DataType.INT64, {}),
+        "embedded": (DataType.BOOL, {}),
+        "terms": (DataType.SPARSE_FLOAT_VECTOR, {}),
+        "vector": (DataType.FLOAT_VECTOR, {"dim": dimensions}),
+    }
+
+
+def to_entity(passage: ChangedPassage, dimensions: int) -> dict[str, Any]:
+    """Return a passage as the collection keeps it."""
+    is_embedded = len(passage.vector) == dimensions
+    # A field is never null, so passages without a vector get zeros and are told apart by `embedded`.
+    vector = np.frombuffer(passage.vector, np.int8) if is_embedded else np.zeros(dimensions)
+    return {
+        "id": passage.id,
+        "node": passage.node_id,
+        "tenant": shorten_name(passage.tenant),
+        "facets": [shorten_name(facet) for facet in passage.facets[:_MAX_FACETS]],
+        "position": _or_absent(known_position(passage)),
+        "sequence": _or_absent(passage.sequence),
+        "time": _or_absent(to_microseconds(passage.time)),
+        "embedded": is_embedded,
+        "terms": _term_gains(passage.term_hashes, passage.term_counts),
+        "vector": vector.astype(np.float64).tolist(),
+    }
+
+
+def _term_gains(term_hashes: bytes, term_counts: bytes) -> dict[int, float]:
+    """Return what each term adds to the BM25 score of a passage, before the weight that a view gives the term.
+
+    The scores are approximate, because the mean length is a usual one; engines only propose.
+    """
+    counts = weighted_counts(term_counts).astype(np.float64)
+    damping = SATURATION * (1 - LENGTH_NORMALISATION + LENGTH_NORMALISATION * counts.sum() / _USUAL_LENGTH)
+    gains = counts * (1 + SATURATION) / (counts + damping)
+    terms = np.frombuffer(term_hashes, "<u4").tolist()
+    by_term = {min(term, LAST_TERM): gain for term, gain in zip(terms, gains.tolist(), strict=True) if gain > 0}
+    # Milvus refuses an empty sparse vector.
+    return by_term or {LAST_TERM: _NEGLIGIBLE_GAIN}
+
+
+def shorten_name(name: str) -> str:
+    """Return the name, or a digest of one that is longer than an entity may hold."""
+    encoded = name.encode("utf-8")
+    return name if len(encoded) <= _MAX_NAME_BYTES else xxhash.xxh128_hexdigest(encoded)
+
+
+def _or_absent(value: int | None) -> int:
+    return ABSENT if value is None else value

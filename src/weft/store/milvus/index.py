@@ -1,4 +1,4 @@
-"""A search index in Milvus that is derived from a store and follows it by sequence number.
+"""Search a store in Milvus, in a collection that is derived from the store and follows it by sequence number.
 
 Milvus holds one state, while readers have snapshots of several. A catch-up writes down the ids of the nodes it is
 about to replace, and readers take those nodes, and all that changed since, from their own snapshot. So a reader
@@ -18,16 +18,22 @@ from pymilvus.exceptions import MilvusException
 from weft.errors import StoreUnreachable
 from weft.model import STRONG, Filter
 from weft.ports import Proposals, Snapshot, Store
-from weft.store.milvus.address import connect, consistency_level, read_milvus_address, unreachable
+from weft.store.derived import MAX_EXACT_PASSAGES, NODES_PER_PAGE, Overlay, SmallViews, earlier_state, no_proposals
 from weft.store.milvus.catch_up import CatchUpLimits, bring_up_to_date, tail_pages
 from weft.store.milvus.collection import Collection, CollectionState
-from weft.store.milvus.entities import filter_expression
-from weft.store.milvus.search import Found, Search, search_collection, vector_search, word_search
-from weft.store.overlay import MAX_EXACT_PASSAGES, NODES_PER_PAGE, Overlay, SmallViews, earlier_state, no_proposals
+from weft.store.milvus.connection import connect, consistency_level, read_milvus_address, unreachable
+from weft.store.milvus.search import (
+    Found,
+    Search,
+    filter_expression,
+    search_collection,
+    vector_search,
+    word_search,
+)
 from weft.store.records import MAX_FACET_VALUE_LENGTH
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Vectors
+    from weft.ports.stores import Vectors
 
 
 _WRITER_LEVEL: Final = consistency_level(STRONG)
@@ -112,6 +118,7 @@ class MilvusIndex:
         consistency = snapshot.view.consistency
         level = consistency_level(consistency) if consistency else self._address.level
         collection, nodes = self._collection(snapshot, level), _nodes_with_long_values(snapshot, filter)
+        # No transaction spans the state and the search, so the state is compared before and after.
         for _ in range(_MAX_TRIES):
             state = collection.state()
             difference = _read_difference(snapshot, collection, state)
@@ -137,6 +144,7 @@ class MilvusIndex:
 
     def _load(self, collection: Collection) -> Collection:
         """Have the server load the collection once, and return it."""
+        # Once a process: loading before every search would cost a request each.
         if collection.name not in self._loaded and collection.load():
             self._loaded.add(collection.name)
         return collection
@@ -159,6 +167,7 @@ class MilvusIndex:
 
     def catch_up(self, store: Store) -> int:
         """Bring the collection up to the store's sequence and return it."""
+        # Under the store's write lock, because Milvus has none of its own.
         with store.writing(), self._translate_errors(), store.snapshot_of_all_tenants() as snapshot:
             collection = self._collection(snapshot, _WRITER_LEVEL)
             bring_up_to_date(collection, snapshot, self._address, self.limits)

@@ -1,24 +1,34 @@
-"""Searches of the collection by words, by meaning, or by both in one request.
+"""Search the collection by words, by meaning, or by both in one request.
 
 Milvus proposes, and every proposal is scored again by our own arithmetic from the snapshot.
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
+import orjson
 from msgspec import Struct
 
-from weft.model import Filter
+from weft.model import Filter, View
 from weft.ports import Proposals, Snapshot
 from weft.scoring.vectors import cosines, norms, quantise, stack_rows
-from weft.store.derived import SCORE_TOLERANCE, cut_at_tie
-from weft.store.milvus.collection import MAX_RESULTS, Collection, FieldQuery
-from weft.store.milvus.entities import query_terms
-from weft.store.overlay import Overlay, OverlayPassage, build_overlay, no_proposals, quantise_query, term_weights
+from weft.store.derived import (
+    SCORE_TOLERANCE,
+    Overlay,
+    OverlayPassage,
+    build_overlay,
+    cut_at_tie,
+    no_proposals,
+    quantise_query,
+    term_weights,
+)
+from weft.store.milvus.collection import ABSENT, LAST_TERM, MAX_RESULTS, Collection, FieldQuery, shorten_name
+from weft.store.records import facet_groups, to_microseconds
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids, Scores, Vectors
+    from weft.ports.stores import Ids, Scores, Vectors
 
 
 Found: TypeAlias = "tuple[Ids, Scores]"
@@ -64,7 +74,7 @@ def word_search(snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, 
         known = [OverlayPassage(row.id, row.node_id, row.term_hashes, row.term_counts, b"") for row in rows]
         return build_overlay((), known).lexical(weights, mean_length, None, len(rows))
 
-    return Search("terms", query_terms(weights), limit, search_overlay, score)
+    return Search("terms", _query_terms(weights), limit, search_overlay, score)
 
 
 def vector_search(snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Search | Proposals:
@@ -98,6 +108,7 @@ def search_collection(collection: Collection, searches: Sequence[Search], condit
 
     More are asked for while a cut falls among equals.
     """
+    # Several searches of one request share its limit on results.
     most, factor = MAX_RESULTS // len(searches), 1
     while True:
         limits = [min(factor * (search.limit + _MARGIN), most) for search in searches]
@@ -123,3 +134,42 @@ def _is_settled(scores: "Scores", limit: int, wanted: int) -> bool:
     """
     ranked = np.sort(scores)[::-1]
     return len(ranked) < wanted or bool(ranked[wanted - 1] < ranked[limit - 1] * (1 - SCORE_TOLERANCE))
+
+
+# --- questions in the form that Milvus reads -------------------------------------------------------------
+
+
+def _query_terms(weights: Mapping[int, float]) -> dict[int, float]:
+    """Return a query as a sparse vector: the weights that the view gives its terms."""
+    return {min(term, LAST_TERM): weight for term, weight in weights.items() if math.isfinite(weight)}
+
+
+def filter_expression(view: View, filter: Filter, masked: Iterable[int], nodes: Sequence[int] | None) -> str:
+    """Return the condition for entities that the view and the filter let through.
+
+    Entities of `masked` nodes are left out; `nodes` limits them to these nodes, unless it is None.
+    """
+    parts = [f"tenant in {_quote_names(view.tenants)}"]
+    parts += [f"ARRAY_CONTAINS_ANY(facets, {_quote_names(group)})" for group in facet_groups(filter)]
+    bounds = (
+        ("position", None, view.as_of),
+        ("sequence", filter.sequence_from, filter.sequence_to),
+        ("time", to_microseconds(filter.since), to_microseconds(filter.until)),
+    )
+    # Absent numbers lie below every bound, so an upper bound alone needs a lower one too.
+    for name, low, high in bounds:
+        if low is not None or high is not None:
+            parts.append(f"{name} >= {ABSENT + 1 if low is None else low}")
+        if high is not None:
+            parts.append(f"{name} <= {high}")
+    hidden = sorted(masked)
+    if hidden:
+        parts.append(f"node not in [{', '.join(map(str, hidden))}]")
+    if nodes is not None:
+        # No node has the id 0: without nodes nothing matches.
+        parts.append(f"node in [{', '.join(map(str, nodes))}]" if nodes else "node == 0")
+    return " and ".join(parts)
+
+
+def _quote_names(names: Iterable[str]) -> str:
+    return orjson.dumps([shorten_name(name) for name in names]).decode()

@@ -1,13 +1,14 @@
-"""Connections to a PostgreSQL server: how they are opened, who may write through them, and how their errors read.
+"""Connect to a PostgreSQL server: open connections, fetch and copy rows, lock out other writers, translate errors.
 
-The bottom of this package: every other module of it reads and writes through a connection from here.
+Every other module of this package reads and writes through a connection from here.
 """
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeAlias, TypeVar
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg.rows import TupleRow
@@ -38,6 +39,8 @@ pgvector's default of 20,000 a filter that few passages meet would leave a searc
 _SHORTEST_CONNECT_SECONDS: Final = 2
 """libpq takes whole seconds, and no fewer than two."""
 
+_ROW_SECURITY: Final[WeakKeyDictionary[Connection, bool]] = WeakKeyDictionary()
+"""Whether row-level security applies to the user of each connection, asked once for each."""
 _ADVISORY_LOCK_CLASS: Final = 0x57454654
 """The letters WEFT: keeps our advisory locks apart from those of other programs in the same database."""
 _FIRST_RETRY_SECONDS: Final = 0.05
@@ -51,6 +54,7 @@ _LOST_CONNECTION_CLASSES: Final = ("08", "57P")
 _RETRYABLE_STATES: Final = ("40001", "40P01")
 """Serialization failure and deadlock: the server undid the work, which may succeed when it is done again."""
 _DAMAGED_STATES: Final = ("XX001", "XX002")
+"""Corrupted data and corrupted indexes."""
 _NOT_OUR_TABLES_STATES: Final = ("42P01", "42703", "3F000")
 """Undefined table, column or schema."""
 _BAD_VALUE_CLASSES: Final = ("22", "23", "54")
@@ -80,6 +84,7 @@ def configure(connection: Connection, address: Address) -> None:
         " WHERE e.extname IN ('vector', 'pg_textsearch')",
         prepare=False,
     ).fetchall()
+    # Extensions may be installed in a schema of their own, and their types must be found.
     path = ", ".join(f'"{name}"' for name in dict.fromkeys([address.schema, *(row[0] for row in rows), "public"]))
     connection.execute(f"SET search_path = {path}; {_SETTINGS}", prepare=False)
 
@@ -90,6 +95,56 @@ def fetch_rows(connection: Connection, query: str, values: Any = None, *, reuse_
     `reuse_plan` prepares the statement; turn it off where the best plan depends on the values.
     """
     return connection.cursor(binary=True).execute(query, values, prepare=reuse_plan).fetchall()
+
+
+# --- adding rows by the thousand -------------------------------------------------------------------------
+
+
+class CopyTarget:
+    """The columns of a table with their types, in the order in which rows give them."""
+
+    def __init__(self, table: str, **types: str) -> None:
+        names, staging = ", ".join(types), f"pg_temp.aside_{table}"
+        self.types = tuple(types.values())
+        self.copy_to_table = f"COPY {table} ({names}) FROM STDIN (FORMAT BINARY)"
+        self.copy_to_staging = f"COPY {staging} ({names}) FROM STDIN (FORMAT BINARY)"
+        self.create_staging = (
+            f"CREATE TEMP TABLE IF NOT EXISTS aside_{table} ON COMMIT DELETE ROWS"
+            f" AS SELECT {names} FROM {table} WITH NO DATA"
+        )
+        self.move_from_staging = (
+            f"INSERT INTO {table} ({names}) SELECT {names} FROM {staging}; DELETE FROM {staging}"
+        )
+
+
+def copy_rows(connection: Connection, target: CopyTarget, rows: Iterable[Sequence[Any]]) -> None:
+    """Add the rows to a table.
+
+    The server refuses COPY into a table whose row-level security applies to the user; the rows then go through a
+    temporary table, from which INSERT may take them.
+    """
+    rows = list(rows)
+    if not rows:
+        return
+    if connection not in _ROW_SECURITY:
+        _ROW_SECURITY[connection] = bool(fetch_rows(connection, "SELECT row_security_active('nodes')")[0][0])
+    if not _ROW_SECURITY[connection]:
+        _copy(connection, target.copy_to_table, target, rows)
+        return
+    # Made at the first use: the temporary table lasts as long as the connection.
+    connection.execute(target.create_staging, prepare=False)
+    _copy(connection, target.copy_to_staging, target, rows)
+    connection.execute(target.move_from_staging, prepare=False)
+
+
+def _copy(connection: Connection, statement: str, target: CopyTarget, rows: Iterable[Sequence[Any]]) -> None:
+    with connection.cursor().copy(statement) as copy:
+        copy.set_types(target.types)
+        for row in rows:
+            copy.write_row(row)
+
+
+# --- the write lock --------------------------------------------------------------------------------------
 
 
 class WriteLock:
@@ -154,6 +209,7 @@ class WriteLock:
             try:
                 return work()
             except psycopg.Error as error:
+                # The next try opens a new connection and takes the lock again.
                 if is_lost(error):
                     self.close()
                 if not _is_transient(error) or time.monotonic() + pause > deadline or _is_refusal(error):
@@ -173,6 +229,7 @@ class WriteLock:
         if self._connection is None or self._connection.closed:
             self._connection = connect(self._address)
         try:
+            # Waited for in the server, which serves writers in the order of their coming.
             self._connection.execute(f"SET lock_timeout = {int(1000 * self._busy_seconds)}", prepare=False)
             self._connection.execute("SELECT pg_advisory_lock(%s, %s)", advisory_lock(self._address))
         except psycopg.errors.LockNotAvailable as error:
@@ -180,6 +237,7 @@ class WriteLock:
 
     def _unlock(self) -> None:
         if self._connection is not None and not self._connection.closed:
+            # A connection that broke has released the lock already.
             with suppress(psycopg.Error):
                 self._connection.execute("SELECT pg_advisory_unlock(%s, %s)", advisory_lock(self._address))
 
@@ -218,6 +276,7 @@ def is_lost(error: BaseException) -> bool:
         return True
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return False
+    # libpq reports a broken connection without a code.
     return error.sqlstate is None or error.sqlstate.startswith(_LOST_CONNECTION_CLASSES)
 
 
@@ -230,6 +289,7 @@ def _translate_error(error: Exception, address: Address) -> WeftError:
     """Return our error for one of the server's, with the next step for the user."""
     where, message = address.display, " ".join(str(error).split())
     state = getattr(error, "sqlstate", None) or ""
+    # Before the others: a refused connection looks like a lost one.
     if refusal := _connection_refusal(message, where):
         return refusal
     if is_lost(error):

@@ -1,4 +1,4 @@
-"""Values in the form that the server keeps: arrays of numbers, texts with NUL characters, vectors and terms.
+"""Encode values as the server keeps them: arrays of numbers, texts with NUL characters, vectors and terms.
 
 psycopg looks at the elements of a list one by one, which took as long as the query that the list was for, and
 PostgreSQL refuses NUL in a text. Both are solved by adapters that every connection registers.
@@ -19,7 +19,7 @@ from psycopg.pq import Format
 from psycopg.types.string import StrBinaryDumper
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids
+    from weft.ports.stores import Ids
 
 
 # The numbers by which the server names these types; they are fixed in its catalogue.
@@ -32,9 +32,11 @@ _BIGINT_ELEMENT: Final = np.dtype([("bytes", ">i4"), ("value", ">i8")])
 _ESCAPE: Final = "\x1a"
 """SUBSTITUTE, a control character that hardly any text holds, so that hardly any text grows."""
 _TEXT_TYPES: Final = ("text", "varchar")
+"""The types of columns and expressions whose values may hold escapes."""
 
 _HALFVEC_HEADER_BYTES: Final = 4
 """The binary form of a halfvec begins with its dimensions and two unused bytes."""
+# Digits alone would be read as numbers, which some text parsers split or drop.
 _HEX_TO_LETTERS: Final = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _MAX_CACHED_WORDS: Final = 200_000
 """Some 28 MB of words; a larger cache saves less than it costs, and a full one starts anew."""
@@ -74,6 +76,7 @@ class _BigintArrayDumper(Dumper):
 def escape_nul(text: str) -> str:
     """Return the text without NUL characters; nearly always the same one."""
     if "\0" in text or _ESCAPE in text:
+        # The escape itself first, or those that stand for NUL would be escaped again.
         return text.replace(_ESCAPE, _ESCAPE + "1").replace("\0", _ESCAPE + "0")
     return text
 
@@ -93,6 +96,7 @@ def digest(text: str) -> int:
 
 def name_md5(text: str) -> str:
     """Return the value of `md5(name)` in SQL, by which the tables of names are indexed."""
+    # Of the escaped text, because that is what the server stores and hashes.
     return md5(escape_nul(text).encode("utf-8"), usedforsecurity=False).hexdigest()
 
 
@@ -159,6 +163,7 @@ class _WordCache(dict[int, str]):
     """Each term hash as a word of eight letters, which every text parser takes for one plain word."""
 
     def __missing__(self, term: int) -> str:
+        # Cleared at once: the frequent words are back within a few passages.
         if len(self) >= _MAX_CACHED_WORDS:
             self.clear()
         word = self[term] = f"{term:08x}".translate(_HEX_TO_LETTERS)

@@ -1,4 +1,4 @@
-"""Conditions in SQL for the rows that a view and a filter let through, and the look-up of nodes by name."""
+"""Express views and filters as SQL conditions, and find the nodes that pass a filter or have a name."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -10,11 +10,10 @@ from weft.model import Filter, View
 from weft.store.postgres.connection import ALL_TENANTS, Connection, fetch_rows
 from weft.store.postgres.encode import digest, name_md5
 from weft.store.postgres.numbers import names_by_number
-from weft.store.records import MAX_FACET_VALUE_LENGTH, fold_name, to_microseconds
-from weft.store.sqlite.filters import facet_groups
+from weft.store.records import MAX_FACET_VALUE_LENGTH, facet_groups, fold_name, to_microseconds
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids
+    from weft.ports.stores import Ids
 
 
 _BY_KEY, _BY_NAME, _BY_ID = range(3)
@@ -45,6 +44,7 @@ class Visibility(Struct, frozen=True):
 
     def by_tenant(self, column: str) -> str:
         """Return the condition that a column holds a visible tenant."""
+        # A list of all tenants would only cost time.
         return "TRUE" if self.sees_all else f"{column} = ANY(%(tenants)s::integer[])"
 
     def of(self, alias: str) -> str:
@@ -70,6 +70,7 @@ class NameCache:
 
     def read_visibility(self, connection: Connection, view: View) -> Visibility:
         """Return the conditions for a view; tenants without any write have no number and are left out."""
+        # Only tenants that were never looked up cost a round trip.
         missing = [name_md5(name) for name in view.tenants if name not in self._tenants]
         rows = fetch_rows(connection, "SELECT name, id FROM tenants WHERE md5(name) = ANY(%s)", (missing,))
         self._tenants.update(rows)
@@ -110,7 +111,7 @@ def matching_ids(connection: Connection, visible: Visibility, filter: Filter) ->
     """Return the sorted ids of visible nodes that pass a filter.
 
     Such nodes have one of the kinds, one of the sources, all the tags and all the fields, and lie within the times
-    and the sequence; a node without a time or a place in the sequence fails where a bound is given.
+    and the sequence; a node without a time or a position in the sequence fails where a bound is given.
     """
     values: dict[str, Any] = dict(visible.values)
     groups = list(_facet_conditions(connection, filter, values))
@@ -132,6 +133,7 @@ def matching_ids(connection: Connection, visible: Visibility, filter: Filter) ->
 def _facet_conditions(connection: Connection, filter: Filter, values: dict[str, Any]) -> Iterator[str]:
     """Yield the comparison with the numbers of each group of facets; a node must have one of every group."""
     for index, names in enumerate(facet_groups(filter)):
+        # By digest, because names of facets may be longer than an index takes.
         digests = [name_md5(name) for name in names]
         rows = fetch_rows(connection, "SELECT id FROM facet_names WHERE md5(name) = ANY(%s)", (digests,))
         values[f"group{index}"] = [number for (number,) in rows]

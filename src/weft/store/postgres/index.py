@@ -1,4 +1,4 @@
-"""The search index over a PostgreSQL store: exact for little material, by the server's engines for much.
+"""Search a PostgreSQL store: exactly where there is little to search, by the server's engines where there is much.
 
 The server keeps its indexes up to date in the transaction of each write; catching up only means creating them once
 the store is large enough. A view or a filter that leaves few passages is read whole and searched exactly, which
@@ -15,12 +15,12 @@ from weft.cache import LruCache
 from weft.errors import StoreError
 from weft.model import Filter
 from weft.ports import Proposals, Snapshot, Store
-from weft.store.derived import cut_at_tie
-from weft.store.overlay import (
+from weft.store.derived import (
     MAX_EXACT_PASSAGES,
     Overlay,
     OverlayPassage,
     build_overlay,
+    cut_at_tie,
     no_proposals,
     quantise_query,
     term_weights,
@@ -32,7 +32,7 @@ from weft.store.postgres.snapshot import PostgresSnapshot
 from weft.store.postgres.store import PostgresStore
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids, Vectors
+    from weft.ports.stores import Ids, Vectors
 
 
 _CACHED_SCOPES: Final = 32
@@ -115,13 +115,16 @@ class PostgresIndex:
 
         Of the pair the other one is None; both are None where nothing is filtered and there are many passages.
         """
+        # Totals are cached, so a large view costs no query here.
         if filter.empty and snapshot.statistics(()).passages > self._exact_below:
             return None, None
+        # The version changes only when a tenant of the view does: writes to others keep the cache.
         key = (snapshot.identity, snapshot.version, snapshot.space, snapshot.view, filter)
         return self._scopes.get_or_make(key, lambda: self._read_scope(snapshot, filter))
 
     def _read_scope(self, snapshot: PostgresSnapshot, filter: Filter) -> "tuple[Overlay | None, Ids | None]":
         nodes = None if filter.empty else snapshot.matching_ids(filter)
+        # Nearly every node has a passage, so more nodes than that mean too many passages.
         is_small = nodes is None or len(nodes) <= self._exact_below
         overlay = _read_overlay(snapshot, nodes, self._exact_below) if is_small else None
         return overlay, nodes if overlay is None else None
@@ -187,6 +190,7 @@ def _read_overlay(snapshot: PostgresSnapshot, nodes: "Ids | None", most: int) ->
         nodes=nodes,
         space=snapshot.space,
         width=dimensions,
+        # One more than allowed tells that there are too many.
         limit=most + 1,
     )
     if len(rows) > most:

@@ -1,4 +1,4 @@
-"""A queue of jobs in the store itself: each is run by one worker at a time and tried again when it fails.
+"""Queue jobs in the store itself: each is run by one worker at a time and tried again when it fails.
 
 A worker holds an advisory lock of the server on the job it runs. A job that is marked as running while its lock is
 free was left by a worker that died, and is taken up where it stopped. All times are the server's, so that the
@@ -25,6 +25,7 @@ _MAX_ERROR_LENGTH: Final = 2000
 ADVISORY_LOCK_CLASS: Final = 0x4A4F4253
 """The letters JOBS: keeps the locks on jobs apart from the write lock."""
 _DIED: Final = f"Every worker that took it up died or was stopped, {_MAX_ATTEMPTS} times."
+# The fields of Job, in their order.
 _COLUMNS: Final = (
     "id, kind, tenant, detail, state, attempts, error, done, total, place, created, due, started, finished"
 )
@@ -64,6 +65,7 @@ class JobQueue:
         def add(connection: Connection) -> Job:
             values = (kind, tenant, detail)
             waiting = f"SELECT {_COLUMNS} FROM jobs WHERE kind = %s AND tenant = %s AND detail = %s"
+            # A job that runs may have read its source already, so only a waiting one is the same.
             rows = fetch_rows(connection, f"{waiting} AND state = 'waiting'", values)
             if not rows:
                 insert = "INSERT INTO jobs (kind, tenant, detail) VALUES (%s, %s, %s)"
@@ -95,6 +97,7 @@ class JobQueue:
     def take_next(self) -> Iterator["RunningJob | None"]:
         """Yield the next job that is due and free, locked for the block, or None when there is none."""
         address = self._store.address
+        # A connection of its own: closing it, or dying, frees the lock on the job.
         with translate_errors(address), connect(address) as connection:
             connection.execute(f"SELECT set_config('weft.tenants', '{ALL_TENANTS}', false)")
             job = _take_next(connection)

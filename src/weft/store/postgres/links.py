@@ -1,4 +1,4 @@
-"""Writing edges, and keeping the neighbour lists that a write touches up to date.
+"""Write and read edges: a maker's set replaces the edges that it drew before, and neighbour lists follow.
 
 A neighbour list holds the strongest neighbours of a node in one packed row: walks read it instead of edges.
 """
@@ -9,16 +9,28 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft.model import EdgeSet
-from weft.store import adjacency
-from weft.store.adjacency import ARC_DTYPE, Arcs
-from weft.store.edge_changes import EdgeIdentity, EdgeStrength, compare_edges, wanted_edges
-from weft.store.postgres.connection import Connection, fetch_rows
-from weft.store.postgres.copy_rows import CopyTarget, copy_rows
+from weft.store.links import (
+    ARC_DTYPE,
+    INCOMING_JOINS,
+    INWARD_COLUMNS,
+    NEW_EDGE_JOINS,
+    OUTGOING_JOINS,
+    OUTWARD_COLUMNS,
+    Arcs,
+    EdgeIdentity,
+    EdgeStrength,
+    compare_edges,
+    pack_lists,
+    rank_edge_types,
+    unpack_lists,
+    wanted_edges,
+)
+from weft.store.postgres.connection import Connection, CopyTarget, copy_rows, fetch_rows
 from weft.store.postgres.encode import bigint_array
 from weft.store.postgres.numbers import Numbers
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids
+    from weft.ports.stores import Ids
 
 
 _EDGES: Final = CopyTarget(
@@ -46,9 +58,9 @@ _SAME_EDGE: Final = (
 
 
 # CROSS JOIN dictates the order of joins to SQLite, which has no statistics; the server finds a better one itself.
-LINKS_OUT: Final = adjacency.OUTGOING_JOINS.replace("CROSS JOIN", "JOIN")
-LINKS_IN: Final = adjacency.INCOMING_JOINS.replace("CROSS JOIN", "JOIN")
-_LINKS_FRESH: Final = adjacency.NEW_EDGE_JOINS.replace("CROSS JOIN", "JOIN")
+LINKS_OUT: Final = OUTGOING_JOINS.replace("CROSS JOIN", "JOIN")
+LINKS_IN: Final = INCOMING_JOINS.replace("CROSS JOIN", "JOIN")
+_LINKS_FRESH: Final = NEW_EDGE_JOINS.replace("CROSS JOIN", "JOIN")
 
 
 class TouchedLists:
@@ -61,6 +73,7 @@ class TouchedLists:
 
     def note_disturbed(self, node_ids: Sequence[int]) -> None:
         """Note that the lists of these nodes and of all their neighbours must be derived anew."""
+        # One query a direction: an OR over both columns would use neither index.
         for near, far in (("source", "target"), ("target", "source")):
             rows = fetch_rows(
                 self._connection,
@@ -83,6 +96,7 @@ class TouchedLists:
 
     def note_weakened(self, edges: Iterable[EdgeIdentity]) -> None:
         """Note that the lists at both ends of edges that are gone or changed must be derived anew."""
+        # A weaker edge may let in one that the list had no room for; only all edges can tell which.
         ends = sorted({key_id for edge in edges for key_id in (edge[0], edge[3])})
         if ends:
             rows = fetch_rows(
@@ -118,10 +132,9 @@ class TouchedLists:
             "SELECT node_id, owner_tenant_id, tenant_id, degree, packed FROM adjacency WHERE node_id = ANY(%s)",
             (bigint_array(owners),),
         )
-        kept, hidden = adjacency.unpack_lists(lists)
-        rows = adjacency.pack_lists(
-            np.concatenate([rebuilt, added, kept]), hidden, adjacency.rank_edge_types(types)
-        )
+        # Degrees say how many neighbours a list had no room for.
+        kept, hidden = unpack_lists(lists)
+        rows = pack_lists(np.concatenate([rebuilt, added, kept]), hidden, rank_edge_types(types))
         self._connection.execute("DELETE FROM adjacency WHERE node_id = ANY(%s)", (bigint_array(stale + owners),))
         copy_rows(self._connection, _LISTS, rows)
 
@@ -130,8 +143,8 @@ class TouchedLists:
             return np.zeros(0, ARC_DTYPE)
         rows = fetch_rows(
             self._connection,
-            f"SELECT {adjacency.OUTWARD_COLUMNS} FROM {_EDGE_IDENTITIES} {_LINKS_FRESH}"
-            f" UNION ALL SELECT {adjacency.INWARD_COLUMNS} FROM {_EDGE_IDENTITIES} {_LINKS_FRESH}"
+            f"SELECT {OUTWARD_COLUMNS} FROM {_EDGE_IDENTITIES} {_LINKS_FRESH}"
+            f" UNION ALL SELECT {INWARD_COLUMNS} FROM {_EDGE_IDENTITIES} {_LINKS_FRESH}"
             " WHERE a.id <> b.id",
             _identity_columns(sorted(self.fresh)),
         )
@@ -146,8 +159,8 @@ def read_arcs(
     if not owners:
         return np.zeros(0, ARC_DTYPE)
     table = "unnest(%(owners)s::bigint[]) o(value)"
-    outward = f"SELECT {adjacency.OUTWARD_COLUMNS} FROM {table} {LINKS_OUT} WHERE {visible}"
-    inward = f"SELECT {adjacency.INWARD_COLUMNS} FROM {table} {LINKS_IN} WHERE a.id <> b.id AND {visible}"
+    outward = f"SELECT {OUTWARD_COLUMNS} FROM {table} {LINKS_OUT} WHERE {visible}"
+    inward = f"SELECT {INWARD_COLUMNS} FROM {table} {LINKS_IN} WHERE a.id <> b.id AND {visible}"
     rows = fetch_rows(
         connection, f"{outward} UNION ALL {inward}", {**(values or {}), "owners": bigint_array(owners)}
     )
@@ -164,6 +177,7 @@ def write_edge_set(connection: Connection, numbers: Numbers, touched: TouchedLis
     scope = None if edge_set.scope is None else numbers.known_keys(edge_set.tenant, edge_set.scope)
     change = compare_edges(_read_present(connection, numbers, edge_set, wanted, scope), wanted, scope)
     touched.note_weakened(change.weakened)
+    # COPY cannot update, so edges that change are deleted and added again.
     if change.gone or change.altered:
         connection.execute(
             f"DELETE FROM edges e USING {_EDGE_IDENTITIES} WHERE {_SAME_EDGE}",
@@ -203,4 +217,5 @@ def _read_present(
 
 def _identity_columns(edges: Sequence[EdgeIdentity]) -> dict[str, "Ids"]:
     columns = np.array(edges, np.int64).reshape(-1, 4).T
+    # Columns instead of rows, because the server takes arrays and unnests them.
     return dict(zip(("source", "maker", "type", "target"), columns, strict=True))

@@ -1,4 +1,4 @@
-"""Listings that no search needs: edges by page and by maker, keys by tag and by unit, sharing, and recent changes.
+"""List what no search needs: edges by page and by maker, keys by tag and unit, sharing, and recent changes.
 
 Called by `PostgresStore` for maintenance, linking and export, and by indexes that catch up with the changes.
 """
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from weft.model import Edge
 from weft.ports import RecentChanges
-from weft.store.adjacency import SHARED_CONDITION
-from weft.store.listing import (
+from weft.store.links import SHARED_CONDITION
+from weft.store.postgres.connection import Connection, fetch_rows
+from weft.store.postgres.encode import digest, from_halfvec, name_md5
+from weft.store.records import (
     TAIL_COLUMNS,
     EdgeCursor,
     ListedEdge,
@@ -17,8 +19,6 @@ from weft.store.listing import (
     listed_edge,
     tail_passages,
 )
-from weft.store.postgres.connection import Connection, fetch_rows
-from weft.store.postgres.encode import digest, from_halfvec, name_md5
 
 if TYPE_CHECKING:
     from weft.store.postgres.snapshot import PostgresSnapshot
@@ -42,6 +42,7 @@ def page_of_edges(
     )
     rows = snapshot.rows(
         "SELECT a.id, b.id, a.tenant_id, b.tenant_id, a.key, b.key, y.name, max(e.weight),"
+        # The values of the strongest edge, ties by its maker's name.
         " (array_agg(e.confidence ORDER BY e.weight DESC, m.name))[1],"
         " (array_agg(e.evidence ORDER BY e.weight DESC, m.name))[1],"
         " string_agg(m.name, chr(10)), e.type_id FROM nodes a JOIN edges e"
@@ -165,6 +166,7 @@ def read_tail(snapshot: "PostgresSnapshot", since: int, limit: int, kinds: KindN
         until=reached,
     )
     changed_nodes = tuple(node_id for _, node_id in _read_changes(snapshot, since, reached, None))
+    # An index stores int8 vectors, whatever form the engine keeps them in.
     rows = [(*row[:4], from_halfvec(row[4]) if row[4] else None) for row in passages]
     kind_names = kinds({row[2] for row in nodes})
     found = tail_passages(nodes, rows, snapshot.visible.tenants, kind_names)

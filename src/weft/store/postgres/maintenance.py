@@ -1,4 +1,4 @@
-"""Status of a store and its server, deriving anew of the derived tables, and checks of their consistency."""
+"""Look after the store: count what a view holds, rebuild what is derived, and verify that all agrees."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft.ports import StoreStatus
-from weft.store.adjacency import SHARED_CONDITION
+from weft.store.links import SHARED_CONDITION
 from weft.store.open import Address
-from weft.store.postgres.aliases import write_names
-from weft.store.postgres.connection import Connection, fetch_rows
-from weft.store.postgres.copy_rows import CopyTarget, copy_rows
+from weft.store.postgres.connection import Connection, CopyTarget, copy_rows, fetch_rows
 from weft.store.postgres.encode import bigint_array
 from weft.store.postgres.links import TouchedLists, read_arcs
 from weft.store.postgres.nodes import FACETS
 from weft.store.postgres.numbers import Numbers, names_by_number
 from weft.store.postgres.schema import SCHEMA_VERSION
+from weft.store.postgres.write import write_names
 from weft.store.records import list_facets, unpack_fields, unpack_texts
 from weft.store.statistics import PASSAGES_PER_BATCH, ScannedStatistics, count_statistics
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 _NODES_PER_BATCH: Final = 2000
 """Nodes whose derived rows are made or checked at once; more take more memory and save few round trips."""
 _DERIVED_TABLES: Final = ("adjacency", "facets", "names", "term_statistics", "tenant_statistics")
+"""Tables without anything of their own: every row follows from nodes, passages, aliases and edges."""
 _TERM_STATISTICS: Final = CopyTarget("term_statistics", tenant_id="int4", term_hash="int8", frequency="int8")
 
 
@@ -98,6 +98,7 @@ def _counts_by_facet(snapshot: "PostgresSnapshot", prefix: str) -> dict[str, int
     return _counts(
         snapshot,
         f"SELECT substr(m.name, {len(prefix) + 1}), count(*) FROM facet_names m JOIN facets f ON f.facet_id = m.id"
+        # Prefixes are our own words, so they may stand in the text of the query.
         f" {nodes} WHERE starts_with(m.name, '{prefix}') AND {condition} GROUP BY 1 ORDER BY 1",
     )
 
@@ -130,6 +131,7 @@ def rebuild_derived(connection: Connection) -> None:
     """Derive neighbour lists, names, facets and statistics anew inside the caller's transaction."""
     for table in _DERIVED_TABLES:
         connection.execute(f"DELETE FROM {table}")
+    # FOR UPDATE keeps other writers out, who would give out the same numbers.
     numbers = Numbers(connection, fetch_rows(connection, "SELECT last_key FROM state FOR UPDATE")[0][0])
     kinds, types = names_by_number(connection, "kinds"), names_by_number(connection, "edge_types")
     for tenant_id in sorted(names_by_number(connection, "tenants")):
@@ -233,6 +235,7 @@ def _wrong_lists(connection: Connection) -> list[str]:
             "SELECT node_id, tenant_id, degree FROM adjacency WHERE node_id = ANY(%s)",
             (bigint_array(ids),),
         )
+        # Degrees count all edges, while lists are cut: so degrees alone can be compared.
         counted = Counter(zip(arcs["owner"].tolist(), arcs["tenant"].tolist(), strict=True))
         degrees = {(owner, tenant): degree for owner, tenant, degree in stored}
         wrong += len({pair[0] for pair in {*counted, *degrees} if counted[pair] != degrees.get(pair, 0)})

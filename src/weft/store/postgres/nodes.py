@@ -1,15 +1,14 @@
-"""Writing nodes with their passages, words, vectors and facets: all rows of a table in one COPY.
+"""Write nodes with their passages, words, vectors and facets: all rows of a table in one COPY.
 
-The first part of a write; aliases and edges follow, because they refer to the nodes.
+This is the first part of a write; aliases and edges follow, because they refer to the nodes.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from weft.ports import Changes, PreparedNode
-from weft.store.embedded.lexical import weighted_counts
-from weft.store.postgres.connection import Connection, fetch_rows
-from weft.store.postgres.copy_rows import CopyTarget, copy_rows
+from weft.store.derived import weighted_counts
+from weft.store.postgres.connection import Connection, CopyTarget, copy_rows, fetch_rows
 from weft.store.postgres.encode import bigint_array, digest, passage_words, to_halfvec
 from weft.store.postgres.links import TouchedLists
 from weft.store.postgres.numbers import KEYS, Numbers, key_columns
@@ -77,7 +76,7 @@ def stored_keys(connection: Connection, keys: Sequence[tuple[int, str]]) -> dict
 
 
 class NodeWriter:
-    """Writes the nodes of one change set under one sequence number."""
+    """A writer of the nodes of one change set, under one sequence number."""
 
     def __init__(
         self,
@@ -98,6 +97,7 @@ class NodeWriter:
 
         A key that is both removed and upserted (it moved between units) is upserted and keeps its id.
         """
+        # Of a key that comes twice in one write the last node counts.
         wanted = {(prepared.node.tenant, prepared.node.key): prepared for prepared in changes.upserts}
         keys = [*wanted, *changes.removes]
         self._numbers.assign_numbers("tenants", (tenant for tenant, _ in keys))
@@ -121,12 +121,14 @@ class NodeWriter:
         if not gone:
             return False
         ids = [node_id for node_id, _, _ in gone]
+        # Before the nodes go, because their neighbours are found through them.
         self._touched.note_disturbed(ids)
         self._delete_rows(ids, ("nodes", "marks", "aliases", "names"))
         # The key stays: edges may go on naming it, and a node that comes back keeps them.
         key_ids = bigint_array(key_id for _, _, key_id in gone)
         self._connection.execute("UPDATE keys SET node_id = NULL WHERE id = ANY(%s)", (key_ids,))
         self._connection.execute(
+            # Derived indexes learn from tombstones whose passages to drop.
             "INSERT INTO tombstones SELECT o.node_id, o.tenant_id, %s FROM unnest(%s::bigint[], %s::integer[])"
             " o(node_id, tenant_id)",
             (self._sequence, bigint_array(ids), bigint_array(tenant_id for _, tenant_id, _ in gone)),
@@ -139,6 +141,7 @@ class NodeWriter:
             return
         rows = fetch_rows(
             self._connection,
+            # RETURNING tells what to take off the statistics without reading the passages first.
             "DELETE FROM passages WHERE node_id = ANY(%s) RETURNING tenant_id, length, term_hashes",
             (bigint_array(node_ids),),
         )
@@ -174,6 +177,7 @@ class NodeWriter:
                 " WHERE n.id = o.id",
                 (bigint_array(node_id for node_id, _ in moved), [unit for _, unit in moved]),
             )
+        # Deleted and copied anew: COPY cannot update, and aliases of linkers stay.
         self._delete_rows(rewritten, ("nodes", "marks"))
         self._insert(written)
         return written
@@ -192,20 +196,20 @@ class NodeWriter:
 
     def _insert(self, nodes: Sequence[NumberedNode]) -> None:
         self._insert_keys(nodes)
-        facets = [(placed, _facets(placed)) for placed in nodes]
+        facets = [(item, _facets(item)) for item in nodes]
         self._numbers.assign_numbers("facet_names", (name for _, names in facets for name in names))
         copy_rows(self._connection, _NODES, map(self._node_values, nodes))
         copy_rows(
             self._connection,
             _MARKS,
-            [(placed.node_id, placed.tenant_id, float(placed.prepared.node.importance)) for placed in nodes],
+            [(item.node_id, item.tenant_id, float(item.prepared.node.importance)) for item in nodes],
         )
         copy_rows(
             self._connection,
             FACETS,
             [
-                (placed.node_id, self._numbers.facet(name), placed.tenant_id)
-                for placed, names in facets
+                (item.node_id, self._numbers.facet(name), item.tenant_id)
+                for item, names in facets
                 for name in names
             ],
         )
@@ -214,13 +218,13 @@ class NodeWriter:
     def _insert_keys(self, nodes: Sequence[NumberedNode]) -> None:
         """Let keys lead to the new nodes; edges that named a key before it had a node become visible."""
         rows, appeared = [], []
-        for placed in nodes:
-            key = placed.prepared.node.key
-            stored = self._known.get((placed.tenant_id, key))
+        for item in nodes:
+            key = item.prepared.node.key
+            stored = self._known.get((item.tenant_id, key))
             if stored is None:
-                rows.append((placed.key_id, placed.tenant_id, digest(key), placed.node_id, key))
+                rows.append((item.key_id, item.tenant_id, digest(key), item.node_id, key))
             elif stored.node_id is None:
-                appeared.append((placed.key_id, placed.node_id))
+                appeared.append((item.key_id, item.node_id))
         copy_rows(self._connection, KEYS, rows)
         if appeared:
             key_ids = bigint_array(key_id for key_id, _ in appeared)
@@ -231,26 +235,26 @@ class NodeWriter:
             )
             self._touched.note_appeared(key_ids)
 
-    def _node_values(self, placed: NumberedNode) -> Row:
-        numbers = (placed.node_id, placed.tenant_id, placed.kind_id, placed.key_id)
-        return (*numbers, self._sequence, *node_values(placed.prepared))
+    def _node_values(self, item: NumberedNode) -> Row:
+        numbers = (item.node_id, item.tenant_id, item.kind_id, item.key_id)
+        return (*numbers, self._sequence, *node_values(item.prepared))
 
     def _insert_passages(self, nodes: Sequence[NumberedNode]) -> None:
         rows: list[Row] = []
         words: list[Row] = []
         vectors: list[Row] = []
-        for placed in nodes:
-            position = known_position(placed.prepared.node)
-            for prepared in placed.prepared.passages:
+        for item in nodes:
+            position = known_position(item.prepared.node)
+            for prepared in item.prepared.passages:
                 self.last_passage += 1
                 passage, terms = prepared.passage, prepared.term_hashes
                 # The three tables begin with the same columns, so that each can be searched without a join.
-                owner = (self.last_passage, placed.node_id, placed.tenant_id, position)
+                owner = (self.last_passage, item.node_id, item.tenant_id, position)
                 lines = (passage.first_line, passage.last_line, pack_texts(passage.heading_path))
                 span = (passage.ordinal, passage.start, passage.end)
                 rows.append((*owner, *span, *lines, prepared.length, terms, prepared.term_counts))
                 words.append((*owner, passage_words(terms, weighted_counts(prepared.term_counts).tolist())))
-                self._statistics.add_passage(placed.tenant_id, prepared.length, terms)
+                self._statistics.add_passage(item.tenant_id, prepared.length, terms)
                 if prepared.vector:
                     vectors.append((self._space, *owner, len(prepared.vector), to_halfvec(prepared.vector)))
         copy_rows(self._connection, _PASSAGES, rows)
@@ -258,6 +262,6 @@ class NodeWriter:
         copy_rows(self._connection, VECTORS, vectors)
 
 
-def _facets(placed: NumberedNode) -> tuple[str, ...]:
-    node = placed.prepared.node
+def _facets(item: NumberedNode) -> tuple[str, ...]:
+    node = item.prepared.node
     return list_facets(node.kind, node.origin.source, node.tags, node.fields)

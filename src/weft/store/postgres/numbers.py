@@ -1,4 +1,4 @@
-"""Numbers for names: tenants, kinds, edge types, makers, facets and keys, looked up and assigned many at a time.
+"""Look up and give out the numbers that stand for names: tenants, kinds, edge types, makers, facets and keys.
 
 Tables refer to each other by these numbers. One write uses one `Numbers`, and every part of the write shares it.
 """
@@ -6,13 +6,12 @@ Tables refer to each other by these numbers. One write uses one `Numbers`, and e
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from weft.store.postgres.connection import Connection, fetch_rows
-from weft.store.postgres.copy_rows import CopyTarget, copy_rows
+from weft.store.postgres.connection import Connection, CopyTarget, copy_rows, fetch_rows
 from weft.store.postgres.encode import bigint_array, digest
 from weft.store.sqlite.numbers import checked_number
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids
+    from weft.ports.stores import Ids
 
 
 KEYS: Final = CopyTarget("keys", id="int8", tenant_id="int4", digest="int8", node_id="int8", key="text")

@@ -1,6 +1,6 @@
-"""Pools of connections for readers: one for the primary, one for a replica, and the choice between the two.
+"""Pool the connections of readers: one pool for the primary, one for a replica, and the choice between the two.
 
-Snapshots borrow from here. A connection that broke is replaced without the borrower's noticing.
+Snapshots take their connections from here. One that broke is replaced before a snapshot gets it.
 """
 
 import threading
@@ -41,6 +41,7 @@ class ReaderPool:
         self._wait_seconds, self.spare_wait_seconds = wait_seconds, _SPARE_WAIT_SECONDS
         self._pool: ConnectionPool[Connection] = ConnectionPool(
             server,
+            # A store that is only opened costs the server no connection.
             min_size=0,
             max_size=address.connections,
             kwargs={"autocommit": True},
@@ -55,7 +56,7 @@ class ReaderPool:
 
     @contextmanager
     def reading(self, first_statements: str) -> Iterator[tuple[Connection, TupleRow]]:
-        """Lend a connection inside one read transaction, with the row that the first statements end with."""
+        """Give the block a connection in a read transaction, and the row that the first statements end with."""
         connection, row = self._begin(first_statements)
         try:
             yield connection, row
@@ -64,7 +65,7 @@ class ReaderPool:
 
     @contextmanager
     def spare_reading(self, first_statements: str) -> Iterator[tuple[Connection, TupleRow] | None]:
-        """Lend a second connection in the same way, or None where none is idle; the pool then opens one more."""
+        """Give the block a second connection, or None where none is idle; the pool then opens one more."""
         try:
             connection = self._pool.getconn(timeout=self.spare_wait_seconds)
         except PoolTimeout:
@@ -84,6 +85,7 @@ class ReaderPool:
         except psycopg.Error as error:
             if not is_lost(error):
                 raise
+        # Set without a lock: at worst two threads ask the server that is away.
         self._away_until = time.monotonic() + _AWAY_SECONDS
         return None
 
@@ -149,6 +151,7 @@ class ReaderPools:
         """
         if self.replica is None:
             return self.primary
+        # Asked first: a write in between then only makes the replica seem behind, never ahead.
         copied = self.replica.sequence()
         if copied is None:
             return self.primary
@@ -176,6 +179,7 @@ def _begin_reading(connection: Connection, first_statements: str) -> TupleRow:
     cursor = connection.execute(
         f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {first_statements}", prepare=False
     )
+    # Each statement has a result of its own; the row is in the last one.
     while cursor.nextset():
         pass
     return cursor.fetchone() or ()

@@ -1,6 +1,6 @@
-"""The tables of a PostgreSQL store, and the numbered migrations that create it or bring it up to date.
+"""Define the tables of a PostgreSQL store and the numbered migrations that create it or bring it up to date.
 
-Runs once when a store is opened, before anything is read.
+This runs once when a store is opened, before anything is read.
 """
 
 from typing import Final, TypeAlias
@@ -170,6 +170,7 @@ MIGRATIONS: Final[Migrations] = (
 )
 """(name, script) of every step, in order; a step that was released is never changed, only followed by another."""
 SCHEMA_VERSION: Final = len(MIGRATIONS)
+"""The version that this Weft writes."""
 
 OLDEST_SERVER: Final = 14
 """The major version of the oldest server that has what the tables, queries and pgvector 0.8 need."""
@@ -188,6 +189,7 @@ def prepare_schema(
     """Create the store or bring it up to date, as far as allowed, and return the engine for its word searches."""
     with connect(address) as connection:
         major = connection.info.server_version // 10000
+        # Checked before anything is created, so that an old server is left as it was.
         if major < oldest_server:
             raise StoreError(
                 f"The server at {address.display} is PostgreSQL {major}; Weft needs {oldest_server} or newer. "
@@ -240,7 +242,9 @@ def _migrate(connection: Connection, address: Address, migrations: Migrations) -
     try:
         install_extensions(connection, address)
         _create_schema(connection, address)
+        # Once more, because schema and extensions exist only now.
         configure(connection, address)
+        # Read again under the lock: another process may have migrated meanwhile.
         version = _read_version(connection, address, len(migrations))
         for number, (name, script) in enumerate(migrations, start=1):
             if number <= version:
@@ -288,6 +292,7 @@ def install_extensions(connection: Connection, address: Address) -> None:
             f"The server at {address.display} has pgvector {available['vector']}; Weft needs 0.8 or newer. "
             "Install it, then run this in the database: ALTER EXTENSION vector UPDATE;"
         )
+    # pgvector before pg_textsearch, because only the first one is required.
     for name in sorted(available, reverse=True):
         _create_extension(connection, address, name)
 

@@ -1,4 +1,4 @@
-"""The server's search indexes and the searches that use them.
+"""Create the server's search indexes and search with them.
 
 The engines propose passages: words by BM25 or tsvector, vectors by an HNSW graph. Their order is ours: every
 proposal is scored again by our own arithmetic, so that all engines agree.
@@ -11,8 +11,7 @@ import numpy as np
 
 from weft.ports import PassageRow
 from weft.scoring.vectors import cosines, norms, stack_rows
-from weft.store.derived import MAX_TIES, SCORE_TOLERANCE, cut_at_tie
-from weft.store.overlay import OverlayPassage, build_overlay
+from weft.store.derived import MAX_TIES, SCORE_TOLERANCE, OverlayPassage, build_overlay, cut_at_tie
 from weft.store.postgres.connection import Connection, fetch_rows
 from weft.store.postgres.encode import bigint_array, term_word
 from weft.store.postgres.snapshot import PostgresSnapshot
@@ -20,7 +19,7 @@ from weft.store.postgres.snapshot import PostgresSnapshot
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from weft.ports.arrays import Ids, Scores
+    from weft.ports.stores import Ids, Scores
 
 
 BM25_INDEX: Final = "search_words"
@@ -74,6 +73,7 @@ def missing_index_statements(snapshot: PostgresSnapshot, word_search: str, exact
         and 0 < dimensions <= _MAX_GRAPH_DIMENSIONS
         and _has_more_rows(snapshot, "vectors", exact_below)
     ):
+        # An index that was interrupted keeps its name, and IF NOT EXISTS would leave it broken.
         if is_broken(snapshot.connection, graph):
             statements.append(f"DROP INDEX {graph}")
         statements.append(graph_statement(space, dimensions))
@@ -196,6 +196,7 @@ def _read_proposed(snapshot: PostgresSnapshot, query: str, *, reuse_plan: bool, 
 def _rarest_terms(snapshot: PostgresSnapshot, weights: Mapping[int, float]) -> list[int]:
     frequency = snapshot.statistics(list(weights)).frequency
     total, kept = 0, list[int]()
+    # By hash among equals, so that the same terms propose every time.
     for term in sorted(weights, key=lambda term: (frequency.get(term, 0), term)):
         total += frequency.get(term, 0)
         if kept and total > _RARE_TERM_PASSAGES:

@@ -1,7 +1,4 @@
-"""One consistent reading of a PostgreSQL store through a view, and the caches that readings share.
-
-Everything that retrieval asks of the store goes through here.
-"""
+"""Read a PostgreSQL store through a view, in one read transaction; every question and every index reads so."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
@@ -15,8 +12,8 @@ from weft.cache import LruCache
 from weft.model import Alias, Edge, Filter, View
 from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, RecentChanges, TermStatistics
 from weft.scoring.vectors import unit_rows
-from weft.store import adjacency
-from weft.store.adjacency import ENTRY_DTYPE
+from weft.store import links
+from weft.store.links import ENTRY_DTYPE
 from weft.store.postgres.connection import Connection, fetch_rows
 from weft.store.postgres.encode import bigint_array, from_halfvecs
 from weft.store.postgres.filters import NameCache, Visibility, find_names, matching_ids
@@ -26,7 +23,7 @@ from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, read_edge, re
 from weft.store.statistics import PASSAGES_PER_BATCH, ScanCache, count_statistics
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids, Vectors
+    from weft.ports.stores import Ids, Vectors
     from weft.store.postgres.pool import ReaderPool
 
 
@@ -94,6 +91,7 @@ class PostgresSnapshot:
 
     def on_connection(self, connection: Connection) -> Self:
         """Return the same moment read through another connection; the two share what they have read."""
+        # A shallow copy, so that both fill the same caches.
         twin = copy(self)
         twin.connection = connection
         return twin
@@ -122,6 +120,7 @@ class PostgresSnapshot:
         return self._to_nodes(rows)
 
     def _to_nodes(self, rows: Sequence[Row]) -> dict[int, NodeRow]:
+        # Aliases are packed into one column: a join would repeat the wide rows of nodes.
         aliases = {row[0]: _unpack_aliases(row[-1]) for row in rows if row[-1]}
         kinds = self._caches.names.kinds(self.connection, {row[2] for row in rows})
         return read_nodes((row[:-1] for row in rows), self.visible.tenants, kinds, aliases)
@@ -196,6 +195,7 @@ class PostgresSnapshot:
         )
         found = read_passages(row[:-1] for row in rows)
         for row, vector in zip(found, from_halfvecs([row[-1] for row in rows], dimensions), strict=True):
+            # An empty vector is kept too, so that it is not asked for again.
             self._passages[row.id], self._vectors[row.id] = row, vector
         return found
 
@@ -227,7 +227,7 @@ class PostgresSnapshot:
         terms = {int(term) for term in term_hashes}
         if self.visible.as_of is not None:
             # The stored statistics are those of the latest state, so an earlier one is counted from its passages.
-            return self._caches.scans.get(self.view, self.sequence, self._scan).of(sorted(terms))
+            return self._caches.scans.get_or_make((self.view, self.sequence), self._scan).of(sorted(terms))
         known = {term: self._terms.frequency.get(term) for term in terms}
         missing = sorted(term for term, count in known.items() if count is None)
         if missing or self._terms.totals is None:
@@ -249,6 +249,7 @@ class PostgresSnapshot:
         found = {term: (count, length) for term, count, length in rows}
         self._terms.totals = found.pop(_TOTALS)
         fresh = {term: found.get(term, (0, 0))[0] for term in term_hashes}
+        # Cleared at once: keeping an order of use for every term would cost more.
         if len(self._terms.frequency) + len(fresh) > _MAX_CACHED_TERMS:
             self._terms.frequency.clear()
         self._terms.frequency.update(fresh)
@@ -272,7 +273,7 @@ class PostgresSnapshot:
     def adjacency(self, ids: Sequence[int], fan_out: int) -> Adjacency:
         """Return the strongest `fan_out` neighbours of each node, ties by edge type name, tag and direction."""
         owners = _unique(ids)
-        if self.visible.as_of is None and fan_out <= adjacency.MAX_LISTED_NEIGHBOURS:
+        if self.visible.as_of is None and fan_out <= links.MAX_LISTED_NEIGHBOURS:
             rows = self.rows(
                 f"SELECT l.node_id, l.degree, substr(l.packed, 1, %(bytes)s) FROM adjacency l"
                 f" WHERE l.node_id = ANY(%(ids)s) AND {self.visible.by_tenant('l.tenant_id')}"
@@ -281,11 +282,11 @@ class PostgresSnapshot:
                 bytes=fan_out * ENTRY_DTYPE.itemsize,
             )
             packed = np.frombuffer(b"".join(row[2] for row in rows), ENTRY_DTYPE)
-            return adjacency.adjacency_from_lists(rows, owners, fan_out, *self._arc_names(packed))
+            return links.adjacency_from_lists(rows, owners, fan_out, *self._arc_names(packed))
         # The lists hold so many neighbours and say nothing of earlier points: else the edges themselves are read.
         visible = f"{self.visible.of('a')} AND {self.visible.of('b')}"
         arcs = read_arcs(self.connection, owners, visible, self.visible.values)
-        return adjacency.adjacency_from_arcs(arcs, owners, fan_out, *self._arc_names(arcs))
+        return links.adjacency_from_arcs(arcs, owners, fan_out, *self._arc_names(arcs))
 
     def _arc_names(self, arcs: Any) -> tuple[Mapping[int, str], Mapping[int, str]]:
         """Return the names of edge types and of kinds, at least of those that occur in the arcs."""

@@ -1,6 +1,6 @@
-"""The store in a PostgreSQL schema: any number of processes and machines read it while one at a time writes.
+"""Keep a store in a PostgreSQL schema: any number of processes and machines read it while one at a time writes.
 
-The door of this package: it opens transactions, and the other modules work inside them.
+The store opens the transactions inside which the other modules of this package work.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +12,6 @@ from weft.errors import EmbedderMismatch, StoreReadOnly
 from weft.model import Edge, View
 from weft.ports import Changes, NameRow, NodeRow, StoreStatus
 from weft.store.export import ExportableStore, ExportReader, names_in_pages, nodes_in_pages
-from weft.store.listing import EdgeCursor, ListedEdge
 from weft.store.open import Address
 from weft.store.postgres import listing, maintenance, search
 from weft.store.postgres.connection import ALL_TENANTS, Connection, WriteLock, fetch_rows, translate_errors
@@ -25,9 +24,11 @@ from weft.store.postgres.pool import ReaderPools
 from weft.store.postgres.schema import prepare_schema
 from weft.store.postgres.snapshot import PostgresSnapshot, SnapshotCaches, StateRow
 from weft.store.postgres.write import apply_changes, declare_shared, next_sequence
-from weft.store.statistics import ScanCache
+from weft.store.records import EdgeCursor, ListedEdge
+from weft.store.statistics import CACHED_SCANS, ScanCache
 
 T = TypeVar("T")
+# The first fields of StateRow, in their order.
 _STATE_COLUMNS: Final = "identity, sequence, embedder, dimensions, space"
 _MAX_READER_WAIT_SECONDS: Final = 10.0
 """The longest wait of a reader for a server that is away or for a connection: somebody sits before the question,
@@ -46,7 +47,7 @@ class PostgresStore(ExportableStore):
         self.address, self.word_search, self.read_only = address, word_search, read_only
         self._lock = WriteLock(address, busy_seconds)
         self.pools = ReaderPools(address, min(busy_seconds, _MAX_READER_WAIT_SECONDS))
-        self._caches = SnapshotCaches(NameCache(), ScanCache(), LruCache(_CACHED_VIEWS))
+        self._caches = SnapshotCaches(NameCache(), ScanCache(CACHED_SCANS), LruCache(_CACHED_VIEWS))
 
     @classmethod
     def open(
@@ -167,6 +168,7 @@ class PostgresStore(ExportableStore):
     def second_snapshot(self, snapshot: PostgresSnapshot) -> Iterator[PostgresSnapshot | None]:
         """Yield the same moment on a second connection, or None where none is idle or a write came in between."""
         with snapshot.pool.spare_reading(self._first_statements(snapshot.visible)) as spare:
+            # Two connections cannot begin at one moment, so a write in between is noticed by its sequence.
             is_same = spare is not None and StateRow(*spare[1]) == snapshot.state
             yield snapshot.on_connection(spare[0]) if spare is not None and is_same else None
 
@@ -177,6 +179,7 @@ class PostgresStore(ExportableStore):
         """
         sees_all = visible is None or visible.sees_all
         tenants = ALL_TENANTS if visible is None or sees_all else visible.setting
+        # In the statement that begins the snapshot, so that it costs no round trip of its own.
         owned = f"(SELECT max(v.sequence) FROM tenant_versions v WHERE v.tenant_id = ANY('{tenants}'::integer[]))"
         version = "sequence" if sees_all else f"coalesce({owned}, 0)"
         columns = f"{_STATE_COLUMNS}, {version}, {search.set_candidates(self.address.candidates)}"
@@ -191,7 +194,7 @@ class PostgresStore(ExportableStore):
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        """Lend a connection in a transaction that sees all tenants."""
+        """Give the block a connection in a transaction that sees all tenants."""
         pool = self.pools.choose()
         with translate_errors(self.address), pool.reading(self._first_statements(None)) as (connection, _):
             yield connection

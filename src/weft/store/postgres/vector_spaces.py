@@ -1,4 +1,4 @@
-"""Vector spaces: a store may hold the vectors of two embedders, those that are searched and those of the next one.
+"""Fill and switch vector spaces: a store may hold the vectors of two embedders, the present and the next one.
 
 Called by `weft.indexing.reembed`, which fills the next space while the present one is searched, and then switches.
 """
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from weft.errors import InvalidInput
 from weft.ports import PassageRow
-from weft.store.postgres.connection import Connection, connect, fetch_rows, translate_errors
-from weft.store.postgres.copy_rows import copy_rows
+from weft.store.postgres.connection import Connection, connect, copy_rows, fetch_rows, translate_errors
 from weft.store.postgres.encode import bigint_array, to_halfvec
 from weft.store.postgres.nodes import VECTORS
 from weft.store.postgres.numbers import names_by_number
@@ -62,6 +61,7 @@ def add_vectors(store: "PostgresStore", space: int, vectors: Sequence[tuple[int,
         rows = fetch_rows(
             connection, "SELECT id, node_id, tenant_id, position FROM passages WHERE id = ANY(%s)", (ids,)
         )
+        # Done again after an interruption, the same vectors must not be there twice.
         connection.execute("DELETE FROM vectors WHERE space = %s AND passage_id = ANY(%s)", (space, ids))
         added = [(row, by_passage[row[0]]) for row in rows]
         copy_rows(connection, VECTORS, [(space, *row, len(vector), to_halfvec(vector)) for row, vector in added])
@@ -74,6 +74,7 @@ def build_graph(store: "PostgresStore", space: int, dimensions: int) -> None:
     with translate_errors(store.address), connect(store.address) as connection:
         connection.execute(RAISE_BUILD_MEMORY)
         if is_broken(connection, graph_name(space, dimensions)):
+            # An unfinished graph blocks its name; CONCURRENTLY lets readers and writers go on.
             connection.execute(f"DROP INDEX CONCURRENTLY {graph_name(space, dimensions)}", prepare=False)
         connection.execute(graph_statement(space, dimensions, "CONCURRENTLY"), prepare=False)
 
@@ -88,6 +89,7 @@ def switch_space(store: "PostgresStore", space: int) -> int:
             " next_embedder = NULL, next_dimensions = NULL",
             (space,),
         )
+        # Derived indexes hold the old vectors: every node must reach them again.
         connection.execute("UPDATE nodes SET changed = %s", (sequence,))
         return sequence
 

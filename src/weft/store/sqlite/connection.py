@@ -50,7 +50,9 @@ def connect_writer(file: Path, busy_seconds: float) -> sqlite3.Connection:
     # Setting the mode takes a lock even where it changes nothing.
     if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         connection.execute("PRAGMA journal_mode = WAL")
+    # With a log SQLite must sync at checkpoints only; at every commit it would slow small writes most.
     connection.execute("PRAGMA synchronous = NORMAL")
+    # SQLite checks references only when asked to, and deleting a node relies on their cascades.
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
     connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES_KEPT}")
@@ -93,10 +95,13 @@ def _connect(uri: str, busy_seconds: float, mapped: bool) -> sqlite3.Connection:
         uri,
         uri=True,
         timeout=busy_seconds,
+        # Transactions are begun by us: the module would begin them at the first change only.
         isolation_level=None,
+        # A pool gives a connection to one thread at a time, but not always to the same one.
         check_same_thread=False,
         cached_statements=_CACHED_STATEMENTS,
     )
+    # Sorts and temporary tables are small; files for them would be made and deleted at every write.
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES if mapped else 0}")
     return connection
@@ -116,6 +121,7 @@ class ReaderPool:
         """Give the block a connection inside one read transaction, which ends with the block."""
         connection = self._take()
         try:
+            # Deferred, so it takes no lock and its moment is that of the first query.
             connection.execute("BEGIN")
             yield connection
         finally:
@@ -138,6 +144,7 @@ class ReaderPool:
         return connect_reader(self._file, self._busy_seconds, mapped=self._mapped)
 
     def _put_back(self, connection: sqlite3.Connection) -> None:
+        # An open transaction would keep the write-ahead log from being cut back.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         with self._lock:
@@ -207,6 +214,7 @@ class WriteLock:
         if not self._thread_lock.acquire(timeout=self._busy_seconds):
             raise StoreBusy(self._busy_message())
         try:
+            # Both locks share one deadline, so that nobody waits twice as long as allowed.
             with self._hold_file(self._busy_seconds - (time.monotonic() - started)):
                 yield
         finally:
@@ -218,6 +226,7 @@ class WriteLock:
         from filelock import FileLock, Timeout
 
         if self._file_lock is None:
+            # Not local to a thread: the lock above lets in one thread at a time, which may be another one.
             self._file_lock = FileLock(
                 self._folder / "write.lock", thread_local=False, poll_interval=_LOCK_POLL_SECONDS
             )
@@ -225,6 +234,7 @@ class WriteLock:
             self._file_lock.acquire(timeout=max(seconds, 0.0))
         except Timeout as error:
             raise StoreBusy(self._busy_message()) from error
+        # The lock file cannot be made where the folder takes no writes.
         except OSError as error:
             raise StoreReadOnly(read_only_message(self._folder / "write.lock")) from error
         try:

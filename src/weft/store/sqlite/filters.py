@@ -1,19 +1,23 @@
-"""Express views and filters as SQL conditions, and read the ids of the nodes that pass a filter."""
+"""Express views and filters as SQL conditions, and find the nodes that pass a filter or have a name."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import orjson
 from msgspec import Struct
 
 from weft.model import Filter, View
-from weft.store.records import MAX_FACET_VALUE_LENGTH, to_microseconds
+from weft.store.records import MAX_FACET_VALUE_LENGTH, facet_groups, fold_name, to_microseconds
 from weft.store.sqlite.numbers import names_by_number
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids
+    from weft.ports.stores import Ids
+
+
+_MAX_ID_DIGITS: Final = 18
+"""Digits of a name that may be an id: every number of 18 digits fits the 64 bits of a column."""
 
 
 class Visibility(Struct, frozen=True):
@@ -24,11 +28,13 @@ class Visibility(Struct, frozen=True):
 
     def by_tenant(self, column: str) -> str:
         """Return the condition that a column holds a visible tenant."""
+        # Our own numbers may stand in the text of a query; SQLite also takes an empty list, which nothing is in.
         return f"{column} IN ({', '.join(map(str, sorted(self.tenants)))})"
 
     def of(self, alias: str) -> str:
         """Return the condition that a row with tenant_id and position is visible."""
         tenant = self.by_tenant(f"{alias}.tenant_id")
+        # A row without a position has NULL there and fails: nothing says that it is known yet.
         return tenant if self.as_of is None else f"{tenant} AND {alias}.position <= {int(self.as_of)}"
 
 
@@ -44,8 +50,9 @@ def matching_ids(connection: sqlite3.Connection, visible: Visibility, filter: Fi
     """Return the sorted ids of visible nodes that pass the filter.
 
     They have one of the kinds, one of the sources, all the tags and all the fields, and lie within the times and
-    the sequence. A node without a time or a place in the sequence fails where the filter asks for one.
+    the sequence. A node without a time or a position in the sequence fails where the filter asks for one.
     """
+    # A facet that no node has gets an empty group, and the filter then finds nothing.
     groups = [_facet_ids(connection, group) for group in facet_groups(filter)]
     # The smallest group first: SQLite goes through it and looks the others up by node.
     groups.sort(key=lambda group: _count_nodes(connection, visible, group))
@@ -54,6 +61,7 @@ def matching_ids(connection: sqlite3.Connection, visible: Visibility, filter: Fi
         query = f"SELECT f.node_id AS value FROM {_facet_rows(visible, groups[0])}"
         for group in groups[1:]:
             query += f" AND EXISTS (SELECT 1 FROM facets g WHERE g.node_id = f.node_id AND g.facet_id IN {group})"
+    # Rows of facets know neither times nor positions; only for these are the nodes read.
     if conditions or visible.as_of is not None or not groups:
         among = f" AND n.id IN ({query})" if groups else ""
         query = f"SELECT n.id AS value FROM nodes n WHERE {visible.of('n')}{among}"
@@ -77,18 +85,6 @@ def _facet_rows(visible: Visibility, group: str) -> str:
     return f"facets f WHERE f.facet_id IN {group} AND {visible.by_tenant('f.tenant_id')}"
 
 
-def facet_groups(filter: Filter) -> Iterator[list[str]]:
-    """Yield the groups of facets of which a node must have one each; values too long to be facets are left out."""
-    for prefix, values in (("kind", filter.kinds), ("source", filter.sources)):
-        if values:
-            yield [f"{prefix}:{value}" for value in values]
-    for tag in filter.tags:
-        yield [f"tag:{tag}"]
-    for name, value in filter.where:
-        if len(value) <= MAX_FACET_VALUE_LENGTH:
-            yield [f"field:{name}={value}"]
-
-
 def _conditions(filter: Filter) -> Iterator[tuple[str, list[object]]]:
     """Yield the conditions on a node that facets cannot express, each with its values."""
     time = "coalesce(n.modified, n.created)"
@@ -103,3 +99,33 @@ def _conditions(filter: Filter) -> Iterator[tuple[str, list[object]]]:
     for name, text in filter.where:
         if len(text) > MAX_FACET_VALUE_LENGTH:
             yield "EXISTS (SELECT 1 FROM json_each(n.fields) v WHERE v.key = ? AND v.value = ?)", [name, text]
+
+
+def find_names(
+    connection: sqlite3.Connection, visible: Visibility, names: Sequence[str]
+) -> dict[str, tuple[int, ...]]:
+    """Return ids for each name: the node with that key; else all with that bare key, title or alias; else that id.
+
+    Ids come last because a note called "2024" must not depend on how many nodes were stored before it.
+    """
+
+    def find(tables: str, value: str | int) -> tuple[int, ...]:
+        rows = connection.execute(
+            f"SELECT n.tenant_id, n.key, n.id FROM {tables} AND {visible.of('n')}", (value,)
+        ).fetchall()
+        # By tenant name and key: ids depend on the order in which nodes were stored.
+        rows.sort(key=lambda row: (visible.tenants[row[0]], row[1]))
+        return tuple(row[2] for row in rows)
+
+    # The tenant is compared in `keys` too, because its index begins with the tenant.
+    by_key = f"keys k JOIN nodes n ON n.id = k.node_id WHERE {visible.by_tenant('k.tenant_id')} AND k.key = ?"
+    # CROSS JOIN goes from the name to its nodes; SQLite might try every node of the tenant instead.
+    by_name = "names s CROSS JOIN nodes n ON n.id = s.node_id WHERE s.name = ?"
+    found: dict[str, tuple[int, ...]] = {}
+    for name in dict.fromkeys(names):
+        ids = find(by_key, name) or find(by_name, fold_name(name))
+        if not ids and name.isascii() and name.isdigit() and len(name) <= _MAX_ID_DIGITS:
+            ids = find("nodes n WHERE n.id = ?", int(name))
+        if ids:
+            found[name] = ids
+    return found

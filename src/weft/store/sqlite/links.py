@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from weft.model import EdgeSet
-from weft.store.adjacency import (
+from weft.store.links import (
     ARC_DTYPE,
     INCOMING_JOINS,
     INWARD_COLUMNS,
@@ -20,11 +20,14 @@ from weft.store.adjacency import (
     OUTGOING_JOINS,
     OUTWARD_COLUMNS,
     Arcs,
+    EdgeIdentity,
+    EdgeStrength,
+    compare_edges,
     pack_lists,
     rank_edge_types,
     unpack_lists,
+    wanted_edges,
 )
-from weft.store.edge_changes import EdgeIdentity, EdgeStrength, compare_edges, wanted_edges
 from weft.store.records import Row
 from weft.store.sqlite.numbers import Numbers
 
@@ -32,6 +35,7 @@ _TEMPORARY_TABLES: Final = (
     "CREATE TEMP TABLE IF NOT EXISTS stale (node_id INTEGER PRIMARY KEY)",
     "CREATE TEMP TABLE IF NOT EXISTS fresh (source_key INTEGER, maker_id INTEGER, type_id INTEGER,"
     " target_key INTEGER, PRIMARY KEY (source_key, maker_id, type_id, target_key)) WITHOUT ROWID",
+    # The tables live as long as the writer's connection and may hold rows of an earlier write.
     "DELETE FROM temp.stale",
     "DELETE FROM temp.fresh",
 )
@@ -53,6 +57,7 @@ def note_disturbed(connection: sqlite3.Connection, node_ids: Sequence[tuple[int]
         " ON e.{near}_key = n.key_id CROSS JOIN keys k ON k.id = e.{far}_key"
         " WHERE n.id = ? AND k.node_id IS NOT NULL"
     )
+    # One statement a direction: an OR over both columns would use neither index.
     connection.executemany(neighbours.format(near="source", far="target"), node_ids)
     connection.executemany(neighbours.format(near="target", far="source"), node_ids)
     connection.executemany("INSERT OR IGNORE INTO temp.stale VALUES (?)", node_ids)
@@ -85,6 +90,7 @@ def refresh_lists(connection: sqlite3.Connection, types: Mapping[int, str]) -> N
     Merging keeps a hub cheap: an added edge never needs the hub's other edges, only its list and its degree.
     """
     rebuilt = read_arcs(connection, "(SELECT node_id AS value FROM temp.stale)", ())
+    # A node that lost its last neighbour gets no new row, so its old one must go.
     connection.execute("DELETE FROM adjacency WHERE node_id IN (SELECT node_id FROM temp.stale)")
     added = _read_fresh_arcs(connection)
     stored = connection.execute(
@@ -132,6 +138,7 @@ def read_edges(connection: sqlite3.Connection, owners: str, visible: str, limit:
         "a.id AS source_id, b.id AS target_id, a.tenant_id AS source_tenant, b.tenant_id AS target_tenant,"
         " a.key AS source_key, b.key AS target_key, e.type_id, e.maker_id, e.weight, e.confidence, e.evidence"
     )
+    # UNION drops the second copy of an edge that has both ends among the owners.
     both = " UNION ".join(
         f"SELECT {columns} FROM json_each(:owners) o {ends} WHERE {visible}"
         for ends in (OUTGOING_JOINS, INCOMING_JOINS)
@@ -152,8 +159,10 @@ def read_edges(connection: sqlite3.Connection, owners: str, visible: str, limit:
 def write_edge_set(connection: sqlite3.Connection, numbers: Numbers, edge_set: EdgeSet) -> bool:
     """Replace the maker's edges in the set's scope and return whether anything changed."""
     wanted = wanted_edges(numbers, edge_set)
+    # Keys of the scope that nothing has named yet have no edges to lose.
     scope = None if edge_set.scope is None else numbers.known_keys(edge_set.tenant, edge_set.scope)
     change = compare_edges(_read_present(connection, numbers, edge_set, scope, wanted), wanted, scope)
+    # A weaker edge may let in one that the list had no room for; only all edges can tell which.
     ends = {(key_id,) for edge in change.weakened for key_id in (edge[0], edge[3])}
     connection.executemany(
         "INSERT OR IGNORE INTO temp.stale SELECT node_id FROM keys WHERE id = ? AND node_id IS NOT NULL",
@@ -167,6 +176,7 @@ def write_edge_set(connection: sqlite3.Connection, numbers: Numbers, edge_set: E
         " confidence = excluded.confidence, evidence = excluded.evidence",
         [(*edge, *wanted[edge]) for edge in (*change.altered, *change.new)],
     )
+    # Lists hold neither confidence nor evidence, so edges that changed only there are not merged anew.
     connection.executemany("INSERT OR IGNORE INTO temp.fresh VALUES (?, ?, ?, ?)", change.new)
     return bool(change)
 

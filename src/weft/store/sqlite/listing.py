@@ -1,4 +1,4 @@
-"""List edges, keys, tenant versions and changes of the store, a page at a time where there may be many."""
+"""List what no search needs: edges by page and by maker, keys by tag and unit, sharing, and recent changes."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -6,8 +6,8 @@ from typing import Final
 
 from weft.model import Edge
 from weft.ports import RecentChanges
-from weft.store.adjacency import SHARED_CONDITION
-from weft.store.listing import (
+from weft.store.links import SHARED_CONDITION
+from weft.store.records import (
     TAIL_COLUMNS,
     EdgeCursor,
     ListedEdge,
@@ -22,6 +22,8 @@ _NODES_BY_CHANGE: Final = "nodes n INDEXED BY nodes_changed"
 _TOMBSTONES_BY_CHANGE: Final = "tombstones n INDEXED BY tombstones_changed"
 _MAX_SEQUENCE: Final = (1 << 63) - 1
 """The largest sequence number that a column holds; as an upper bound it means all changes."""
+_LAST_CHARACTER: Final = "\U0010ffff"
+"""The largest character: a prefix followed by it is above all names that begin with the prefix."""
 
 
 def page_of_edges(
@@ -35,6 +37,7 @@ def page_of_edges(
     conditions = [
         f"{end}.id = {int(number)}" for end, number in zip("ab", ends, strict=True) if number is not None
     ]
+    # With max() SQLite takes the other columns from the row of the maximum, so from the strongest edge.
     rows = connection.execute(
         "SELECT a.id, b.id, a.tenant_id, b.tenant_id, a.key, b.key, y.name, max(e.weight), e.confidence,"
         " e.evidence, group_concat(m.name, char(10)), e.type_id FROM nodes a CROSS JOIN edges e"
@@ -58,6 +61,7 @@ def drawn_edges(connection: sqlite3.Connection, tenant: str, key: str, maker: st
         (maker, tenant, key),
     ).fetchall()
     return tuple(
+        # None stands for the tenant that the edge starts in, as in edges from sources.
         Edge(key, target, name, weight, confidence, evidence, tenant, None if owner == tenant else owner)
         for target, name, weight, confidence, evidence, owner in rows
     )
@@ -76,10 +80,61 @@ def tagged_keys(connection: sqlite3.Connection, tenant: str, tag: str) -> tuple[
 def tenant_versions(connection: sqlite3.Connection, visible: Visibility) -> tuple[tuple[str, int], ...]:
     """Return for each visible tenant that holds nodes, by name, the number of the last write that touched it."""
     rows = connection.execute(
+        # A tenant that was last written by schema version 1 has no version yet.
         "SELECT s.tenant_id, coalesce(v.sequence, 0) FROM tenant_statistics s LEFT JOIN tenant_versions v"
         f" ON v.tenant_id = s.tenant_id WHERE s.nodes > 0 AND {visible.by_tenant('s.tenant_id')}"
     ).fetchall()
     return tuple(sorted((visible.tenants[tenant], sequence) for tenant, sequence in rows))
+
+
+def read_edge_makers(connection: sqlite3.Connection, prefix: str) -> tuple[tuple[str, str], ...]:
+    """Return (maker, tenant) of all edges whose maker's name begins with a prefix."""
+    rows = connection.execute(
+        "SELECT DISTINCT m.name, t.name FROM makers m CROSS JOIN edges e ON e.maker_id = m.id"
+        " CROSS JOIN keys k ON k.id = e.source_key CROSS JOIN tenants t ON t.id = k.tenant_id"
+        " WHERE m.name >= ? AND m.name < ? ORDER BY m.name, t.name",
+        (prefix, prefix + _LAST_CHARACTER),
+    )
+    return tuple((maker, tenant) for maker, tenant in rows)
+
+
+def read_unit_stamps(connection: sqlite3.Connection, tenant: str, source: str) -> dict[str, str]:
+    """Return the remembered stamp of each unit of a source."""
+    rows = connection.execute(
+        "SELECT u.unit, u.stamp FROM units u JOIN tenants t ON t.id = u.tenant_id"
+        " WHERE t.name = ? AND u.source = ? ORDER BY u.unit",
+        (tenant, source),
+    )
+    return dict(rows.fetchall())
+
+
+def read_unit_keys(connection: sqlite3.Connection, source: str, unit: str) -> tuple[tuple[str, str], ...]:
+    """Return (tenant, key) of the nodes that a unit brought."""
+    rows = connection.execute(
+        "SELECT t.name, n.key FROM tenants t CROSS JOIN nodes n ON n.tenant_id = t.id"
+        " WHERE n.source = ? AND n.unit = ? ORDER BY t.name, n.key",
+        (source, unit),
+    )
+    return tuple((tenant, key) for tenant, key in rows)
+
+
+def read_shared_tenants(connection: sqlite3.Connection, tenant: str) -> tuple[str, ...]:
+    """Return the tenants that a tenant's links may point to, by name."""
+    return _read_sharing(connection, "t.name", "o.name", tenant)
+
+
+def read_linking_tenants(connection: sqlite3.Connection, tenant: str) -> tuple[str, ...]:
+    """Return the tenants whose links may point to a tenant, by name."""
+    return _read_sharing(connection, "o.name", "t.name", tenant)
+
+
+def _read_sharing(connection: sqlite3.Connection, fixed: str, listed: str, tenant: str) -> tuple[str, ...]:
+    rows = connection.execute(
+        f"SELECT {listed} FROM shared s JOIN tenants t ON t.id = s.tenant_id"
+        f" JOIN tenants o ON o.id = s.shared_id WHERE {fixed} = ? ORDER BY {listed}",
+        (tenant,),
+    )
+    return tuple(name for (name,) in rows)
 
 
 def read_tail(
@@ -110,6 +165,7 @@ def read_tail(
         " ORDER BY n.changed, n.id, p.ordinal",
         span,
     ).fetchall()
+    # Removed nodes are listed too: an index must drop their passages.
     void = tuple(node_id for _, node_id in _read_changes(connection, visible, (*span, -1)))
     return RecentChanges(reached, void, tail_passages(nodes, passages, visible.tenants, kinds), until is None)
 

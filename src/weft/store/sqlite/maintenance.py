@@ -8,22 +8,21 @@ from typing import Any, Final
 import numpy as np
 
 from weft.ports import StoreStatus
-from weft.store.adjacency import SHARED_CONDITION
+from weft.store.links import SHARED_CONDITION
 from weft.store.records import list_facets, unpack_fields, unpack_texts
 from weft.store.sqlite import links
-from weft.store.sqlite.aliases import write_names
 from weft.store.sqlite.filters import Visibility
 from weft.store.sqlite.numbers import Numbers, names_by_number
 from weft.store.sqlite.schema import SCHEMA_VERSION
-from weft.store.sqlite.snapshot import read_embedder
-from weft.store.sqlite.term_statistics import scan_statistics
-from weft.store.sqlite.write import read_sequence
+from weft.store.sqlite.snapshot import read_embedder, read_sequence, scan_statistics
+from weft.store.sqlite.write import write_names
 
 _NODES_PER_BATCH: Final = 2000
 """Nodes that are rebuilt or verified at once; bounds the memory that their edges take."""
 _MAX_REPORTED_ROWS: Final = 20
 """Damaged rows that are reported one by one; a broken file could report millions."""
 _DERIVED_TABLES: Final = ("adjacency", "facets", "facet_names", "names", "term_statistics", "tenant_statistics")
+"""Tables without anything of their own: every row follows from nodes, passages, aliases and edges."""
 
 
 def read_status(connection: sqlite3.Connection, file: Path, visible: Visibility) -> StoreStatus:
@@ -42,6 +41,7 @@ def read_status(connection: sqlite3.Connection, file: Path, visible: Visibility)
         edges=sum(by_edge_type.values()),
         vectors=_count(connection, f"vectors v JOIN passages p ON p.id = v.passage_id WHERE {visible.of('p')}"),
         embedder=embedder[0] if embedder else None,
+        # The write-ahead log and its index stand beside the file.
         bytes=sum(part.stat().st_size for part in sorted(file.parent.glob(f"{file.name}*"))),
         by_tenant={visible.tenants[number]: count for number, count in by_tenant.items()},
         by_kind=_counts_by_facet(connection, visible, "kind:"),
@@ -98,6 +98,7 @@ def rebuild_derived(connection: sqlite3.Connection) -> None:
         after = ids[-1]
         write_names(connection, ids)
         _rebuild_facets(connection, numbers, kinds, ids)
+        # Batch by batch, because the edges of all nodes at once may not fit into memory.
         links.begin_links(connection)
         connection.executemany("INSERT INTO temp.stale VALUES (?)", [(node_id,) for node_id in ids])
         links.refresh_lists(connection, types)
@@ -148,6 +149,7 @@ def _broken_references(connection: sqlite3.Connection) -> list[str]:
         f"references: row {row[1]} of {row[0]} has no {row[2]}"
         for row in connection.execute("PRAGMA foreign_key_check").fetchmany(_MAX_REPORTED_ROWS)
     ]
+    # No reference leads from a node to its key, so SQLite does not check this one.
     lost = "SELECT count(*) FROM nodes n LEFT JOIN keys k ON k.id = n.key_id WHERE k.node_id IS NOT n.id"
     count = connection.execute(lost).fetchone()[0]
     return [*found, *([f"keys: {count} nodes are not found by their key"] if count else [])]
@@ -180,6 +182,7 @@ def _wrong_lists(connection: sqlite3.Connection) -> list[str]:
         stored = connection.execute(
             "SELECT node_id, tenant_id, degree FROM adjacency WHERE node_id > ? AND node_id <= ?", (after, ids[-1])
         ).fetchall()
+        # Degrees count all edges, while lists are cut: so degrees alone can be compared.
         counted = Counter(zip(arcs["owner"].tolist(), arcs["tenant"].tolist(), strict=True))
         degrees = {(owner, tenant): degree for owner, tenant, degree in stored}
         wrong += len({pair[0] for pair in {*counted, *degrees} if counted[pair] != degrees.get(pair, 0)})

@@ -12,6 +12,7 @@ from weft.store.sqlite import links
 from weft.store.sqlite.numbers import PLACEHOLDERS, Numbers, padded_groups
 from weft.store.statistics import StatisticsDelta
 
+# Updated in place: INSERT OR REPLACE would delete the row first, and its aliases with it.
 _UPSERT_NODE: Final = (
     f"INSERT INTO nodes ({', '.join(WRITTEN_COLUMNS)}) VALUES ({', '.join('?' * len(WRITTEN_COLUMNS))})"
     f" ON CONFLICT (id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in WRITTEN_COLUMNS[1:])}"
@@ -61,6 +62,7 @@ class NodeWriter:
         self._connection, self._numbers, self._statistics = connection, numbers, statistics
         self._sequence = sequence
         self._known: dict[tuple[int, str], StoredKey] = {}
+        # Ids are given out here, so that the rows of a table are inserted with one statement.
         self._last_node, self._last_passage = (self._last_id(table) for table in ("nodes", "passages"))
 
     def write(self, changes: Changes) -> tuple[bool, list[NumberedNode]]:
@@ -68,6 +70,7 @@ class NodeWriter:
 
         A key that is both removed and upserted (it moved between units) is upserted and keeps its id.
         """
+        # Of a key that comes twice in one write the last node counts.
         wanted = {(prepared.node.tenant, prepared.node.key): prepared for prepared in changes.upserts}
         self._look_up([*wanted, *changes.removes])
         removed = self._remove(pair for pair in dict.fromkeys(changes.removes) if pair not in wanted)
@@ -105,14 +108,19 @@ class NodeWriter:
         self._delete_passages(node_ids)
         self._connection.executemany("DELETE FROM nodes WHERE id = ?", node_ids)
         self._connection.executemany(
-            "UPDATE keys SET node_id = NULL WHERE id = ?", [(key_id,) for _, _, key_id in gone]
+            # The key stays, because edges may name it and lead somewhere again when the node comes back.
+            "UPDATE keys SET node_id = NULL WHERE id = ?",
+            [(key_id,) for _, _, key_id in gone],
         )
         self._connection.executemany(
-            f"INSERT INTO tombstones VALUES (?, ?, {self._sequence})", [(node, tenant) for node, tenant, _ in gone]
+            # Derived indexes learn from tombstones whose passages to drop.
+            f"INSERT INTO tombstones VALUES (?, ?, {self._sequence})",
+            [(node, tenant) for node, tenant, _ in gone],
         )
         return bool(gone)
 
     def _delete_passages(self, node_ids: Sequence[tuple[int]]) -> None:
+        # What the passages counted must be known to take it off, so they are read before they go.
         for node_id in node_ids:
             for row in self._connection.execute(
                 "SELECT tenant_id, length, term_hashes FROM passages WHERE node_id = ?", node_id
@@ -123,7 +131,7 @@ class NodeWriter:
     # --- writing -----------------------------------------------------------------------------------------
 
     def _upsert(self, wanted: Iterable[PreparedNode]) -> list[NumberedNode]:
-        placed: list[NumberedNode] = []
+        written: list[NumberedNode] = []
         replaced: list[tuple[int]] = []
         disturbed: list[tuple[int]] = []
         appeared: list[tuple[int]] = []
@@ -138,7 +146,8 @@ class NodeWriter:
                     )
                 continue
             item = self._assign_numbers(prepared, tenant_id, stored)
-            placed.append(item)
+            written.append(item)
+            # Edges have named the key before it had a node, and lead somewhere now.
             if stored and stored.node_id is None:
                 appeared.append((stored.key_id,))
             elif stored:
@@ -148,10 +157,10 @@ class NodeWriter:
                 disturbed.append((item.node_id,))
         self._delete_passages(replaced)
         self._connection.executemany("DELETE FROM facets WHERE node_id = ?", replaced)
-        self._insert(placed)
+        self._insert(written)
         links.note_disturbed(self._connection, disturbed)
         links.note_appeared(self._connection, appeared)
-        return placed
+        return written
 
     def _assign_numbers(self, prepared: PreparedNode, tenant_id: int, stored: StoredKey | None) -> NumberedNode:
         """Give a node the numbers that it is written under, new ones where it has none."""
@@ -167,29 +176,30 @@ class NodeWriter:
             key_id = self._numbers.new_key(prepared.node.tenant, prepared.node.key, self._last_node)
         return NumberedNode(prepared, self._last_node, tenant_id, kind_id, key_id)
 
-    def _insert(self, placed: Sequence[NumberedNode]) -> None:
-        self._connection.executemany(_UPSERT_NODE, [self._node_values(item) for item in placed])
-        self._insert_passages(placed)
-        self._connection.executemany("INSERT INTO facets VALUES (?, ?, ?)", self._facet_rows(placed))
+    def _insert(self, written: Sequence[NumberedNode]) -> None:
+        self._connection.executemany(_UPSERT_NODE, [self._node_values(item) for item in written])
+        self._insert_passages(written)
+        self._connection.executemany("INSERT INTO facets VALUES (?, ?, ?)", self._facet_rows(written))
         self._connection.executemany(
+            # A node written anew starts from its own importance again, until a linker weighs it.
             "INSERT OR REPLACE INTO importance VALUES (?, ?)",
-            [(item.node_id, float(item.prepared.node.importance)) for item in placed],
+            [(item.node_id, float(item.prepared.node.importance)) for item in written],
         )
 
     def _node_values(self, item: NumberedNode) -> Row:
         numbers = (item.node_id, item.tenant_id, item.kind_id, item.key_id)
         return (*numbers, self._sequence, *node_values(item.prepared))
 
-    def _facet_rows(self, placed: Sequence[NumberedNode]) -> Iterable[tuple[int, int, int]]:
-        for item in placed:
+    def _facet_rows(self, written: Sequence[NumberedNode]) -> Iterable[tuple[int, int, int]]:
+        for item in written:
             node = item.prepared.node
             for facet in list_facets(node.kind, node.origin.source, node.tags, node.fields):
                 yield item.node_id, self._numbers.facet(facet), item.tenant_id
 
-    def _insert_passages(self, placed: Sequence[NumberedNode]) -> None:
+    def _insert_passages(self, written: Sequence[NumberedNode]) -> None:
         rows: list[Row] = []
         vectors: list[tuple[int, bytes]] = []
-        for item in placed:
+        for item in written:
             position = known_position(item.prepared.node)
             for prepared in item.prepared.passages:
                 self._last_passage += 1

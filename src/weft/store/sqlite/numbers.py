@@ -84,6 +84,7 @@ class Numbers:
     def _number(self, table: str, name: str) -> int:
         number = self._known.get((table, name))
         if number is None:
+            # Nearly every name is known already, so looking it up first saves a write.
             row = self._connection.execute(f"SELECT id FROM {table} WHERE name = ?", (name,)).fetchone()
             if row is None:
                 row = (self._connection.execute(f"INSERT INTO {table} (name) VALUES (?)", (name,)).lastrowid,)

@@ -137,6 +137,7 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
     ("the last write that touched each tenant", _TENANT_VERSIONS),
 )
 SCHEMA_VERSION: Final = len(MIGRATIONS)
+"""The version that this Weft writes; a store says its own in `user_version`."""
 
 
 def read_version(connection: sqlite3.Connection, location: str) -> int:
@@ -144,6 +145,7 @@ def read_version(connection: sqlite3.Connection, location: str) -> int:
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
     is_weft = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+    # An empty file becomes a store; one with foreign tables is somebody else's.
     if tables and not is_weft:
         raise StoreCorrupt(
             f"{location} is an SQLite database, but not a Weft store. "
@@ -165,6 +167,7 @@ def migrate(connection: sqlite3.Connection, version: int) -> None:
 
 
 def _apply(connection: sqlite3.Connection, number: int, name: str, script: str) -> None:
+    # Tables are created within the transaction: a migration that is killed leaves the version before it.
     connection.execute("BEGIN IMMEDIATE")
     try:
         connection.execute(
@@ -177,6 +180,7 @@ def _apply(connection: sqlite3.Connection, number: int, name: str, script: str) 
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {number}")
         connection.execute("COMMIT")
+    # An interrupted migration must be undone too: the connection is used again.
     except BaseException:
         connection.execute("ROLLBACK")
         raise

@@ -1,33 +1,97 @@
 """Read the embedded store through a view, in one read transaction; every question and every index reads so."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import orjson
+from msgspec import Struct
 
+from weft.cache import LruCache
 from weft.model import Alias, Edge, Filter, View
 from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, RecentChanges, TermStatistics
 from weft.scoring.vectors import unit_rows
-from weft.store import adjacency
-from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, fold_name, read_edge, read_nodes, read_passages
-from weft.store.sqlite.filters import Visibility, matching_ids
+from weft.store import links
+from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, read_edge, read_nodes, read_passages
+from weft.store.sqlite.filters import Visibility, find_names, matching_ids
 from weft.store.sqlite.links import read_arcs, read_edges
 from weft.store.sqlite.listing import read_tail
 from weft.store.sqlite.numbers import names_by_number
-from weft.store.sqlite.row_cache import RowCaches
-from weft.store.sqlite.term_statistics import scan_statistics, tenant_totals, term_frequencies
-from weft.store.sqlite.write import read_sequence
-from weft.store.statistics import ScanCache
+from weft.store.statistics import PASSAGES_PER_BATCH, ScanCache, ScannedStatistics, count_statistics
 
 if TYPE_CHECKING:
-    from weft.ports.arrays import Ids, Vectors
+    from weft.ports.stores import Ids, Vectors
 
 
-_MAX_ID_DIGITS: Final = 18
-"""Digits of a name that may be an id: every number of 18 digits fits the 64 bits of a column."""
+CACHED_VIEWS: Final = 4
+"""Views whose rows are kept. Each may hold MAX_CACHED_ROWS rows of five kinds; a server has few views at a
+time."""
+MAX_CACHED_ROWS: Final = 4_000
+"""Rows of one kind that a view keeps: the nodes and passages that a few dozen questions look at."""
+MAX_ROWS_AT_ONCE: Final = 1_000
+"""Rows of one read that are kept. A reader of more goes through the whole store and does not come back to them."""
+_MAX_TEXT_CHARACTERS: Final = 16_000
+"""Length of text up to which a node is kept, so that the cache stays below 64 million characters for a view."""
+
+Cached = TypeVar("Cached")
+Fact = TypeVar("Fact")
+
+
+class ViewRows:
+    """The rows that were read through one view of one state of a store; for any thread."""
+
+    def __init__(self) -> None:
+        self.nodes = CachedRows[NodeRow]()
+        self.passages = CachedRows[PassageRow]()
+        self.passages_of = CachedRows[tuple[PassageRow, ...]]()
+        self.vectors = CachedRows[bytes]()
+        self.frequency = CachedRows[int]()
+        self._facts: dict[str, Any] = {}
+
+    def once(self, name: str, read: Callable[[], Fact]) -> Fact:
+        """Return another fact about the state, reading it the first time it is asked for."""
+        if name not in self._facts:
+            self._facts[name] = read()
+        fact: Fact = self._facts[name]
+        return fact
+
+
+class CachedRows(dict[int, Cached]):
+    """Rows by their number; drops all when full, which changes no answer."""
+
+    def get_rows(
+        self, numbers: Iterable[int], read: Callable[[list[int]], Mapping[int, Cached]]
+    ) -> dict[int, Cached]:
+        """Return the rows that exist, in the order asked, reading those that are not cached."""
+        # All numbers are entered first, so that the result has their order whichever rows are cached.
+        found = {number: self.get(number) for number in numbers}
+        missing = [number for number, row in found.items() if row is None]
+        if missing:
+            fresh = read(missing)
+            found.update(fresh)
+            self._keep(fresh)
+        return {number: row for number, row in found.items() if row is not None}
+
+    def _keep(self, fresh: Mapping[int, Cached]) -> None:
+        if len(fresh) > MAX_ROWS_AT_ONCE:
+            return
+        if len(self) + len(fresh) > MAX_CACHED_ROWS:
+            # Clearing is one step for other threads, and cheaper than keeping an order of use for every row.
+            self.clear()
+        self.update((number, row) for number, row in fresh.items() if not _is_large(row))
+
+
+def _is_large(row: object) -> bool:
+    return isinstance(row, NodeRow) and len(row.node.text) > _MAX_TEXT_CHARACTERS
+
+
+class SnapshotCaches(Struct, frozen=True):
+    """The caches that a store keeps between snapshots."""
+
+    scans: ScanCache
+    rows: LruCache[tuple[View, int], ViewRows]
 
 
 class SqliteSnapshot:
@@ -38,13 +102,13 @@ class SqliteSnapshot:
         connection: sqlite3.Connection,
         view: View,
         visible: Visibility,
-        scans: ScanCache,
-        rows: RowCaches,
+        caches: SnapshotCaches,
     ) -> None:
         self.connection, self.view, self.visible = connection, view, visible
         self.sequence = read_sequence(connection)
-        self._scans = scans
-        self._cache = rows.get(view, self.sequence)
+        self._scans = caches.scans
+        # The sequence is part of the key, so a reader of an older state never gets newer rows.
+        self._cache = caches.rows.get_or_make((view, self.sequence), ViewRows)
 
     @cached_property
     def identity(self) -> str:
@@ -71,6 +135,7 @@ class SqliteSnapshot:
         return self._cache.nodes.get_rows(ids, self._read_nodes)
 
     def _read_nodes(self, ids: Sequence[int]) -> dict[int, NodeRow]:
+        # One JSON text serves any number of ids with the same prepared statement.
         id_list = _json(ids)
         rows = self.connection.execute(
             f"SELECT {NODE_COLUMNS} FROM json_each(?) j CROSS JOIN nodes n ON n.id = j.value"
@@ -112,39 +177,8 @@ class SqliteSnapshot:
         return found
 
     def find(self, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """Return the ids of the nodes that each name stands for.
-
-        They are the node with that key; else all with that bare key, title or alias; else the node with that id.
-        Ids come last because a note called "2024" must not depend on how many nodes were stored before it.
-        """
-        found: dict[str, tuple[int, ...]] = {}
-        for name in dict.fromkeys(names):
-            ids = self._find_by_key(name) or self._find_by_name(fold_name(name)) or self._find_by_id(name)
-            if ids:
-                found[name] = ids
-        return found
-
-    def _find_by_key(self, key: str) -> tuple[int, ...]:
-        return self._find_sorted(
-            f"keys k JOIN nodes n ON n.id = k.node_id WHERE {self.visible.by_tenant('k.tenant_id')} AND k.key = ?",
-            key,
-        )
-
-    def _find_by_name(self, name: str) -> tuple[int, ...]:
-        return self._find_sorted("names s CROSS JOIN nodes n ON n.id = s.node_id WHERE s.name = ?", name)
-
-    def _find_by_id(self, name: str) -> tuple[int, ...]:
-        if not (name.isascii() and name.isdigit() and len(name) <= _MAX_ID_DIGITS):
-            return ()
-        return self._find_sorted("nodes n WHERE n.id = ?", int(name))
-
-    def _find_sorted(self, tables: str, value: str | int) -> tuple[int, ...]:
-        # By tenant name and key: ids depend on the order in which nodes were stored.
-        rows = self.connection.execute(
-            f"SELECT n.tenant_id, n.key, n.id FROM {tables} AND {self.visible.of('n')}", (value,)
-        ).fetchall()
-        rows.sort(key=lambda row: (self.visible.tenants[row[0]], row[1]))
-        return tuple(row[2] for row in rows)
+        """Return ids for each name: by its key; else by bare key, title or alias; else by the id itself."""
+        return find_names(self.connection, self.visible, names)
 
     def matching_ids(self, filter: Filter) -> "Ids":
         """Return the sorted ids of nodes that pass the filter."""
@@ -193,6 +227,7 @@ class SqliteSnapshot:
     def vectors(self, passage_ids: Sequence[int]) -> "Vectors":
         """Return one unit vector a passage, a row of zeros where there is none."""
         embedder = self.embedder()
+        # While a store is embedded anew, vectors of another width may be stored; those count as missing.
         result = np.zeros((len(passage_ids), embedder[1] if embedder else 0), np.float32)
         found = self._cache.vectors.get_rows(passage_ids, partial(self._read_vectors, dimensions=result.shape[1]))
         if found:
@@ -212,25 +247,42 @@ class SqliteSnapshot:
 
     def statistics(self, term_hashes: Sequence[int]) -> TermStatistics:
         """Return the term statistics of exactly this view."""
+        # Stored counts are those of whole tenants, so an earlier point is counted from its passages.
         if self.visible.as_of is not None:
             scan = partial(scan_statistics, self.connection, self.visible.of("p"))
-            return self._scans.get(self.view, self.sequence, scan).of(term_hashes)
+            return self._scans.get_or_make((self.view, self.sequence), scan).of(term_hashes)
         frequency = self._cache.frequency.get_rows(term_hashes, self._read_frequencies)
         passages, length = self._totals
         return TermStatistics(
             passages,
             length / passages if passages else 0.0,
+            # Zeros are cached, so that an unknown term is looked up once, but not returned.
             {term: count for term, count in frequency.items() if count},
         )
 
     def _read_frequencies(self, term_hashes: Sequence[int]) -> dict[int, int]:
-        return term_frequencies(self.connection, self.visible.by_tenant("t.tenant_id"), term_hashes)
+        """Return in how many passages of whole tenants each term occurs; 0 where it does not."""
+        frequency = dict.fromkeys(term_hashes, 0)
+        # Added up here, because grouping would sort the rows once more.
+        for term, count in self.connection.execute(
+            "SELECT t.term_hash, t.frequency FROM json_each(?) j CROSS JOIN term_statistics t"
+            f" ON t.term_hash = j.value WHERE {self.visible.by_tenant('t.tenant_id')}",
+            (_json(frequency),),
+        ):
+            frequency[term] += count
+        return frequency
 
     @cached_property
     def _totals(self) -> tuple[int, int]:
-        return self._cache.once(
-            "totals", lambda: tenant_totals(self.connection, self.visible.by_tenant("t.tenant_id"))
-        )
+        return self._cache.once("totals", self._read_totals)
+
+    def _read_totals(self) -> tuple[int, int]:
+        """Return how many passages the tenants of the view have, and their length in terms."""
+        passages, length = self.connection.execute(
+            "SELECT coalesce(sum(t.passages), 0), coalesce(sum(t.total_length), 0) FROM tenant_statistics t"
+            f" WHERE {self.visible.by_tenant('t.tenant_id')}"
+        ).fetchone()
+        return passages, length
 
     def embedder(self) -> tuple[str, int] | None:
         """Return the name and dimensions of the embedder whose vectors are stored."""
@@ -243,21 +295,22 @@ class SqliteSnapshot:
         asked = list(dict.fromkeys(ids))
         names = self._edge_types, self._kinds
         # The stored lists hold no more neighbours, and do not know from when on each is known.
-        if self.visible.as_of is None and fan_out <= adjacency.MAX_LISTED_NEIGHBOURS:
+        if self.visible.as_of is None and fan_out <= links.MAX_LISTED_NEIGHBOURS:
             rows = self.connection.execute(
                 "SELECT l.node_id, l.degree, l.packed FROM json_each(?) j CROSS JOIN adjacency l"
                 f" ON l.node_id = j.value WHERE {self.visible.by_tenant('l.tenant_id')}"
                 f" AND {self.visible.by_tenant('l.owner_tenant_id')}",
                 (_json(asked),),
             ).fetchall()
-            return adjacency.adjacency_from_lists(rows, asked, fan_out, *names)
+            return links.adjacency_from_lists(rows, asked, fan_out, *names)
         visible = f"{self.visible.of('a')} AND {self.visible.of('b')}"
         arcs = read_arcs(self.connection, "json_each(?)", (_json(asked),), visible)
-        return adjacency.adjacency_from_arcs(arcs, asked, fan_out, *names)
+        return links.adjacency_from_arcs(arcs, asked, fan_out, *names)
 
     def edges(self, ids: Sequence[int], limit: int = 1000) -> list[tuple[int, int, Edge]]:
         """Return the full edges at the nodes as (source id, target id, edge), strongest first."""
         visible = f"{self.visible.of('a')} AND {self.visible.of('b')}"
+        # Both ends must be visible: an edge must not tell that a hidden node exists.
         rows = read_edges(self.connection, _json(ids), visible, limit)
         tenants = self.visible.tenants
         return [(row[0], row[1], read_edge(row, tenants)) for row in rows]
@@ -276,6 +329,17 @@ def read_embedder(connection: sqlite3.Connection) -> tuple[str, int] | None:
         return None
     name, dimensions = orjson.loads(row[0])
     return str(name), int(dimensions)
+
+
+def read_sequence(connection: sqlite3.Connection) -> int:
+    """Return the number of the last write that changed something."""
+    return int(connection.execute("SELECT value FROM meta WHERE name = 'sequence'").fetchone()[0])
+
+
+def scan_statistics(connection: sqlite3.Connection, visible: str) -> ScannedStatistics:
+    """Count every passage that meets the condition on p.tenant_id and p.position."""
+    cursor = connection.execute(f"SELECT p.length, p.term_hashes FROM passages p WHERE {visible}")
+    return count_statistics(iter(lambda: cursor.fetchmany(PASSAGES_PER_BATCH), []))
 
 
 def _json(ids: Iterable[int]) -> str:

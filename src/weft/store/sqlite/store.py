@@ -1,4 +1,4 @@
-"""The embedded store: one SQLite file in a folder, which many processes read while one writes."""
+"""Keep a store in one SQLite file in a folder, which many processes read while one writes."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -8,12 +8,12 @@ from typing import Any, Final, Self
 
 import orjson
 
+from weft.cache import LruCache
 from weft.errors import EmbedderMismatch, InvalidInput, StoreError, StoreReadOnly
 from weft.model import Edge, View
 from weft.ports import Changes, NameRow, NodeRow, StoreStatus
 from weft.store.export import ExportableStore, ExportReader, names_in_pages, nodes_in_pages
-from weft.store.listing import EdgeCursor, ListedEdge
-from weft.store.records import not_unicode_error
+from weft.store.records import EdgeCursor, ListedEdge, not_unicode_error
 from weft.store.sqlite import listing, maintenance
 from weft.store.sqlite.connection import (
     ReaderPool,
@@ -28,15 +28,13 @@ from weft.store.sqlite.filters import read_visibility
 from weft.store.sqlite.maintenance import read_status
 from weft.store.sqlite.nodes import stored_keys
 from weft.store.sqlite.numbers import names_by_number
-from weft.store.sqlite.row_cache import RowCaches
 from weft.store.sqlite.schema import SCHEMA_VERSION, migrate, read_version
-from weft.store.sqlite.snapshot import SqliteSnapshot, read_embedder
-from weft.store.sqlite.write import apply_changes, declare_shared, next_sequence, read_sequence
-from weft.store.statistics import ScanCache
+from weft.store.sqlite.snapshot import CACHED_VIEWS, SnapshotCaches, SqliteSnapshot, read_embedder, read_sequence
+from weft.store.sqlite.write import apply_changes, declare_shared, next_sequence
+from weft.store.statistics import CACHED_SCANS, ScanCache
 
 FILE_NAME: Final = "weft.sqlite"
-_LAST_CHARACTER: Final = "\U0010ffff"
-"""The largest character: behind a prefix it bounds the names that begin so."""
+"""The file in the folder of a store; SQLite keeps its log beside it under the same name."""
 
 
 class SqliteStore(ExportableStore):
@@ -50,8 +48,7 @@ class SqliteStore(ExportableStore):
         # For readers of everything, who would leave the whole file mapped.
         self._unmapped_pool = ReaderPool(self.file, busy_seconds, mapped=False)
         self._writer: sqlite3.Connection | None = None
-        self._scans = ScanCache()
-        self._row_caches = RowCaches()
+        self._caches = SnapshotCaches(ScanCache(CACHED_SCANS), LruCache(CACHED_VIEWS))
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True, read_only: bool = False, busy_seconds: float = 60.0) -> Self:
@@ -59,6 +56,7 @@ class SqliteStore(ExportableStore):
         file = path / FILE_NAME
         if not file.exists():
             _make_folder(path, create and not read_only)
+        # A store on a disk that takes no writes can still be asked.
         store = cls(path, busy_seconds, read_only or not is_writable(path, file))
         with translate_errors(file):
             store._prepare()
@@ -141,6 +139,7 @@ class SqliteStore(ExportableStore):
             sequence = next_sequence(connection, names_by_number(connection, "tenants"))
             connection.execute("DELETE FROM meta WHERE name = 'embedder'")
             connection.execute("DELETE FROM vectors")
+            # Without stamps and hashes the next indexing takes every unit and every node for changed.
             connection.execute("DELETE FROM units")
             connection.execute("UPDATE nodes SET content_hash = '', changed = ?", (sequence,))
 
@@ -153,6 +152,7 @@ class SqliteStore(ExportableStore):
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with translate_errors(self.file), self.writing():
             connection = self._writing_connection()
+            # Locked at once: a transaction that begins as a reader may be refused when it starts to write.
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -165,6 +165,7 @@ class SqliteStore(ExportableStore):
                     "sign: correct the source that gave it."
                 ) from error
             finally:
+                # After any error, interrupts included, because the connection is used for the next write.
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
 
@@ -187,8 +188,9 @@ class SqliteStore(ExportableStore):
     def _open_snapshot(self, view: View | None, pool: ReaderPool) -> Iterator[SqliteSnapshot]:
         with translate_errors(self.file), pool.reading() as connection:
             visible = read_visibility(connection, view)
+            # Caches are keyed by the view, so that of all tenants must name them.
             named_view = View(tuple(sorted(visible.tenants.values()))) if view is None else view
-            yield SqliteSnapshot(connection, named_view, visible, self._scans, self._row_caches)
+            yield SqliteSnapshot(connection, named_view, visible, self._caches)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -212,18 +214,13 @@ class SqliteStore(ExportableStore):
 
     def units(self, tenant: str, source: str) -> dict[str, str]:
         """Return the remembered stamp of each unit of a source."""
-        return dict(self._rows(
-            "SELECT u.unit, u.stamp FROM units u JOIN tenants t ON t.id = u.tenant_id"
-            " WHERE t.name = ? AND u.source = ? ORDER BY u.unit", tenant, source,
-        ))  # fmt: skip
+        with self._reading() as connection:
+            return listing.read_unit_stamps(connection, tenant, source)
 
     def unit_keys(self, source: str, unit: str) -> tuple[tuple[str, str], ...]:
         """Return (tenant, key) of the nodes that a unit brought."""
-        rows = self._rows(
-            "SELECT t.name, n.key FROM tenants t CROSS JOIN nodes n ON n.tenant_id = t.id"
-            " WHERE n.source = ? AND n.unit = ? ORDER BY t.name, n.key", source, unit,
-        )  # fmt: skip
-        return tuple((tenant, key) for tenant, key in rows)
+        with self._reading() as connection:
+            return listing.read_unit_keys(connection, source, unit)
 
     def edges_after(
         self, view: View, after: EdgeCursor, limit: int, ends: tuple[int | None, int | None] = (None, None)
@@ -249,7 +246,8 @@ class SqliteStore(ExportableStore):
 
     def tenants(self) -> tuple[str, ...]:
         """Return the names of all tenants, for callers that may see all."""
-        return tuple(name for (name,) in self._rows("SELECT name FROM tenants ORDER BY name"))
+        with self._reading() as connection:
+            return tuple(name for (name,) in connection.execute("SELECT name FROM tenants ORDER BY name"))
 
     def tenant_versions(self, view: View) -> tuple[tuple[str, int], ...]:
         """Return the last write that touched each tenant of the view that holds nodes.
@@ -260,32 +258,19 @@ class SqliteStore(ExportableStore):
             return listing.tenant_versions(connection, read_visibility(connection, view))
 
     def edge_makers(self, prefix: str) -> tuple[tuple[str, str], ...]:
-        """Return (maker, tenant) of all edges whose maker's name begins with `beginning`."""
-        rows = self._rows(
-            "SELECT DISTINCT m.name, t.name FROM makers m CROSS JOIN edges e ON e.maker_id = m.id"
-            " CROSS JOIN keys k ON k.id = e.source_key CROSS JOIN tenants t ON t.id = k.tenant_id"
-            " WHERE m.name >= ? AND m.name < ? ORDER BY m.name, t.name", prefix, prefix + _LAST_CHARACTER,
-        )  # fmt: skip
-        return tuple((maker, tenant) for maker, tenant in rows)
+        """Return (maker, tenant) of all edges whose maker's name begins with a prefix."""
+        with self._reading() as connection:
+            return listing.read_edge_makers(connection, prefix)
 
     def shared(self, tenant: str) -> tuple[str, ...]:
         """Return the tenants that this tenant's links may point to, by name."""
-        return self._read_sharing("t.name = ?", "o.name", tenant)
+        with self._reading() as connection:
+            return listing.read_shared_tenants(connection, tenant)
 
     def linking_tenants(self, tenant: str) -> tuple[str, ...]:
         """Return the tenants whose links may point to this one, by name."""
-        return self._read_sharing("o.name = ?", "t.name", tenant)
-
-    def _read_sharing(self, where: str, column: str, tenant: str) -> tuple[str, ...]:
-        rows = self._rows(
-            f"SELECT {column} FROM shared s JOIN tenants t ON t.id = s.tenant_id"
-            f" JOIN tenants o ON o.id = s.shared_id WHERE {where} ORDER BY {column}", tenant,
-        )  # fmt: skip
-        return tuple(name for (name,) in rows)
-
-    def _rows(self, query: str, *values: str) -> list[Any]:
         with self._reading() as connection:
-            return connection.execute(query, values).fetchall()
+            return listing.read_linking_tenants(connection, tenant)
 
     def status(self, view: View | None = None) -> StoreStatus:
         """Return counts and versions; with a view, only what it sees is counted."""

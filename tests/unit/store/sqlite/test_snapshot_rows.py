@@ -9,7 +9,7 @@ from weft.indexing.prepare import prepare
 from weft.model import Node, View
 from weft.ports import Changes
 from weft.store import SqliteStore
-from weft.store.sqlite.row_cache import CachedRows
+from weft.store.sqlite.snapshot import CachedRows
 from weft.tokens import counter_for
 
 COUNT, _ = counter_for("cl100k_base")

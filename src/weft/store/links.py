@@ -1,25 +1,33 @@
-"""Pack and read the neighbour lists that graph walks start from: the strongest edges of each node, stored ready.
+"""Compare the edges of a write with the stored ones, and pack and read the neighbour lists that walks start from.
 
 Every SQL store keeps one list for each node and tenant of its neighbours, so that a reader gets exactly what it
 may see, degrees included, when the store leaves whole rows out. The engines read and write the rows; this module
-knows their format and order.
+knows their format and order, and which edges a write adds, changes and removes.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.errors import InvalidInput
+from weft.model import Edge, EdgeSet
 from weft.ports import Adjacency
 from weft.store.records import Row
 
 Arcs: TypeAlias = NDArray[np.void]
 Integers: TypeAlias = NDArray[np.int64]
+EdgeIdentity: TypeAlias = tuple[int, int, int, int]  # source key, maker, type, target key
+EdgeStrength: TypeAlias = tuple[float, float, str]  # weight, confidence, evidence
 
 MAX_LISTED_NEIGHBOURS: Final = 256
 """Neighbours that a list holds. Walks take far fewer of one node; a reader that wants more reads the edges
 themselves. A larger number makes every write at a hub rewrite more bytes."""
+
+_MAX_WEIGHT: Final = 3.4028234e38
+"""The largest 32-bit float: neighbour lists keep weights in 32 bits, where a larger one would become infinite."""
 
 # One neighbour in a stored list: old stores hold these bytes, so the layout is fixed.
 ENTRY_DTYPE: Final = np.dtype(
@@ -50,8 +58,88 @@ NEW_EDGE_JOINS: Final = (
     " CROSS JOIN keys kb ON kb.id = e.target_key CROSS JOIN nodes a ON a.id = ka.node_id"
     f" CROSS JOIN nodes b ON b.id = kb.node_id AND {SHARED_CONDITION}"
 )
+# The columns of ARC_DTYPE, for an edge seen from its start and from its end.
 OUTWARD_COLUMNS: Final = "a.id, a.tenant_id, b.tenant_id, b.id, b.tag, e.weight, e.type_id, b.kind_id, 1"
 INWARD_COLUMNS: Final = "b.id, b.tenant_id, a.tenant_id, a.id, a.tag, e.weight, e.type_id, a.kind_id, 0"
+
+
+# --- edges that a write changes ---------------------------------------------------------------------------
+
+
+class EdgeChanges(NamedTuple):
+    """The effect of writing a set: the edges that go, those whose values change, and those that are new."""
+
+    gone: list[EdgeIdentity]
+    altered: list[EdgeIdentity]
+    new: list[EdgeIdentity]
+    weakened: list[EdgeIdentity]
+    """Those gone or with another weight, whose ends need their neighbour lists derived anew."""
+
+    def __bool__(self) -> bool:
+        return bool(self.gone or self.altered or self.new)
+
+
+def compare_edges(
+    present: Mapping[EdgeIdentity, EdgeStrength],
+    wanted: Mapping[EdgeIdentity, EdgeStrength],
+    scope: set[int] | None,
+) -> EdgeChanges:
+    """Compare a maker's present edges with the wanted ones; `scope` are the source keys that may lose edges."""
+    # Outside its scope a set adds and changes edges, but removes none.
+    gone = [edge for edge in present if edge not in wanted and (scope is None or edge[0] in scope)]
+    altered = [edge for edge in wanted if edge in present and present[edge] != wanted[edge]]
+    new = [edge for edge in wanted if edge not in present]
+    # An edge that became stronger is among these too: its old entry must leave the lists.
+    weakened = gone + [edge for edge in altered if present[edge][0] != wanted[edge][0]]
+    return EdgeChanges(gone, altered, new, weakened)
+
+
+class EdgeNumbers(Protocol):
+    """The numbers that edges are written under; a name that has none yet is given one."""
+
+    def maker(self, name: str) -> int: ...
+
+    def edge_type(self, name: str) -> int: ...
+
+    def key(self, tenant: str, key: str) -> int: ...
+
+    def known_keys(self, tenant: str, keys: Iterable[str]) -> set[int]: ...
+
+
+def wanted_edges(numbers: EdgeNumbers, edge_set: EdgeSet) -> dict[EdgeIdentity, EdgeStrength]:
+    """Return the edges of a set by number, each once and at its strongest; refuse what no store can hold."""
+    maker_id = numbers.maker(edge_set.maker)
+    wanted: dict[EdgeIdentity, EdgeStrength] = {}
+    # Looks up all keys at once, so that numbers.key() below finds them without a query each.
+    numbers.known_keys(edge_set.tenant, [key for edge in edge_set.edges for key in (edge.source, edge.target)])
+    for edge in edge_set.edges:
+        if edge.tenant != edge_set.tenant or not (
+            abs(edge.weight) <= _MAX_WEIGHT and math.isfinite(edge.confidence)
+        ):
+            raise _refusal(edge, edge_set)
+        target_tenant = edge_set.tenant if edge.target_tenant is None else edge.target_tenant
+        source_key = numbers.key(edge_set.tenant, edge.source)
+        identity = (source_key, maker_id, numbers.edge_type(edge.type), numbers.key(target_tenant, edge.target))
+        strength = (float(edge.weight), float(edge.confidence), edge.evidence)
+        # The strongest wins, ties by confidence and evidence, so that the order of edges does not matter.
+        wanted[identity] = max(strength, wanted.get(identity, strength))
+    return wanted
+
+
+def _refusal(edge: Edge, edge_set: EdgeSet) -> InvalidInput:
+    where = f"The edge {edge.source!r} -> {edge.target!r} ({edge.type}) by {edge_set.maker!r}"
+    if edge.tenant != edge_set.tenant:
+        return InvalidInput(
+            f"{where} says tenant {edge.tenant!r}, its set says {edge_set.tenant!r}. "
+            "An edge starts in the tenant of its set: give both the same one."
+        )
+    return InvalidInput(
+        f"{where} has weight {edge.weight} and confidence {edge.confidence}. "
+        f"Allowed are finite numbers, and weights up to {_MAX_WEIGHT:g}: leave the edge out or correct them."
+    )
+
+
+# --- neighbour lists -------------------------------------------------------------------------------------
 
 
 def rank_edge_types(types: Mapping[int, str]) -> Integers:
@@ -67,6 +155,7 @@ def arc_order(arcs: Arcs, ranks: Integers, *groups: Integers) -> Integers:
 
     Ids never decide, because they depend on the order in which nodes were stored.
     """
+    # lexsort takes its last key first.
     keys = [arcs["outward"], arcs["tag"], ranks[arcs["type"]], -arcs["weight"], *reversed(groups)]
     return np.lexsort(keys)
 
@@ -117,6 +206,7 @@ def pack_lists(arcs: Arcs, hidden: Mapping[tuple[int, int], int], ranks: Integer
         group = owners[index], tenants[index]
         degree = stop - start + hidden.get(group, 0)
         last = min(stop, start + MAX_LISTED_NEIGHBOURS)
+        # The list is cut and the degree is not: readers still see how many neighbours there are.
         blob = packed[start * ENTRY_DTYPE.itemsize : last * ENTRY_DTYPE.itemsize]
         rows.append((*group, owner_tenants[index], degree, blob))
     return rows
@@ -129,6 +219,7 @@ def adjacency_from_lists(
     lists: dict[int, list[bytes]] = {}
     degree: dict[int, int] = {}
     for node_id, count, packed in rows:
+        # Lists are stored strongest first, so the rest of one cannot be among the strongest.
         lists.setdefault(node_id, []).append(packed[: fan_out * ENTRY_DTYPE.itemsize])
         degree[node_id] = degree.get(node_id, 0) + count
     parts = [(node_id, part) for node_id in asked if node_id in lists for part in lists[node_id]]
@@ -190,6 +281,7 @@ def _index_names(column: NDArray[Any], names: Mapping[int, str]) -> tuple[Intege
     The result shows neither the names of other tenants nor the order in which names were stored.
     """
     present = np.flatnonzero(np.bincount(column)).tolist()
+    # Sorted by name, because numbers tell who stored something first.
     ordered = sorted(present, key=names.__getitem__)
     indexes = np.zeros(max(present, default=0) + 1, np.int64)
     indexes[ordered] = np.arange(len(ordered))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from weft.model import Edge, EdgeSet, Node, View
 from weft.ports import Changes, PreparedNode
-from weft.store import adjacency
+from weft.store import links
 from weft.store.records import stable_tag
 from weft.store.sqlite.store import SqliteStore
 
@@ -32,7 +32,7 @@ Truth = tuple[dict[tuple[str, str], str], dict[tuple[str, str, str, str, str, st
 @pytest.fixture(autouse=True)
 def short_lists(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Lists of three, so that a few edges already make a hub."""
-    monkeypatch.setattr(adjacency, "MAX_LISTED_NEIGHBOURS", 3)
+    monkeypatch.setattr(links, "MAX_LISTED_NEIGHBOURS", 3)
     return
 
 

@@ -1,4 +1,4 @@
-"""Addresses of Milvus: a server or a file, how fresh its answers must be, and where it imports files from."""
+"""Read the address of Milvus, a server or a file, and connect to it."""
 
 import logging
 from pathlib import Path
@@ -13,6 +13,7 @@ from weft.errors import InvalidInput, StoreUnreachable, UnknownName
 from weft.model import CONSISTENCIES, STRONG
 
 _PARAMETERS: Final = ("token", "consistency", "import", "rest")
+"""Parameters that an address may have."""
 _MAX_REASON_LENGTH: Final = 300
 """Characters of the client's own message that an error repeats; it may hold whole traces."""
 
@@ -41,6 +42,7 @@ def read_milvus_address(text: str) -> MilvusAddress:
     for name in parameters:
         if name not in _PARAMETERS:
             raise UnknownName("parameter of a Milvus address", name, _PARAMETERS)
+    # Without a host the path names a file, which the embedded form opens.
     server = f"http://{parts.netloc}" if parts.netloc else ""
     if "import" in parameters and not (server or "rest" in parameters):
         raise InvalidInput(
@@ -48,6 +50,7 @@ def read_milvus_address(text: str) -> MilvusAddress:
             "Leave import= out, or say with rest=URL who takes them in."
         )
     return MilvusAddress(
+        # Messages and status must not show the token.
         shown=text.partition("?")[0],
         client=server or parts.path,
         database=parts.path.strip("/") if server else "",
