@@ -45,7 +45,7 @@ def _open_openai(argument: str, api_key: str | None, timeout: float) -> Embedder
 
 
 def _open_onnx(path: str) -> Embedder:
-    from weft.embed.onnx import open_onnx
+    from weft.embed.models import open_onnx
 
     return open_onnx(path)
 

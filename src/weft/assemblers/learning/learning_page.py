@@ -10,8 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.assemblers.learning.item_cutter import MIN_CAP_TOKENS, ItemCutter
-from weft.assemblers.learning.results import ContextItem, FormattedContext, read_candidates, read_metadata
-from weft.assemblers.learning.searches import Answer
+from weft.assemblers.learning.results import Answer, ContextItem, FormattedContext, read_candidates, read_metadata
 from weft.model import Candidate, Context, Item, Request
 from weft.pipeline.assemble import assemble
 from weft.pipeline.query import Reading

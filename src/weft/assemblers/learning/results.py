@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Candidate, Json, Node, Origin
@@ -56,6 +57,14 @@ class FormattedContext:
     budget_exceeded: bool = False
     """Always False: the budget is hard."""
     notes: tuple[str, ...] = ()
+
+
+class Answer(Struct, frozen=True):
+    """The results of a search, or what went wrong."""
+
+    name: str
+    results: tuple[object, ...] = ()
+    failure: str = ""
 
 
 def warn(event: str, **facts: object) -> None:

@@ -15,10 +15,16 @@ from hypothesis import strategies as any_of
 
 import learning_world as some
 from weft import Weft
-from weft.assemblers.learning.assembler import SOURCES, ContextAssembler, assemble_context, get_premortem_context
+from weft.assemblers.learning.assembler import (
+    SOURCES,
+    ContextAssembler,
+    Search,
+    assemble_context,
+    get_premortem_context,
+    search_all,
+)
 from weft.assemblers.learning.item_cutter import MIN_CAP_TOKENS, ItemCutter
-from weft.assemblers.learning.results import read_candidates, read_metadata
-from weft.assemblers.learning.searches import Answer, Search, search_all
+from weft.assemblers.learning.results import Answer, read_candidates, read_metadata
 from weft.assemblers.learning.store_searcher import StoreSearcher, make_assembler
 from weft.errors import InvalidInput
 from weft.memory import UsageLog

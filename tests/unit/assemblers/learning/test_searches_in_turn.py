@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from weft import Weft
-from weft.assemblers.learning.assembler import SOURCES, ContextAssembler
-from weft.assemblers.learning.searches import Answer, Search, search_in_turn
+from weft.assemblers.learning.assembler import SOURCES, ContextAssembler, Search, search_in_turn
+from weft.assemblers.learning.results import Answer
 from weft.assemblers.learning.store_searcher import StoreSearcher
 from weft.memory.memory_store import remember
 from weft.model import View
