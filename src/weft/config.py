@@ -34,6 +34,7 @@ class Environment(Struct, frozen=True):
 
 def read_environment() -> Environment:
     """Read the environment of this process."""
+    # Imported here: most programs ask once, and some never.
     from platformdirs import user_config_path, user_data_path
 
     return Environment(
@@ -42,6 +43,7 @@ def read_environment() -> Environment:
         index=os.environ.get("WEFT_INDEX", ""),
         embedder=os.environ.get("WEFT_EMBEDDER", ""),
         api_key=os.environ.get("WEFT_API_KEY", ""),
+        # Tokens are pasted, often with a line break.
         tana_token=os.environ.get("WEFT_TANA_TOKEN", "").strip(),
         user_data=user_data_path("weft", appauthor=False),
         user_config=user_config_path("weft", appauthor=False),
@@ -68,6 +70,7 @@ def find_store(given: str | Path | None, around: Environment) -> Path:
     server = server_url(given, around)
     if server:
         return server_folder(server, around)
+    # From the most explicit to the least: named, then the nearest above here, then the user's own.
     named = _named(given, around)
     if named is not None:
         return named
@@ -94,6 +97,7 @@ def server_folder(server: str, around: Environment) -> Path:
 
     from weft.store.open import read_address
 
+    # The displayed address has no password, so that changing it keeps the folder with its keys.
     name = sha256(read_address(server).display.encode()).hexdigest()[:16]
     return around.user_data / "servers" / name
 
@@ -119,6 +123,7 @@ def find_store_to_write(given: str | Path | None, around: Environment) -> Path:
     """Return the folder of the store to write to: the one that is found, else a new `.weft/` here."""
     try:
         return find_store(given, around)
+    # Only writing may make a store: a question in the wrong folder should say so.
     except StoreError:
         return around.working / STORE_NAME
 
@@ -144,6 +149,7 @@ def open_weft(
     store = find_store_to_write(given, around) if create else find_store(given, around)
     server = server_url(given, around)
     if server:
+        # Keys and kept contexts of a store on a server need a folder here, also if only questions are asked.
         store.mkdir(parents=True, exist_ok=True)
     try:
         return Weft.open(
@@ -176,6 +182,7 @@ class ServeSettings(Struct, frozen=True):
 
 def processors() -> int:
     """Return how many processors this process may use."""
+    # In a container, the processors of the machine are not all ours.
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -183,6 +190,7 @@ def pass_to_workers(settings: ServeSettings) -> None:
     """Leave the settings where worker processes and their Prometheus library find them."""
     mode = "read-only" if settings.read_only else ""
     told = (str(settings.store), settings.embedder, mode, settings.metrics_folder, settings.server)
+    # Workers are started by the web server, which passes on nothing but the environment.
     os.environ[_SETTINGS_VARIABLE] = "\n".join(told)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = settings.metrics_folder
 
@@ -207,6 +215,7 @@ def _named(given: str | Path | None, around: Environment) -> Path | None:
     named = str(given) if given is not None else around.store
     if not named:
         return None
+    # The system would raise a ValueError that names neither the value nor a remedy.
     if "\0" in named:
         raise InvalidInput(f"{named!r} cannot name a folder. Give the path of a store, such as {STORE_NAME}.")
     return Path(named).expanduser()

@@ -59,10 +59,12 @@ class Reader:
 
     def profile(self, name: str) -> Profile:
         """Return a profile by name from the user's folders or the built-in ones, with the user's lenses."""
+        # With the state of the files: a profile that is edited counts from the next question on.
         key = (name, profile_files_state(self.folders, name))
         known = self._profiles.get(key)
         if known is not None:
             return known
+        # Reversed, so that lenses of the first folder, which has precedence, come last and win.
         lenses = [lens for folder in reversed(self.folders) for lens in load_lenses(folder)]
         return self._profiles.put(key, with_lenses(load_profile(name, self.folders), lenses))
 
@@ -75,6 +77,7 @@ class Reader:
             raise InvalidInput(
                 f"A story has no point {view.as_of}. Give the number of a chapter, such as 3; a prologue is 0."
             )
+        # Searching and reading see one snapshot, whatever is written meanwhile.
         with self._store_as_of(view) as (store, index, seen), store.snapshot(seen) as snapshot:
             yield Reading(snapshot, index, *self._usable_embedder(snapshot))
 
@@ -146,6 +149,7 @@ class Reader:
         with self.store.snapshot(view) as snapshot:
             if filter.empty:
                 return tuple(row.node for row in snapshot.page_of_nodes(after, limit))
+            # Matching ids are in order, so paging needs no other index.
             ids = snapshot.matching_ids(filter)
             page = ids[ids > after][:limit].tolist()
             return tuple(row.node for row in snapshot.nodes(page).values())
@@ -157,6 +161,7 @@ class Reader:
 
     def close(self) -> None:
         """Close the store's files and connections."""
+        # The store last: the others may still write to it while they close.
         self.contexts.close()
         if self._views is not None:
             self._views.close()
@@ -174,6 +179,7 @@ def retry_once(answer: Callable[[], Answer]) -> Answer:
     """Return the answer; ask once more when the server of the store was lost on the way."""
     try:
         return answer()
+    # It has already waited as long as it may; a second time would double that.
     except StoreTimedOut:
         raise
     except StoreUnreachable:

@@ -18,6 +18,7 @@ def open_embedder(
 ) -> Embedder | None:
     """Open the embedder that a spec such as `static`, `onnx:PATH` or `openai:MODEL@URL` names; None for `none`."""
     kind, _, argument = (spec or DEFAULT_EMBEDDER).strip().partition(":")
+    # Not an error: a store can be searched by words and links alone.
     if kind == "none":
         return None
     if kind == "static":
@@ -36,6 +37,7 @@ def open_embedder(
 def _open_openai(argument: str, api_key: str | None, timeout: float) -> Embedder:
     from weft.embed.models import open_endpoint
 
+    # Names of models may hold colons, so the address is separated by another sign.
     model, _, url = argument.partition("@")
     if not model or not url.startswith(("http://", "https://")):
         raise InvalidInput(

@@ -34,6 +34,7 @@ _DIGEST_CHARACTERS = 12
 
 def unit_rows(rows: ArrayLike) -> NDArray[np.float32]:
     """Return the rows scaled to length one, as float32; a row of zeros stays one."""
+    # In double precision, so that rounding does not depend on how a library sums float32.
     values = np.asarray(rows, dtype=np.float64)
     lengths = np.sqrt((values * values).sum(axis=1, keepdims=True))
     scaled: NDArray[np.float32] = (values / np.where(lengths > 0.0, lengths, 1.0)).astype(np.float32)
@@ -57,12 +58,14 @@ class EndpointEmbedder:
         self._opener = build_opener(_NoRedirects)
         # Nothing is known yet, so that the first answer is not checked against it.
         self.dimensions = 0
+        # Asked when it is opened: a wrong key or name is better found before anything is indexed.
         self.dimensions = int(self._request_rows([PROBE]).shape[1])
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one L2-normalised row a text."""
         result = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         filled = [row for row, text in enumerate(texts) if text.strip()]
+        # Rows are addressed by number, because blank texts in between are not sent.
         for start in range(0, len(filled), TEXTS_PER_REQUEST):
             rows = filled[start : start + TEXTS_PER_REQUEST]
             result[rows] = self._request_rows([texts[row] for row in rows])
@@ -79,6 +82,7 @@ class EndpointEmbedder:
             raise self._failure("answered with something that is not a list of embeddings") from error
         if rows.ndim != 2 or len(rows) != len(texts):
             raise self._failure(f"answered with {len(rows)} embeddings for {len(texts)} texts")
+        # One NaN in the index would make every comparison with it false.
         if not np.isfinite(rows).all():
             raise self._failure("answered with a vector that has a value that is not a number")
         if self.dimensions and rows.shape[1] != self.dimensions:
@@ -94,6 +98,7 @@ class EndpointEmbedder:
         try:
             with self._opener.open(request, timeout=self._timeout) as response:
                 return json.loads(response.read())
+        # Before URLError, of which it is a subclass: the server did answer.
         except HTTPError as error:
             raise self._failure(f"answered {error.code}: {_read_reason(error)}") from error
         except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
@@ -113,6 +118,7 @@ def open_endpoint(model: str, url: str, api_key: str | None, timeout: float) -> 
 
 def _embeddings_address(url: str) -> str:
     """Return the address to ask: the URL of a server, of its API or of the endpoint itself may be given."""
+    # People paste what their server prints, which is any of the three.
     base = url.rstrip("/")
     if base.endswith("/embeddings"):
         return base
@@ -136,6 +142,7 @@ class FastEmbedder:
     def __init__(self, model: Any, name: str) -> None:
         self.name = f"fastembed:{name}"
         self._model = model
+        # The libraries name this attribute differently in every version; one embedding shows it for sure.
         self.dimensions = len(next(iter(model.embed([PROBE]))))
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -200,6 +207,7 @@ class OnnxEmbedder:
     def __init__(self, session: Any, vocabulary: dict[str, int], name: str) -> None:
         self.name = name
         self._session, self._vocabulary = session, vocabulary
+        # Models differ in whether they take token types; one that does not would refuse them.
         self._inputs = {each.name for each in session.get_inputs()}
         self.dimensions = 0
         self.dimensions = int(self._pool([PROBE]).shape[1])
@@ -245,6 +253,7 @@ def open_onnx(path: str) -> OnnxEmbedder:
         raise MissingExtra("The embedder 'onnx'", "onnx") from error
     model, vocabulary = _find_files(Path(path).expanduser())
     pieces = vocabulary.read_text(encoding="utf-8").split("\n")
+    # Named by content: the same path may hold another model tomorrow, whose vectors do not compare.
     digest = hashlib.sha256(model.read_bytes()).hexdigest()[:_DIGEST_CHARACTERS]
     try:
         session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])

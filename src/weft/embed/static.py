@@ -27,6 +27,7 @@ _ASCII_MARKS = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 def fold(text: str) -> str:
     """Return the text in lower case and without accents, as the vocabulary spells it."""
     lowered = text.lower()
+    # Most text is ASCII, for which normalising would only cost time.
     if lowered.isascii():
         return lowered
     decomposed = unicodedata.normalize("NFD", lowered)
@@ -52,6 +53,7 @@ def cut(word: str, vocabulary: Mapping[str, int]) -> tuple[int, ...]:
     ids: list[int] = []
     start = 0
     while start < len(word):
+        # Longest first, as the vocabulary was trained; the first piece of a word has no `##`.
         for end in range(len(word), start, -1):
             piece = word[start:end] if start == 0 else "##" + word[start:end]
             found = vocabulary.get(piece)
@@ -67,6 +69,7 @@ def cut(word: str, vocabulary: Mapping[str, int]) -> tuple[int, ...]:
 def cut_identifier(word: str, vocabulary: Mapping[str, int]) -> tuple[int, ...]:
     """Return the ids of a word as written; one that is not known whole is first cut where its case changes."""
     folded = fold(word)
+    # Whole first: "JavaScript" is a word of the vocabulary, and better than its two halves.
     known = vocabulary.get(folded)
     if known is not None:
         return (known,)
@@ -137,6 +140,7 @@ class StaticEmbedder:
 
     def _tokens(self, text: str) -> list[int]:
         remembered = self._word_tokens
+        # Between texts, so that no text loses words while it is read.
         if len(remembered) > CACHED_WORDS:
             remembered.clear()
         return [token for word in split_words(text[:CHARACTERS_READ]) for token in remembered[word]]

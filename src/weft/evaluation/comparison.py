@@ -48,6 +48,7 @@ def without_ability(profile: Profile, ability: str) -> Profile:
 
 def _without_vector(profile: Profile) -> Profile:
     """Search by words only: every probe matches words, and meaning has no weight."""
+    # A profile that searches by meaning alone would otherwise be left without any search.
     lexical = profile.fusion.lexical or 1.0
     return replace(
         profile,
@@ -63,6 +64,7 @@ def _without_graph(profile: Profile) -> Profile:
     )
     return replace(
         profile,
+        # Bridges follow names from text to text, which is a graph too: both are taken away.
         lenses=tuple(replace(lens, walk="none") for lens in profile.lenses),
         score=_without_bridges(profile.score),
         sections=sections,
@@ -94,6 +96,7 @@ def _without_excerpting(profile: Profile) -> Profile:
     """Print what does not fit whole by its summary or a pointer."""
 
     def ladder(detail: tuple[Detail, ...]) -> tuple[Detail, ...]:
+        # A section that knew only excerpts must keep some level, or it would print nothing.
         return tuple(level for level in detail if level is not Detail.EXCERPT) or (Detail.POINTER,)
 
     sections = tuple(
@@ -143,6 +146,7 @@ def read_rows(path: Path) -> dict[str, dict[str, float]]:
             problems.append(Problem(f"{path.name}:{number}", "The line has no `id` or no `measures` in numbers."))
         else:
             rows[str(record["id"])] = dict(measures)
+    # Unlike a judged set, this file was written by us: one bad line means that it is the wrong file.
     if problems or not rows:
         first = f"{problems[0].where}: {problems[0].reason}" if problems else f"{path} is empty."
         raise InvalidInput(f"{first} Give files that `weft eval --per-query` wrote.")
@@ -157,11 +161,13 @@ def compare(first: Rows, second: Rows, *, seed: int = SEED, resamples: int = RES
     """Return the difference in every measure that both runs have, over the questions that both have."""
     import numpy as np
 
+    # Paired: questions differ far more from each other than runs do, and pairing takes that out.
     questions, names = _shared_rows(first, second)
     left = np.array([[first[id][name] for name in names] for id in questions])
     right = np.array([[second[id][name] for name in names] for id in questions])
     drawn = _resample(right - left, seed, resamples)
     low, high = np.quantile(drawn, [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2], axis=0)
+    # Two-sided, so the smaller tail counts twice; ties at zero can lift that above one.
     p = np.minimum(1.0, 2 * np.minimum((drawn <= 0).mean(axis=0), (drawn >= 0).mean(axis=0)))
     real = ((low > 0) | (high < 0)) & (np.count_nonzero(right - left, axis=0) >= _MIN_DIFFERING_QUESTIONS)
     return tuple(
@@ -203,6 +209,7 @@ def _resample(differences: "Floats", seed: int, resamples: int) -> "Floats":
     parts: list[Floats] = []
     for start in range(0, resamples, _RESAMPLES_PER_CHUNK):
         size = min(_RESAMPLES_PER_CHUNK, resamples - start)
+        # How often each question is drawn, instead of which ones: one product gives all means of a sample.
         drawn = random.multinomial(count, np.full(count, 1 / count), size=size)
         parts.append(drawn @ differences / count)
     # Rounded, so that questions which do not differ leave an exact zero.

@@ -20,6 +20,7 @@ from weft.model import Context, Detail, Filter, Item, Json, LedgerEntry
 from weft.text.folding import UNSPACED
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
+# Scripts without spaces have no words to tell apart, so each of their characters is one.
 _WORD: Final = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 _MARKS: Final = re.compile(r"[\W_]+")
 _PLAIN_PLACEHOLDERS: Final = ("text", "id")
@@ -54,6 +55,7 @@ class QuestionShape(Struct, frozen=True):
 
     def check(self, questions: Sequence[Question]) -> None:
         """Refuse a template that names what no question has, or history where there is none."""
+        # One question may lack a value, which is left blank; that none has it is a typing error.
         for _, name in _parse(self.template):
             if name is None or name in _PLAIN_PLACEHOLDERS:
                 continue
@@ -105,6 +107,7 @@ def _join_words(value: Json) -> str:
 def _read_history(question: Question) -> tuple[str, ...]:
     """Return what was said before the question, the latest first."""
     recent = question.meta.get("history_recent_first")
+    # A plain history is in the order of speaking; questions want the latest first.
     turns = _read_turns(recent) if recent else _read_turns(question.meta.get("history"))[::-1]
     return tuple(turn for turn in turns if turn)
 
@@ -141,14 +144,14 @@ class PageResult(Struct, frozen=True):
 
 class QuestionResult(Struct, frozen=True):
     """One question with its gold (grades, and keys by document), the ranking of documents before any budget,
-    and a sheet for each budget."""
+    and a page for each budget."""
 
     question: Question
     asked: str
     gold: Mapping[str, int]
     keys: Mapping[str, str]
     ranking: tuple[str, ...]
-    sheets: tuple[PageResult, ...]
+    pages: tuple[PageResult, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -181,35 +184,36 @@ class Evaluation(Struct, frozen=True):
 
 
 def evaluate(
-    exam: Evaluation, ask: Ask, clock: Callable[[], float], progress: Progress
+    evaluation: Evaluation, ask: Ask, clock: Callable[[], float], progress: Progress
 ) -> tuple[QuestionResult, ...]:
     """Ask every question that can be measured, and return the results; `clock` gives seconds."""
-    questions = exam.questions()
+    questions = evaluation.questions()
     answered = []
     for done, question in enumerate(questions, start=1):
-        answered.append(_answer(exam, question, ask, clock))
-        progress(f"asking {exam.judged.name}", done, len(questions))
+        answered.append(_answer(evaluation, question, ask, clock))
+        progress(f"asking {evaluation.judged.name}", done, len(questions))
     return tuple(answered)
 
 
-def _answer(exam: Evaluation, question: Question, ask: Ask, clock: Callable[[], float]) -> QuestionResult:
+def _answer(evaluation: Evaluation, question: Question, ask: Ask, clock: Callable[[], float]) -> QuestionResult:
     """Ask one question with each budget."""
-    asked = exam.shape.apply(question)
-    gold = exam.judged.gold[question.id]
-    texts = exam.source.texts(gold)
+    # Shaped once: every budget must ask the same.
+    asked = evaluation.shape.apply(question)
+    gold = evaluation.judged.gold[question.id]
+    texts = evaluation.source.texts(gold)
     ranked: tuple[str, ...] = ()
     notes: dict[str, None] = {}
-    sheets = []
-    for budget in exam.budgets:
+    pages = []
+    for budget in evaluation.budgets:
         started = clock()
-        context = ask(asked, budget, exam.source.filter(question.id))
+        context = ask(asked, budget, evaluation.source.filter(question.id))
         milliseconds = (clock() - started) * 1000
         # The ranking comes before any budget, so the first page has it.
-        ranked = ranked or tuple(map(exam.source.document, rank_keys(context.ledger)))
+        ranked = ranked or tuple(map(evaluation.source.document, rank_keys(context.ledger)))
         notes |= dict.fromkeys(context.notes)
-        sheets.append(_measure_page(context, budget, milliseconds, question.answers, texts))
+        pages.append(_measure_page(context, budget, milliseconds, question.answers, texts))
     keys = dict(zip(gold, texts, strict=True))
-    return QuestionResult(question, asked.joined, gold, keys, ranked, tuple(sheets), tuple(notes))
+    return QuestionResult(question, asked.joined, gold, keys, ranked, tuple(pages), tuple(notes))
 
 
 def _measure_page(
@@ -236,11 +240,13 @@ def find_evidence(context: Context, answers: Sequence[str], texts: Mapping[str, 
     whole: set[str] = set()
     for item in printed_items(context.page.sections):
         node = item.candidate.node
+        # The ledger is not trusted: a whole text counts only if the page really prints it.
         if item.detail is Detail.WHOLE and (letters := _letters(node.text)) in page:
             found[node.key] = Detail.WHOLE
             whole.add(letters)
         elif item.detail is Detail.EXCERPT and node.key in texts and _holds_answer(item, wanted, page):
             found.setdefault(node.key, Detail.EXCERPT)
+    # Duplicates in a corpus: dedupe prints one of them, and whichever it is, the evidence is there.
     found |= {key: Detail.WHOLE for key, text in texts.items() if text and _letters(text) in whole}
     return {key: found[key] for key in texts if key in found}
 
@@ -250,6 +256,7 @@ def _holds_answer(item: Item, wanted: Sequence[str], page: str) -> bool:
     text = item.candidate.node.text
     spans = [text[start:end] for start, end in item.spans]
     printed = [_words(span) for span in spans if _letters(span) in page]
+    # A span may begin inside of a word, and so hold a word that the document does not have.
     whole = _words(text)
     return any(answer in whole and any(answer in span for span in printed) for answer in wanted)
 
@@ -287,5 +294,6 @@ def _strings(value: object) -> Iterator[str]:
 
 def rank_keys(ledger: Sequence[LedgerEntry]) -> tuple[str, ...]:
     """Return the keys of all candidates, best first, each once: their order before any budget."""
+    # The order of the pipeline, without sections and budget.
     ordered = sorted(ledger, key=lambda entry: (-entry.score, entry.tenant, entry.key))
     return tuple(dict.fromkeys(entry.key for entry in ordered))

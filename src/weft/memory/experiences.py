@@ -119,6 +119,7 @@ def new_experience(
 ) -> Experience:
     """Return an experience that starts now; its id is a digest of its words, its tenant and the time."""
     parts = (("goal", goal), ("hypothesis", hypothesis), ("action", action), ("prediction", prediction))
+    # Checked before the digest is made: blanks around a text must not change the id.
     texts = {name: check_text(name, text, _MAX_CHARACTERS, _ADVICE) for name, text in parts}
     return Experience(
         id=short_digest(tenant, *texts.values(), now.isoformat()),
@@ -148,6 +149,7 @@ def add_attempt(
     """Return the open experience with its next attempt; the one before becomes history."""
     _check_open(experience)
     parts = (("hypothesis", hypothesis), ("action", action), ("prediction", prediction))
+    # Parts that are not given stay as they were in the attempt before.
     changes = {name: check_text(name, text, _MAX_CHARACTERS, _ADVICE) for name, text in parts if text is not None}
     if strategy is not None:
         changes["strategy"] = check_word("strategy", strategy, STRATEGIES)
@@ -162,6 +164,7 @@ def add_attempt(
             experience.attempted,
         )
         updated = replace(updated, before=(*experience.before, previous), attempted=now)
+    # Files add up over attempts: the experience touched all of them.
     return replace(updated, files=tuple(dict.fromkeys([*experience.files, *files])))
 
 
@@ -197,6 +200,7 @@ def _confidence_tier(status: str, is_automatic: bool, hypothesis: str) -> str:
     """Return how far the outcome can be relied on, one of TIERS."""
     if status == "abandoned":
         return "abandoned"
+    # A test or a build is a better witness than the agent that made the change.
     if is_automatic:
         return "gold"
     return "bronze" if is_vague(hypothesis) else "silver"

@@ -65,6 +65,7 @@ def judge(new: str, old: str) -> Judgement:
     """Judge whether `new` repeats `old`, contradicts it, or has nothing to do with it."""
     left, right = _read_statement(new), _read_statement(old)
     difference = _difference(left.words, right.words)
+    # First: a text that negates another has nearly all words in common with it.
     why = _find_contradiction(left, right, difference)
     if why:
         return Judgement(Verdict.CONTRADICTS, why)
@@ -96,6 +97,7 @@ def _find_contradiction(left: _Statement, right: _Statement, difference: _Differ
             return "another number"
         if left.is_negated != right.is_negated:
             return "one of them negates it"
+    # Statements with different numbers are about different cases, not another choice in the same one.
     if difference.shared < _MIN_SHARED_CHOICE or left.numbers != right.numbers:
         return ""
     chosen, instead = difference.only_left, difference.only_right
@@ -108,8 +110,10 @@ def _is_repetition(left: _Statement, right: _Statement, difference: _Difference)
     """Whether both have the same words in the same order, give or take a few that only one of them has."""
     if left.numbers != right.numbers or left.is_negated != right.is_negated or not difference.same_order:
         return False
+    # Words replaced on both sides are another statement; words added on one side may be a repetition.
     if difference.only_left and difference.only_right:
         return False
     added = len(difference.only_left) + len(difference.only_right)
     max_added = _MAX_ADDED_SHARE * max(len(left.words), len(right.words))
+    # Two texts of fillers alone have nothing in common but that.
     return bool(left.words or left.numbers) and added <= max_added

@@ -71,6 +71,7 @@ class UsageLog(Struct, frozen=True):
                 row = connection.execute(
                     "SELECT times, last FROM used WHERE tenant = ? AND key = ?", ref
                 ).fetchone()
+                # Memories that were never used have no row.
                 if row is not None:
                     found[ref] = MemoryUsage(row[0], datetime.fromisoformat(row[1]))
         return found

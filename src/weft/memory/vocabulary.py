@@ -54,6 +54,7 @@ AXES: Final = ("full", "strategy", "surprise", "root_cause")
 
 def check_word(what: str, given: str, allowed: Sequence[str]) -> str:
     """Return the given word as the vocabulary has it, or raise an error that lists the vocabulary."""
+    # Agents write "Debugging" and " debugging"; neither is worth an error.
     word = given.strip().lower()
     if word not in allowed:
         raise UnknownName(what, given, allowed)
@@ -62,6 +63,7 @@ def check_word(what: str, given: str, allowed: Sequence[str]) -> str:
 
 def check_fraction(what: str, given: float) -> float:
     """Return a number from 0 to 1, or raise an error that says so."""
+    # Written so that NaN, which compares false with everything, is refused too.
     if not 0.0 <= given <= 1.0:
         raise InvalidInput(f"{what} {given} is out of range. Give a number from 0 to 1.")
     return float(given)

@@ -76,6 +76,7 @@ class EstimateCounter(Struct, frozen=True):
 
     def cut(self, text: str, max_tokens: int) -> str:
         """Return the longest prefix of whole characters that is estimated at most `max_tokens`."""
+        # A first guess by the margin alone; `settle` corrects it by real estimates.
         end = len(EncodingCounter("o200k_base").cut(text, int(max(max_tokens, 0) / self.margin.per_token)))
         return text[: settle(text, end, lambda stop: self.count(text[:stop]) <= max_tokens)]
 

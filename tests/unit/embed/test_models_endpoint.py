@@ -25,7 +25,7 @@ def good(body: dict[str, Any]) -> Answer:
 
 
 class Stub:
-    """A server that records what it was asked and answers as told."""
+    """A server that records what it was asked and answers as it is set to."""
 
     def __init__(self) -> None:
         self.answer: Callable[[dict[str, Any]], Answer] = good

@@ -95,6 +95,7 @@ def knowledge_context(
     """
     check_request(request)
     end_stage = observe or _ignore_stage
+    # Settled before anything is read, so that an unknown lens is refused without a search.
     kinds, lens = entry_kinds(request, profile), bounded_lens(request, profile)
     query = understand(request.query, reading.snapshot, reading.embedder)
     probe = Probe("entry", kinds=kinds, limit=request.entry_limit)
@@ -106,14 +107,17 @@ def knowledge_context(
     walked = walk_graph(found.candidates, lens, reading.snapshot)
     context = _rank_reached(walked, request.context_limit)
     end_stage("expand")
+    # Before the budget is spent: an entity counts also if the node that led to it is cut.
     entities = _find_entities((*found.candidates, *context), reading.snapshot) if request.include_entities else ()
     end_stage("entities")
     lists = Lists(found.candidates, context, entities)
     spending = spend(lists, request.max_tokens, count)
     answer = _make_answer(spending, found, walked, reading.snapshot)
+    # The lists before and after spending are compared: a note names only what the budget cut.
     gaps = _explain_gaps(request, kinds, lists, spending, reading.snapshot)
     notes = (*query.notes, *found.notes, *walked.notes, *gaps)
     end_stage("budget")
+    # Searching and walking may report the same gap; it is said once.
     return dataclasses.replace(answer, notes=tuple(dict.fromkeys(notes)))
 
 
@@ -129,6 +133,7 @@ def check_request(request: KnowledgeRequest) -> None:
         value = getattr(request, name)
         if value < minimum:
             raise InvalidInput(f"{name} {value} means nothing. Give {minimum} or more.")
+    # An empty tuple is not None: it would search for no type at all, which is never meant.
     if request.entry_types == () or request.expansion_types == ():
         raise InvalidInput("An empty list of types finds nothing. Name a type, or leave the list out for all.")
     if request.max_tokens is not None and request.max_tokens < 1:
@@ -140,6 +145,7 @@ def entry_kinds(request: KnowledgeRequest, profile: Profile) -> tuple[str, ...]:
     flags = {"include_schemas": request.include_schemas, "include_examples": request.include_examples}
     default = [kind for probe in profile.probes if probe.when is None for kind in probe.kinds]
     added = [kind for probe in profile.probes if probe.when and flags.get(probe.when) for kind in probe.kinds]
+    # Flags add to the types that the request names too: they were asked for by name.
     return tuple(dict.fromkeys([*(default if request.entry_types is None else request.entry_types), *added]))
 
 
@@ -148,6 +154,7 @@ def bounded_lens(request: KnowledgeRequest, profile: Profile) -> Lens:
     lens = find_lens(profile, request.lens)
     return replace(
         lens,
+        # A walk of depth 0 still returns the entry points, so no second way through the code is needed.
         depth=request.max_depth if request.expand else 0,
         kinds=lens.kinds if request.expansion_types is None else request.expansion_types,
         seeds=request.entry_limit,
@@ -157,6 +164,7 @@ def bounded_lens(request: KnowledgeRequest, profile: Profile) -> Lens:
 
 def _rank_reached(walked: WalkResult, limit: int) -> tuple[Candidate, ...]:
     """Return the nodes that the walk reached, by closeness, best first."""
+    # The walk returns its starts as well, with distance 0; these are in the other list.
     reached = [each for each in walked.candidates if each.distance]
     return tuple(sorted(reached, key=lambda each: (-closeness(each), each.node.tenant, each.node.key))[:limit])
 
@@ -211,6 +219,7 @@ def _explain_gaps(
     kept = spending.kept.by_name()
     for name, members in lists.by_name().items():
         missing = len(members) - len(kept[name])
+        # Without a budget nothing is counted, and nothing can be missing because of it.
         if missing and spending.smallest_dropped is not None:
             yield (
                 f"{missing} of {len(members)} {_LIST_LABELS[name]} did not fit into max_tokens "
@@ -221,6 +230,7 @@ def _explain_gaps(
 def _explain_no_entry_points(request: KnowledgeRequest, kinds: Sequence[str], snapshot: Snapshot) -> str:
     if not request.query.strip():
         return "The query is empty, so nothing was searched for: give words or a question in `query`."
+    # From the widest cause to the narrowest, so that the advice is about what must change first.
     if not snapshot.statistics([]).passages:
         return NOTHING_HELD
     if not len(snapshot.matching_ids(Filter(kinds=tuple(kinds)))):
@@ -234,6 +244,7 @@ def _explain_no_entry_points(request: KnowledgeRequest, kinds: Sequence[str], sn
 def _explain_no_context(request: KnowledgeRequest, lists: Lists, snapshot: Snapshot) -> str:
     if request.max_depth == 0 or request.context_limit == 0:
         return "max_depth or context_limit is 0, so nothing around the entry points was looked at."
+    # Looked up only here: an empty list is rare, and the answer itself does not need these edges.
     near = snapshot.adjacency([each.node.id for each in lists.entry_points], MAX_NEIGHBOURS)
     entry_ids = {each.node.id for each in lists.entry_points}
     types = sorted(
@@ -260,6 +271,7 @@ def bound_profile(profile: Profile, request: KnowledgeRequest) -> Profile:
     """Return the profile with the request's limits on searching, walking and filling its sections."""
     check_request(request)
     lens = bounded_lens(request, profile)
+    # One probe for all kinds: entry_limit is the limit of the whole list, not of each kind.
     probe = replace(profile.probes[0], kinds=entry_kinds(request, profile), limit=request.entry_limit)
     return replace(
         profile,
@@ -290,6 +302,7 @@ def page_as_lists(page: Context, snapshot: Snapshot) -> KnowledgeContext:
     found = [item for item in others if not item.candidate.distance]
     reached = [item for item in others if item.candidate.distance]
     used = {"entry_points": _tokens(found), "context_nodes": _tokens(reached), "entities": _tokens(entities)}
+    # As with lists: no budget, no counts, even though a page always knows its tokens.
     is_counted = page.max_tokens is not None
     return KnowledgeContext(
         entry_points=tuple(make_entry_point(item.candidate) for item in found),

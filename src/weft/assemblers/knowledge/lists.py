@@ -82,6 +82,7 @@ class KnowledgeStats:
 def node_content(node: Node) -> dict[str, Json]:
     """Return the structured fields, with the text under `text` if it says more than they do."""
     fields = dict(node.fields)
+    # Nodes made from fields alone have a text generated from them: it would be sent twice.
     if not node.text or _have_same_lines(node.text, to_labelled_lines(fields)):
         return fields
     return {"text": node.text, **fields}
@@ -89,6 +90,7 @@ def node_content(node: Node) -> dict[str, Json]:
 
 def _have_same_lines(one: str, other: str) -> bool:
     """Tell whether two texts differ at most in the order of their lines, as fields may in theirs."""
+    # The lengths decide nearly always, without sorting.
     return len(one) == len(other) and (one == other or sorted(one.split("\n")) == sorted(other.split("\n")))
 
 
@@ -112,6 +114,7 @@ def closeness(candidate: Candidate) -> float:
 
 def make_entry_point(candidate: Candidate) -> EntryPoint:
     """Convert a candidate that the search found."""
+    # On a page, `score` has other signals in it than those of the search.
     score = round(candidate.parts.get("relevance", candidate.score), 6)
     return EntryPoint(*_common_values(candidate.node), score, candidate.match_source or "hybrid")
 
@@ -121,6 +124,7 @@ def make_context_node(
 ) -> ContextNode:
     """Convert a candidate that the walk reached; `root_ids` are the ids, by key, of where walks started."""
     steps = [step.id for step in candidate.path]
+    # A path holds the steps only; callers expect it to begin with the entry point.
     start = _find_start(root_ids.get(candidate.root, ()), steps, snapshot)
     return ContextNode(
         *_common_values(candidate.node),
@@ -153,6 +157,7 @@ def make_entity(candidate: Candidate) -> Entity:
     """Convert a candidate whose kind is `entity`."""
     fields = candidate.node.fields
     schemas = fields.get("related_schemas")
+    # Sources write one schema or several.
     listed = schemas if isinstance(schemas, list | tuple) else [schemas] if schemas else []
     path = fields.get("entity_path")
     return Entity(
@@ -201,6 +206,7 @@ def spend(lists: Lists, budget: int | None, count: TokenCounter) -> Spending:
     for shares in (SHARES_PERCENT, dict.fromkeys(SHARES_PERCENT, 100.0)):
         for name, members in candidates.items():
             available = min(int(budget * shares[name] / 100), left)
+            # Goes on after one that does not fit: a smaller one further down may.
             for index, candidate in enumerate(members):
                 if (name, index) not in taken and costs.fits(name, candidate, available):
                     taken[name, index] = cost = costs.exact(name, candidate.node)
@@ -238,6 +244,7 @@ class _Costs:
 
     def at_least(self, name: str, candidate: Candidate) -> int:
         """Return the tokens of an item, or those of its text if the item was never counted."""
+        # A note needs only a rough number, so nothing is counted for it that was not counted before.
         known = self._known.get((name, candidate.node.id))
         return known or self._text_tokens(candidate) or self.exact(name, candidate.node)
 
@@ -247,6 +254,7 @@ class _Costs:
 
     def exact(self, name: str, node: Node) -> int:
         """Return the tokens of an item of a list."""
+        # By list too: an entity is counted by other fields than the same node elsewhere.
         key = (name, node.id)
         if key not in self._known:
             text = entity_text(node) if name == "entities" else node_text(node)
@@ -260,6 +268,7 @@ def _count_remembered(count: TokenCounter, text: str) -> int:
     known = _remembered_counts.get(key)
     if known is None:
         if len(_remembered_counts) >= _MAX_REMEMBERED_COUNTS:
+            # Emptied as a whole: cheaper than keeping an order, and it fills again within a few answers.
             _remembered_counts.clear()
         known = _remembered_counts[key] = count.count(text)
     return known

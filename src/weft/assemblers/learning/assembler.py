@@ -126,6 +126,7 @@ class ContextAssembler:
         types = _check_types(context_types)
         _check_limits(limit, max_tokens)
         profile = self.learning or load_profile("learning")
+        # Sections that were not asked for must not count when shares and caps are computed.
         sections = tuple(_with_limit(each, limit) for each in profile.sections if each.name in types)
         sources = {each.name: SOURCES[each.name] for each in sections}
 
@@ -161,6 +162,7 @@ class ContextAssembler:
         self, profile: Profile, request: Request, make_searches: MakeSearches, sources: dict[str, str]
     ) -> FormattedContext:
         """Run the searches and make the page; `sources` maps each search to the source of its items."""
+        # Searchers are the caller's own classes, so abilities are asked for by protocol, not by base class.
         reading = self.searcher.reading() if isinstance(self.searcher, SharesReading) else None
         if reading is None:
             answers = await search_all(make_searches(self.searcher), self.deadline_seconds)
@@ -175,13 +177,16 @@ class ContextAssembler:
     ) -> FormattedContext:
         for answer in answers:
             if answer.failure:
+                # The page also names the failure in a note; the log is for whoever runs the service.
                 warn("search_failed", source=answer.name, reason=answer.failure)
         builder = PageBuilder(profile, replace(request, token_model=self.token_model), sources, self.clock())
+        # Fitting a page is pure computing, which would hold up other tasks of the loop.
         return await asyncio.to_thread(self._build, builder, answers)
 
     def _build(self, builder: PageBuilder, answers: Sequence[Answer]) -> FormattedContext:
         with pause_garbage_collection():
             context = builder.build(answers)
+        # Only what was printed was used; results that did not fit were not.
         if isinstance(self.searcher, RecordsUse) and context.items:
             self.searcher.record_use(context.items, builder.now)
         return context
@@ -227,6 +232,7 @@ def _with_limit(section: Section, limit: int) -> Section:
 
 def _check_types(context_types: Sequence[str]) -> tuple[str, ...]:
     """Return the context types without repetitions; an empty list is refused like an unknown type."""
+    # A single string would otherwise be taken for a list of letters.
     types = (context_types,) if isinstance(context_types, str) else tuple(dict.fromkeys(context_types))
     for context_type in types or ("",):
         if context_type not in SOURCES:
@@ -245,6 +251,7 @@ def _check_parameters(domain: str, strategy: str | None) -> dict[str, Json]:
 
 def _check_limits(limit: int, max_tokens: int) -> None:
     for name, number in (("limit", limit), ("max_tokens", max_tokens)):
+        # True is an int in Python, and means no number here.
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise InvalidInput(f"A {name} of {number!r} leaves nothing to show. Give a whole number of 1 or more.")
 
@@ -272,6 +279,7 @@ async def search_in_turn(
     def work() -> None:
         with reading as searcher:
             for search in make_searches(searcher):
+                # Stored one by one, so that a deadline keeps the answers that came before it.
                 done[search.name] = _run_here(search)
 
     whole = await _run(Search("all", work), seconds)
@@ -332,6 +340,7 @@ async def _call_in_thread(call: Callable[[], Any]) -> Any:
 
 
 def _settle(done: "asyncio.Future[Any]", result: Any, error: Exception | None) -> None:
+    # The deadline has passed: the future was given up, and setting it would raise in the loop.
     if done.cancelled():
         return
     if error is not None:
@@ -348,6 +357,7 @@ def _read_results(found: Any) -> tuple[object, ...]:
             found = inner
     if found is None:
         return ()
+    # A text can be iterated too, and would become one result a letter.
     if not isinstance(found, Iterable) or isinstance(found, str | bytes):
         raise TypeError(f"a list of results was expected, not {type(found).__name__}")
     return tuple(found)

@@ -82,12 +82,14 @@ def read_candidates(source: str, results: Iterable[object], probe: str) -> tuple
 
 def _read_candidate(source: str, result: object, probe: str) -> Candidate | None:
     if isinstance(result, Candidate):
+        # Candidates straight from a search have their score in `parts` only.
         score = result.score or result.parts.get("relevance", 0.0)
         return with_scores(
             result, result.parts, node=_with_file_path(source, result.node), probe=probe, score=score
         )
     score = _read_number(first_value(result, *_SCORE_NAMES), 0.0)
     node = _READERS[source](result)
+    # NaN would make the order of the page depend on the order of comparisons.
     if not math.isfinite(score) or not (node.text.strip() or node.title.strip() or any(node.fields.values())):
         return None
     return Candidate(node, score=min(max(score, 0.0), 1.0), probe=probe)
@@ -104,6 +106,7 @@ def read_metadata(source: str, node: Node) -> dict[str, Any]:
     """Return the documented facts about an item of a source."""
     known: dict[str, Any] = {
         **node.fields,
+        # Stored nodes have ids under the names of their source; results of other searchers as they came.
         "id": node.fields.get("id") or node.fields.get("experience_id") or node.key,
         "file_path": node.fields.get("file_path") or node.origin.file,
         "start_line": node.origin.first_line,
@@ -131,6 +134,7 @@ def _read_code(result: object) -> Node:
     fields = _read_fields(result, "signature", "file_path", "qualified_name")
     node = _make_node(CODE, result, _read_text(result, "content", "code", "text"), fields)
     name = _read_text(result, "qualified_name", "name")
+    # Code without an id is identified by where it stands: two functions may have the same text.
     identity = first_value(result, "id") or f"{file}:{first_line}:{name}"
     return replace(
         node,
@@ -193,6 +197,7 @@ def _make_node(source: str, result: object, text: str, fields: dict[str, Json], 
     if identity is not None:
         known["id"] = str(identity)
     return Node(
+        # The same text without an id is the same result, wherever it was found.
         key=f"{source}:{_digest(text) if identity is None else str(identity)}",
         kind=source,
         text=text,
@@ -214,6 +219,7 @@ def first_value(result: object, *names: str) -> Any:
     """Return the value of the first of the names that a mapping or an object has one for, else None."""
     for name in names:
         value = result.get(name) if isinstance(result, Mapping) else getattr(result, name, None)
+        # A method, such as `dict.values` or `str.title`, is no value of the result.
         if value is not None and not callable(value):
             return value
     return None
@@ -228,6 +234,7 @@ def _to_json(value: Any) -> Json:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
+        # JSON has neither infinity nor NaN.
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(name): _to_json(part) for name, part in value.items()}
@@ -257,6 +264,7 @@ def _read_time(result: object) -> datetime | None:
     for name in _TIME_NAMES:
         value = first_value(result, name)
         if isinstance(value, int | float) and not isinstance(value, bool):
+            # Guessing at milliseconds could date a memory wrongly; no time at all is safe.
             return datetime.fromtimestamp(value, UTC) if 0 <= value < _MAX_TIMESTAMP_SECONDS else None
         if isinstance(value, str):
             try:

@@ -71,6 +71,7 @@ class TimedCache:
         if entry is None:
             return None
         made_at, made_of, text = entry
+        # Deleted at once: an entry that is stale now will not become valid again.
         if made_of != state or self._clock() - made_at >= self._seconds:
             del self._entries[key]
             return None
@@ -80,6 +81,7 @@ class TimedCache:
         """Keep a text."""
         if self._seconds <= 0:
             return
+        # Removed first, so that the new entry is last in the order in which entries are dropped.
         self._entries.pop(key, None)
         self._entries[key] = (self._clock(), state, text)
         if len(self._entries) > _MAX_CACHED_PAGES:
@@ -127,17 +129,20 @@ class SmartContextFormatter:
         `max_total_tokens` and `max_entities` if these are not passed; `adaptive` chooses the preset by the query.
         """
         began, text = perf_counter(), ""
+        # Read once, before anything else: a generator of the caller cannot be read twice.
         lists = {"entities": _to_list("entities", entities), "documents": _to_list("documents", documents)}
         counts = {name: len(things) for name, things in lists.items()}
         try:
             shown_query = str(query)[:_MAX_LOGGED_QUERY_CHARACTERS]
             log("info", "smart_context_formatting_started", query=shown_query, vault_id=str(vault_id), **counts)
+            # Inside the try: a sequence that is no number must not raise either.
             last_sequence = None if max_sequence is None or temporal_mode == "none" else int(max_sequence)
             request = NarrativeRequest(
                 query="" if query is None else str(query),
                 tenant=str(vault_id),
                 entities=read_entities(lists["entities"]),
                 documents=read_documents(lists["documents"], str(vault_id), last_sequence),
+                # An empty list is an answer of the caller's own search, and is respected.
                 searches_vault=entities is None and documents is None,
                 max_total_tokens=read_whole_number(max_total_tokens, MAX_TOTAL_TOKENS),
                 max_entities=read_whole_number(max_entities, MAX_ENTITIES),
@@ -154,6 +159,7 @@ class SmartContextFormatter:
 
     async def _format(self, request: NarrativeRequest, session: "Weft | None") -> str:
         """Return the page from the cache, or build it."""
+        # The pipeline refuses such budgets, and this entry point must not raise.
         if request.max_total_tokens < 1:
             log("warning", "smart_context_empty", notes=[f"Nothing fits {request.max_total_tokens} tokens."])
             return ""
@@ -175,6 +181,7 @@ class SmartContextFormatter:
         if session is not None:
             return session
         try:
+            # Kept open for the next call.
             self._session = self._session or default_store()
         except Exception as error:  # noqa: BLE001  (as documented: the caller's own entities and documents are left)
             log("warning", "smart_context_store_failed", error=str(error), error_type=type(error).__name__)
@@ -229,6 +236,7 @@ class PageBuilder:
     async def build(self) -> Context:
         """Return the page; if the store does not answer, a page of what the caller brought."""
         request = await self._read(self._request.resolve_preset)
+        # The pipeline then finds entities and documents itself, so there is nothing to build here.
         if request.searches_vault:
             return await self._read(request.assemble_found)
         built = [context for _, context in await self._build_entities(request.shown_entities, request)]
@@ -242,6 +250,7 @@ class PageBuilder:
         except Exception as error:  # noqa: BLE001  (as documented: the best that is left)
             log("warning", "smart_context_store_failed", error=str(error), error_type=type(error).__name__)
             self.is_cacheable = False
+            # The same function over an empty store prints at least what the caller brought.
             return await asyncio.to_thread(read, NoStore())
 
     async def _build_entities(
@@ -251,6 +260,7 @@ class PageBuilder:
         tokens = request.tokens_per_entity(len(entities))
         attempts = [(entity, await self._build_entity(entity, request, tokens)) for entity in entities]
         built = _distinct([(entity, context) for entity, context in attempts if context is not None])
+        # Which entities are known shows only when they were built, so shares are dealt out in a second round.
         if len(built) < len(entities):
             tokens = request.tokens_per_entity(len(built))
             built = [(entity, await self._rebuild(entity, context, request, tokens)) for entity, context in built]
@@ -281,6 +291,7 @@ class PageBuilder:
             context = await _build_by_name(builder, entity, request.tenant)
         except Exception as error:  # noqa: BLE001  (as documented: one entity never spoils the others)
             log("warning", "entity_context_build_failed", entity=entity.name, error=str(error))
+            # An unknown name stays unknown until the store changes, which the cache notices by itself.
             self.is_cacheable = self.is_cacheable and isinstance(error, UnknownName)
             return _described(entity, request)
         return context if context.chunks else _described(entity, request)
@@ -293,6 +304,7 @@ class PageBuilder:
             asyncio.to_thread(compress_document, document, request.query, self._summarize)
             for document in request.documents
         ]
+        # With exceptions as results: one summary that fails must not cancel the others.
         results = await asyncio.gather(*tasks, return_exceptions=True)
         compressed = []
         for document, result in zip(request.documents, results, strict=True):
@@ -305,6 +317,7 @@ class PageBuilder:
 
 async def _build_by_name(builder: EntityContextBuilder, entity: CallerEntity, tenant: str) -> EntityContext:
     """Build the context by the first of the entity's names that the store knows."""
+    # The error for the first name is the one that is raised: it is the name that the caller meant.
     first, *others = entity.names
     try:
         return await builder.build_context(first, tenant)

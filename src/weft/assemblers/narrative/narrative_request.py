@@ -57,6 +57,7 @@ def log(level: str, event: str, **facts: object) -> None:
 
 def _to_unicode(value: object) -> object:
     """Replace broken surrogates in a text, which printing it would fail on."""
+    # Queries are pasted by people, and half an emoji is enough to break a log line.
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
@@ -176,6 +177,7 @@ class NarrativeRequest(Struct, frozen=True):
         """Return the budget of one entity among so many: an equal part, or up to twice that by importance."""
         total = int(self.max_total_tokens * self.entity_share)
         equal = total // max(entities, 1)
+        # The section divides it by importance later; twice the mean leaves it something to divide.
         return min(2 * equal, total) if self.by_importance else equal
 
     def resolve_preset(self, store: ReadableStore) -> "NarrativeRequest":
@@ -183,12 +185,14 @@ class NarrativeRequest(Struct, frozen=True):
         profile = store.profile(PROFILE)
         if self.preset is not None:
             profile = self._apply_preset(profile, store)
+        # After the preset, which may change the shares.
         shares = {section.name: section.share for section in profile.sections}
         resolved = replace(
             self,
             profile=_split_by_importance(profile) if self.by_importance else profile,
             entity_share=shares[ENTITY_SECTION] / sum(shares.values()),
         )
+        # Without a preset the numbers of the call stand, even where the profile has others.
         if self.preset is None:
             return resolved
         limit = (entity_section(profile).for_each or ForEach()).limit
@@ -200,6 +204,7 @@ class NarrativeRequest(Struct, frozen=True):
 
     def _apply_preset(self, profile: Profile, store: ReadableStore) -> Profile:
         """Return the profile with the preset, or unchanged if there is no such preset."""
+        # The choice looks at what the store holds of the query, so it needs a reading.
         if self.preset == AUTO:
             with store.reading(self.view) as reading:
                 return choose_presets(replace(self._page_request(None), preset=AUTO), profile, reading.snapshot)[0]
@@ -218,6 +223,7 @@ class NarrativeRequest(Struct, frozen=True):
         candidates: list[Candidate] = []
         for index, context in enumerate(built):
             node = context if isinstance(context, Node) else context.entity
+            # `start` marks it as named by the caller, which the section of entities asks for.
             candidates.append(Candidate(node, score=1.0 - index / _SCORE_STEPS, parts={"start": 1.0}))
             if isinstance(context, EntityContext):
                 candidates += [
@@ -235,6 +241,7 @@ class NarrativeRequest(Struct, frozen=True):
             profile=PROFILE,
             max_tokens=self.max_total_tokens,
             view=self.view,
+            # With 0, no entity is passed on, whatever the limit of the section is.
             parameters={"max_entities": max(self.max_entities, 1)},
             candidates=candidates,
         )
@@ -273,10 +280,12 @@ def to_list(value: object, on_error: Callable[[Exception], None]) -> list[object
     """Return an argument as a list: an iterable as far as it can be read, a single thing alone, None as empty."""
     if value is None:
         return []
+    # These can be iterated, but each is one thing.
     if isinstance(value, str | Node | Mapping) or not isinstance(value, Iterable):
         return [value]
     things: list[object] = []
     try:
+        # Extended in place, so that what was read before a failure is kept.
         things.extend(value)
     except Exception as error:  # noqa: BLE001  (a cursor of the caller's may fail in any way)
         on_error(error)
@@ -292,6 +301,7 @@ def read_documents(things: Sequence[object], tenant: str, max_sequence: int | No
     """Return the documents that have content; with `max_sequence`, only those known to be at or before it."""
     read = [_read_document(thing, index, len(things), tenant) for index, thing in enumerate(things)]
     documents = [document for document in read if document is not None]
+    # A document without a position might come from later in the story, so it is left out.
     if max_sequence is not None:
         documents = [
             document
@@ -326,6 +336,7 @@ def _read_document(thing: object, index: int, total: int, tenant: str) -> Candid
     if not content.strip():
         return None
     title = "" if isinstance(thing, str) else _read_text(thing, "title", "name")
+    # Ids of callers may repeat (chunks of one file), so the content is part of the key.
     digest = blake2b(f"{title}\n{content}".encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()
     node = Node(
         key=f"document:{'' if isinstance(thing, str) else _read_text(thing, 'id')}{digest}",
