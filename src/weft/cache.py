@@ -1,4 +1,4 @@
-"""A small least-recently-used cache that any thread may share."""
+"""Keep values that were used lately, in a small cache that threads may share."""
 
 import threading
 from collections import OrderedDict

@@ -14,9 +14,13 @@ if TYPE_CHECKING:
 
 
 STORE_NAME: Final = ".weft"
+"""The folder of a store in the folder that it is about."""
 DEFAULT_EMBEDDER: Final = "static"
+"""The model that ships with Weft: it needs no download and no server."""
 _SERVERS: Final = ("postgresql://", "postgres://")
+"""What the address of a store on a server begins with."""
 _SETTINGS_VARIABLE: Final = "WEFT_SERVED"
+"""The variable in which a service passes its settings on to its workers."""
 
 
 class Environment(Struct, frozen=True):
@@ -34,7 +38,7 @@ class Environment(Struct, frozen=True):
 
 def read_environment() -> Environment:
     """Read the environment of this process."""
-    # Imported here: most programs ask once, and some never.
+    # Imported here: programs that open a store in a folder never need it.
     from platformdirs import user_config_path, user_data_path
 
     return Environment(
@@ -74,7 +78,7 @@ def find_store(given: str | Path | None, around: Environment) -> Path:
     named = _named(given, around)
     if named is not None:
         return named
-    nearest = next((place for place in _above(around.working) if _is_folder(place)), None)
+    nearest = next((folder for folder in _stores_above(around.working) if _is_folder(folder)), None)
     if nearest is not None:
         return nearest
     if _is_folder(around.user_data):
@@ -130,8 +134,8 @@ def find_store_to_write(given: str | Path | None, around: Environment) -> Path:
 
 def profile_folders(store: Path | None, around: Environment) -> tuple[Path, ...]:
     """Return the folders with the user's profiles and lenses: beside the store, then in their configuration."""
-    places = ([store / "profiles"] if store is not None else []) + [around.user_config / "profiles"]
-    return tuple(place for place in places if _is_folder(place) and os.access(place, os.R_OK | os.X_OK))
+    folders = ([store / "profiles"] if store is not None else []) + [around.user_config / "profiles"]
+    return tuple(folder for folder in folders if _is_folder(folder) and os.access(folder, os.R_OK | os.X_OK))
 
 
 def open_weft(
@@ -189,16 +193,16 @@ def processors() -> int:
 def pass_to_workers(settings: ServeSettings) -> None:
     """Leave the settings where worker processes and their Prometheus library find them."""
     mode = "read-only" if settings.read_only else ""
-    told = (str(settings.store), settings.embedder, mode, settings.metrics_folder, settings.server)
+    values = (str(settings.store), settings.embedder, mode, settings.metrics_folder, settings.server)
     # Workers are started by the web server, which passes on nothing but the environment.
-    os.environ[_SETTINGS_VARIABLE] = "\n".join(told)
+    os.environ[_SETTINGS_VARIABLE] = "\n".join(values)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = settings.metrics_folder
 
 
 def settings_from_parent() -> ServeSettings:
     """Return the settings that the parent process left."""
-    store, embedder, mode, figures, server = os.environ[_SETTINGS_VARIABLE].split("\n")
-    return ServeSettings(Path(store), embedder, bool(mode), figures, server)
+    store, embedder, mode, metrics_folder, server = os.environ[_SETTINGS_VARIABLE].split("\n")
+    return ServeSettings(Path(store), embedder, bool(mode), metrics_folder, server)
 
 
 def limit_library_threads() -> None:
@@ -221,16 +225,17 @@ def _named(given: str | Path | None, around: Environment) -> Path | None:
     return Path(named).expanduser()
 
 
-def _is_folder(place: Path) -> bool:
-    """Whether a folder is there; a folder inside one that may not be read counts as missing."""
+def _is_folder(path: Path) -> bool:
+    """Tell whether a folder is there; a folder inside one that may not be read counts as missing."""
     try:
-        return place.is_dir()
+        return path.is_dir()
     except OSError:
         return False
 
 
-def _above(folder: Path) -> list[Path]:
-    return [place / STORE_NAME for place in (folder, *folder.parents)]
+def _stores_above(folder: Path) -> list[Path]:
+    """Return where a store could be: in the folder, and in each that holds it, the nearest first."""
+    return [parent / STORE_NAME for parent in (folder, *folder.parents)]
 
 
 class ClientFolders(Struct, frozen=True):

@@ -12,12 +12,22 @@ from msgspec.structs import asdict, force_setattr
 Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
 
 DEFAULT_TENANT: Final = "default"
+"""The tenant of everything that names none."""
 
 FOUND_ENTITY: Final = ":entity/"
 """The part of a key, after the name of its source, that marks an entity found in prose."""
 
 STORY_MAKER: Final = "story:"
 """The prefix of the makers of everything found in prose, before the name of their source."""
+
+# The default everywhere: an answer that misses an acknowledged write must be asked for.
+STRONG: Final = "strong"
+CONSISTENCIES: Final = (STRONG, "session", "bounded", "eventually")
+"""The writes that an answer must include: all that were acknowledged, this process's own, recent ones, or any."""
+FORMATS: Final = ("markdown", "xml", "plain", "json")
+"""The formats of a page."""
+SEARCH_MATCHES: Final = ("hybrid", "bm25", "vector")
+"""The ways to search: by words and meaning, by words, or by meaning."""
 
 
 class Unset(StrEnum):
@@ -27,6 +37,7 @@ class Unset(StrEnum):
 
 
 UNSET: Final = Unset.UNSET
+"""The value of arguments that were not given."""
 
 
 def to_plain(value: object) -> object:
@@ -79,7 +90,7 @@ class Node(Struct, frozen=True):
     language: str | None = None
     fields: Mapping[str, Json] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
-    # Tuples throughout: records are hashed and shared between threads.
+    # Tuples throughout: records are shared between threads, and must not change.
     aliases: tuple[Alias, ...] = ()
     origin: Origin = Origin()
     sequence: int | None = None
@@ -140,18 +151,6 @@ class Passage(Struct, frozen=True):
     first_line: int
     last_line: int
     heading_path: tuple[str, ...] = ()
-
-
-# The default everywhere: an answer that misses an acknowledged write must be asked for.
-STRONG: Final = "strong"
-CONSISTENCIES: Final = (STRONG, "session", "bounded", "eventually")
-"""The writes that an answer must include: all that were acknowledged, this process's own, recent ones, or any."""
-
-
-FORMATS: Final = ("markdown", "xml", "plain", "json")
-"""The formats of a page."""
-SEARCH_MATCHES: Final = ("hybrid", "bm25", "vector")
-"""The ways to search: by words and meaning, by words, or by meaning."""
 
 
 class View(Struct, frozen=True):

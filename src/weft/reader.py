@@ -1,4 +1,4 @@
-"""How an open store is read: pinned snapshots, the embedder that fits it, profiles, and views as of a chapter."""
+"""Read an open store: pinned snapshots, the embedder that fits it, profiles, and views as of a chapter."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,9 +27,11 @@ _LAST_SEQUENCE: Final = 2**53 - 1
 _REEMBEDDED: Final = (
     "The store was embedded anew: meaning is left out until this program is started with the new embedder."
 )
+"""The note of a service that goes on without meaning."""
 _WRONG_EMBEDDER: Final = (
     "Open the store with the embedder it was made with, or index again into a new store to change it."
 )
+"""The advice of the error for an embedder that never fitted."""
 
 
 Answer = TypeVar("Answer")
@@ -155,13 +157,13 @@ class Reader:
             return tuple(row.node for row in snapshot.nodes(page).values())
 
     def holds(self, tenant: str) -> bool:
-        """Whether a tenant has anything to search."""
+        """Tell whether a tenant has anything to search."""
         with self.store.snapshot(View((tenant,))) as snapshot:
             return snapshot.statistics([]).passages > 0
 
     def close(self) -> None:
         """Close the store's files and connections."""
-        # The store last: the others may still write to it while they close.
+        # What reads the store is closed before it.
         self.contexts.close()
         if self._views is not None:
             self._views.close()

@@ -1,4 +1,4 @@
-"""How an open store is written to: nodes and edges by hand (`Writer`), and sources read in (`Indexer`).
+"""Write to an open store: nodes and edges directly (`Writer`), and sources that are read in (`Indexer`).
 
 What writing needs is imported inside the methods, so that programs that only ask start sooner.
 """
@@ -65,9 +65,9 @@ class Writer:
         from weft.indexing.link import LinkSettings, draw_all_links
 
         # Kept in the store, so that nodes written later are linked in the same way.
-        wishes = LinkSettings(shared_tags, similar)
+        settings = LinkSettings(shared_tags, similar)
         store, index = self._reader.store, self._reader.index
-        drawn = draw_all_links(store, index, tenant, wishes, progress or (lambda done: None))
+        drawn = draw_all_links(store, index, tenant, settings, progress or (lambda done: None))
         index.catch_up(store)
         return drawn
 
@@ -81,7 +81,7 @@ class Writer:
 
     def repair(self) -> None:
         """Derive anew whatever is derived: statistics, neighbour lists, names and the search index."""
-        # The store first: the search index is built from what the store derives.
+        # The store first: the search index is rebuilt by reading it.
         self._reader.store.rebuild_derived()
         self._reader.index.rebuild(self._reader.store)
 
@@ -128,10 +128,10 @@ class Indexer:
         from weft.indexing.ingest import ingest
         from weft.memory.experience_store import link_experiences
 
-        workshop = self._writer.indexing_context()
-        report = ingest(sources, workshop, tenant, progress)
+        indexing = self._writer.indexing_context()
+        report = ingest(sources, indexing, tenant, progress)
         # Only after a change: looking for links reads the latest experiences every time.
-        linked = link_experiences(workshop, tenant=tenant) if report.written else None
+        linked = link_experiences(indexing, tenant=tenant) if report.written else None
         if linked is None:
             return report
         return replace(report, links=report.links + linked.links, sequence=linked.sequence)

@@ -93,6 +93,7 @@ _MODULES: Final = {
     "get_premortem_context": "weft.assemblers.learning.assembler",
     "smart_formatter": "weft.assemblers.narrative.formatter",
 }
+"""The module of each entry point."""
 
 
 def __getattr__(name: str) -> Any:

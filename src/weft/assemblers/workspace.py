@@ -25,6 +25,7 @@ from weft.text import is_code
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 _PROFILE: Final = "workspace"
+"""The profile of all pages here."""
 _CODE_SECTION: Final = "code"
 """The section of the profile whose kinds are code."""
 
@@ -42,6 +43,7 @@ _ALTERNATIVE_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The names that each value of an entity may have in a result, in the order in which they are tried."""
 _SCORE_NAMES: Final = ("score", "relevance", "similarity")
+"""The names that a score may have, likewise."""
 
 _FENCE_LANGUAGES: Final[Mapping[str, str]] = {"tsx": "typescript"}
 """Languages whose fences are marked with the name of another."""

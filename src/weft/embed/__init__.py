@@ -9,8 +9,19 @@ from weft.errors import InvalidInput, UnknownName
 from weft.ports import Embedder
 
 DEFAULT_EMBEDDER = "static"
+"""The model that ships with Weft: it needs no download and no server."""
 TIMEOUT_SECONDS = 30.0
 """How long an endpoint may take for one request: a local server loads its model within it."""
+
+_FORMS = {
+    "static": "static",
+    "none": "none",
+    "onnx": "onnx:PATH",
+    "sentence-transformers": "sentence-transformers:NAME_OR_PATH",
+    "fastembed": "fastembed:NAME",
+    "openai": "openai:MODEL@URL, for example openai:nomic-embed-text@http://localhost:11434/v1",
+}
+"""How each kind of embedder is written in a spec, for error messages."""
 
 
 def open_embedder(
@@ -69,11 +80,4 @@ _LOCAL: dict[str, Callable[[str], Embedder]] = {
     "sentence-transformers": _open_sentence_transformers,
     "fastembed": _open_fastembed,
 }
-_FORMS = {
-    "static": "static",
-    "none": "none",
-    "onnx": "onnx:PATH",
-    "sentence-transformers": "sentence-transformers:NAME_OR_PATH",
-    "fastembed": "fastembed:NAME",
-    "openai": "openai:MODEL@URL, for example openai:nomic-embed-text@http://localhost:11434/v1",
-}
+"""The function that opens each kind of local model."""

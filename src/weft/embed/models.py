@@ -23,6 +23,7 @@ TEXTS_PER_REQUEST = 128
 PROBE = "dimensions"
 """The text whose embedding shows how many dimensions a model has."""
 _ERROR_BYTES_READ = 2_000
+"""Bytes read of an error page, of which only the beginning is quoted."""
 _MAX_REASON_CHARACTERS = 300
 """Enough of an error page for a message of one line."""
 MAX_TEXT_TOKENS = 256
@@ -30,6 +31,7 @@ MAX_TEXT_TOKENS = 256
 _TEXTS_PER_RUN = 32
 """Texts that are run together, padded to the longest: more take memory and hardly less time."""
 _DIGEST_CHARACTERS = 12
+"""Length of the digest in the name of an ONNX model: 48 bits tell all models of one user apart."""
 
 
 def unit_rows(rows: ArrayLike) -> NDArray[np.float32]:
@@ -142,7 +144,7 @@ class FastEmbedder:
     def __init__(self, model: Any, name: str) -> None:
         self.name = f"fastembed:{name}"
         self._model = model
-        # The libraries name this attribute differently in every version; one embedding shows it for sure.
+        # The library has named this attribute differently over time; one embedding shows it for sure.
         self.dimensions = len(next(iter(model.embed([PROBE]))))
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -34,6 +34,7 @@ SEED: Final = 20_000
 _RESAMPLES_PER_CHUNK: Final = 500
 """Samples drawn at a time, which bounds the memory they take."""
 _CONFIDENCE: Final = 0.95
+"""The share of resamples that the interval holds, as is usual."""
 _MIN_DIFFERING_QUESTIONS: Final = 6
 """Fewer questions that differ could all fall to one side by chance: five do once in sixteen."""
 
@@ -116,6 +117,7 @@ ABLATIONS: Final[Mapping[str, Callable[[Profile], Profile]]] = {
     "dedupe": _without_dedupe,
     "excerpting": _without_excerpting,
 }
+"""The abilities that can be taken away, each with the function that does it."""
 
 
 # --- differences between two runs ----------------------------------------------------------------------------

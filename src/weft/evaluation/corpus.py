@@ -77,7 +77,7 @@ class CorpusSource:
         return Filter() if allowed is None else Filter(where=((self._marks[allowed], "1"),))
 
     def _read_document(self, document: Document, into: ParsedRecords) -> None:
-        """Understand one document, and give its node its key and marks."""
+        """Parse one document, and give its node its key and marks."""
         before = len(into.nodes)
         # Records may have a key of their own, but judgements name documents by id.
         record = {**document.record, "key": document.id}

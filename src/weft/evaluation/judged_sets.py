@@ -20,8 +20,11 @@ from weft.sources import default_source_name
 _LAYOUT: Final = (
     "A judged set is a folder with corpus.jsonl, queries.jsonl and qrels.tsv (or qrels/test.tsv, as BEIR has it)."
 )
+"""The advice of every error about the files of a set."""
 _QRELS_COLUMNS: Final = 3
+"""Question, document and grade."""
 _GRADE: Final = re.compile(r"[+-]?\d{1,9}(\.0*)?")
+"""A whole number, which some sets write as 1.0."""
 
 
 class _Problems(Struct):

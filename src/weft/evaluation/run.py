@@ -23,6 +23,7 @@ from weft.tokens import DEFAULT_ENCODING, counter_for
 # Scripts without spaces have no words to tell apart, so each of their characters is one.
 _WORD: Final = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 _MARKS: Final = re.compile(r"[\W_]+")
+"""Everything but letters and digits."""
 _PLAIN_PLACEHOLDERS: Final = ("text", "id")
 """The placeholders of a template that every question can fill; the others are read from its metadata."""
 
@@ -252,7 +253,7 @@ def find_evidence(context: Context, answers: Sequence[str], texts: Mapping[str, 
 
 
 def _holds_answer(item: Item, wanted: Sequence[str], page: str) -> bool:
-    """Whether an excerpt holds an answer that its document holds."""
+    """Tell whether an excerpt holds an answer that its document holds."""
     text = item.candidate.node.text
     spans = [text[start:end] for start, end in item.spans]
     printed = [_words(span) for span in spans if _letters(span) in page]

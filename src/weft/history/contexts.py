@@ -17,6 +17,7 @@ from weft.history.record import Record, from_bytes, join_shown, to_bytes
 from weft.model import Received, Shown
 
 FILE_NAME: Final = "contexts.sqlite"
+"""The file beside the store."""
 KEPT_CONTEXTS: Final = 1000
 """Contexts that are kept, the newest ones. Each holds its whole ledger, so the file grows in proportion."""
 KEPT_SESSIONS: Final = 200
@@ -26,6 +27,7 @@ _LOCK_TIMEOUT_SECONDS: Final = 5.0
 _RETRY_SECONDS: Final = 0.02
 """How long to wait before trying again to switch a new file to write-ahead logging."""
 _SCHEMA_VERSION: Final = 2
+"""Raise it with every change of the tables below."""
 _MIN_PREFIX_CHARACTERS: Final = 4
 """Characters of an id that are enough to ask for it: fewer would nearly always match several."""
 _COMPRESSION_LEVEL: Final = 1
@@ -44,6 +46,7 @@ CREATE TABLE IF NOT EXISTS claims (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS claims_by_what ON claims (what);
 """
+"""`place` counts up and never repeats, so that the largest is the newest even after deletions."""
 
 
 class History:

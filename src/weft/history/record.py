@@ -31,6 +31,7 @@ from weft.model import (
 )
 
 _SORTED: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
+"""Sorted keys, so that equal values have equal digests."""
 
 _CONTENT_DETAILS: Final = (Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY)
 """The details that show content. A pointer only says that there is something: its node has not been received."""
@@ -127,7 +128,7 @@ def join_shown(before: Shown | None, now: Shown) -> Shown:
 
 
 def is_received(received: Received | None, candidate: Candidate) -> bool:
-    """Whether a session received what this candidate would show: unchanged, and whole or the part that matters."""
+    """Tell whether a session has what this candidate would show: unchanged, and whole or the part that matters."""
     if received is None:
         return False
     node = candidate.node

@@ -24,10 +24,12 @@ from weft.model import DEFAULT_TENANT
 _MAX_CHARACTERS: Final = 20_000
 """Characters of one part of an experience: room for a stack trace, but not for a whole log."""
 _ADVICE: Final = "Say what matters of it; the rest belongs into a file."
+"""What to do with a text that is too long."""
 _VAGUE: Final = re.compile(
     r"\b(?:something|somehow|somewhere|maybe|perhaps|probably|not sure|no idea|dunno|unclear|whatever)\b",
     re.IGNORECASE,
 )
+"""Words by which a hypothesis avoids saying anything that could be wrong."""
 _MIN_HYPOTHESIS_WORDS: Final = 4
 """A hypothesis with fewer words, such as "the cache", does not say what would prove it wrong."""
 
@@ -207,5 +209,5 @@ def _confidence_tier(status: str, is_automatic: bool, hypothesis: str) -> str:
 
 
 def is_vague(hypothesis: str) -> bool:
-    """Whether a hypothesis says too little to be proven wrong."""
+    """Tell whether a hypothesis says too little to be proven wrong."""
     return len(hypothesis.split()) < _MIN_HYPOTHESIS_WORDS or bool(_VAGUE.search(hypothesis))

@@ -12,9 +12,11 @@ from weft.text import analyze
 from weft.text.differences import NEGATION, find_differing_words
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+"""A number with its decimals, a version or a time of day."""
 _FILLERS: Final = frozenset(
     term for word in ("please", "remember", "note", "always", "really", "sure", "make") for term in analyze(word)
 )
+"""Words that a statement can have or lack without saying anything else."""
 _MAX_COMPARED_CHARACTERS: Final = 20_000
 """Characters of each text that are compared, which bounds the time."""
 _MIN_SHARED: Final = 0.6
@@ -107,7 +109,7 @@ def _find_contradiction(left: _Statement, right: _Statement, difference: _Differ
 
 
 def _is_repetition(left: _Statement, right: _Statement, difference: _Difference) -> bool:
-    """Whether both have the same words in the same order, give or take a few that only one of them has."""
+    """Tell whether both have the same words in the same order, give or take a few that only one of them has."""
     if left.numbers != right.numbers or left.is_negated != right.is_negated or not difference.same_order:
         return False
     # Words replaced on both sides are another statement; words added on one side may be a repetition.

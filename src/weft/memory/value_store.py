@@ -22,6 +22,7 @@ EMERGES_FROM: Final = "emerges_from"
 """The type of edges from a value to the experiences it emerges from."""
 
 _MAKER: Final = "values@1"
+"""The maker of the edges below, with its version: another maker's edges are left alone."""
 _STATE_SOURCE: Final = ":values"
 """The source under whose units the state of the last run is kept: no real source has this name."""
 _RESOLVED_UNIT: Final = "resolved"
@@ -60,7 +61,7 @@ def refresh_values(indexing: IndexingContext, *, tenant: str = DEFAULT_TENANT) -
 
 
 def values_are_due(indexing: IndexingContext, *, tenant: str = DEFAULT_TENANT) -> bool:
-    """Whether enough experiences were resolved, or removed, since the values were found last."""
+    """Tell whether enough experiences were resolved, or removed, since the values were found last."""
     last = int(indexing.store.units(tenant, _STATE_SOURCE).get(_RESOLVED_UNIT, "0"))
     with indexing.store.snapshot(View((tenant,))) as snapshot:
         # Absolute, because forgetting experiences moves clusters as well.

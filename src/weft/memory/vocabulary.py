@@ -8,8 +8,10 @@ from weft.errors import InvalidInput, UnknownName
 MEMORY: Final = "memory"
 EXPERIENCE: Final = "experience"
 VALUE: Final = "value"
+"""The kinds of nodes of the learning memory."""
 
 CATEGORIES: Final = ("fact", "preference", "decision", "error", "workflow", "context")
+"""What a memory can be."""
 DOMAINS: Final = (
     "debugging",
     "refactoring",
@@ -21,6 +23,7 @@ DOMAINS: Final = (
     "security",
     "integration",
 )
+"""What an agent was doing."""
 STRATEGIES: Final = (
     "systematic-elimination",
     "trial-and-error",
@@ -32,6 +35,7 @@ STRATEGIES: Final = (
     "read-the-error",
     "ask-user",
 )
+"""How it went about it."""
 ROOT_CAUSES: Final = (
     "wrong-assumption",
     "missing-knowledge",
@@ -43,7 +47,9 @@ ROOT_CAUSES: Final = (
     "test-isolation",
     "timing-issue",
 )
+"""Why a hypothesis was wrong."""
 OUTCOMES: Final = ("confirmed", "falsified", "abandoned")
+"""How an experience can end."""
 OPEN: Final = "open"
 """The status of an experience until it has one of the outcomes."""
 TIERS: Final = ("gold", "silver", "bronze", "abandoned")

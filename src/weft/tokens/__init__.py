@@ -13,8 +13,16 @@ if TYPE_CHECKING:
 
 __all__ = ["BOUND_ENCODING", "DEFAULT_ENCODING", "counter_for"]
 
+DEFAULT_ENCODING = "cl100k_base"
+"""The encoding that counts unless another is asked for."""
+BOUND_ENCODING = "cl100k_bound"
+"""The name of a counter that never counts fewer tokens than cl100k_base, and is ready at once."""
+_ENCODINGS = (DEFAULT_ENCODING, "o200k_base")
+"""The encodings that are bundled."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
+"""Halves of surrogate pairs, which no encoding can represent alone."""
 _JOINER = "\u200d"
+"""Makes one emoji of several."""
 
 
 def encodable(text: str) -> str:
@@ -69,12 +77,6 @@ def _continues(text: str, offset: int) -> bool:
         return here == "\n" and before == "\r"
     skin_tone = "\U0001f3fb" <= here <= "\U0001f3ff"
     return skin_tone or _JOINER in (before, here) or unicodedata.category(here)[0] == "M"
-
-
-DEFAULT_ENCODING = "cl100k_base"
-BOUND_ENCODING = "cl100k_bound"
-"""The name of a counter that never counts fewer tokens than cl100k_base, and is ready at once."""
-_ENCODINGS = (DEFAULT_ENCODING, "o200k_base")
 
 
 def counter_for(model: str) -> tuple[TokenCounter, str | None]:

@@ -49,6 +49,7 @@ _BYTE_SPELLED = re.compile(
 # Tokens added for each: o200k_base takes up to three digits, and long runs of a sign, as one token.
 _TOKENS_PER_DIGIT = 0.6
 _TOKENS_PER_RUN_SIGN = 0.5
+# The advice of every error about a tokenizer file.
 _FILE_HINT = "Give the path of a Hugging Face tokenizer.json file."
 
 

@@ -109,6 +109,6 @@ def test_a_file_that_per_query_did_not_write_is_refused(tmp_path: Path, content:
 @pytest.mark.parametrize(("differing", "real"), [(1, False), (5, False), (6, True)])
 def test_a_handful_of_questions_proves_nothing(differing: int, real: bool) -> None:
     first = {f"q{number}": {"m": 0.0} for number in range(8)}
-    second = {name: {"m": float(place < differing)} for place, name in enumerate(first)}
+    second = {name: {"m": float(index < differing)} for index, name in enumerate(first)}
     (found,) = compare(first, second)
     assert found.real is real

@@ -37,19 +37,23 @@ from weft.profiles.types import Lens, Probe, Profile, Section
 ENTITY: Final = "entity"
 """The kind of nodes that the list of entities is made of."""
 MAX_ENTITIES: Final = 10
+"""The length of the list of entities, as the design fixes it."""
 MAX_DEPTH: Final = 10
 """The most steps that a request may walk. The design recommends 2; every step multiplies the nodes to look at."""
 
 _MIN_WALK_LIMIT: Final = 50
 """Neighbours to look at even if fewer are returned, so that a small limit does not hide the strongest ones."""
 _MIN_SEARCH_POOL: Final = 100
+"""Passages to rank even for a few entry points: words and meaning must have something to agree on."""
 _POOL_PER_ENTRY: Final = 4
 """Passages to rank for each entry point returned, since several of them may belong to one node."""
 _MAX_LISTED_TYPES: Final = 10
 """Node types that a note lists before it gets hard to read."""
 
 _LIST_LABELS: Final = {"entry_points": "entry points", "context_nodes": "context nodes", "entities": "entities"}
+"""The lists as notes call them."""
 NOTHING_HELD: Final = "The tenants hold nothing to search: check tenant_ids."
+"""The note for tenants without a single passage, which the service prints too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ _MAX_ROUNDS: Final = 40
 """Attempts to bring an item below its cap; each cuts by the measured excess, so two or three are usual."""
 
 _NODE_ATTRIBUTES: Final = ("text", "summary", "title")
+"""Values that are attributes of a node; all others are fields."""
 
 
 class PrintedValue(NamedTuple):

@@ -14,6 +14,7 @@ from weft.model import Candidate, Json, Node, Origin
 from weft.scoring.candidates import with_scores
 
 MEMORY, CODE, EXPERIENCE, VALUE, COMMIT = "memory", "code", "experience", "value", "commit"
+"""The sources of items, as the design names them."""
 
 METADATA: Final[Mapping[str, tuple[str, ...]]] = {
     MEMORY: ("id", "category", "importance", "created_at"),
@@ -25,8 +26,11 @@ METADATA: Final[Mapping[str, tuple[str, ...]]] = {
 """The facts that each source's items carry beside their content, as the design documents them."""
 
 _SCORE_NAMES: Final = ("score", "relevance", "similarity")
+"""The names under which searchers return a score, in the order in which they are tried."""
 _TIME_NAMES: Final = ("created_at", "timestamp", "committed_at", "created", "resolved_at")
+"""The names under which searchers return when a thing was made, likewise."""
 _EXPERIENCE_TEXTS: Final = ("goal", "hypothesis", "action", "prediction", "outcome_result", "surprise")
+"""The parts of an experience that make up its text, in the order in which they happened."""
 
 _DEFAULT_IMPORTANCE: Final = 0.5
 """The importance of a memory that names none: the middle of the range, so that it neither leads nor trails."""
@@ -189,6 +193,7 @@ _READERS: Final[Mapping[str, Callable[[object], Node]]] = {
     VALUE: _read_value,
     COMMIT: _read_commit,
 }
+"""The reader of each source."""
 
 
 def _make_node(source: str, result: object, text: str, fields: dict[str, Json], importance: float = 0.0) -> Node:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _MAX_REMEMBERED_QUERIES: Final = 8
 """Analysed questions that a searcher keeps: a page asks with one question, a premortem with up to five."""
 CODE_KINDS: Final = ("function", "method", "class", "interface", "type", "module")
+"""The kinds of nodes that count as code."""
 
 
 class StoreSearcher(Struct, frozen=True):

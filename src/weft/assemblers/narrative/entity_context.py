@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 PROFILE: Final = "narrative"
+"""The profile of all pages here."""
 ENTITY_SECTION: Final = "key_entities"
 """The section of the profile that presents entities."""
 

@@ -38,13 +38,17 @@ class DefaultNumber(int):
 
 
 MAX_TOTAL_TOKENS: Final = DefaultNumber(8000)
+"""The budget of a page, as the design fixes it."""
 MAX_ENTITIES: Final = DefaultNumber(5)
+"""Entities that are presented, likewise."""
 ENTITY_BUDGET_RATIO: Final = 0.6
 """The share of the budget for entities, as the design fixes it; the documents get the rest."""
 _SCORE_STEPS: Final = 1000
 """Each entity scores one such step of 1.0 less than the one before it, only to keep the caller's order."""
 _DEFAULT_DOCUMENT_KIND: Final = "chunk"
+"""The kind of documents that name none."""
 _SEQUENCE_NAMES: Final = ("sequence", "narrative_sequence", "sequence_order", "chapter")
+"""The attributes under which callers keep a position in the story, in the order in which they are tried."""
 _DIGEST_BYTES: Final = 6
 """Length of the digest in a document's key; 48 bits do not collide among the documents of one call."""
 

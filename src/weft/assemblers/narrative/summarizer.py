@@ -21,6 +21,7 @@ Summarize = Callable[[str, str, int], str]
 LONG_DOCUMENT_TOKENS: Final = 1000
 """Longer documents are summarised; shorter ones fit whole. The design fixes both numbers."""
 SUMMARY_TOKENS: Final = 200
+"""The length of a summary."""
 _MAX_ANSWER_BYTES: Final = 1 << 20
 """A summary of 200 tokens needs a few kilobytes; a longer answer is not one, and must not fill the memory."""
 
