@@ -27,7 +27,7 @@ TOP = 10
 
 
 def ask(store_folder: Path, records: Path, questions: Sequence[str], budget: int, embedder: str) -> dict[str, Any]:
-    """Latency by stage, of search alone and of the peer; memory of the process and of one assembly."""
+    """Measure the latency by stage, of search alone and of the peer; memory of the process and of one assembly."""
     with Weft.open(store_folder, embedder=embedder, create=False) as weft:
 
         def context(question: str, observe: Callable[[str], None] | None = None) -> Any:
@@ -78,7 +78,7 @@ def _each(function: Callable[[str], Any], questions: Sequence[str]) -> list[floa
 
 
 def _engine(weft: Weft, questions: Sequence[str]) -> list[float]:
-    """What the lexical index alone takes for its ten best, statistics included."""
+    """Measure what the lexical index alone takes for its ten best, statistics included."""
     taken = []
     with weft.reading(View()) as reading:
         for question in questions:
@@ -90,7 +90,7 @@ def _engine(weft: Weft, questions: Sequence[str]) -> list[float]:
 
 
 def _recall(weft: Weft, store_folder: Path, questions: Sequence[str]) -> float:
-    """The share of the ten nearest passages, by a scan of all, that the semantic search finds; 0 without one."""
+    """Return the share of the ten nearest passages, by a scan of all, that the semantic search finds; else 0."""
     columns = open_generation(store_folder / "derived").columns
     found = []
     with weft.reading(View()) as reading:
@@ -105,7 +105,7 @@ def _recall(weft: Weft, store_folder: Path, questions: Sequence[str]) -> float:
 
 
 def _traced(context: Callable[[str], Any], questions: Sequence[str]) -> float:
-    """The most memory that one assembly asked Python for."""
+    """Return the most memory that one assembly asked Python for."""
     worst = 0
     for question in questions:
         tracemalloc.start()

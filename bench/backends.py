@@ -45,7 +45,7 @@ class Server:
     process: psutil.Process
 
     def seconds(self) -> float:
-        """Processor time of all its processes, those that ended included."""
+        """Return processor time of all its processes, those that ended included."""
         times = self.process.cpu_times()
         total = times.user + times.system + times.children_user + times.children_system
         for child in self.process.children(recursive=True):
@@ -59,7 +59,7 @@ class Server:
 
 @contextmanager
 def started(nodes: int = 0) -> Iterator[Server]:
-    """A server in a temporary folder, with memory enough to build the graph of so many nodes."""
+    """Start a server in a temporary folder, with memory enough to build the graph of so many nodes."""
     import pgserver
 
     building = f"{max(512, 4 * nodes // 1000)}MB"
@@ -81,7 +81,7 @@ def started(nodes: int = 0) -> Iterator[Server]:
 
 @contextmanager
 def running(url: str) -> Iterator[Server]:
-    """A server on this machine that is there already."""
+    """Use a server that already runs on this machine."""
     with psycopg.connect(url) as link:
         parent = psutil.Process(link.info.backend_pid).parent()
     if parent is None:
@@ -90,7 +90,7 @@ def running(url: str) -> Iterator[Server]:
 
 
 def measure(size: int, world: Path, engines: Sequence[str], server: Server) -> dict[str, Any]:
-    """Everything measured on one world, by engine."""
+    """Measure everything on one world, by engine."""
     questions = json.loads((world / "questions.json").read_text("utf-8"))[: WARM + ASKED]
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="weft-bench-") as folder:
@@ -111,7 +111,7 @@ def measure(size: int, world: Path, engines: Sequence[str], server: Server) -> d
 
 
 def _loaded(embedded: Weft, weft: Weft, engine: str, server: Server, size: int) -> dict[str, Any]:
-    """How quickly nodes came in, and how long the search indexes took on top; both of processor time too."""
+    """Measure how quickly nodes came in, and how long the search indexes took on top, in processor time too."""
     marks: list[tuple[str, float, float]] = []
 
     def tell(stage: str, done: int, total: int | None) -> None:
@@ -160,7 +160,7 @@ def _asked(weft: Weft, questions: Sequence[str], server: Server) -> dict[str, An
 
 @contextmanager
 def counted_statements() -> Iterator[list[str]]:
-    """What is sent to the server inside the block; each is a journey there and back."""
+    """Count what is sent to the server inside the block; each is a journey there and back."""
     execute, sent = psycopg.Cursor.execute, list[str]()
 
     def noted(cursor: Any, query: Any, *given: Any, **options: Any) -> Any:
@@ -184,7 +184,7 @@ class _Exact:
 
     @classmethod
     def of(cls, embedded: Weft, questions: Sequence[str]) -> "_Exact":
-        """The right answers to some questions."""
+        """Return the right answers to some questions."""
         vectors = embedded.reader.embedder.embed(questions)  # type: ignore[union-attr]
         vectors = vectors[np.abs(vectors).sum(axis=1) > 0]
         nearest = {name: _exact(embedded, vectors, wanted) for name, wanted in FILTERS.items()}
@@ -192,7 +192,7 @@ class _Exact:
 
 
 def _judged(exact: _Exact, weft: Weft, questions: Sequence[str]) -> dict[str, Any]:
-    """Recall of the ten nearest against an exact scan, by filter; and how many selected items are the same."""
+    """Measure the recall of the ten nearest against an exact scan, by filter, and how many items are the same."""
     recall = {}
     for name, wanted in FILTERS.items():
         pairs = zip(exact.nearest[name], exact.vectors, strict=True)
@@ -211,7 +211,7 @@ def _selected(weft: Weft, question: str) -> set[tuple[str, str]]:
 
 
 def _exact(embedded: Weft, vectors: Any, wanted: Filter) -> list[set[tuple[str, int]]]:
-    """The ten nearest passages of each vector, from comparing it with all, so many nodes at a time."""
+    """Return the ten nearest passages of each vector, from comparing it with all, so many nodes at a time."""
     best: list[list[tuple[float, int, int]]] = [[] for _ in vectors]
     with embedded.reading(View()) as reading:
         passing = reading.snapshot.matching_ids(wanted).tolist()

@@ -27,7 +27,7 @@ class Clock:
             self._open.pop()
 
     def timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, booked under a name."""
+        """Return the function with its time booked under a name."""
 
         def call(*arguments: Any, **named: Any) -> Any:
             with self.during(name):
@@ -36,7 +36,7 @@ class Clock:
         return call
 
     def timed_steps(self, name: str, function: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-        """The generator function, the time of its steps booked under a name."""
+        """Return the generator function with the time of its steps booked under a name."""
 
         def steps(*arguments: Any, **named: Any) -> Iterator[Any]:
             made = function(*arguments, **named)

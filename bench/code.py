@@ -80,7 +80,7 @@ def _row(package: str, embedder: str, lines: int, first: dict[str, Any], again: 
 
 
 def fetched(package: str) -> Path:
-    """The unpacked sdist of a package, or its wheel, downloaded if it is not there."""
+    """Return the unpacked sdist of a package, or its wheel, downloaded if it is not there."""
     place = WORLDS / package
     if not place.is_dir():
         place.mkdir(parents=True)
@@ -94,7 +94,7 @@ def fetched(package: str) -> Path:
 
 
 def lines_of_code(folder: Path) -> int:
-    """The lines of all files that the code source takes."""
+    """Return the lines of all files that the code source takes."""
     from weft.sources.code import Code
 
     files = (file for file in sorted(folder.rglob("*")) if file.suffix in Code.suffixes and file.is_file())
@@ -102,7 +102,7 @@ def lines_of_code(folder: Path) -> int:
 
 
 def alone(folder: Path, store: Path, embedder: str) -> dict[str, Any]:
-    """What is measured in a process of its own."""
+    """Measure in a process of its own."""
     around = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, "-m", "bench.code", "--measure", str(folder), str(store), embedder]
     done = subprocess.run(command, capture_output=True, check=True, text=True, env=around, cwd=ROOT)
@@ -169,7 +169,7 @@ def _program(process: int | str) -> bytes:
 
 
 def _asked(weft: Any, question: str) -> float:
-    """Milliseconds of processor time for one page."""
+    """Return milliseconds of processor time for one page."""
     began = process_time()
     weft.context(question)
     return (process_time() - began) * 1000

@@ -58,7 +58,7 @@ def _asked(query: dict[str, Any]) -> str:
 
 
 def lexical(data: Questions) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The best rows of BM25 and their scores, a line a question."""
+    """Return the best rows of BM25 and their scores, a line a question."""
     stemmer = Stemmer.Stemmer("english")
 
     def terms(texts: list[str]) -> Any:
@@ -71,7 +71,7 @@ def lexical(data: Questions) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 
 
 def fused(rows: NDArray[np.int64], scores: NDArray[np.float64], cosines: NDArray[np.float32]) -> list[int]:
-    """The five best of both lists' rows, each with its true cosine; a row BM25 did not list has 0 there."""
+    """Return the five best of both lists' rows, each with its true cosine; a row BM25 did not list has 0 there."""
     near = np.argsort(-cosines, kind="stable")[:DEPTH]
     candidates = np.union1d(rows, near)
     words = np.zeros(len(candidates))
@@ -85,7 +85,7 @@ def _stretched(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def recall(found: Sequence[Sequence[int]], wanted: Sequence[set[int]]) -> float:
-    """The mean share of wanted documents among those found, in percent."""
+    """Return the mean share of wanted documents among those found, in percent."""
     shares = [
         len(set(map(int, rows)) & gold) / len(gold) for rows, gold in zip(found, wanted, strict=True) if gold
     ]

@@ -19,7 +19,7 @@ Z99 = NormalDist().inv_cdf(0.99)
 
 
 def waited(shards: int, given: argparse.Namespace, draw: np.random.Generator) -> np.ndarray:
-    """The time in ms of each of many questions asked of so many shards."""
+    """Return the time in ms of each of many questions asked of so many shards."""
     answers = _answers((given.questions, shards), given, draw)
     if given.hedge:
         usual = given.median * np.exp(NormalDist().inv_cdf(given.hedge) * _sigma(given))

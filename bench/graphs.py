@@ -27,7 +27,7 @@ WIDTHS = (100, 200, 250, 300, 400)
 
 
 def measure(link: psycopg.Connection[Any], server: Server, graph: str, questions: list[bytes]) -> dict[str, Any]:
-    """What one graph costs to build, and for each number of candidates what it finds in which time."""
+    """Measure what one graph costs to build, and for each number of candidates what it finds in which time."""
     dimensions = len(questions[0])
     name = graph_name(SPACE, dimensions)
     wide, candidates = graph.split("/")
@@ -51,7 +51,7 @@ def measure(link: psycopg.Connection[Any], server: Server, graph: str, questions
 
 
 def _exact(link: psycopg.Connection[Any], questions: list[bytes]) -> list[set[int]]:
-    """The nearest passages of each question, from comparing it with all of them, a portion at a time."""
+    """Return the nearest passages of each question, from comparing it with all of them, a portion at a time."""
     asked = np.array([np.frombuffer(each, np.int8) for each in questions], np.float32)
     best: list[list[tuple[float, int]]] = [[] for _ in questions]
     with link.transaction(), psycopg.ServerCursor(link, "every_vector") as cursor:

@@ -29,7 +29,7 @@ BYTES = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
 def growth_table(measured: Mapping[str, Any], ahead: Sequence[float]) -> Iterator[str]:
-    """Each cost at the sizes measured, its exponent, and what follows at larger sizes."""
+    """Return each cost at the sizes measured, its exponent, and what follows at larger sizes."""
     sizes = sizes_of(measured)
     heads = [*map(power, sizes), "b", *(f"at {power(each)}" for each in ahead)]
     yield f"| cost | {' | '.join(heads)} |"
@@ -51,7 +51,7 @@ def _row(
 
 
 def facts(measured: Mapping[str, Any]) -> Iterator[str]:
-    """When and how busy the machine was, the bytes of a node, and how much dearer a question became."""
+    """Return when and how busy the machine was, the bytes of a node, and how much dearer a question became."""
     sizes = sizes_of(measured)
     runs = (f"{power(size)} on {_told(measured, size)}" for size in sizes)
     yield f"Measured: {', '.join(runs)}."
@@ -76,7 +76,7 @@ def _question(figures: Mapping[str, float]) -> float:
 
 
 def layout_table(measured: Mapping[str, Any], wanted: Mapping[float, int], terms: Terms) -> Iterator[str]:
-    """The machines for so many nodes of so many tenants each, what they cost, and what most of it goes into."""
+    """Return the machines for so many nodes of so many tenants, what they cost, and what costs most."""
     laws = laws_of(measured, "server")
     if lacking := ", ".join(COSTS[name].label for name in COSTS if name not in laws):
         yield f"No layouts: at two sizes or more the server was not measured for {lacking}."
@@ -109,7 +109,7 @@ def _layout(layout: Layout, tenants: int) -> str:
 
 
 def machines(layout: Layout, tenants: int) -> str:
-    """The layout in words."""
+    """Return the layout in words."""
     if layout.shards == 1:
         return f"one server of {layout.memory:g} GB"
     if tenants < layout.shards:
@@ -120,13 +120,13 @@ def machines(layout: Layout, tenants: int) -> str:
 
 
 def power(nodes: float) -> str:
-    """A number of nodes as tables say it."""
+    """Return a number of nodes as tables say it."""
     exponent = log10(nodes)
     return f"10^{exponent:.0f}" if exponent.is_integer() else f"{nodes:,.0f}"
 
 
 def amount(value: float, unit: str) -> str:
-    """A cost to three digits; bytes in the unit that leaves the fewest of them before the point."""
+    """Return a cost to three digits; bytes in the unit that leaves the fewest of them before the point."""
     if unit != "B":
         return f"{rounded(value):,.0f}" if value >= 100 else f"{value:.3g}"
     step = min(int(log10(max(value, 1)) // 3), len(BYTES) - 1)
@@ -134,7 +134,7 @@ def amount(value: float, unit: str) -> str:
 
 
 def rounded(value: float) -> float:
-    """The value to three digits."""
+    """Return the value to three digits."""
     return float(f"{value:.3g}")
 
 

@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def row(name: str, root: Path, store: Path) -> str:
-    """One indexing of the repository, without embeddings, as a row of the table."""
+    """Index the repository without embeddings, and return a row of the table."""
     from weft import Weft
 
     with Weft.open(store, embedder=None) as weft, Resident() as resident:
@@ -62,7 +62,7 @@ def row(name: str, root: Path, store: Path) -> str:
 
 
 def made(root: Path, commits: int) -> None:
-    """A repository with that many commits, made by git's own importer."""
+    """Make a repository with that many commits by git's own importer."""
     root.mkdir(parents=True)
     subprocess.run(["git", "init", "--quiet", "--initial-branch=main", root], check=True)
     with subprocess.Popen(["git", "-C", root, "fast-import", "--quiet"], stdin=subprocess.PIPE) as importing:
@@ -73,7 +73,7 @@ def made(root: Path, commits: int) -> None:
 
 
 def stream(commits: int) -> Iterator[bytes]:
-    """What the importer is told: the modules, then edits and renames by chance, the same for the same number."""
+    """Yield the input of the importer: modules, then random edits and renames, the same for the same number."""
     chance = random.Random(commits)
     texts = dict(modules())
     yield _commit(0, "import: the modules", b"".join(_file(name, text) for name, text in texts.items()))
@@ -91,7 +91,7 @@ def stream(commits: int) -> Iterator[bytes]:
 
 
 def modules() -> Iterator[tuple[str, str]]:
-    """Modules of the standard library that are not too long."""
+    """Return modules of the standard library that are not too long."""
     folder = Path(sysconfig.get_paths()["stdlib"])
     small = (path for path in sorted(folder.rglob("*.py")) if 1000 < path.stat().st_size < LARGEST)
     for number, path in enumerate(small):
@@ -101,7 +101,7 @@ def modules() -> Iterator[tuple[str, str]]:
 
 
 def edited(text: str, number: int, chance: random.Random) -> str:
-    """The text with one of its lines replaced, at the same depth."""
+    """Return the text with one of its lines replaced, at the same depth."""
     lines = text.split("\n")
     at = chance.randrange(len(lines))
     depth = len(lines[at]) - len(lines[at].lstrip())

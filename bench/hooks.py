@@ -36,7 +36,7 @@ class Asked:
 
 
 def ask(prompt: str, session: str, store: Path, options: Sequence[str]) -> Asked:
-    """The answer of one hook, from its spawn to its exit."""
+    """Return the answer of one hook, from its spawn to its exit."""
     payload = {"session_id": session, "cwd": str(store.parent), "hook_event_name": "UserPromptSubmit"}
     around = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     began = time.perf_counter()
@@ -59,7 +59,7 @@ def ask(prompt: str, session: str, store: Path, options: Sequence[str]) -> Asked
 
 
 def bare() -> float:
-    """Seconds of processor time of a process that only loads numpy: a yardstick for how busy the machine is."""
+    """Return the processor seconds of a process that only loads numpy, which show how busy the machine is."""
     with subprocess.Popen([sys.executable, "-c", "import numpy"]) as process:
         used = os.wait4(process.pid, 0)[2]
         process.returncode = 0
@@ -67,13 +67,13 @@ def bare() -> float:
 
 
 def with_material(prompts: Sequence[str], store: Path) -> set[str]:
-    """The prompts that some text of the store shares a word with."""
+    """Return the prompts that some text of the store shares a word with."""
     with Weft.open(store, create=False) as weft:
         return {prompt for prompt in prompts if weft.search(prompt, match="bm25", limit=1).candidates}
 
 
 def repeated(asked: Sequence[Asked]) -> int:
-    """How many blocks a session was given a second time, by their headings and what follows."""
+    """Count how many blocks a session was given a second time, by their headings and what follows."""
     seen: set[tuple[str, str]] = set()
     again = 0
     for each in asked:

@@ -56,7 +56,7 @@ def index_world(records: Path, store_folder: Path, embedder: str) -> dict[str, A
 
 
 def _of_children() -> float:
-    """Processor time of the process that prepared, which has ended."""
+    """Return processor time of the process that prepared, which has ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -22,7 +22,7 @@ class Law:
     exponent: float
 
     def at(self, nodes: float) -> float:
-        """The cost that is to be expected."""
+        """Return the cost that is to be expected."""
         return float(self.factor * nodes**self.exponent)
 
 
@@ -55,7 +55,7 @@ COSTS: Mapping[str, Cost] = {
 
 
 def fitted(points: Points) -> Law:
-    """The law nearest to the points (nodes, cost), by least squares of the logarithms."""
+    """Return the law nearest to the points (nodes, cost), by least squares of the logarithms."""
     nodes, costs = np.log(np.array(points)).T
     exponent, logarithm = np.polyfit(nodes, costs, 1)
     if exponent < 0:
@@ -64,17 +64,17 @@ def fitted(points: Points) -> Law:
 
 
 def sizes_of(measured: Mapping[str, Any]) -> list[int]:
-    """The numbers of nodes that were measured."""
+    """Return the numbers of nodes that were measured."""
     return sorted(int(each) for each in measured if each.isdigit())
 
 
 def points_of(measured: Mapping[str, Any], engine: str, cost: Cost) -> list[tuple[float, float]]:
-    """(nodes, cost) for every size at which an engine was measured and the cost is not nothing."""
+    """Return (nodes, cost) for every size at which an engine was measured and the cost is not nothing."""
     figures = {size: measured[str(size)].get(engine, {}).get(cost.name) for size in sizes_of(measured)}
     return [(float(size), cost.total(value, size)) for size, value in figures.items() if value]
 
 
 def laws_of(measured: Mapping[str, Any], engine: str) -> dict[str, Law]:
-    """The law of each cost that an engine was measured for at two sizes or more."""
+    """Return the law of each cost that an engine was measured for at two sizes or more."""
     points = {name: points_of(measured, engine, cost) for name, cost in COSTS.items()}
     return {name: fitted(each) for name, each in points.items() if len(each) > 1}

@@ -59,8 +59,9 @@ class Layout:
 
 
 def laid_out(nodes: float, laws: Mapping[str, Law], terms: Terms) -> Layout:
-    """The layout for so many nodes; the laws are those of the store's and the search's bytes, of the processor
-    ms of a question on the asking side and in the server, and of the processor s of making the search indexes.
+    """Return the layout for so many nodes; the laws are those of the store's and the search's bytes, of the
+    processor ms of a question on the asking side and in the server, and of the processor s of making the search
+    indexes.
     """
     store, searched = laws["store"].at(nodes), laws["search"].at(nodes)
     needed = (searched + terms.touched * store) / GB
@@ -87,7 +88,7 @@ def laid_out(nodes: float, laws: Mapping[str, Law], terms: Terms) -> Layout:
 
 
 def smallest_machine(needed: float) -> float:
-    """The memory in GB, a power of two, of which the needed part is not more than may be held."""
+    """Return the memory in GB, a power of two, of which the needed part is not more than may be held."""
     memory = float(SMALLEST)
     while HELD * memory < needed:
         memory *= 2

@@ -67,7 +67,7 @@ def _make(weft: Weft, world: LearningWorld) -> None:
 
 
 def measure(weft: Weft, words: Sequence[str], questions: int) -> dict[str, Any]:
-    """Every figure by name."""
+    """Measure every figure, by name."""
     pick = random.Random(SEED)
     made = make_assembler(weft)
     asked = [" ".join(pick.choice(words).split()[:10]) for _ in range(questions + WARM)]
@@ -83,7 +83,7 @@ def measure(weft: Weft, words: Sequence[str], questions: int) -> dict[str, Any]:
 
 
 def _timed(calls: Sequence[Callable[[], Coroutine[Any, Any, FormattedContext]]]) -> dict[str, float]:
-    """Milliseconds of wall and processor time in one loop, as a server has it; megabytes one call asks for."""
+    """Return milliseconds of wall and processor time in one loop, as in a server, and megabytes of one call."""
 
     async def run() -> tuple[list[float], list[float], list[FormattedContext]]:
         wall, worked, made = [], [], []
@@ -118,8 +118,8 @@ def _traced(calls: Sequence[Callable[[], Coroutine[Any, Any, FormattedContext]]]
 
 
 def _dedupe(words: Sequence[str]) -> dict[str, float]:
-    """What 500 items take; in ten samples of 1000 sentences, how many of 200 planted repetitions are caught in the
-    worst one, and how many sentences are merged falsely in all of them.
+    """Measure what 500 items take; in ten samples of 1000 sentences, how many of 200 planted repetitions are
+    caught in the worst one, and how many sentences are merged falsely in all of them.
     """
     distinct = _distinct(words)
     caught, false, timed = [], 0, []
@@ -142,7 +142,7 @@ def _dedupe(words: Sequence[str]) -> dict[str, float]:
 
 
 def _distinct(words: Sequence[str]) -> list[str]:
-    """One sentence of those that say the same words, whatever their order, case and marks."""
+    """Return one sentence of those that say the same words, whatever their order, case and marks."""
     told: dict[frozenset[str], str] = {}
     for sentence in words:
         told.setdefault(frozenset(analyze(sentence)), sentence)
@@ -150,7 +150,7 @@ def _distinct(words: Sequence[str]) -> list[str]:
 
 
 def _again(pick: random.Random, text: str) -> str:
-    """The text as someone would say it again: other case, another mark, a word more, a typing error."""
+    """Return the text as someone would say it again: other case, another mark, a word more, a typing error."""
     place = pick.randrange(1, len(text) - 2)
     return pick.choice(
         [
@@ -164,14 +164,14 @@ def _again(pick: random.Random, text: str) -> str:
 
 
 def _entries(texts: Sequence[str]) -> list[Entry]:
-    """Candidates as a search returns them, with their stored sketches."""
+    """Return candidates as a search returns them, with their stored sketches."""
     nodes = [(Node(f"memory:{place}", "memory", text=text), "") for place, text in enumerate(texts)]
     made = prepare(nodes, None, counter_for(DEFAULT_ENCODING)[0])
     return [Entry("memories", Candidate(each.node, sketch=each.sketch)) for each in made]
 
 
 def _remember(weft: Weft, words: Sequence[str]) -> dict[str, float]:
-    """What storing one memory takes, its nearest compared and the search index caught up."""
+    """Measure what storing one memory takes, its nearest compared and the search index caught up."""
     pick, shop, worked, wall = random.Random(SEED + 1), weft.workshop(), [], []
     for number in range(5):
         text = f"{pick.choice(words)} {pick.choice(words)}"

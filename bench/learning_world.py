@@ -57,16 +57,16 @@ class LearningWorld:
         return f"source:{self.name}@1"
 
     def identity(self) -> str:
-        """The same place every time."""
+        """Return the same identity every time."""
         return f"{self.name} {self.sizes}"
 
     def units(self) -> Iterable[tuple[str, str]]:
-        """One unit for every thousand things."""
+        """Return one unit for every thousand things."""
         for kind in ("memories", "experiences", "commits", "code"):
             yield from ((f"{kind} {at}", str(self.sizes)) for at in range(0, getattr(self.sizes, kind), UNIT))
 
     def read(self, unit: str) -> Unit:
-        """The nodes of one unit."""
+        """Return the nodes of one unit."""
         kind, start = unit.split()
         last = min(int(start) + UNIT, getattr(self.sizes, kind))
         made = (node for number in range(int(start), last) for node in self._nodes(kind, number))

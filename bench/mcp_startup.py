@@ -28,7 +28,7 @@ HELLO = {
 
 
 def spawn_to_answer(command: list[str], folder: str) -> tuple[float, float]:
-    """Milliseconds until a new server has answered `initialize`, and those of processor time in its whole life.
+    """Return milliseconds until a new server answers `initialize`, and those of processor time in its whole life.
 
     The second figure hardly depends on what else the machine does.
     """

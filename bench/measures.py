@@ -7,22 +7,22 @@ from pathlib import Path
 
 
 def peak_megabytes() -> float:
-    """The most memory this process has had resident, mapped files included."""
+    """Return the most memory this process has had resident, mapped files included."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1e6 if sys.platform == "darwin" else 1e3)
 
 
 def folder_bytes(folder: Path) -> int:
-    """The size of all files under a folder."""
+    """Return the size of all files under a folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value that this share of the values does not exceed."""
+    """Return the value that this share of the values does not exceed."""
     ordered = sorted(values)
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)] if ordered else 0.0
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """The median and the 95th and 99th percentile."""
+    """Return the median and the 95th and 99th percentile."""
     return {"p50": percentile(values, 0.5), "p95": percentile(values, 0.95), "p99": percentile(values, 0.99)}

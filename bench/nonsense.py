@@ -28,18 +28,18 @@ def main() -> None:
 
 
 def nearest(weft: Weft, question: str) -> float:
-    """The cosine of the nearest node that shares no word with the question."""
+    """Return the cosine of the nearest node that shares no word with the question."""
     found = weft.search(question, match="vector", limit=5).candidates
     return max((each.parts["semantic"] for each in found if not each.parts.get("lexical")), default=0.0)
 
 
 def letters(chosen: random.Random) -> str:
-    """A word of random letters."""
+    """Return a word of random letters."""
     return "".join(chosen.choices(LETTERS, k=chosen.randint(4, 8)))
 
 
 def syllables(chosen: random.Random) -> str:
-    """A word that could be said."""
+    """Return a word that could be said."""
     return "".join(chosen.choice(CONSONANTS) + chosen.choice(VOWELS) for _ in range(chosen.randint(2, 4)))
 
 

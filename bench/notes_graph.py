@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def multiplied(export: Mapping[str, Any], copies: int) -> dict[str, Any]:
-    """An export that holds every document several times, under ids of its own."""
+    """Return an export that holds every document several times, under ids of its own."""
     names = {doc["id"] for doc in export["docs"]}
     docs = [doc for number in range(copies) for doc in _copied(export["docs"], names, PREFIX.format(number))]
     return {**export, "docs": docs}
@@ -79,7 +79,7 @@ def measure(export: Path, store: Path, given: list[tuple[str, str]] | None = Non
 
 
 def asked(weft: Weft) -> list[tuple[str, str]]:
-    """Notes to ask about, by id and title, the same in every run."""
+    """Return notes to ask about, by id and title, the same in every run."""
     found = [
         each.node for word in ("chapter", "agenda", "monster") for each in weft.search(word, limit=40).candidates
     ]
@@ -88,7 +88,7 @@ def asked(weft: Weft) -> list[tuple[str, str]]:
 
 
 def warm(weft: Weft, options: list[dict[str, Any]]) -> str:
-    """Milliseconds of one assembly in a process that has asked before."""
+    """Return milliseconds of one assembly in a process that has asked before."""
     took, worked = [], []
     for place in range(ROUNDS + 20):
         begun, working = perf_counter(), process_time()
@@ -101,7 +101,7 @@ def warm(weft: Weft, options: list[dict[str, Any]]) -> str:
 
 
 def cold(store: Path, question: str) -> str:
-    """Seconds of the whole command, program start included."""
+    """Return seconds of the whole command, program start included."""
     command = [sys.executable, "-m", "weft", "context", question, "--profile", "notes", "--depth", "2"]
     around = {**os.environ, "WEFT_STORE": str(store)}
     took = []

@@ -12,7 +12,7 @@ _SCANNED = 60_000
 
 
 def megabytes_a_second(work: Callable[[], object], size: int) -> float:
-    """The best of three runs."""
+    """Return the best of three runs."""
     best = float("inf")
     for _ in range(3):
         start = time.process_time()

@@ -26,7 +26,7 @@ PARTS = ("read", "prepare", "wait", "store", "link", "link-write", "index", "res
 
 
 def measure(sizes: Sequence[int], given: argparse.Namespace) -> dict[str, Any]:
-    """Everything measured, by size, with where and when."""
+    """Measure everything, by size, with where and when."""
     found: dict[str, Any] = {"machine": _machine(), "questions": given.questions, "budget": given.budget}
     found["sizes"] = {str(size): _one(world(size, given.data), given) for size in sizes}
     found["cold_seconds"] = _cold(given.embedder)
@@ -58,7 +58,7 @@ def _one(made: World, given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _run(module: str, *arguments: object) -> Any:
-    """What a measuring process of its own prints, so that one does not warm or fill the memory of another."""
+    """Return what a process of its own prints, so that one does not warm or fill the memory of another."""
     done = subprocess.run(
         [sys.executable, "-m", module, *map(str, arguments)],
         env=_environment(),
@@ -74,7 +74,7 @@ def _environment() -> dict[str, str]:
 
 
 def _cold(embedder: str) -> dict[str, float]:
-    """Wall time of the first `weft context` of a process, on a small store."""
+    """Return wall time of the first `weft context` of a process, on a small store."""
     taken = []
     with tempfile.TemporaryDirectory() as folder:
         small = Path(folder) / "records"
@@ -100,7 +100,7 @@ def _cold(embedder: str) -> dict[str, float]:
 
 
 def _installed() -> float:
-    """The size of a fresh environment with Weft alone."""
+    """Return the size of a fresh environment with Weft alone."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
         pip = [sys.executable, "-m", "pip", "--python", folder, "install", "--quiet", str(ROOT)]
@@ -109,7 +109,7 @@ def _installed() -> float:
 
 
 def tables(found: Mapping[str, Any]) -> str:
-    """The measures as markdown tables."""
+    """Return the measures as markdown tables."""
     sizes = list(found["sizes"])
     rows = [["", *(f"{int(size):,} nodes" for size in sizes), "growth"]]
     for label, path, digits in _lines(found["sizes"][sizes[0]]):
@@ -128,7 +128,7 @@ def tables(found: Mapping[str, Any]) -> str:
 
 
 def _lines(first: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...], int]]:
-    """What the table tells: a label, where the value stands, and its digits."""
+    """Return the rows of the table: a label, the path of the value, and its digits."""
     percentiles = ("p50", "p95", "p99")
     return [
         ("index, nodes/s", ("index", "nodes_per_second"), 0),

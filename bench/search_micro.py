@@ -61,14 +61,14 @@ def main() -> None:
 
 
 def words(random: np.random.Generator, count: int) -> np.ndarray:
-    """Word hashes with the frequencies of natural text."""
+    """Return word hashes with the frequencies of natural text."""
     ranks = np.minimum(random.zipf(1.2, count * 3), VOCABULARY * 50)
     ranks = ranks[ranks < VOCABULARY][:count].astype(np.uint64)
     return (ranks * np.uint64(2_654_435_761) % np.uint64(2**32)).astype(np.uint32)
 
 
 def prepared(random: np.random.Generator, number: int) -> PreparedNode:
-    """One node with one passage of about a hundred words and a random vector."""
+    """Return one node with one passage of about a hundred words and a random vector."""
     hashes, counts = np.unique(words(random, WORDS), return_counts=True)
     body = np.minimum(counts, 15).astype(np.uint8)
     title = np.where(random.random(len(hashes)) < 0.05, 16, 0).astype(np.uint8)
@@ -111,7 +111,7 @@ def lexical(folder: Path, count: int) -> None:
 def changes(
     store: SqliteStore, index: EmbeddedIndex, random: np.random.Generator, questions: list[list[int]]
 ) -> None:
-    """What one small write costs the writer, and the next reader when nobody has caught up."""
+    """Measure what one small write costs the writer, and the next reader when nobody has caught up."""
 
     def write(number: int) -> None:
         store.write(Changes(upserts=(prepared(random, number),)))
@@ -132,7 +132,7 @@ def changes(
 
 
 def bare(generation: Any, hashes: list[int], limit: int) -> object:
-    """What the engine alone takes for the same words."""
+    """Measure what the engine alone takes for the same words."""
     query, schema = engine().Query, generation.index.schema
     parts = [(engine().Occur.Should, query.term_query(schema, "terms", f"{h:08x}", "freq")) for h in hashes]
     return generation.searcher.search(query.boolean_query(parts), limit, count=False).hits
@@ -142,12 +142,12 @@ def bare(generation: Any, hashes: list[int], limit: int) -> object:
 
 
 def random_rows(count: int) -> np.ndarray:
-    """Rows of random directions, already quantised."""
+    """Return rows of random directions, already quantised."""
     return np.random.default_rng(2).integers(-127, 128, (count, WIDTH), dtype=np.int8)
 
 
 def generation_of(folder: Path, rows: np.ndarray) -> VectorGeneration:
-    """The rows written and opened as the index does it."""
+    """Return the rows written and opened as the index does it."""
     folder.mkdir(parents=True)
     writer = VectorWriter(folder, start_columns(folder, "bench", rows.shape[1]))
     for start in range(0, len(rows), 20_000):
@@ -163,7 +163,7 @@ def generation_of(folder: Path, rows: np.ndarray) -> VectorGeneration:
 
 
 def scans(folder: Path, rows: np.ndarray) -> None:
-    """Ways to find the best 200 rows."""
+    """Compare ways to find the best 200 rows."""
     print(f"{len(rows)} rows of {rows.shape[1]}")
     started_at = time.perf_counter()
     generation = generation_of(folder, rows)
@@ -186,12 +186,12 @@ def scans(folder: Path, rows: np.ndarray) -> None:
 
 
 def best(scores: np.ndarray) -> np.ndarray:
-    """The best 200 rows."""
+    """Return the best 200 rows."""
     return np.argpartition(scores, len(scores) - 200)[-200:]
 
 
 def recall(folder: Path, corpus: np.ndarray, queries: np.ndarray) -> None:
-    """How many of the float32 nearest are found, by the exact scan and by the two stages."""
+    """Count how many of the float32 nearest are found, by the exact scan and by the two stages."""
     generation = generation_of(folder, stack_rows(quantise(corpus), corpus.shape[1]))
     rows = generation.rows(Scope(VIEW, Filter(), NOBODY))
     for name, exact_rows in (("int8, all rows", 10**9), ("two stages", 0)):

@@ -76,7 +76,7 @@ def build(nodes: int, tenants: int, store: Path) -> list[dict[str, object]]:
 
 
 def spread(folder: Path, tenants: int) -> Iterator[str]:
-    """The world's records, each given to a tenant, and edges within tenants."""
+    """Return the world's records, each given to a tenant, and edges within tenants."""
     chosen = random.Random(5)
     earlier: list[list[str]] = [[] for _ in range(tenants)]
     place = 0
@@ -101,7 +101,7 @@ def spread(folder: Path, tenants: int) -> Iterator[str]:
 
 
 def start(store: Path, port: int, workers: int) -> subprocess.Popen[bytes]:
-    """A running service that is ready."""
+    """Start a service, and return it when it is ready."""
     words = ["-m", "weft", "serve", "--store", str(store), "--port", str(port), "--workers", str(workers)]
     server = subprocess.Popen([sys.executable, *words], stderr=subprocess.DEVNULL)
     for _ in range(600):
@@ -116,7 +116,7 @@ def start(store: Path, port: int, workers: int) -> subprocess.Popen[bytes]:
 
 
 def one_connection(port: int, depth: int, bodies: list[dict[str, object]]) -> None:
-    """Latency of questions that were not asked before, and of the same ones again."""
+    """Measure the latency of questions that were not asked before, and of the same ones again."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     asked = [json.dumps({**body, "max_depth": depth}) for body in bodies[:300]]
     # The first answers load models and files.
@@ -131,7 +131,7 @@ def one_connection(port: int, depth: int, bodies: list[dict[str, object]]) -> No
 
 
 def timed(connection: http.client.HTTPConnection, body: str) -> float:
-    """Milliseconds until a question is answered."""
+    """Return milliseconds until a question is answered."""
     started = time.perf_counter()
     connection.request("POST", "/api/context", body, {"Content-Type": "application/json"})
     answer = connection.getresponse()
@@ -142,7 +142,7 @@ def timed(connection: http.client.HTTPConnection, body: str) -> float:
 
 
 def under_load(port: int, pid: int, bodies: list[dict[str, object]], connections: int, seconds: int) -> None:
-    """Throughput, errors and memory with many connections: questions that are new, then as people ask them."""
+    """Measure throughput, errors and memory with many connections, for new questions and as people ask them."""
     every = [json.dumps({**body, "tenant_ids": [f"t{tenant}"]}) for tenant in range(20) for body in bodies]
     random.Random(9).shuffle(every)
     # Remembered answers and connections reach their bounds first.
@@ -160,18 +160,18 @@ def under_load(port: int, pid: int, bodies: list[dict[str, object]], connections
 
 
 def answered(measured: str) -> int:
-    """How many requests a measurement speaks of."""
+    """Return the number of requests in a measurement."""
     return max(int(measured.partition(" requests in ")[0].split()[-1]), 1)
 
 
 def often(bodies: list[str]) -> list[str]:
-    """As many questions, each asked in inverse proportion to its rank."""
+    """Return as many questions, each asked in inverse proportion to its rank."""
     weights = [1 / (rank + 1) for rank in range(len(bodies))]
     return random.Random(11).choices(bodies, weights, k=len(bodies))
 
 
 def load(port: int, bodies: list[str], connections: int, seconds: int) -> str:
-    """What wrk measured, or a few threads where there is no wrk."""
+    """Measure with wrk, or with a few threads where there is no wrk."""
     if shutil.which("wrk") is None:
         return threads(port, bodies, connections, seconds)
     with tempfile.TemporaryDirectory() as folder:
@@ -194,7 +194,7 @@ def load(port: int, bodies: list[str], connections: int, seconds: int) -> str:
 
 
 def threads(port: int, bodies: list[str], connections: int, seconds: int) -> str:
-    """The same load from this process; its own cost is part of what it measures."""
+    """Put the same load on the service from this process; its own cost is part of what it measures."""
     end, taken = time.perf_counter() + seconds, []
 
     def ask(first: int) -> None:
@@ -213,18 +213,18 @@ def threads(port: int, bodies: list[str], connections: int, seconds: int) -> str
 
 
 def memory(pid: int) -> int:
-    """Bytes of their own that a process and its children hold; pages of mapped files are the system's."""
+    """Return bytes of their own that a process and its children hold; pages of mapped files are the system's."""
     told = [Path(f"/proc/{each.pid}/status").read_text(encoding="utf-8") for each in family(pid)]
     return sum(int(line.split()[1]) * 1024 for text in told for line in text.splitlines() if "RssAnon" in line)
 
 
 def processor_seconds(pid: int) -> float:
-    """Seconds that a process and its children kept processors busy."""
+    """Return seconds that a process and its children kept processors busy."""
     return sum(sum(each.cpu_times()[:2]) for each in family(pid))
 
 
 def family(pid: int) -> list[psutil.Process]:
-    """A process and its children."""
+    """Return a process and its children."""
     parent = psutil.Process(pid)
     return [parent, *parent.children(recursive=True)]
 

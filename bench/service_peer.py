@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def langchain(texts: list[str]) -> Any:
-    """BM25 and FAISS, fused by LangChain's own ensemble."""
+    """Return a search by BM25 and FAISS, fused by LangChain's own ensemble."""
     from langchain_classic.retrievers import EnsembleRetriever
     from langchain_community.retrievers import BM25Retriever
     from langchain_community.vectorstores import FAISS
@@ -63,7 +63,7 @@ def langchain(texts: list[str]) -> Any:
 
 
 def median(ask: Callable[[str], object], questions: list[str]) -> float:
-    """Milliseconds that a question takes, after some to warm up."""
+    """Return milliseconds that a question takes, after some to warm up."""
     for question in questions[-20:]:
         ask(question)
     taken = []

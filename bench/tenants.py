@@ -31,14 +31,14 @@ WORDS = ("refund", "invoice", "harbour", "lantern", "schema", "orchard", "parcel
 
 
 def notes(tenant: str, count: int, draw: random.Random) -> Iterator[Node]:
-    """The notes of one tenant, of words that all tenants share."""
+    """Return the notes of one tenant, of words that all tenants share."""
     for number in range(count):
         words = draw.choices(WORDS, k=30)
         yield Node(f"n:{number}", "note", tenant, f"{words[0]} {words[1]} {number}", text=" ".join(words))
 
 
 def measure(tenants: int, given: argparse.Namespace, server: Server) -> dict[str, float]:
-    """What loading, making the search indexes, a question and a write in one small tenant cost."""
+    """Measure what loading, making the search indexes, a question and a write in one small tenant cost."""
     with psycopg.connect(server.url, autocommit=True) as link:
         link.execute("DROP SCHEMA IF EXISTS tenants CASCADE")
     embedder = "static" if given.vectors else None

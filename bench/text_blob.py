@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def chunks(judged: JudgedSet) -> list[Node]:
-    """The stories in chunks, each story from its beginning."""
+    """Return the stories in chunks, each story from its beginning."""
     stories: dict[str, list[str]] = {}
     titles: dict[str, str] = {}
     for document in judged.documents:
@@ -73,7 +73,7 @@ def chunks(judged: JudgedSet) -> list[Node]:
 
 
 def measure(weft: Weft, question: Question, judged: JudgedSet, texts: Mapping[str, str], fall: float) -> Measured:
-    """One question, put with the name of its story."""
+    """Measure one question, asked with the name of its story."""
     asked = f"{question.meta.get('story', '')} {question.text}".strip()
     gold = {f"sections:{each}": texts[each] for each, grade in judged.gold[question.id].items() if grade > 0}
     found = weft.search(asked, limit=CHUNKS, tenants=("chunks",)).candidates
@@ -90,7 +90,7 @@ def measure(weft: Weft, question: Question, judged: JudgedSet, texts: Mapping[st
 
 
 def summary(rows: Sequence[Measured]) -> dict[str, float]:
-    """The means over all questions."""
+    """Return the means over all questions."""
     blob, page = mean(row.blob_tokens for row in rows), mean(row.page_tokens for row in rows)
     return {
         "questions": len(rows),

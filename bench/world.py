@@ -48,7 +48,7 @@ class World:
 
 
 def world(size: int, data: Path | None = None, seed: int = SEED) -> World:
-    """The world of that many nodes, made if it is not there yet."""
+    """Return the world of that many nodes, made if it is not there yet."""
     folder = WORLDS / f"{size}{'-data' if data else ''}"
     made = World(folder / "records", folder / "questions.json", size)
     if not made.questions.exists():
@@ -58,7 +58,7 @@ def world(size: int, data: Path | None = None, seed: int = SEED) -> World:
 
 
 def kept_sentences(data: Path | None) -> list[str]:
-    """The sentences, kept so that all worlds are made from the same ones."""
+    """Return the sentences, kept so that all worlds are made from the same ones."""
     kept = WORLDS / f"sentences{'-data' if data else ''}.txt"
     if not kept.exists():
         WORLDS.mkdir(exist_ok=True)
@@ -67,7 +67,7 @@ def kept_sentences(data: Path | None) -> list[str]:
 
 
 def sentences(data: Path | None = None) -> list[str]:
-    """Every distinct sentence of 5 to 40 words in the Python that runs this, in the order of its files."""
+    """Return every distinct sentence of 5 to 40 words in the Python that runs this, in the order of its files."""
     found: dict[str, None] = {}
     for text in _texts(data):
         for block in re.split(r"\n\s*\n", text):
@@ -127,14 +127,14 @@ class _Maker:
         self._seats = draw.sample(range(nodes), len(self._popular))
 
     def title(self, number: int) -> str:
-        """Two words, the same for a number in every world, and no other number's."""
+        """Return two words, the same for a number in every world, and no other number's."""
         # The step is a prime larger than the number of words, so it visits every pair once.
         pairs = len(self._words) ** 2
         first, second = divmod(number * STEP % pairs, len(self._words))
         return f"{self._words[first]} {self._words[second]}"
 
     def record(self, number: int) -> dict[str, object]:
-        """One node as the records source reads it."""
+        """Return one node as the records source reads it."""
         day = FIRST_DAY + timedelta(hours=self._draw.randrange(50_000))
         return {
             "key": f"n{number}",
@@ -159,19 +159,19 @@ class _Maker:
         return " ".join(parts)
 
     def _sentence(self, home: int) -> str:
-        """Mostly from the same few pages, because texts have a subject."""
+        """Return a sentence, mostly from the same few pages, because texts have a subject."""
         if self._draw.random() < 0.5:
             return self._said[(home + self._draw.randrange(200)) % len(self._said)]
         return self._said[self._draw.randrange(len(self._said))]
 
     def _mentioned(self, number: int) -> int:
-        """A node nearby, or one that everybody mentions."""
+        """Return a node nearby, or one that everybody mentions."""
         if self._draw.random() < 0.6:
             return (number + 1 + int(self._draw.expovariate(0.02))) % self._nodes
         return self._seats[bisect(self._popular, self._draw.random() * self._popular[-1])]
 
     def question(self) -> str:
-        """What somebody might ask: about a node by name, or in the words of a sentence."""
+        """Return a question that a user might ask: about a node by name, or in the words of a sentence."""
         chosen = _WORD.findall(self._said[self._draw.randrange(len(self._said))])
         self._draw.shuffle(chosen)
         about = " ".join(chosen[: self._draw.randrange(3, 9)])

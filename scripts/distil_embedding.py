@@ -45,7 +45,7 @@ def main(work: Path) -> None:
 
 
 def packed(vectors: NDArray[np.float32]) -> NDArray[np.uint8]:
-    """Each row as two four-bit codes a byte, first half low and second half high, and then its scale."""
+    """Return each row as two four-bit codes a byte, first half low and second half high, and then its scale."""
     reach = np.minimum(np.abs(vectors).max(axis=1), CLIPPED_AT_DEVIATIONS * vectors.std(axis=1)) / 7
     unit = np.percentile(reach, 99.9) / 127
     scale = np.clip(np.round(reach / unit), 1, 127)[:, None]

@@ -52,7 +52,7 @@ class Job:
 
 
 def open_job(folder: Path, budgets: Sequence[int], limit: int | None) -> Job:
-    """The set in a folder, made ready."""
+    """Open the set in a folder for measuring."""
     judged = read_folder(folder)
     texts = tuple(
         (each.id, f"{each.record.get('title') or ''}\n{each.record.get('text') or ''}".strip())
@@ -67,7 +67,7 @@ def open_job(folder: Path, budgets: Sequence[int], limit: int | None) -> Job:
 
 
 def measure_weft(job: Job, tell: Callable[[str, int, int | None], None]) -> Row:
-    """Weft as installed: default profile, default embedder, the real pages."""
+    """Measure Weft as installed: default profile, default embedder, the real pages."""
     exam = Evaluation(job.judged, CorpusSource(job.judged), job.budgets, job.shape, limit=job.limit)
     exam.check()
     now = datetime.now(UTC)
@@ -85,7 +85,7 @@ def measure_weft(job: Job, tell: Callable[[str, int, int | None], None]) -> Row:
 
 
 def measure_peer(name: str, job: Job, embed: Embed, tell: Callable[[str, int, int | None], None]) -> Row:
-    """A peer's ranking, and pages of whole documents in its order; one that does not fit is passed over."""
+    """Measure a peer's ranking, and pages of whole documents in its order, without those that do not fit."""
     started = time.perf_counter()
     search = PEERS[name][0](job.texts, embed)
     spent = time.perf_counter() - started
@@ -126,7 +126,7 @@ def _measures(ranking: Sequence[str], gold: Mapping[str, int], job: Job) -> dict
 
 
 def _page(ranking: Sequence[str], costs: Mapping[str, int], budget: int) -> set[str]:
-    """The documents on a page without headings or marks, which is kinder to the peers than to us."""
+    """Return the documents on a page without headings or marks, which is kinder to the peers than to us."""
     page = set()
     for id in ranking:
         if costs[id] <= budget:

@@ -21,7 +21,7 @@ _FUSED = 60
 
 
 def grep(documents: Texts, embed: Embed) -> Search:
-    """Term counting: documents by how many different words of the question they hold, then how often."""
+    """Search by counting terms: by how many different words of the question a document holds, then how often."""
     words = re.compile(r"\w+")
     holding: dict[str, list[tuple[int, int]]] = {}
     for place, (_, text) in enumerate(documents):
@@ -42,7 +42,7 @@ def grep(documents: Texts, embed: Embed) -> Search:
 
 
 def bm25s(documents: Texts, embed: Embed) -> Search:
-    """bm25s with its Lucene scoring, an English stemmer and stop words."""
+    """Search with bm25s, its Lucene scoring, an English stemmer and stop words."""
     import bm25s as library
     import Stemmer
 
@@ -63,7 +63,7 @@ def bm25s(documents: Texts, embed: Embed) -> Search:
 
 
 def langchain(documents: Texts, embed: Embed) -> Search:
-    """LangChain's EnsembleRetriever over BM25Retriever and a FAISS store, by reciprocal ranks."""
+    """Search with LangChain's EnsembleRetriever over BM25Retriever and a FAISS store, by reciprocal ranks."""
     from langchain_classic.retrievers import EnsembleRetriever
     from langchain_community.retrievers import BM25Retriever
     from langchain_community.vectorstores import FAISS
@@ -95,7 +95,7 @@ def langchain(documents: Texts, embed: Embed) -> Search:
 
 
 def llama_index(documents: Texts, embed: Embed) -> Search:
-    """LlamaIndex's QueryFusionRetriever over its BM25Retriever and its vector index, by reciprocal ranks."""
+    """Search with LlamaIndex's QueryFusionRetriever over its BM25Retriever and vectors, by reciprocal ranks."""
     from llama_index.core import VectorStoreIndex
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import MockLLM
@@ -146,13 +146,13 @@ def _txtai(documents: Texts, embed: Embed, **settings: Any) -> Any:
 
 
 def txtai(documents: Texts, embed: Embed) -> Search:
-    """txtai's hybrid search, which adds normalised scores."""
+    """Search with txtai's hybrid search, which adds normalised scores."""
     index = _txtai(documents, embed)
     return lambda question, limit: [id for id, _ in index.search(question, limit)]
 
 
 def txtai_graph(documents: Texts, embed: Embed) -> Search:
-    """txtai's hybrid search, each of the first results followed by its neighbours in txtai's own graph."""
+    """Search with txtai's hybrid search, each of the first results followed by its neighbours in its graph."""
     index = _txtai(documents, embed, graph={"approximate": True, "limit": 15, "minscore": 0.1})
     names = {place: id for place, (id, _) in enumerate(documents)}
     places = {id: place for place, id in names.items()}
@@ -170,7 +170,7 @@ def txtai_graph(documents: Texts, embed: Embed) -> Search:
 
 
 def lancedb(documents: Texts, embed: Embed) -> Search:
-    """LanceDB's hybrid query: its full-text index and its vectors, by reciprocal ranks."""
+    """Search with LanceDB's hybrid query: its full-text index and its vectors, by reciprocal ranks."""
     import lancedb as library
     from lancedb.rerankers import RRFReranker
 

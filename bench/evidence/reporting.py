@@ -9,7 +9,7 @@ Results = Mapping[str, Any]
 
 
 def write_all(results: Results, folder: Path) -> None:
-    """results.json, README.md and evidence.svg in the folder."""
+    """Write results.json, README.md and evidence.svg in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     (folder / "README.md").write_text(table(results), encoding="utf-8")
@@ -17,7 +17,7 @@ def write_all(results: Results, folder: Path) -> None:
 
 
 def table(results: Results) -> str:
-    """Every set with a row for each system."""
+    """Return a table of every set with a row for each system."""
     parts = ["# Evidence, side by side", _made(results), "![Evidence recall against budget](evidence.svg)"]
     for name, one in results["sets"].items():
         told = f"{one['documents']:,} documents, {one['queries']:,} questions, {one['gold']:,} gold"
@@ -56,7 +56,7 @@ def _share(share: float, best: bool) -> str:
 
 
 def plot(results: Results, path: Path) -> None:
-    """Evidence recall against the budget, a panel for each set."""
+    """Plot evidence recall against the budget, a panel for each set."""
     import matplotlib
 
     matplotlib.use("Agg")

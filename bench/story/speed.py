@@ -21,14 +21,14 @@ _ENTITIES = 10
 
 
 def together(folder: Path) -> str:
-    """Enough words of the books in a folder, with their chapter headings."""
+    """Return enough words of the books in a folder, with their chapter headings."""
     books = sorted((file.read_text("utf-8", errors="replace") for file in folder.glob("*.txt")), key=len)
     long = [book for book in books if len(book.split()) >= _WORDS]
     return long[0] if long else "\n\n".join(reversed(books))
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Processor time of one run."""
+    """Return processor time of one run."""
     start = time.process_time()
     work()
     return time.process_time() - start

@@ -61,19 +61,19 @@ def _fetch_npm(folder: Path) -> None:
 
 
 def teacher_folder(work: Path) -> Path:
-    """The folder that holds the teacher's weights and vocabulary."""
+    """Return the folder that holds the teacher's weights and vocabulary."""
     return next((work / "teacher").rglob("model.safetensors")).parent
 
 
 def dictionary_words(work: Path, package: str) -> list[str]:
-    """The plain lower-case words of one of Debian's word lists."""
+    """Return the plain lower-case words of one of Debian's word lists."""
     path = next((work / "debian" / package / "usr/share/dict").glob("american-english*"))
     words = path.read_text(encoding="utf-8").lower().split()
     return sorted({word for word in words if word.isalpha()})
 
 
 def wordnet_entries(work: Path) -> Iterator[tuple[list[str], str]]:
-    """Each WordNet sense: its lemmas and its gloss with the examples."""
+    """Return each WordNet sense: its lemmas and its gloss with the examples."""
     for part in ("noun", "verb", "adj", "adv"):
         path = work / "debian/wordnet-base/usr/share/wordnet" / f"data.{part}"
         for line in path.read_text(encoding="latin-1").splitlines():
@@ -87,7 +87,7 @@ def wordnet_entries(work: Path) -> Iterator[tuple[list[str], str]]:
 
 
 def training_texts(work: Path, manual_share: int = 3) -> list[str]:
-    """Every training text once, shuffled in a fixed way: WordNet senses and examples, prose, manuals."""
+    """Return every training text once, shuffled in a fixed way: WordNet senses and examples, prose, manuals."""
     texts: dict[str, None] = {}
     for lemmas, gloss in wordnet_entries(work):
         definition, *examples = (part.strip(' "') for part in gloss.split('; "'))
@@ -104,7 +104,7 @@ def training_texts(work: Path, manual_share: int = 3) -> list[str]:
 
 
 def code_texts() -> list[str]:
-    """Functions of the running Python's standard library, and the first sentence of each docstring."""
+    """Return functions of the running Python's standard library, and the first sentence of each docstring."""
     texts: dict[str, None] = {}
     library = Path(sysconfig.get_path("stdlib"))
     for path in sorted(library.rglob("*.py")):

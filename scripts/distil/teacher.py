@@ -27,7 +27,7 @@ class Teacher:
         self.tokenizer.enable_truncation(longest)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row a text, in the order given."""
+        """Return one row a text, in the order given."""
         ids = [encoding.ids for encoding in self.tokenizer.encode_batch(list(texts))]
         order = sorted(range(len(ids)), key=lambda row: (len(ids[row]), row))
         result = np.zeros((len(ids), 384), dtype=np.float32)
@@ -42,7 +42,7 @@ class Teacher:
         return result
 
     def embed_pieces(self, pieces: Sequence[int]) -> NDArray[np.float32]:
-        """One row a vocabulary id, each read alone between the start and the end mark."""
+        """Return one row a vocabulary id, each read alone between the start and the end mark."""
         parts = [
             self._forward([[START, piece, END] for piece in pieces[at : at + 2000]])
             for at in range(0, len(pieces), 2000)

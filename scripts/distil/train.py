@@ -18,7 +18,7 @@ class Bags:
     starts: NDArray[np.int64]
 
     def batch(self, rows: NDArray[np.int64]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """The distinct tokens of some texts, and the index and offset arrays of their bags."""
+        """Return the distinct tokens of some texts, and the index and offset arrays of their bags."""
         parts = [self.tokens[self.starts[row] : self.starts[row + 1]] for row in rows]
         offsets = np.cumsum([0, *map(len, parts[:-1])])
         distinct, index = np.unique(np.concatenate(parts), return_inverse=True)
@@ -47,7 +47,7 @@ def fit(
     weights: NDArray[np.float32],
     how: Settings,
 ) -> NDArray[np.float32]:
-    """One vector a token, its weight in its length: first one map and weights for all, then each on its own."""
+    """Return a vector for each token, its weight in its length: first one map for all, then each on its own."""
     torch.manual_seed(how.seed)
     centre = targets.mean(axis=0)
     axes = _main_axes(targets - centre, how.dimensions)
@@ -70,7 +70,7 @@ def _fit_shared(
     weights: NDArray[np.float32],
     how: Settings,
 ) -> torch.Tensor:
-    """Tokens that no text holds are moved too, because the map is the same for all."""
+    """Fit the weights and one map for all tokens, which moves those that no text holds as well."""
     turn = torch.from_numpy(axes).requires_grad_()
     weight = torch.from_numpy(np.log(weights)).requires_grad_()
     groups = [{"params": [turn], "lr": how.shared_rate}, {"params": [weight], "lr": how.weight_rate}]
@@ -112,7 +112,7 @@ def _batches(texts: int, passes: int, seed: int) -> list[NDArray[np.int64]]:
 
 
 def _loss(sums: torch.Tensor, goal: torch.Tensor, how: Settings) -> torch.Tensor:
-    """Point where the teacher points, and have the same neighbours within the batch as the teacher."""
+    """Return how far rows differ from the teacher in direction, and in their neighbours within the batch."""
     ours = functional.normalize(sums, dim=1)
     direction = 1 - (ours * goal).sum(dim=1).mean()
     itself = torch.eye(len(ours), dtype=torch.bool)

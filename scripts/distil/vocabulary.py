@@ -17,18 +17,18 @@ FIRST_BY_FREQUENCY = 1996
 
 
 def teacher_pieces(work: Path) -> list[str]:
-    """The teacher's whole vocabulary in its own order."""
+    """Return the teacher's whole vocabulary in its own order."""
     lines = (teacher_folder(work) / "vocab.txt").read_text(encoding="utf-8").split("\n")
     return [line for line in lines if line]
 
 
 def useful(pieces: Sequence[str]) -> list[int]:
-    """The ids of the pieces that can occur in text."""
+    """Return the ids of the pieces that can occur in text."""
     return [number for number, piece in enumerate(pieces) if not RESERVED.fullmatch(piece)]
 
 
 def extra_words(work: Path, pieces: Sequence[str], texts: Sequence[str], count: int) -> list[str]:
-    """Words of the word list or of WordNet that the teacher cuts up, the most frequent in our texts first."""
+    """Return words of the word list or WordNet that the teacher cuts up, the most frequent in our texts first."""
     known = set(pieces)
     listed = set(dictionary_words(work, "wamerican-large"))
     common = set(dictionary_words(work, "wamerican-small"))
@@ -39,14 +39,14 @@ def extra_words(work: Path, pieces: Sequence[str], texts: Sequence[str], count: 
 
 
 def first_weights(useful_ids: Sequence[int], extra: int) -> NDArray[np.float32]:
-    """Smooth inverse frequency by Zipf's law: the teacher's ids are ordered by frequency after the characters."""
+    """Return smooth inverse frequencies by Zipf's law: after the characters, ids are ordered by frequency."""
     rank = np.maximum(np.asarray(useful_ids) - FIRST_BY_FREQUENCY, 0)
     share = 1.0 / (10.0 * (rank + 10.0))
     return np.concatenate([1e-4 / (1e-4 + share), np.full(extra, 0.97)]).astype(np.float32)
 
 
 def bags_of(texts: Sequence[str], vocabulary: dict[str, int]) -> Bags:
-    """The texts as the embedder will see them."""
+    """Return the texts as the embedder will see them."""
     remembered: dict[str, tuple[int, ...]] = {}
     tokens: list[int] = []
     starts = [0]

@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """The public names, loaded when first used so that `import weft` costs nothing."""
+    """Import a public name when it is first used, so that `import weft` costs nothing."""
     if name == "Weft":
         from weft.api import Weft
 

@@ -5,8 +5,8 @@ each method.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -95,6 +95,7 @@ class Weft:
         own_folder = local_folder(path) if folder is None else Path(folder)
         opened = open_store(path, own_folder, index=index, create=create, read_only=read_only)
         embed = None if embedder is None else open_embedder(embedder, api_key=api_key)
+        # Folders that are passed come first, and win over the store's own.
         folders = [*map(Path, profiles), own_folder / "profiles"]
         weft = cls(Reader(opened, embed, folders, History(own_folder)))
         if is_address(str(path)):
@@ -154,11 +155,11 @@ class Weft:
             candidates=None if candidates is None else tuple(candidates),
             token_model=token_model,
         )
-        given = None if isinstance(profile, str) else profile
+        passed_profile = None if isinstance(profile, str) else profile
         moment = now or datetime.now(UTC)
         if session is None and not keep:
-            return self.assemble(request, moment, observe, given)
-        return self.kept(request, moment, observe, given, session)
+            return self.assemble(request, moment, observe, passed_profile)
+        return self.kept(request, moment, observe, passed_profile, session)
 
     def assemble(
         self, request: Request, now: datetime, observe: StageCallback | None = None, profile: Profile | None = None
@@ -171,6 +172,7 @@ class Weft:
             raise InvalidInput(
                 f"The time {now.isoformat()} has no time zone. Give an aware datetime, in UTC for example."
             )
+        # Outside of `answer`, which may run twice: neither counter nor profile depends on the connection.
         count, note = counter_for(request.token_model)
         chosen = profile or self.profile(request.profile)
 
@@ -200,6 +202,7 @@ class Weft:
             notes.append(f"What session {session!r} already received is unknown, so nothing is left out. {error}")
         context = self.assemble(request, now, observe, profile)
         try:
+            # Read off the page and not the request: only what was printed is left out next time.
             shown = read_shown(context) if session is not None else {}
             self.contexts.keep(make_record(context, request, now), session, shown)
         except StoreError as error:
@@ -241,14 +244,14 @@ class Weft:
         from weft.assemblers.knowledge.knowledge_context import knowledge_context
 
         count, note = counter_for(token_model)
+        token_notes = () if note is None else (note,)
 
         def answer() -> "KnowledgeContext":
             with self.reading(View(as_tuple(tenants))) as reading:
                 found = knowledge_context(request, self.profile("knowledge"), reading, count, observe)
-                return dataclasses.replace(found, notes=(*found.notes, *reading.notes))
+                return dataclasses.replace(found, notes=(*found.notes, *reading.notes, *token_notes))
 
-        found = retry_once(answer)
-        return dataclasses.replace(found, notes=(*found.notes, note)) if note is not None else found
+        return retry_once(answer)
 
     def show(self, name: str, *, tenants: Names = (DEFAULT_TENANT,), as_of: int | None = None) -> tuple[Node, ...]:
         """Return the nodes that a key, id, title or alias names."""
@@ -363,8 +366,7 @@ class Weft:
         """Return what the functions of `weft.memory` write with: the store, its index, embedder and counter."""
         return self.writer.indexing_context()
 
-    workshop = indexing_context
-    """The name under which 0.1.0 offered it."""
+    workshop = indexing_context  # the name under which 0.1.0 offered it
 
     # --- the store itself ---------------------------------------------------------------------------------
 
@@ -397,11 +399,9 @@ class Weft:
         """Return a profile by name: the user's own, the store's or a built-in one, with the user's lenses."""
         return self.reader.profile(name)
 
-    @contextmanager
-    def reading(self, view: View) -> Iterator[Reading]:
+    def reading(self, view: View) -> AbstractContextManager[Reading]:
         """Pin one consistent reading of the store, with its index and embedder."""
-        with self.reader.reading(view) as reading:
-            yield reading
+        return self.reader.reading(view)
 
     def status(self, tenants: Names | None = None) -> StoreStatus:
         """Return counts and versions of the whole store, or of some tenants."""
@@ -416,7 +416,7 @@ class Weft:
         return self.reader.index.status()
 
     def holds(self, tenant: str) -> bool:
-        """Whether a tenant has anything to search."""
+        """Tell whether a tenant has anything to search."""
         return self.reader.holds(tenant)
 
     def verify(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A small least-recently-used cache that any thread may share."""
+"""Keep values that were used lately, in a small cache that threads may share."""
 
 import threading
 from collections import OrderedDict
@@ -28,6 +28,7 @@ class LruCache(Generic[Key, Value]):
     def get(self, key: Key) -> Value | None:
         """Return the value of a key and mark it as used last, or None when the cache does not hold it."""
         with self._lock:
+            # Asked for by `in`: a stored value may be falsy.
             if key not in self._entries:
                 return None
             self._entries.move_to_end(key)
@@ -48,6 +49,7 @@ class LruCache(Generic[Key, Value]):
         The lock is not held while a value is made, so two threads that ask at once may both make it.
         """
         value = self.get(key)
+        # Values are never None, so None means that the key is missing.
         return self.put(key, make()) if value is None else value
 
     def clear(self) -> None:

@@ -14,9 +14,13 @@ if TYPE_CHECKING:
 
 
 STORE_NAME: Final = ".weft"
+"""The folder of a store in the folder that it is about."""
 DEFAULT_EMBEDDER: Final = "static"
+"""The model that ships with Weft: it needs no download and no server."""
 _SERVERS: Final = ("postgresql://", "postgres://")
+"""What the address of a store on a server begins with."""
 _SETTINGS_VARIABLE: Final = "WEFT_SERVED"
+"""The variable in which a service passes its settings on to its workers."""
 
 
 class Environment(Struct, frozen=True):
@@ -34,6 +38,7 @@ class Environment(Struct, frozen=True):
 
 def read_environment() -> Environment:
     """Read the environment of this process."""
+    # Imported here: programs that open a store in a folder never need it.
     from platformdirs import user_config_path, user_data_path
 
     return Environment(
@@ -42,6 +47,7 @@ def read_environment() -> Environment:
         index=os.environ.get("WEFT_INDEX", ""),
         embedder=os.environ.get("WEFT_EMBEDDER", ""),
         api_key=os.environ.get("WEFT_API_KEY", ""),
+        # Tokens are pasted, often with a line break.
         tana_token=os.environ.get("WEFT_TANA_TOKEN", "").strip(),
         user_data=user_data_path("weft", appauthor=False),
         user_config=user_config_path("weft", appauthor=False),
@@ -68,10 +74,11 @@ def find_store(given: str | Path | None, around: Environment) -> Path:
     server = server_url(given, around)
     if server:
         return server_folder(server, around)
+    # From the most explicit to the least: named, then the nearest above here, then the user's own.
     named = _named(given, around)
     if named is not None:
         return named
-    nearest = next((place for place in _above(around.working) if _is_folder(place)), None)
+    nearest = next((folder for folder in _stores_above(around.working) if _is_folder(folder)), None)
     if nearest is not None:
         return nearest
     if _is_folder(around.user_data):
@@ -94,6 +101,7 @@ def server_folder(server: str, around: Environment) -> Path:
 
     from weft.store.open import read_address
 
+    # The displayed address has no password, so that changing it keeps the folder with its keys.
     name = sha256(read_address(server).display.encode()).hexdigest()[:16]
     return around.user_data / "servers" / name
 
@@ -119,14 +127,15 @@ def find_store_to_write(given: str | Path | None, around: Environment) -> Path:
     """Return the folder of the store to write to: the one that is found, else a new `.weft/` here."""
     try:
         return find_store(given, around)
+    # Only writing may make a store: a question in the wrong folder should say so.
     except StoreError:
         return around.working / STORE_NAME
 
 
 def profile_folders(store: Path | None, around: Environment) -> tuple[Path, ...]:
     """Return the folders with the user's profiles and lenses: beside the store, then in their configuration."""
-    places = ([store / "profiles"] if store is not None else []) + [around.user_config / "profiles"]
-    return tuple(place for place in places if _is_folder(place) and os.access(place, os.R_OK | os.X_OK))
+    folders = ([store / "profiles"] if store is not None else []) + [around.user_config / "profiles"]
+    return tuple(folder for folder in folders if _is_folder(folder) and os.access(folder, os.R_OK | os.X_OK))
 
 
 def open_weft(
@@ -144,6 +153,7 @@ def open_weft(
     store = find_store_to_write(given, around) if create else find_store(given, around)
     server = server_url(given, around)
     if server:
+        # Keys and kept contexts of a store on a server need a folder here, also if only questions are asked.
         store.mkdir(parents=True, exist_ok=True)
     try:
         return Weft.open(
@@ -176,21 +186,23 @@ class ServeSettings(Struct, frozen=True):
 
 def processors() -> int:
     """Return how many processors this process may use."""
+    # In a container, the processors of the machine are not all ours.
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def pass_to_workers(settings: ServeSettings) -> None:
     """Leave the settings where worker processes and their Prometheus library find them."""
     mode = "read-only" if settings.read_only else ""
-    told = (str(settings.store), settings.embedder, mode, settings.metrics_folder, settings.server)
-    os.environ[_SETTINGS_VARIABLE] = "\n".join(told)
+    values = (str(settings.store), settings.embedder, mode, settings.metrics_folder, settings.server)
+    # Workers are started by the web server, which passes on nothing but the environment.
+    os.environ[_SETTINGS_VARIABLE] = "\n".join(values)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = settings.metrics_folder
 
 
 def settings_from_parent() -> ServeSettings:
     """Return the settings that the parent process left."""
-    store, embedder, mode, figures, server = os.environ[_SETTINGS_VARIABLE].split("\n")
-    return ServeSettings(Path(store), embedder, bool(mode), figures, server)
+    store, embedder, mode, metrics_folder, server = os.environ[_SETTINGS_VARIABLE].split("\n")
+    return ServeSettings(Path(store), embedder, bool(mode), metrics_folder, server)
 
 
 def limit_library_threads() -> None:
@@ -207,21 +219,23 @@ def _named(given: str | Path | None, around: Environment) -> Path | None:
     named = str(given) if given is not None else around.store
     if not named:
         return None
+    # The system would raise a ValueError that names neither the value nor a remedy.
     if "\0" in named:
         raise InvalidInput(f"{named!r} cannot name a folder. Give the path of a store, such as {STORE_NAME}.")
     return Path(named).expanduser()
 
 
-def _is_folder(place: Path) -> bool:
-    """Whether a folder is there; a folder inside one that may not be read counts as missing."""
+def _is_folder(path: Path) -> bool:
+    """Tell whether a folder is there; a folder inside one that may not be read counts as missing."""
     try:
-        return place.is_dir()
+        return path.is_dir()
     except OSError:
         return False
 
 
-def _above(folder: Path) -> list[Path]:
-    return [place / STORE_NAME for place in (folder, *folder.parents)]
+def _stores_above(folder: Path) -> list[Path]:
+    """Return where a store could be: in the folder, and in each that holds it, the nearest first."""
+    return [parent / STORE_NAME for parent in (folder, *folder.parents)]
 
 
 class ClientFolders(Struct, frozen=True):

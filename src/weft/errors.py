@@ -52,6 +52,7 @@ class UnknownName(InvalidInput):
     def __init__(self, what: str, name: str, allowed: Iterable[str], hint: str = "") -> None:
         self.what, self.name, self.allowed = what, name, tuple(sorted(allowed))
         parts = [f"Unknown {what} {name!r}."]
+        # Before the list, which may be long: most unknown names are typing errors.
         if suggestion := nearest_name(name, self.allowed):
             parts.append(f"Did you mean {suggestion!r}?")
         parts.append(f"Valid: {', '.join(self.allowed) if self.allowed else '(none)'}.")

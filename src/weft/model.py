@@ -8,15 +8,26 @@ from typing import Final, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import asdict, force_setattr
 
+# Sequences and mappings, not lists and dicts: frozen records hold tuples.
 Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
 
 DEFAULT_TENANT: Final = "default"
+"""The tenant of everything that names none."""
 
 FOUND_ENTITY: Final = ":entity/"
 """The part of a key, after the name of its source, that marks an entity found in prose."""
 
 STORY_MAKER: Final = "story:"
 """The prefix of the makers of everything found in prose, before the name of their source."""
+
+# The default everywhere: an answer that misses an acknowledged write must be asked for.
+STRONG: Final = "strong"
+CONSISTENCIES: Final = (STRONG, "session", "bounded", "eventually")
+"""The writes that an answer must include: all that were acknowledged, this process's own, recent ones, or any."""
+FORMATS: Final = ("markdown", "xml", "plain", "json")
+"""The formats of a page."""
+SEARCH_MATCHES: Final = ("hybrid", "bm25", "vector")
+"""The ways to search: by words and meaning, by words, or by meaning."""
 
 
 class Unset(StrEnum):
@@ -26,10 +37,12 @@ class Unset(StrEnum):
 
 
 UNSET: Final = Unset.UNSET
+"""The value of arguments that were not given."""
 
 
 def to_plain(value: object) -> object:
     """Return a record as its fields by name, and anything else as text: for what JSON has no form of its own."""
+    # orjson knows dataclasses but not structs, and asks this function for everything it does not know.
     return asdict(value) if isinstance(value, Struct) else str(value)
 
 
@@ -77,9 +90,11 @@ class Node(Struct, frozen=True):
     language: str | None = None
     fields: Mapping[str, Json] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
+    # Tuples throughout: records are shared between threads, and must not change.
     aliases: tuple[Alias, ...] = ()
     origin: Origin = Origin()
     sequence: int | None = None
+    # What a story reveals later has a later `known_from` than the point it is about (`sequence`).
     known_from: int | None = None
     created: datetime | None = None
     modified: datetime | None = None
@@ -102,6 +117,7 @@ class Edge(Struct, frozen=True):
     confidence: float = 1.0
     evidence: str = ""
     tenant: str = DEFAULT_TENANT
+    # None is the edge's own tenant.
     target_tenant: str | None = None
 
 
@@ -137,17 +153,6 @@ class Passage(Struct, frozen=True):
     heading_path: tuple[str, ...] = ()
 
 
-STRONG: Final = "strong"
-CONSISTENCIES: Final = (STRONG, "session", "bounded", "eventually")
-"""The writes that an answer must include: all that were acknowledged, this process's own, recent ones, or any."""
-
-
-FORMATS: Final = ("markdown", "xml", "plain", "json")
-"""The formats of a page."""
-SEARCH_MATCHES: Final = ("hybrid", "bm25", "vector")
-"""The ways to search: by words and meaning, by words, or by meaning."""
-
-
 class View(Struct, frozen=True):
     """The part of a store that a reader sees: some tenants, optionally only up to a point in the sequence.
 
@@ -180,6 +185,7 @@ class Filter(Struct, frozen=True):
     @property
     def empty(self) -> bool:
         """Whether every node passes."""
+        # Compared as a whole, so that a new field cannot be forgotten here.
         return self == Filter()
 
 
@@ -190,6 +196,7 @@ class Shown(Struct, frozen=True):
     """The part of a node that a session was shown: its content then, and the character ranges (None: all)."""
 
     fingerprint: str
+    # A session that saw one excerpt may still be shown another.
     spans: tuple[tuple[int, int], ...] | None = None
 
 
@@ -225,12 +232,15 @@ class Request(Struct, frozen=True):
     preset: str | None = None
     lens: str | None = None
     depth: int | None = None
+    # None is a value here (no budget), so "not given" needs another one.
     max_tokens: int | Unset | None = UNSET
     format: str | None = None
     include_fields: bool | None = None
     filter: Filter = Filter()
+    # Safe as defaults, unlike lists and dicts: these records cannot be changed.
     view: View = View()
     parameters: Mapping[str, Json] = field(default_factory=dict)
+    # None searches the store; an empty tuple says that the caller found nothing.
     candidates: "tuple[Candidate, ...] | None" = None
     token_model: str = "cl100k_base"
     received: Received | None = None
@@ -270,6 +280,7 @@ class Candidate(Struct, frozen=True):
     covers: Mapping[int, float] = field(default_factory=dict)
     spans: tuple[tuple[int, int], ...] = ()
     text_tokens: int | None = None
+    # Stored when a node is indexed, so that comparing candidates reads no text.
     sketch: bytes = b""
     window: tuple[int, int] | None = None
     words: bytes = b""
@@ -396,4 +407,5 @@ class Context(Struct, frozen=True):
 
     def _repr_markdown_(self) -> str:
         """Show the page in a notebook: rendered where it is Markdown, else as it is."""
+        # Notebooks would run the words of other formats together.
         return self.text if self.format == "markdown" else f"```{self.format}\n{self.text}\n```"

@@ -1,4 +1,4 @@
-"""How an open store is read: pinned snapshots, the embedder that fits it, profiles, and views as of a chapter."""
+"""Read an open store: pinned snapshots, the embedder that fits it, profiles, and views as of a chapter."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,9 +27,11 @@ _LAST_SEQUENCE: Final = 2**53 - 1
 _REEMBEDDED: Final = (
     "The store was embedded anew: meaning is left out until this program is started with the new embedder."
 )
+"""The note of a service that goes on without meaning."""
 _WRONG_EMBEDDER: Final = (
     "Open the store with the embedder it was made with, or index again into a new store to change it."
 )
+"""The advice of the error for an embedder that never fitted."""
 
 
 Answer = TypeVar("Answer")
@@ -59,10 +61,12 @@ class Reader:
 
     def profile(self, name: str) -> Profile:
         """Return a profile by name from the user's folders or the built-in ones, with the user's lenses."""
+        # With the state of the files: a profile that is edited counts from the next question on.
         key = (name, profile_files_state(self.folders, name))
         known = self._profiles.get(key)
         if known is not None:
             return known
+        # Reversed, so that lenses of the first folder, which has precedence, come last and win.
         lenses = [lens for folder in reversed(self.folders) for lens in load_lenses(folder)]
         return self._profiles.put(key, with_lenses(load_profile(name, self.folders), lenses))
 
@@ -75,6 +79,7 @@ class Reader:
             raise InvalidInput(
                 f"A story has no point {view.as_of}. Give the number of a chapter, such as 3; a prologue is 0."
             )
+        # Searching and reading see one snapshot, whatever is written meanwhile.
         with self._store_as_of(view) as (store, index, seen), store.snapshot(seen) as snapshot:
             yield Reading(snapshot, index, *self._usable_embedder(snapshot))
 
@@ -146,17 +151,19 @@ class Reader:
         with self.store.snapshot(view) as snapshot:
             if filter.empty:
                 return tuple(row.node for row in snapshot.page_of_nodes(after, limit))
+            # Matching ids are in order, so paging needs no other index.
             ids = snapshot.matching_ids(filter)
             page = ids[ids > after][:limit].tolist()
             return tuple(row.node for row in snapshot.nodes(page).values())
 
     def holds(self, tenant: str) -> bool:
-        """Whether a tenant has anything to search."""
+        """Tell whether a tenant has anything to search."""
         with self.store.snapshot(View((tenant,))) as snapshot:
             return snapshot.statistics([]).passages > 0
 
     def close(self) -> None:
         """Close the store's files and connections."""
+        # What reads the store is closed before it.
         self.contexts.close()
         if self._views is not None:
             self._views.close()
@@ -174,6 +181,7 @@ def retry_once(answer: Callable[[], Answer]) -> Answer:
     """Return the answer; ask once more when the server of the store was lost on the way."""
     try:
         return answer()
+    # It has already waited as long as it may; a second time would double that.
     except StoreTimedOut:
         raise
     except StoreUnreachable:

@@ -1,4 +1,4 @@
-"""How an open store is written to: nodes and edges by hand (`Writer`), and sources read in (`Indexer`).
+"""Write to an open store: nodes and edges directly (`Writer`), and sources that are read in (`Indexer`).
 
 What writing needs is imported inside the methods, so that programs that only ask start sooner.
 """
@@ -64,9 +64,10 @@ class Writer:
         """Link a tenant's nodes by tags and by meaning, now and as they change; return the number of links."""
         from weft.indexing.link import LinkSettings, draw_all_links
 
-        wishes = LinkSettings(shared_tags, similar)
+        # Kept in the store, so that nodes written later are linked in the same way.
+        settings = LinkSettings(shared_tags, similar)
         store, index = self._reader.store, self._reader.index
-        drawn = draw_all_links(store, index, tenant, wishes, progress or (lambda done: None))
+        drawn = draw_all_links(store, index, tenant, settings, progress or (lambda done: None))
         index.catch_up(store)
         return drawn
 
@@ -80,6 +81,7 @@ class Writer:
 
     def repair(self) -> None:
         """Derive anew whatever is derived: statistics, neighbour lists, names and the search index."""
+        # The store first: the search index is rebuilt by reading it.
         self._reader.store.rebuild_derived()
         self._reader.index.rebuild(self._reader.store)
 
@@ -106,6 +108,7 @@ class Indexer:
         memory, kept = self._reader.folder / "derived", {} if reading else store.units(tenant, _READINGS)
         sources = open_sources_at(paths, source, tenant, tana_token, memory=memory, reading=reading, kept=kept)
         if reading:
+            # An empty stamp removes the entry: files are read by their looks again.
             stamp = "" if reading == "auto" else reading
             store.write(Changes(units=tuple((tenant, _READINGS, each.name, stamp) for each in sources)))
         return self.ingest(sources, tenant, progress)
@@ -114,6 +117,7 @@ class Indexer:
         """Remove everything that indexing the source of that name had brought."""
         from weft.sources import removed_source
 
+        # Removing nothing would look like success after a typing error.
         if not self._reader.store.units(tenant, name):
             hint = f"Sources are removed from the tenant they were indexed for, here {tenant!r}."
             raise UnknownName("source", name, self._reader.store.status(None).by_source, hint)
@@ -124,9 +128,10 @@ class Indexer:
         from weft.indexing.ingest import ingest
         from weft.memory.experience_store import link_experiences
 
-        workshop = self._writer.indexing_context()
-        report = ingest(sources, workshop, tenant, progress)
-        linked = link_experiences(workshop, tenant=tenant) if report.written else None
+        indexing = self._writer.indexing_context()
+        report = ingest(sources, indexing, tenant, progress)
+        # Only after a change: looking for links reads the latest experiences every time.
+        linked = link_experiences(indexing, tenant=tenant) if report.written else None
         if linked is None:
             return report
         return replace(report, links=report.links + linked.links, sequence=linked.sequence)
@@ -150,6 +155,7 @@ def open_sources_at(
         opened = partial(
             open_sources, str(path), name=name, tenant=tenant, tana_token=tana_token, cache_folder=memory
         )
+        # Opened once to learn the name, and again if the store remembers how that source is read.
         for found in opened(reading=reading):
             source = opened(reading=kept[found.name])[0] if kept and found.name in kept else found
             if source.name in named:

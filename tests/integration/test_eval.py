@@ -96,7 +96,7 @@ def test_known_questions_have_known_answers(folder: Path, tmp_path: Path) -> Non
     by_id = {one.question.id: one for one in answers}
     assert by_id["q1"].ranking[0] == "d1"
     assert by_id["q3"].ranking[0] == "d5"
-    _, middle, large = by_id["q4"].sheets
+    _, middle, large = by_id["q4"].pages
     assert middle.evidence == {"tiny:d7": Detail.EXCERPT}
     assert set(large.evidence) == {"tiny:d7"}
 
@@ -123,7 +123,7 @@ def test_escaping_does_not_hide_a_text_printed_whole(tmp_path: Path, format: str
             lambda: 0.0,
             lambda *_: None,
         )
-    assert one.sheets[0].evidence == {"set:h": Detail.WHOLE}
+    assert one.pages[0].evidence == {"set:h": Detail.WHOLE}
 
 
 # --- scopes ---

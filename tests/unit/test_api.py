@@ -209,10 +209,10 @@ def test_no_limit_is_a_budget_too(weft: Weft, profile: str) -> None:
 def test_results_of_another_search_enter_without_ids_and_keep_their_order(weft: Weft) -> None:
     handed = [
         Candidate(
-            Node(f"x:{place}", "hit", title=f"Hit {place}", text=f"Words of hit number {place} alone."),
+            Node(f"x:{number}", "hit", title=f"Hit {number}", text=f"Words of hit number {number} alone."),
             score=score,
         )
-        for place, score in enumerate((0.2, 0.9, 0.5))
+        for number, score in enumerate((0.2, 0.9, 0.5))
     ]
     context = weft.context("pump", candidates=handed, now=NOW)
     assert [entry.key for entry in context.ledger] == ["x:1", "x:2", "x:0"]
@@ -297,9 +297,9 @@ def test_subjects_of_the_same_key_in_two_tenants_keep_their_own_parts(tmp_path: 
             "character",
             tenant=tenant,
             title=f"Hero of {tenant}",
-            text=told,
+            text=text,
         )
-        for tenant, told in (
+        for tenant, text in (
             ("east", "Born in east, by the sea."),
             ("west", "Born in west, among mountains and snow."),
         )

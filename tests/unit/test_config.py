@@ -25,9 +25,9 @@ def around(tmp_path: Path) -> Environment:
 
 def test_the_option_wins_over_everything(around: Environment) -> None:
     (around.working / STORE_NAME).mkdir()
-    told = Environment(around.working, store="from-environment")
-    assert find_store(Path("given"), told) == Path("given")
-    assert find_store(None, told) == Path("from-environment")
+    environment = Environment(around.working, store="from-environment")
+    assert find_store(Path("given"), environment) == Path("given")
+    assert find_store(None, environment) == Path("from-environment")
 
 
 def test_the_nearest_store_above_is_found(around: Environment) -> None:
@@ -69,9 +69,9 @@ def test_profiles_beside_the_store_come_before_the_users_own(around: Environment
 
 
 def test_the_embedder_is_given_or_from_the_environment_or_static(around: Environment) -> None:
-    told = Environment(around.working, embedder="onnx:model")
-    assert choose_embedder("none", told) == "none"
-    assert choose_embedder(None, told) == "onnx:model"
+    environment = Environment(around.working, embedder="onnx:model")
+    assert choose_embedder("none", environment) == "none"
+    assert choose_embedder(None, environment) == "onnx:model"
     assert choose_embedder(None, around) == "static"
 
 

@@ -5,6 +5,7 @@ Each name is imported from its module when it is first used, so that a design co
 
 from typing import TYPE_CHECKING, Any, Final
 
+# Type checkers and editors read these; at run time `_MODULES` below says the same.
 if TYPE_CHECKING:
     from weft.assemblers.learning.assembler import (
         ContextAssembler,
@@ -92,10 +93,12 @@ _MODULES: Final = {
     "get_premortem_context": "weft.assemblers.learning.assembler",
     "smart_formatter": "weft.assemblers.narrative.formatter",
 }
+"""The module of each entry point."""
 
 
 def __getattr__(name: str) -> Any:
     """Import an entry point when it is first used."""
+    # Needed by the first use of a name only, like the modules themselves.
     from importlib import import_module
 
     if name in _MODULES:

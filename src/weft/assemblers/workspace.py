@@ -25,6 +25,7 @@ from weft.text import is_code
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 _PROFILE: Final = "workspace"
+"""The profile of all pages here."""
 _CODE_SECTION: Final = "code"
 """The section of the profile whose kinds are code."""
 
@@ -42,6 +43,7 @@ _ALTERNATIVE_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The names that each value of an entity may have in a result, in the order in which they are tried."""
 _SCORE_NAMES: Final = ("score", "relevance", "similarity")
+"""The names that a score may have, likewise."""
 
 _FENCE_LANGUAGES: Final[Mapping[str, str]] = {"tsx": "typescript"}
 """Languages whose fences are marked with the name of another."""
@@ -118,6 +120,7 @@ async def assemble(
     Results may be `SearchResult`s, candidates of a Weft, mappings, objects or (thing, score) pairs. With the
     question, long contents are shown around what it asks.
     """
+    # Read before the thread starts: objects of the caller may not be safe to read in another one.
     read = tuple(_read_result(result, index) for index, result in enumerate(results))
     request = Request(question=question, max_tokens=options.max_tokens, token_model=token_model)
     return await asyncio.to_thread(_assemble, _by_key(read), options, request, now or datetime.now(UTC))
@@ -128,6 +131,7 @@ def _by_key(results: Sequence[SearchResult]) -> Mapping[str, SearchResult]:
     by_key: dict[str, SearchResult] = {}
     parts: dict[str, set[Entity]] = {}
     for result in sorted(results, key=lambda result: (-result.score, result.entity_id)):
+        # Chunks of one file share its id: different content is another part, the same content a repetition.
         known = parts.setdefault(result.entity_id, set())
         if result.entity not in known:
             known.add(result.entity)
@@ -139,10 +143,12 @@ def _by_key(results: Sequence[SearchResult]) -> Mapping[str, SearchResult]:
 def _assemble(
     results: Mapping[str, SearchResult], options: AssemblyOptions, request: Request, now: datetime
 ) -> AssembledContext:
+    # Checked first: the pipeline would say the same only after all results were prepared.
     if options.format not in FORMATS:
         raise UnknownName("format", options.format, FORMATS)
     profile = _choose_profile(options)
     candidates = _make_candidates(results, options)
+    # There is no store: the nodes of the results are all that the pipeline can look up.
     reading = Reading(EmptySnapshot(tuple(candidate.node for candidate in candidates)), EmptyIndex(), None)
     count, _ = counter_for(request.token_model)
     page_request = Request(
@@ -154,6 +160,7 @@ def _assemble(
         token_model=request.token_model,
     )
     context = assemble_page(page_request, profile, reading, count, now)
+    # One value decides both, so that `truncated` and `summary` never disagree.
     summary = _summarise_cuts(context)
     return AssembledContext(
         context=context.text,
@@ -178,10 +185,12 @@ def _make_candidates(results: Mapping[str, SearchResult], options: AssemblyOptio
     sections = load_profile(_PROFILE).sections
     code_kinds = next(section.kinds for section in sections if section.name == _CODE_SECTION)
     scores = [result.score for result in results.values()]
+    # Cosines and reranker logits lie outside 0..1. Scores within it stay as they are.
     low, high = min([0.0, *scores]), max([1.0, *scores])
     candidates = []
     for key, result in results.items():
         has_code_kind = result.entity.type.strip().lower() in code_kinds
+        # A language marks code as well as a kind does: results often have only one of them.
         with_content = options.include_code_content or not (has_code_kind or is_code(result.entity.language))
         node = _make_node(result, key, has_code_kind=has_code_kind, with_content=with_content)
         candidates.append(Candidate(node, score=round((result.score - low) / (high - low), 9)))
@@ -242,6 +251,7 @@ def _read_result(result: object, index: int) -> SearchResult:
         node = result.node
         entity_id = f"{node.tenant}/{node.key}" if node.tenant != "default" else node.key
         return _check_result(SearchResult(entity_id, _read_node(node), result.score), index)
+    # As LangChain returns documents with scores.
     if isinstance(result, tuple) and len(result) == 2:
         inner = _read_result(result[0], index)
         return _check_result(SearchResult(inner.entity_id, inner.entity, _read_score(result[1], index)), index)
@@ -280,6 +290,7 @@ def _read_node(node: Node) -> Entity:
 def _read_object(result: object, score: float) -> SearchResult:
     """Read a mapping or an object, whose entity may be nested in it or spread over its metadata."""
     nested = _first_value(result, ("entity", "document", "node"))
+    # The entity itself knows best, then the result around it, then loose metadata.
     holders = [each for each in (nested, result, _first_value(result, ("metadata",))) if each is not None]
     found = {
         name: next((value for holder in holders if (value := _first_value(holder, names)) is not None), None)
@@ -307,6 +318,7 @@ def _read_object(result: object, score: float) -> SearchResult:
 def _first_value(holder: object, names: Sequence[str]) -> object:
     for name in names:
         value = holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
+        # A method of the caller's object is no value.
         if value is not None and not callable(value):
             return value
     return None

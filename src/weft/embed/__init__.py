@@ -9,8 +9,19 @@ from weft.errors import InvalidInput, UnknownName
 from weft.ports import Embedder
 
 DEFAULT_EMBEDDER = "static"
+"""The model that ships with Weft: it needs no download and no server."""
 TIMEOUT_SECONDS = 30.0
 """How long an endpoint may take for one request: a local server loads its model within it."""
+
+_FORMS = {
+    "static": "static",
+    "none": "none",
+    "onnx": "onnx:PATH",
+    "sentence-transformers": "sentence-transformers:NAME_OR_PATH",
+    "fastembed": "fastembed:NAME",
+    "openai": "openai:MODEL@URL, for example openai:nomic-embed-text@http://localhost:11434/v1",
+}
+"""How each kind of embedder is written in a spec, for error messages."""
 
 
 def open_embedder(
@@ -18,6 +29,7 @@ def open_embedder(
 ) -> Embedder | None:
     """Open the embedder that a spec such as `static`, `onnx:PATH` or `openai:MODEL@URL` names; None for `none`."""
     kind, _, argument = (spec or DEFAULT_EMBEDDER).strip().partition(":")
+    # Not an error: a store can be searched by words and links alone.
     if kind == "none":
         return None
     if kind == "static":
@@ -36,6 +48,7 @@ def open_embedder(
 def _open_openai(argument: str, api_key: str | None, timeout: float) -> Embedder:
     from weft.embed.models import open_endpoint
 
+    # Names of models may hold colons, so the address is separated by another sign.
     model, _, url = argument.partition("@")
     if not model or not url.startswith(("http://", "https://")):
         raise InvalidInput(
@@ -45,7 +58,7 @@ def _open_openai(argument: str, api_key: str | None, timeout: float) -> Embedder
 
 
 def _open_onnx(path: str) -> Embedder:
-    from weft.embed.onnx import open_onnx
+    from weft.embed.models import open_onnx
 
     return open_onnx(path)
 
@@ -67,11 +80,4 @@ _LOCAL: dict[str, Callable[[str], Embedder]] = {
     "sentence-transformers": _open_sentence_transformers,
     "fastembed": _open_fastembed,
 }
-_FORMS = {
-    "static": "static",
-    "none": "none",
-    "onnx": "onnx:PATH",
-    "sentence-transformers": "sentence-transformers:NAME_OR_PATH",
-    "fastembed": "fastembed:NAME",
-    "openai": "openai:MODEL@URL, for example openai:nomic-embed-text@http://localhost:11434/v1",
-}
+"""The function that opens each kind of local model."""

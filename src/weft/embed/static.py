@@ -14,19 +14,38 @@ from numpy.typing import NDArray
 
 from weft.text.folding import compile_once
 
+NAME = "weft-static-1"
+"""The name under which stores remember that this model made their vectors; a new table needs a new one."""
+FOLDER = Path(__file__).parent / "data"
+"""The folder of the table and its vocabulary."""
+TOKENS_PER_SUM = 4_096
+"""Tokens summed together: so many sums stay below 2**24, where float32 adds whole numbers exactly."""
+ZERO_CODE = 8
+"""The four-bit code that stands for zero."""
+CHARACTERS_READ = 65_536
+"""A longer text is judged by its beginning: this bounds the cost, and keeps the squared sums below 2**63."""
+CACHED_WORDS = 200_000
+"""Words whose tokens are kept before the cache is emptied; more than most stores have, and a bound on memory."""
 MAX_WORD_LETTERS = 100
 """Letters of a word that is cut; BERT has the same limit, and longer ones are data."""
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
+"""Characters that BERT takes for words of their own."""
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
+"""The words of ASCII text, which most text is."""
 _WORD = rf"[{_CJK}]|[^\W_{_CJK}]+"
+"""The words of any text, compiled when the first text that is not ASCII comes."""
 _CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""Where camelCase and HTTPServer have their seams."""
 _CJK_CHARACTER = f"[{_CJK}]"
+"""One of those characters, compiled at its first use as well."""
 _ASCII_MARKS = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+"""ASCII signs that BERT takes for punctuation, though Unicode calls some of them symbols."""
 
 
 def fold(text: str) -> str:
     """Return the text in lower case and without accents, as the vocabulary spells it."""
     lowered = text.lower()
+    # Most text is ASCII, for which normalising would only cost time.
     if lowered.isascii():
         return lowered
     decomposed = unicodedata.normalize("NFD", lowered)
@@ -52,6 +71,7 @@ def cut(word: str, vocabulary: Mapping[str, int]) -> tuple[int, ...]:
     ids: list[int] = []
     start = 0
     while start < len(word):
+        # Longest first, as the vocabulary was trained; the first piece of a word has no `##`.
         for end in range(len(word), start, -1):
             piece = word[start:end] if start == 0 else "##" + word[start:end]
             found = vocabulary.get(piece)
@@ -67,6 +87,7 @@ def cut(word: str, vocabulary: Mapping[str, int]) -> tuple[int, ...]:
 def cut_identifier(word: str, vocabulary: Mapping[str, int]) -> tuple[int, ...]:
     """Return the ids of a word as written; one that is not known whole is first cut where its case changes."""
     folded = fold(word)
+    # Whole first: "YouTube" is a word of the vocabulary, and means more than its two halves.
     known = vocabulary.get(folded)
     if known is not None:
         return (known,)
@@ -93,18 +114,6 @@ def _spaced(character: str) -> str:
         character in _ASCII_MARKS or category.startswith("P") or compile_once(_CJK_CHARACTER).match(character)
     )
     return f" {character} " if is_word else character
-
-
-NAME = "weft-static-1"
-FOLDER = Path(__file__).parent / "data"
-TOKENS_PER_SUM = 4_096
-"""Tokens summed together: so many sums stay below 2**24, where float32 adds whole numbers exactly."""
-ZERO_CODE = 8
-"""The four-bit code that stands for zero."""
-CHARACTERS_READ = 65_536
-"""A longer text is judged by its beginning: this bounds the cost, and keeps the squared sums below 2**63."""
-CACHED_WORDS = 200_000
-"""Words whose tokens are kept before the cache is emptied; more than most stores have, and a bound on memory."""
 
 
 class StaticEmbedder:
@@ -137,6 +146,7 @@ class StaticEmbedder:
 
     def _tokens(self, text: str) -> list[int]:
         remembered = self._word_tokens
+        # Between texts, so that no text loses words while it is read.
         if len(remembered) > CACHED_WORDS:
             remembered.clear()
         return [token for word in split_words(text[:CHARACTERS_READ]) for token in remembered[word]]

@@ -29,11 +29,12 @@ class CorpusSource:
     def __init__(self, judged: JudgedSet, *, scoped: bool = False, tenant: str = DEFAULT_TENANT) -> None:
         self.name = judged.name
         self.maker = f"evaluation:{judged.name}@{_VERSION}"
-        self._naming = SourceSettings(judged.name, self.maker, tenant)
+        self._settings = SourceSettings(judged.name, self.maker, tenant)
         self._marks = _scope_marks(judged) if scoped else {}
         self._scopes = judged.scopes if scoped else {}
-        self._place = judged.place
+        self._location = judged.location
         self._documents = {document.id: document for document in judged.documents}
+        # Empty documents could not be found by any search; the report lists them.
         full = [document for document in judged.documents if not document.empty]
         self._units = {
             f"{full[start].file}#{start}": full[start : start + _DOCUMENTS_PER_UNIT]
@@ -43,7 +44,7 @@ class CorpusSource:
 
     def identity(self) -> str:
         """Return a fingerprint of where the set is, which tells two sets of the same name apart."""
-        return xxhash.xxh3_128_hexdigest(self._place.encode("utf-8", "surrogateescape"))
+        return xxhash.xxh3_128_hexdigest(self._location.encode("utf-8", "surrogateescape"))
 
     def units(self) -> Iterable[tuple[str, str]]:
         """Return the (name, stamp) of each unit of documents; the stamp is a hash of their content."""
@@ -76,10 +77,11 @@ class CorpusSource:
         return Filter() if allowed is None else Filter(where=((self._marks[allowed], "1"),))
 
     def _read_document(self, document: Document, into: ParsedRecords) -> None:
-        """Understand one document, and give its node its key and marks."""
+        """Parse one document, and give its node its key and marks."""
         before = len(into.nodes)
+        # Records may have a key of their own, but judgements name documents by id.
         record = {**document.record, "key": document.id}
-        parse_record(record, f"{document.file}:{document.line}", self._naming, into)
+        parse_record(record, f"{document.file}:{document.line}", self._settings, into)
         # A record that cannot be used adds a problem instead of a node.
         if len(into.nodes) > before:
             found = into.nodes[-1]
@@ -97,6 +99,7 @@ class CorpusSource:
 
 def _scope_marks(judged: JudgedSet) -> dict[frozenset[str], str]:
     """Return a field name for each different scope, numbered in the order of the questions."""
+    # Questions often share a scope: one mark for each different one keeps nodes small.
     scopes = dict.fromkeys(judged.scopes[id] for id in judged.scopes)
     return {allowed: f"judged_scope_{number}" for number, allowed in enumerate(scopes)}
 
@@ -107,4 +110,5 @@ def _marks_by_document(marks: Mapping[frozenset[str], str]) -> dict[str, tuple[s
     for documents, mark in marks.items():
         for document in documents:
             found.setdefault(document, []).append(mark)
+    # Sorted, because sets have no order and the stamp of a unit is a hash of these.
     return {document: tuple(sorted(its_marks)) for document, its_marks in found.items()}

@@ -20,8 +20,11 @@ from weft.sources import default_source_name
 _LAYOUT: Final = (
     "A judged set is a folder with corpus.jsonl, queries.jsonl and qrels.tsv (or qrels/test.tsv, as BEIR has it)."
 )
+"""The advice of every error about the files of a set."""
 _QRELS_COLUMNS: Final = 3
+"""Question, document and grade."""
 _GRADE: Final = re.compile(r"[+-]?\d{1,9}(\.0*)?")
+"""A whole number, which some sets write as 1.0."""
 
 
 class _Problems(Struct):
@@ -59,7 +62,7 @@ class JudgedSet(Struct, frozen=True):
     of it and listed in `unknown`. `scopes` names the documents each scoped question may be answered from.
 
     `problems` are lines that could not be used; `unjudged` are questions without gold; `excluded` are those
-    whose scope holds none of their gold; `place` tells the set from others of the same name.
+    whose scope holds none of their gold; `location` tells the set from others of the same name.
     """
 
     name: str
@@ -71,7 +74,7 @@ class JudgedSet(Struct, frozen=True):
     unknown: tuple[Problem, ...] = ()
     unjudged: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
-    place: str = ""
+    location: str = ""
 
     @property
     def empty_documents(self) -> tuple[str, ...]:
@@ -92,17 +95,20 @@ def read_folder(folder: Path) -> JudgedSet:
         Document(id, record, corpus.name, line) for id, line, record in _identified(corpus, problems.unusable)
     )
     questions = tuple(_read_questions(queries, problems.unusable))
+    # Checked before the judgements, whose problems would only follow from these.
     _check_some(documents, corpus, problems.unusable)
     _check_some(questions, queries, problems.unusable)
     document_ids = frozenset(document.id for document in documents)
     question_ids = frozenset(question.id for question in questions)
     gold = _read_gold(qrels, document_ids, question_ids, problems)
     scope_file = folder / "scope.jsonl"
+    # A file is explicit, and wins over what the records say.
     if scope_file.is_file():
         scopes = _read_scopes(scope_file, document_ids, question_ids, problems)
     else:
         scopes = _scopes_in_metadata(documents, questions)
     unjudged = tuple(question.id for question in questions if not gold.get(question.id))
+    # A few unjudged questions are usual; none judged at all means that the ids do not match.
     if len(unjudged) == len(questions):
         first = _first_problem(problems.unusable + problems.unknown)
         raise InvalidInput(f"{qrels} judges none of the questions in {queries.name}.{first}")
@@ -117,7 +123,7 @@ def read_folder(folder: Path) -> JudgedSet:
         unknown=tuple(problems.unknown),
         unjudged=unjudged,
         excluded=excluded,
-        place=folder.resolve().as_posix(),
+        location=folder.resolve().as_posix(),
     )
 
 
@@ -154,6 +160,7 @@ def _read_questions(path: Path, problems: list[Problem]) -> Iterable[Question]:
             continue
         meta = record.get("meta", record.get("metadata"))
         metadata: Mapping[str, Json] = dict(meta) if isinstance(meta, Mapping) else {}
+        # Any of the aliases counts as the answer.
         answers = [*_texts(record.get("answer")), *_texts(metadata.get("answer_aliases"))]
         yield Question(id, text, tuple(dict.fromkeys(answers)), metadata)
 
@@ -161,6 +168,7 @@ def _read_questions(path: Path, problems: list[Problem]) -> Iterable[Question]:
 def _texts(value: object) -> list[str]:
     """Return one text or several as a list; blank ones and anything else are left out."""
     values = value if isinstance(value, list) else [value]
+    # Years and amounts are written as numbers, and True is no answer.
     scalars = [str(item) for item in values if isinstance(item, str | int | float) and not isinstance(item, bool)]
     return [text for text in scalars if text.strip()]
 
@@ -178,6 +186,7 @@ def _read_gold(
         elif document not in document_ids:
             reason = f"There is no document {document!r}. The judgement was left out."
             problems.unknown.append(Problem(where, reason))
+        # Judgements of 0 say that a document was looked at and holds nothing.
         elif grade > 0:
             gold.setdefault(question, {})[document] = grade
     return gold
@@ -228,6 +237,7 @@ def _scopes_in_metadata(documents: Sequence[Document], questions: Sequence[Quest
 def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file that are not blank, with their numbers; broken UTF-8 is replaced."""
     try:
+        # Split at \n only: a lone \r may stand inside of a string.
         with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as stream:
             for number, line in enumerate(stream, start=1):
                 if line.strip():
@@ -242,6 +252,7 @@ def objects(path: Path, problems: list[Problem]) -> Iterator[tuple[int, Mapping[
     for number, line in _numbered_lines(path):
         where = f"{path.name}:{number}"
         try:
+            # Not strict, because sets in the wild have tabs and the like inside of their strings.
             value = json.loads(line, strict=False)
         except (ValueError, RecursionError) as error:
             message = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
@@ -268,6 +279,7 @@ def _identified(path: Path, problems: list[Problem]) -> Iterator[tuple[str, int,
             reason = f"The id {name!r} is also that of line {found[name][0]}; the last one counts."
             problems.append(Problem(f"{path.name}:{number}", reason))
         found[name] = (number, record)
+    # Yielded at the end only: until then a later line may replace each of them.
     for name, (number, record) in found.items():
         yield name, number, record
 

@@ -20,6 +20,7 @@ class Costs(Struct, frozen=True):
 
 def measure_question(answered: QuestionResult) -> dict[str, float]:
     """Return the measures of one question, as fractions."""
+    # Ranking and page are measured apart: the first shows the search, the second what a model reads.
     ranking, gold = answered.ranking, answered.gold
     found = {
         "recall@5": recall(ranking, gold, 5),
@@ -27,34 +28,36 @@ def measure_question(answered: QuestionResult) -> dict[str, float]:
         "ndcg@10": ndcg(ranking, gold, 10),
         "mrr": reciprocal_rank(ranking, gold),
     }
-    for sheet in answered.sheets:
-        found[f"evidence_recall@{sheet.budget}"] = len(sheet.evidence) / len(gold)
-        found[f"all_evidence@{sheet.budget}"] = float(len(sheet.evidence) == len(gold))
+    for page in answered.pages:
+        found[f"evidence_recall@{page.budget}"] = len(page.evidence) / len(gold)
+        found[f"all_evidence@{page.budget}"] = float(len(page.evidence) == len(gold))
     return found
 
 
-def summarise(answers: Sequence[QuestionResult], exam: Evaluation, costs: Costs) -> Row:
+def summarise(answers: Sequence[QuestionResult], evaluation: Evaluation, costs: Costs) -> Row:
     """Return the measures of the set: means over questions, and what the pages cost."""
     by_question = [measure_question(answered) for answered in answers]
+    # Every question has the same measures, because all are asked with the same budgets.
     names = list(by_question[0]) if by_question else []
-    pages = [sheet for answered in answers for sheet in answered.sheets]
-    times = [sheet.milliseconds for sheet in pages]
+    pages = [page for answered in answers for page in answered.pages]
+    times = [page.milliseconds for page in pages]
     return {
-        "set": exam.judged.name,
-        "documents": len(exam.judged.documents),
+        "set": evaluation.judged.name,
+        "documents": len(evaluation.judged.documents),
         "queries": len(answers),
         "gold": sum(len(answered.gold) for answered in answers),
         **{name: round(mean([measured[name] for measured in by_question]), 6) for name in names},
-        "budget_violations": sum(sheet.tokens > sheet.budget for sheet in pages),
+        # Always reported, and expected to be 0: the budget is a promise.
+        "budget_violations": sum(page.tokens > page.budget for page in pages),
         "fill": round(_fill(pages), 6),
         **{
-            f"fill@{budget}": round(_fill([sheet for sheet in pages if sheet.budget == budget]), 6)
-            for budget in exam.budgets
+            f"fill@{budget}": round(_fill([page for page in pages if page.budget == budget]), 6)
+            for budget in evaluation.budgets
         },
         "latency_ms": {"p50": round(percentile(times, 0.5), 3), "p95": round(percentile(times, 0.95), 3)},
         "index_seconds": round(costs.index_seconds, 3),
         "peak_mb": None if costs.peak_mb is None else round(costs.peak_mb, 1),
-        **_input_problems(exam),
+        **_input_problems(evaluation),
         "notes": _shared_notes(answers),
     }
 
@@ -66,15 +69,15 @@ def _shared_notes(answers: Sequence[QuestionResult]) -> list[str]:
 
 
 def _fill(pages: Sequence[PageResult]) -> float:
-    return mean([sheet.tokens / sheet.budget for sheet in pages])
+    return mean([page.tokens / page.budget for page in pages])
 
 
-def _input_problems(exam: Evaluation) -> Row:
+def _input_problems(evaluation: Evaluation) -> Row:
     """Return what was wrong with the set's files, counted and listed."""
-    judged = exam.judged
+    judged = evaluation.judged
     return {
         "queries_without_gold": len(judged.unjudged),
-        "queries_shut_out_by_scope": list(judged.excluded) if exam.scoped else [],
+        "queries_shut_out_by_scope": list(judged.excluded) if evaluation.scoped else [],
         "empty_documents": list(judged.empty_documents),
         "unknown_ids": [{"where": problem.where, "reason": problem.reason} for problem in judged.unknown],
         "problems": [{"where": problem.where, "reason": problem.reason} for problem in judged.problems],
@@ -89,8 +92,8 @@ def question_rows(answers: Sequence[QuestionResult]) -> list[Row]:
             "asked": answered.asked,
             "answers": list(answered.question.answers),
             "measures": {name: round(value, 6) for name, value in measure_question(answered).items()},
-            "tokens": {str(sheet.budget): sheet.tokens for sheet in answered.sheets},
-            "latency_ms": {str(sheet.budget): round(sheet.milliseconds, 3) for sheet in answered.sheets},
+            "tokens": {str(page.budget): page.tokens for page in answered.pages},
+            "latency_ms": {str(page.budget): round(page.milliseconds, 3) for page in answered.pages},
             "gold": [_gold_row(answered, document) for document in answered.gold],
             "notes": list(answered.notes),
             "top": list(answered.ranking[:10]),
@@ -101,13 +104,14 @@ def question_rows(answers: Sequence[QuestionResult]) -> list[Row]:
 
 def _gold_row(answered: QuestionResult, document: str) -> Mapping[str, Json]:
     """Return where a gold document came in the ranking (None: not at all), and how each page prints it."""
+    # Ranks count from 1, as people and the measures below do.
     rank = answered.ranking.index(document) + 1 if document in answered.ranking else None
     key = answered.keys[document]
     return {
         "id": document,
         "rank": rank,
-        "printed": {str(sheet.budget): str(sheet.printed.get(key, "absent")) for sheet in answered.sheets},
-        "counts": {str(sheet.budget): key in sheet.evidence for sheet in answered.sheets},
+        "printed": {str(page.budget): str(page.printed.get(key, "absent")) for page in answered.pages},
+        "counts": {str(page.budget): key in page.evidence for page in answered.pages},
     }
 
 
@@ -121,6 +125,7 @@ def recall(ranking: Sequence[str], gold: Collection[str], depth: int) -> float:
 
 def ndcg(ranking: Sequence[str], gold: Mapping[str, int], depth: int) -> float:
     """Return the gain of the first `depth`, discounted by log2 of the rank, as a share of the best possible."""
+    # The best ranking shows the highest grades first.
     best = _gain(sorted(gold.values(), reverse=True)[:depth])
     return _gain([gold.get(document, 0) for document in ranking[:depth]]) / best
 
@@ -146,4 +151,5 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 def mean(values: Sequence[float]) -> float:
     """Return the mean, 0 when there are no values."""
+    # `fsum` rounds once, so that the order of questions changes no digit.
     return math.fsum(values) / len(values) if values else 0.0

@@ -1,4 +1,4 @@
-"""Ask the questions of a judged set, and find which pages show the evidence.
+"""Ask the questions of a judged set in the shape of a template, and find which pages show the evidence.
 
 A page shows the evidence of a document when it prints its text whole, or an excerpt that holds an answer.
 """
@@ -6,29 +6,130 @@ A page shows the evidence of a document when it prints its text whole, or an exc
 import html
 import json
 import re
+import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 
-from weft.errors import InvalidInput
+from weft.errors import InvalidInput, UnknownName
 from weft.evaluation.corpus import CorpusSource
 from weft.evaluation.judged_sets import JudgedSet, Question
-from weft.evaluation.questions import QuestionShape, ShapedQuestion
 from weft.history.record import printed_items
-from weft.model import Context, Detail, Filter, Item, LedgerEntry
+from weft.model import Context, Detail, Filter, Item, Json, LedgerEntry
 from weft.text.folding import UNSPACED
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
+# Scripts without spaces have no words to tell apart, so each of their characters is one.
 _WORD: Final = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 _MARKS: Final = re.compile(r"[\W_]+")
+"""Everything but letters and digits."""
+_PLAIN_PLACEHOLDERS: Final = ("text", "id")
+"""The placeholders of a template that every question can fill; the others are read from its metadata."""
+
+
+# --- the shape of questions ----------------------------------------------------------------------------------
+
+
+class ShapedQuestion(Struct, frozen=True):
+    """A question as it is asked, and what was said before it, the latest first."""
+
+    text: str
+    history: tuple[str, ...] = ()
+
+    @property
+    def joined(self) -> str:
+        """The question with the conversation after it, for a search that takes one text."""
+        return "\n".join([self.text, *self.history])
+
+
+class QuestionShape(Struct, frozen=True):
+    """The shape of questions: `template` may use {text}, {id} and {meta.NAME}; `history` adds what was said."""
+
+    template: str = "{text}"
+    history: bool = False
+
+    def apply(self, question: Question) -> ShapedQuestion:
+        """Return the question in this shape."""
+        parts = (literal + _read_value(name, question) for literal, name in _parse(self.template))
+        return ShapedQuestion("".join(parts).strip(), _read_history(question) if self.history else ())
+
+    def check(self, questions: Sequence[Question]) -> None:
+        """Refuse a template that names what no question has, or history where there is none."""
+        # One question may lack a value, which is left blank; that none has it is a typing error.
+        for _, name in _parse(self.template):
+            if name is None or name in _PLAIN_PLACEHOLDERS:
+                continue
+            if not any(_read_value(name, question) for question in questions):
+                in_metadata = {f"meta.{key}" for question in questions for key in question.meta}
+                allowed = [*_PLAIN_PLACEHOLDERS, *sorted(in_metadata)]
+                raise UnknownName("placeholder", name, allowed, "A --query-template may use these in braces.")
+        if self.history and not any(_read_history(question) for question in questions):
+            raise InvalidInput(
+                "No question has a history. --history reads `meta.history_recent_first` or `meta.history`; "
+                "leave it out for a set without conversations."
+            )
+
+
+def _parse(template: str) -> list[tuple[str, str | None]]:
+    """Return the literal texts of a template, each with the name of the placeholder after it, if there is one."""
+    try:
+        return [(literal, name) for literal, name, _, _ in string.Formatter().parse(template)]
+    except ValueError as error:
+        raise InvalidInput(
+            f"The template {template!r} cannot be read ({error}). Write it as in '{{meta.story}} {{text}}'."
+        ) from error
+
+
+def _read_value(name: str | None, question: Question) -> str:
+    """Return the value of a placeholder; empty where the question has none."""
+    if name is None:
+        return ""
+    if name == "text":
+        return question.text
+    if name == "id":
+        return question.id
+    first, _, rest = name.partition(".")
+    value: Json = question.meta if first == "meta" else None
+    for step in rest.split("."):
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return _join_words(value)
+
+
+def _join_words(value: Json) -> str:
+    """Return a text, a number or a list of them as one text."""
+    if value is None or isinstance(value, Mapping):
+        return ""
+    if isinstance(value, str | int | float):
+        return str(value)
+    return " ".join(_join_words(item) for item in value)
+
+
+def _read_history(question: Question) -> tuple[str, ...]:
+    """Return what was said before the question, the latest first."""
+    recent = question.meta.get("history_recent_first")
+    # A plain history is in the order of speaking; questions want the latest first.
+    turns = _read_turns(recent) if recent else _read_turns(question.meta.get("history"))[::-1]
+    return tuple(turn for turn in turns if turn)
+
+
+def _read_turns(value: Json) -> list[str]:
+    """Return the turns of a conversation: one text, texts, or messages with `content` or `text`."""
+    if value is None or isinstance(value, str):
+        return [value] if value else []
+    if not isinstance(value, Sequence):
+        return []
+    messages = [(turn.get("content") or turn.get("text")) if isinstance(turn, Mapping) else turn for turn in value]
+    return [_join_words(message) for message in messages]
+
+
+# --- asking --------------------------------------------------------------------------------------------------
+
 
 Ask = Callable[[ShapedQuestion, int, Filter], Context]
 """Asks a question with a budget and a filter, and returns the page."""
 Progress = Callable[[str, int, int | None], None]
 """Called with (stage, done, total) as work goes on."""
-
-_AS_WRITTEN: Final = QuestionShape()
 
 
 class PageResult(Struct, frozen=True):
@@ -44,14 +145,14 @@ class PageResult(Struct, frozen=True):
 
 class QuestionResult(Struct, frozen=True):
     """One question with its gold (grades, and keys by document), the ranking of documents before any budget,
-    and a sheet for each budget."""
+    and a page for each budget."""
 
     question: Question
     asked: str
     gold: Mapping[str, int]
     keys: Mapping[str, str]
     ranking: tuple[str, ...]
-    sheets: tuple[PageResult, ...]
+    pages: tuple[PageResult, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -61,7 +162,7 @@ class Evaluation(Struct, frozen=True):
     judged: JudgedSet
     source: CorpusSource
     budgets: tuple[int, ...] = (2000, 8000)
-    shape: QuestionShape = _AS_WRITTEN
+    shape: QuestionShape = QuestionShape()
     scoped: bool = False
     limit: int | None = None
 
@@ -84,35 +185,36 @@ class Evaluation(Struct, frozen=True):
 
 
 def evaluate(
-    exam: Evaluation, ask: Ask, clock: Callable[[], float], progress: Progress
+    evaluation: Evaluation, ask: Ask, clock: Callable[[], float], progress: Progress
 ) -> tuple[QuestionResult, ...]:
     """Ask every question that can be measured, and return the results; `clock` gives seconds."""
-    questions = exam.questions()
+    questions = evaluation.questions()
     answered = []
     for done, question in enumerate(questions, start=1):
-        answered.append(_answer(exam, question, ask, clock))
-        progress(f"asking {exam.judged.name}", done, len(questions))
+        answered.append(_answer(evaluation, question, ask, clock))
+        progress(f"asking {evaluation.judged.name}", done, len(questions))
     return tuple(answered)
 
 
-def _answer(exam: Evaluation, question: Question, ask: Ask, clock: Callable[[], float]) -> QuestionResult:
+def _answer(evaluation: Evaluation, question: Question, ask: Ask, clock: Callable[[], float]) -> QuestionResult:
     """Ask one question with each budget."""
-    asked = exam.shape.apply(question)
-    gold = exam.judged.gold[question.id]
-    texts = exam.source.texts(gold)
+    # Shaped once: every budget must ask the same.
+    asked = evaluation.shape.apply(question)
+    gold = evaluation.judged.gold[question.id]
+    texts = evaluation.source.texts(gold)
     ranked: tuple[str, ...] = ()
     notes: dict[str, None] = {}
-    sheets = []
-    for budget in exam.budgets:
+    pages = []
+    for budget in evaluation.budgets:
         started = clock()
-        context = ask(asked, budget, exam.source.filter(question.id))
+        context = ask(asked, budget, evaluation.source.filter(question.id))
         milliseconds = (clock() - started) * 1000
         # The ranking comes before any budget, so the first page has it.
-        ranked = ranked or tuple(map(exam.source.document, rank_keys(context.ledger)))
+        ranked = ranked or tuple(map(evaluation.source.document, rank_keys(context.ledger)))
         notes |= dict.fromkeys(context.notes)
-        sheets.append(_measure_page(context, budget, milliseconds, question.answers, texts))
+        pages.append(_measure_page(context, budget, milliseconds, question.answers, texts))
     keys = dict(zip(gold, texts, strict=True))
-    return QuestionResult(question, asked.joined, gold, keys, ranked, tuple(sheets), tuple(notes))
+    return QuestionResult(question, asked.joined, gold, keys, ranked, tuple(pages), tuple(notes))
 
 
 def _measure_page(
@@ -139,20 +241,23 @@ def find_evidence(context: Context, answers: Sequence[str], texts: Mapping[str, 
     whole: set[str] = set()
     for item in printed_items(context.page.sections):
         node = item.candidate.node
+        # The ledger is not trusted: a whole text counts only if the page really prints it.
         if item.detail is Detail.WHOLE and (letters := _letters(node.text)) in page:
             found[node.key] = Detail.WHOLE
             whole.add(letters)
         elif item.detail is Detail.EXCERPT and node.key in texts and _holds_answer(item, wanted, page):
             found.setdefault(node.key, Detail.EXCERPT)
+    # Duplicates in a corpus: dedupe prints one of them, and whichever it is, the evidence is there.
     found |= {key: Detail.WHOLE for key, text in texts.items() if text and _letters(text) in whole}
     return {key: found[key] for key in texts if key in found}
 
 
 def _holds_answer(item: Item, wanted: Sequence[str], page: str) -> bool:
-    """Whether an excerpt holds an answer that its document holds."""
+    """Tell whether an excerpt holds an answer that its document holds."""
     text = item.candidate.node.text
     spans = [text[start:end] for start, end in item.spans]
     printed = [_words(span) for span in spans if _letters(span) in page]
+    # A span may begin inside of a word, and so hold a word that the document does not have.
     whole = _words(text)
     return any(answer in whole and any(answer in span for span in printed) for answer in wanted)
 
@@ -190,5 +295,6 @@ def _strings(value: object) -> Iterator[str]:
 
 def rank_keys(ledger: Sequence[LedgerEntry]) -> tuple[str, ...]:
     """Return the keys of all candidates, best first, each once: their order before any budget."""
+    # The order of the pipeline, without sections and budget.
     ordered = sorted(ledger, key=lambda entry: (-entry.score, entry.tenant, entry.key))
     return tuple(dict.fromkeys(entry.key for entry in ordered))

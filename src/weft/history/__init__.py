@@ -1,5 +1,6 @@
 """Keep the contexts that were handed out beside the store: record, find and compare them."""
 
+# `compare` is also the name of its module; the function is what this package offers.
 from weft.history.compare import Change, Difference, compare
 from weft.history.contexts import History
 from weft.history.record import (

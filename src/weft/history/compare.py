@@ -48,6 +48,7 @@ def compare(before: Record, after: Record) -> Difference:
     for ref, entry in new.items():
         if ref not in old:
             changes.append(_change("appeared", entry, f"{_absence(before, ref, 'then')}; {_score_text(entry)}"))
+        # A change of content or detail says more than a new position, so it is reported instead.
         elif differences := _differences(
             old[ref], entry, has_new_content=before.fingerprints.get(ref) != after.fingerprints.get(ref)
         ):
@@ -122,6 +123,7 @@ def _find_moved(old: Mapping[Ref, LedgerEntry], new: Mapping[Ref, LedgerEntry]) 
     """Return the fewest nodes whose moving explains the new order, and those that changed section."""
     common = [ref for ref in new if ref in old]
     rank = {ref: number for number, ref in enumerate(old)}
+    # What keeps its order relative to most others did not move, though its number on the page changed.
     in_order = set(_longest_rising([rank[ref] for ref in common]))
     return {
         ref for index, ref in enumerate(common) if index not in in_order or old[ref].section != new[ref].section

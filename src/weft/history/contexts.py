@@ -17,6 +17,7 @@ from weft.history.record import Record, from_bytes, join_shown, to_bytes
 from weft.model import Received, Shown
 
 FILE_NAME: Final = "contexts.sqlite"
+"""The file beside the store."""
 KEPT_CONTEXTS: Final = 1000
 """Contexts that are kept, the newest ones. Each holds its whole ledger, so the file grows in proportion."""
 KEPT_SESSIONS: Final = 200
@@ -26,6 +27,7 @@ _LOCK_TIMEOUT_SECONDS: Final = 5.0
 _RETRY_SECONDS: Final = 0.02
 """How long to wait before trying again to switch a new file to write-ahead logging."""
 _SCHEMA_VERSION: Final = 2
+"""Raise it with every change of the tables below."""
 _MIN_PREFIX_CHARACTERS: Final = 4
 """Characters of an id that are enough to ask for it: fewer would nearly always match several."""
 _COMPRESSION_LEVEL: Final = 1
@@ -44,6 +46,7 @@ CREATE TABLE IF NOT EXISTS claims (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS claims_by_what ON claims (what);
 """
+"""`place` counts up and never repeats, so that the largest is the newest even after deletions."""
 
 
 class History:
@@ -56,12 +59,14 @@ class History:
         self.max_contexts = max_contexts
         self.max_sessions = max_sessions
         self._writer: sqlite3.Connection | None = None
+        # One writing connection for all threads, because SQLite lets only one of them write anyway.
         self._guard = threading.Lock()
 
     def keep(self, record: Record, session: str | None, shown: Mapping[tuple[str, str], Shown]) -> None:
         """Store a context, and what it showed to its session; the oldest ones make room."""
         with self._writing() as connection:
             _put_context(connection, record, self.max_contexts)
+            # In the same transaction: a context that is kept was also shown.
             if session is not None:
                 _touch_session(connection, session, self.max_sessions)
                 _put_shown(connection, session, shown)
@@ -120,6 +125,7 @@ class History:
         if not self.file.is_file():
             return []
         with _explain_errors(self.file):
+            # Read-only and by URI, so that asking never makes a file or takes a lock for writing.
             address = f"file:{quote(self.file.resolve().as_posix())}?mode=ro"
             connection = sqlite3.connect(address, uri=True, timeout=_LOCK_TIMEOUT_SECONDS)
             try:
@@ -132,6 +138,7 @@ class History:
         with self._guard, _explain_errors(self.file):
             if self._writer is None:
                 self._writer = _open(self.file)
+            # Immediate: a transaction that begins with reading could fail when it comes to write.
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
@@ -160,6 +167,7 @@ def _open(file: Path) -> sqlite3.Connection:
     try:
         _use_write_ahead_log(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
+        # The tables are all `IF NOT EXISTS`, so running them again upgrades an older file.
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > _SCHEMA_VERSION:
             raise sqlite3.DatabaseError(f"it was written by a newer Weft, version {version}")

@@ -31,6 +31,7 @@ from weft.model import (
 )
 
 _SORTED: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
+"""Sorted keys, so that equal values have equal digests."""
 
 _CONTENT_DETAILS: Final = (Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY)
 """The details that show content. A pointer only says that there is something: its node has not been received."""
@@ -54,6 +55,7 @@ def _default_request() -> dict[str, Any]:
 
 def fingerprint(node: Node) -> str:
     """Return a short hash of everything a page can say of a node; it changes when the node's content does."""
+    # Without importance, dates and ids, which change though the text says the same.
     return _digest([node.kind, node.title, node.summary, node.text, node.fields, node.tags])[:16]
 
 
@@ -126,7 +128,7 @@ def join_shown(before: Shown | None, now: Shown) -> Shown:
 
 
 def is_received(received: Received | None, candidate: Candidate) -> bool:
-    """Whether a session received what this candidate would show: unchanged, and whole or the part that matters."""
+    """Tell whether a session has what this candidate would show: unchanged, and whole or the part that matters."""
     if received is None:
         return False
     node = candidate.node
@@ -135,6 +137,7 @@ def is_received(received: Received | None, candidate: Candidate) -> bool:
         return False
     if shown.spans is None or not candidate.spans:
         return True
+    # The best span is what the page would show first; other spans are further detail.
     first, last = candidate.spans[0]
     return any(start < last and first < end for start, end in shown.spans)
 
@@ -178,6 +181,7 @@ def make_record(context: Context, request: Request, made: datetime) -> Record:
         request=plain_request(request),
         notes=context.notes,
         ledger=context.ledger,
+        # Content is not kept, only its fingerprint: enough to say later that it changed.
         fingerprints={(node.tenant, node.key): fingerprint(node) for node in nodes},
         manifest=tuple(orjson.loads(orjson.dumps(context.manifest, default=asdict))),
     )
@@ -185,6 +189,7 @@ def make_record(context: Context, request: Request, made: datetime) -> Record:
 
 def rebuild_request(record: Record) -> Request:
     """Return the request that led to a kept context, to be asked again."""
+    # Keys and scores of candidates are kept, but not their texts.
     if "candidates" in record.request:
         raise InvalidInput(
             f"Context {record.id} was made from candidates that the caller brought, which are not kept. "

@@ -4,6 +4,7 @@ Each is a frozen record (memories, experiences, values), is kept as nodes, and i
 module. `judge` finds repetitions and contradictions among memories, and `usage` counts how often they were used.
 """
 
+# The `_store` modules are not imported here: they load indexing, which readers do not need.
 from weft.memory.experience_nodes import experience_from_node, experience_nodes
 from weft.memory.experiences import (
     AlreadyResolved,

@@ -17,9 +17,11 @@ def experience_nodes(experience: Experience) -> tuple[Node, ...]:
 def _axes(experience: Experience) -> Iterator[tuple[str, str, dict[str, Json]]]:
     """Yield each axis with its text and fields."""
     yield "full", _full_text(experience), _full_fields(experience)
+    # An open experience has nothing to teach yet, and values count experiences by their further axes.
     if experience.status == OPEN:
         return
     lesson = _lesson_fields(experience)
+    # Each axis repeats the fields that its page prints, because a node is read alone.
     outcome: dict[str, Json] = {"outcome_result": experience.result}
     strategy_lines = [
         f"{experience.strategy} in {experience.domain} was {experience.status}.",
@@ -42,6 +44,7 @@ def _axes(experience: Experience) -> Iterator[tuple[str, str, dict[str, Json]]]:
 def _axis_node(experience: Experience, axis: str, text: str, fields: Mapping[str, Json]) -> Node:
     is_full = axis == "full"
     return Node(
+        # Keys of axes derive from the first, so that storing again replaces them all.
         key=experience.key if is_full else f"{experience.key}/{axis}",
         kind=EXPERIENCE,
         tenant=experience.tenant,
@@ -80,6 +83,7 @@ def _full_fields(experience: Experience) -> dict[str, Json]:
         "files": list(experience.files),
         "before": [_attempt_fields(attempt) for attempt in experience.before],
     }
+    # Empty values would be printed as labels with nothing behind them.
     return {name: value for name, value in fields.items() if value not in ("", None, [])}
 
 
@@ -105,6 +109,7 @@ def _lesson_fields(experience: Experience) -> dict[str, Json]:
 
 def _full_text(experience: Experience) -> str:
     """Return the whole experience, a labelled line for each part."""
+    # The status is part of the text, so that a question for what failed finds it by its words.
     outcome = f"{experience.status}: {experience.result}" if experience.result else experience.status
     lines = [
         ("Goal", experience.goal),
@@ -137,6 +142,7 @@ def _lesson_text(experience: Experience) -> str:
 def experience_from_node(node: Node) -> Experience:
     """Return the experience that a node of the full axis holds; fields that another tool left out are empty."""
     fields = node.fields
+    # A fixed time for nodes that have none: reading must give the same whenever it happens.
     started = node.created or datetime.fromtimestamp(0, UTC)
     files = fields.get("files")
     return Experience(

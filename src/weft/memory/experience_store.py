@@ -93,6 +93,7 @@ def resolve_experience(
 ) -> Experience:
     """Store the outcome of an experience on every axis that has a text; the first outcome stays."""
     with indexing.store.writing():
+        # Read inside the lock: another writer may just have resolved it.
         experience = find_experience(indexing, name, tenant=tenant)
         return _store_experience(indexing, apply_outcome(experience, outcome, now))
 
@@ -134,10 +135,12 @@ def list_experiences(
 def link_experiences(indexing: IndexingContext, *, tenant: str = DEFAULT_TENANT) -> Written | None:
     """Link the latest experiences with files and commits indexed after them; return None if no link is new."""
     with indexing.store.snapshot(View((tenant,))) as snapshot:
+        # Files and commits are often indexed after the experience that names them.
         latest = newest_nodes(snapshot, Filter(kinds=(EXPERIENCE,), where=(("axis", "full"),)), _MAX_RELINKED)
         edges = [edge for node in latest for edge in _edges(snapshot, experience_from_node(node))]
         stored = snapshot.edges([node.id for node in latest], _MAX_RELINKED * _MAX_EDGES_PER_EXPERIENCE)
         known = {(edge.source, edge.target, edge.type) for _, _, edge in stored}
+    # Most runs add nothing; without a write the search index has nothing to catch up with.
     new = [edge for edge in edges if (edge.source, edge.target, edge.type) not in known]
     return replace(put(indexing, (), new), links=len(new)) if new else None
 
@@ -148,6 +151,7 @@ def _store_experience(indexing: IndexingContext, experience: Experience) -> Expe
     with indexing.store.snapshot(View((experience.tenant,))) as snapshot:
         edges = _edges(snapshot, experience)
     put(indexing, nodes, edges, mentions=is_small_tenant(indexing, experience.tenant))
+    # Read back from the node, so that the caller sees it without its secrets.
     return experience_from_node(nodes[0])
 
 

@@ -24,10 +24,12 @@ from weft.model import DEFAULT_TENANT
 _MAX_CHARACTERS: Final = 20_000
 """Characters of one part of an experience: room for a stack trace, but not for a whole log."""
 _ADVICE: Final = "Say what matters of it; the rest belongs into a file."
+"""What to do with a text that is too long."""
 _VAGUE: Final = re.compile(
     r"\b(?:something|somehow|somewhere|maybe|perhaps|probably|not sure|no idea|dunno|unclear|whatever)\b",
     re.IGNORECASE,
 )
+"""Words by which a hypothesis avoids saying anything that could be wrong."""
 _MIN_HYPOTHESIS_WORDS: Final = 4
 """A hypothesis with fewer words, such as "the cache", does not say what would prove it wrong."""
 
@@ -119,6 +121,7 @@ def new_experience(
 ) -> Experience:
     """Return an experience that starts now; its id is a digest of its words, its tenant and the time."""
     parts = (("goal", goal), ("hypothesis", hypothesis), ("action", action), ("prediction", prediction))
+    # Checked before the digest is made: blanks around a text must not change the id.
     texts = {name: check_text(name, text, _MAX_CHARACTERS, _ADVICE) for name, text in parts}
     return Experience(
         id=short_digest(tenant, *texts.values(), now.isoformat()),
@@ -148,6 +151,7 @@ def add_attempt(
     """Return the open experience with its next attempt; the one before becomes history."""
     _check_open(experience)
     parts = (("hypothesis", hypothesis), ("action", action), ("prediction", prediction))
+    # Parts that are not given stay as they were in the attempt before.
     changes = {name: check_text(name, text, _MAX_CHARACTERS, _ADVICE) for name, text in parts if text is not None}
     if strategy is not None:
         changes["strategy"] = check_word("strategy", strategy, STRATEGIES)
@@ -162,6 +166,7 @@ def add_attempt(
             experience.attempted,
         )
         updated = replace(updated, before=(*experience.before, previous), attempted=now)
+    # Files add up over attempts: the experience touched all of them.
     return replace(updated, files=tuple(dict.fromkeys([*experience.files, *files])))
 
 
@@ -197,11 +202,12 @@ def _confidence_tier(status: str, is_automatic: bool, hypothesis: str) -> str:
     """Return how far the outcome can be relied on, one of TIERS."""
     if status == "abandoned":
         return "abandoned"
+    # A test or a build is a better witness than the agent that made the change.
     if is_automatic:
         return "gold"
     return "bronze" if is_vague(hypothesis) else "silver"
 
 
 def is_vague(hypothesis: str) -> bool:
-    """Whether a hypothesis says too little to be proven wrong."""
+    """Tell whether a hypothesis says too little to be proven wrong."""
     return len(hypothesis.split()) < _MIN_HYPOTHESIS_WORDS or bool(_VAGUE.search(hypothesis))

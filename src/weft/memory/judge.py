@@ -12,9 +12,11 @@ from weft.text import analyze
 from weft.text.differences import NEGATION, find_differing_words
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+"""A number with its decimals, a version or a time of day."""
 _FILLERS: Final = frozenset(
     term for word in ("please", "remember", "note", "always", "really", "sure", "make") for term in analyze(word)
 )
+"""Words that a statement can have or lack without saying anything else."""
 _MAX_COMPARED_CHARACTERS: Final = 20_000
 """Characters of each text that are compared, which bounds the time."""
 _MIN_SHARED: Final = 0.6
@@ -65,6 +67,7 @@ def judge(new: str, old: str) -> Judgement:
     """Judge whether `new` repeats `old`, contradicts it, or has nothing to do with it."""
     left, right = _read_statement(new), _read_statement(old)
     difference = _difference(left.words, right.words)
+    # First: a text that negates another has nearly all words in common with it.
     why = _find_contradiction(left, right, difference)
     if why:
         return Judgement(Verdict.CONTRADICTS, why)
@@ -96,6 +99,7 @@ def _find_contradiction(left: _Statement, right: _Statement, difference: _Differ
             return "another number"
         if left.is_negated != right.is_negated:
             return "one of them negates it"
+    # Statements with different numbers are about different cases, not another choice in the same one.
     if difference.shared < _MIN_SHARED_CHOICE or left.numbers != right.numbers:
         return ""
     chosen, instead = difference.only_left, difference.only_right
@@ -105,11 +109,13 @@ def _find_contradiction(left: _Statement, right: _Statement, difference: _Differ
 
 
 def _is_repetition(left: _Statement, right: _Statement, difference: _Difference) -> bool:
-    """Whether both have the same words in the same order, give or take a few that only one of them has."""
+    """Tell whether both have the same words in the same order, give or take a few that only one of them has."""
     if left.numbers != right.numbers or left.is_negated != right.is_negated or not difference.same_order:
         return False
+    # Words replaced on both sides are another statement; words added on one side may be a repetition.
     if difference.only_left and difference.only_right:
         return False
     added = len(difference.only_left) + len(difference.only_right)
     max_added = _MAX_ADDED_SHARE * max(len(left.words), len(right.words))
+    # Two texts of fillers alone have nothing in common but that.
     return bool(left.words or left.numbers) and added <= max_added

@@ -20,6 +20,7 @@ _DEFAULT_IMPORTANCE: Final = 0.5
 _MAX_KEPT_VERSIONS: Final = 20
 """Earlier texts that a memory keeps; the oldest go first, because all are stored with the memory."""
 _ADVICE: Final = "Index it as a file with `weft index`, and remember only what matters of it."
+"""What to do with a text that is too long."""
 
 
 class Earlier(Struct, frozen=True):
@@ -49,6 +50,7 @@ def new_memory(
     """Return a memory made now; its key is a digest of its text, its tenant and the time."""
     checked = check_text("memory", text, MAX_MEMORY_CHARACTERS, _ADVICE)
     return Memory(
+        # With the time: the same text may be remembered, forgotten and remembered again.
         key=f"{MEMORY}:{short_digest(tenant, checked, now.isoformat())}",
         text=checked,
         category=check_word("category", "fact" if category is None else category, CATEGORIES),
@@ -56,6 +58,7 @@ def new_memory(
         created=now,
         updated=now,
         tenant=tenant,
+        # Sorted, so that the same tags in another order are no change.
         tags=tuple(sorted(set(tags))),
     )
 
@@ -71,6 +74,7 @@ def change_memory(
 ) -> Memory:
     """Return the memory with the given parts changed; another text keeps the older one as history."""
     new_text = memory.text if text is None else check_text("memory", text, MAX_MEMORY_CHARACTERS, _ADVICE)
+    # The text that is kept held until now.
     history = memory.history if new_text == memory.text else (*memory.history, Earlier(memory.text, now))
     changed = replace(
         memory,
@@ -80,6 +84,7 @@ def change_memory(
         tags=memory.tags if tags is None else tuple(sorted(set(tags))),
         history=history[-_MAX_KEPT_VERSIONS:],
     )
+    # A change that changes nothing leaves the date alone, and so the order of lists.
     return memory if changed == memory else replace(changed, updated=now)
 
 
@@ -125,6 +130,7 @@ def memory_node(memory: Memory) -> Node:
 
 def memory_from_node(node: Node) -> Memory:
     """Return the memory that a node holds; what another tool left out has its default."""
+    # Nodes of this kind may be written by hand or by other tools.
     created = node.created or node.modified or datetime.fromtimestamp(0, UTC)
     return Memory(
         key=node.key,
@@ -154,6 +160,7 @@ def read_number(value: Json, default: float) -> float:
 
 def make_title(text: str) -> str:
     """Return the first line of a text, cut at a word to the length of a title."""
+    # Only the first line: a title is one line in every list.
     line = " ".join(text.strip().split("\n", 1)[0].split())
     return line if len(line) <= _MAX_TITLE_CHARACTERS else f"{line[:_MAX_TITLE_CHARACTERS].rsplit(' ', 1)[0]}…"
 

@@ -60,13 +60,16 @@ def remember(
     tenant: str = DEFAULT_TENANT,
 ) -> RememberResult:
     """Store a memory, by default a fact of importance 0.5; an older one that says the same is merged with it."""
+    # Before everything else: the text is digested, compared and searched for from here on.
     safe = redact(text)
     memory = new_memory(safe.text, category, importance, tags, tenant, now)
     with indexing.store.writing():
+        # Under the lock: two agents that remember the same at once must find each other.
         judged = [(old, judge(memory.text, old.text)) for old in _similar_memories(indexing, memory)]
         same = next((old for old, judgement in judged if judgement.verdict is Verdict.SAME), None)
         if same is not None:
             kept = merge_memories(same, memory, category, importance)
+            # Stored under the older key, so that links to it stay valid.
             put(indexing, [memory_node(kept)], mentions=is_small_tenant(indexing, tenant))
             return RememberResult(kept, merged=True, redacted=safe.kinds)
         contradictions = tuple(
@@ -110,6 +113,7 @@ def update_memory(
 def forget(indexing: IndexingContext, keys: Sequence[str], *, tenant: str = DEFAULT_TENANT) -> tuple[Memory, ...]:
     """Remove memories and return them as they were; when one is missing, none is removed."""
     with indexing.store.writing():
+        # All are found before one is removed: the caller can correct the list and try again.
         memories = tuple(find_memory(indexing, key, tenant=tenant) for key in dict.fromkeys(keys))
         delete(indexing, [(tenant, memory.key) for memory in memories])
         return memories
@@ -152,7 +156,7 @@ def search_memories(
 
 
 def is_small_tenant(indexing: IndexingContext, tenant: str) -> bool:
-    """Whether the tenant is small enough to look for the names in a new text at once, while an agent waits."""
+    """Tell whether the tenant is so small that names in a new text can be looked for while an agent waits."""
     with indexing.store.snapshot(View((tenant,))) as snapshot:
         return snapshot.statistics(()).passages <= _MAX_PASSAGES_OF_SMALL_TENANT
 
@@ -167,6 +171,7 @@ def newest_nodes(snapshot: Snapshot, wanted: Filter, limit: int) -> list[Node]:
     """Return the nodes that were stored last, newest first."""
     if limit < 1:
         raise InvalidInput(f"A limit of {limit} lists nothing. Give 1 or more.")
+    # Ids grow with every write, so the last ones are the newest without reading any node.
     ids = snapshot.matching_ids(wanted)[-limit:].tolist()
     rows = snapshot.nodes(ids)
     return [rows[id].node for id in reversed(ids) if id in rows]
@@ -181,4 +186,5 @@ def _similar_memories(indexing: IndexingContext, memory: Memory) -> list[Memory]
     """Return the stored memories most like this one, the most alike first."""
     question = memory.text[:_MAX_QUESTION_CHARACTERS]
     found = search_memories(indexing, question, limit=_COMPARED_MEMORIES, tenant=memory.tenant)
+    # The same text stored twice at one moment has the same key.
     return [other for other in found if other.key != memory.key]

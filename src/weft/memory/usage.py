@@ -13,6 +13,7 @@ from msgspec import Struct
 from weft.errors import StoreError
 
 FILE_NAME: Final = "usage.sqlite"
+"""The file beside the store."""
 _LOCK_TIMEOUT_SECONDS: Final = 2.0
 """How long to wait for another process that counts: an answer is not worth delaying for longer."""
 _CREATE_TABLE: Final = """
@@ -20,10 +21,12 @@ CREATE TABLE IF NOT EXISTS used (
     tenant TEXT NOT NULL, key TEXT NOT NULL, times INTEGER NOT NULL, last TEXT NOT NULL, PRIMARY KEY (tenant, key)
 ) WITHOUT ROWID
 """
+"""Created by the first use that is counted."""
 _COUNT_USE: Final = (
     "INSERT INTO used VALUES (?, ?, 1, ?)"
     " ON CONFLICT DO UPDATE SET times = times + 1, last = max(last, excluded.last)"
 )
+"""The larger time stays, because two processes may count in either order."""
 
 
 class MemoryUsage(Struct, frozen=True):
@@ -71,6 +74,7 @@ class UsageLog(Struct, frozen=True):
                 row = connection.execute(
                     "SELECT times, last FROM used WHERE tenant = ? AND key = ?", ref
                 ).fetchone()
+                # Memories that were never used have no row.
                 if row is not None:
                     found[ref] = MemoryUsage(row[0], datetime.fromisoformat(row[1]))
         return found

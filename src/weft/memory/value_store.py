@@ -22,6 +22,7 @@ EMERGES_FROM: Final = "emerges_from"
 """The type of edges from a value to the experiences it emerges from."""
 
 _MAKER: Final = "values@1"
+"""The maker of the edges below, with its version: another maker's edges are left alone."""
 _STATE_SOURCE: Final = ":values"
 """The source under whose units the state of the last run is kept: no real source has this name."""
 _RESOLVED_UNIT: Final = "resolved"
@@ -43,23 +44,27 @@ def refresh_values(indexing: IndexingContext, *, tenant: str = DEFAULT_TENANT) -
                 "such as --embedder static."
             )
         resolved = _count_resolved(snapshot)
+        # Clustering takes long, so it reads a snapshot and does not hold the lock.
         found = tuple(value for axis in AXES for value in _find_on_axis(snapshot, axis))
     with indexing.store.writing():
         keys = {value.key for value in found}
         stored = [value.key for value in list_values(indexing, tenant=tenant, limit=_ALL)]
+        # Values that are found again keep their nodes and whatever links lead to them.
         delete(indexing, [(tenant, key) for key in stored if key not in keys])
         put(indexing, [value_node(value) for value in found])
         edges = tuple(edge for value in found for edge in _member_edges(value))
         state = ((tenant, _STATE_SOURCE, _RESOLVED_UNIT, str(resolved)),)
+        # Edges and state in one write: a crash in between could leave values without edges that count as current.
         indexing.store.write(Changes(edges=(EdgeSet(_MAKER, tenant, edges),), units=state))
         indexing.index.catch_up(indexing.store)
     return found
 
 
 def values_are_due(indexing: IndexingContext, *, tenant: str = DEFAULT_TENANT) -> bool:
-    """Whether enough experiences were resolved, or removed, since the values were found last."""
+    """Tell whether enough experiences were resolved, or removed, since the values were found last."""
     last = int(indexing.store.units(tenant, _STATE_SOURCE).get(_RESOLVED_UNIT, "0"))
     with indexing.store.snapshot(View((tenant,))) as snapshot:
+        # Absolute, because forgetting experiences moves clusters as well.
         changed = abs(_count_resolved(snapshot) - last)
     return changed >= max(_MIN_CHANGES, _MIN_CHANGED_SHARE * last)
 
@@ -86,6 +91,7 @@ def _find_on_axis(snapshot: Snapshot, axis: str) -> tuple[Value, ...]:
     ids = snapshot.matching_ids(Filter(kinds=(EXPERIENCE,), where=(("axis", axis),))).tolist()
     rows = snapshot.nodes(ids)
     experience_ids = {id: str(rows[id].node.fields.get("experience_id", "")) for id in ids if id in rows}
+    # Nodes of one axis hold a part only; a value is stated and weighted by the whole experience.
     experiences = _read_resolved(snapshot, set(experience_ids.values()))
     usable = [id for id, experience_id in experience_ids.items() if experience_id in experiences]
     if not usable:
@@ -109,6 +115,7 @@ def _mean_vectors(snapshot: Snapshot, node_ids: list[int]) -> "NDArray[np.float6
     row_by_node = {node: row for row, node in enumerate(node_ids)}
     vectors = snapshot.vectors([row.id for row in rows]).astype(np.float64)
     total = np.zeros((len(node_ids), vectors.shape[1]))
+    # `add.at` adds repeated rows up, which plain indexing would overwrite.
     np.add.at(total, [row_by_node[row.node_id] for row in rows], vectors)
     lengths = np.linalg.norm(total, axis=1, keepdims=True)
     return np.asarray(np.divide(total, lengths, out=np.zeros_like(total), where=lengths > 0))

@@ -62,6 +62,7 @@ def find_values(axis: str, experiences: Sequence[Experience], vectors: "Floats")
     """Find the values of an axis, the largest first; `vectors` has a unit or zero row for each experience."""
     # Sorted by id, so that the order in which experiences were stored changes no cluster.
     order = sorted(range(len(experiences)), key=lambda index: experiences[index].id)
+    # A text without a vector would be at the same distance from everything.
     order = [index for index in order if vectors[index].any()]
     if len(order) < _MIN_CLUSTER_SIZE:
         return ()
@@ -100,10 +101,12 @@ def _make_value(axis: str, members: Sequence[Experience], points: "Floats") -> V
     """Return the value of one cluster; experiences that can be relied on pull its centre nearer."""
     import numpy as np
 
+    # An unknown tier, as another tool may write it, counts like an uncertain outcome.
     weights = np.array([_TIER_WEIGHT.get(member.tier, _TIER_WEIGHT["bronze"]) for member in members])
     centre = weights @ points
     centre /= np.linalg.norm(centre) or 1.0
     similarities = np.round(points @ centre, 6).tolist()
+    # The id breaks ties, so that the exemplar, and with it the key, is the same every time.
     ranked = sorted(zip(similarities, members, strict=True), key=lambda pair: (-pair[0], pair[1].id))
     similarity, exemplar = ranked[0]
     return Value(
@@ -133,6 +136,7 @@ def _statement(axis: str, experience: Experience) -> str:
     if axis == "root_cause" and experience.root_cause is not None:
         return f"{experience.root_cause.category}: {experience.root_cause.description}".removesuffix(": ")
     lesson = experience.lesson
+    # A takeaway is written to be read alone; what worked often needs its goal beside it.
     learned = (lesson.takeaway or lesson.what_worked) if lesson else ""
     outcome = f"{experience.strategy} in {experience.domain} was {experience.status}: {experience.result}"
     return learned or outcome.removesuffix(": ")

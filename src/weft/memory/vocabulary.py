@@ -8,8 +8,10 @@ from weft.errors import InvalidInput, UnknownName
 MEMORY: Final = "memory"
 EXPERIENCE: Final = "experience"
 VALUE: Final = "value"
+"""The kinds of nodes of the learning memory."""
 
 CATEGORIES: Final = ("fact", "preference", "decision", "error", "workflow", "context")
+"""What a memory can be."""
 DOMAINS: Final = (
     "debugging",
     "refactoring",
@@ -21,6 +23,7 @@ DOMAINS: Final = (
     "security",
     "integration",
 )
+"""What an agent was doing."""
 STRATEGIES: Final = (
     "systematic-elimination",
     "trial-and-error",
@@ -32,6 +35,7 @@ STRATEGIES: Final = (
     "read-the-error",
     "ask-user",
 )
+"""How it went about it."""
 ROOT_CAUSES: Final = (
     "wrong-assumption",
     "missing-knowledge",
@@ -43,7 +47,9 @@ ROOT_CAUSES: Final = (
     "test-isolation",
     "timing-issue",
 )
+"""Why a hypothesis was wrong."""
 OUTCOMES: Final = ("confirmed", "falsified", "abandoned")
+"""How an experience can end."""
 OPEN: Final = "open"
 """The status of an experience until it has one of the outcomes."""
 TIERS: Final = ("gold", "silver", "bronze", "abandoned")
@@ -54,6 +60,7 @@ AXES: Final = ("full", "strategy", "surprise", "root_cause")
 
 def check_word(what: str, given: str, allowed: Sequence[str]) -> str:
     """Return the given word as the vocabulary has it, or raise an error that lists the vocabulary."""
+    # Agents write "Debugging" and " debugging"; neither is worth an error.
     word = given.strip().lower()
     if word not in allowed:
         raise UnknownName(what, given, allowed)
@@ -62,6 +69,7 @@ def check_word(what: str, given: str, allowed: Sequence[str]) -> str:
 
 def check_fraction(what: str, given: float) -> float:
     """Return a number from 0 to 1, or raise an error that says so."""
+    # Written so that NaN, which compares false with everything, is refused too.
     if not 0.0 <= given <= 1.0:
         raise InvalidInput(f"{what} {given} is out of range. Give a number from 0 to 1.")
     return float(given)

@@ -13,8 +13,16 @@ if TYPE_CHECKING:
 
 __all__ = ["BOUND_ENCODING", "DEFAULT_ENCODING", "counter_for"]
 
+DEFAULT_ENCODING = "cl100k_base"
+"""The encoding that counts unless another is asked for."""
+BOUND_ENCODING = "cl100k_bound"
+"""The name of a counter that never counts fewer tokens than cl100k_base, and is ready at once."""
+_ENCODINGS = (DEFAULT_ENCODING, "o200k_base")
+"""The encodings that are bundled."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
+"""Halves of surrogate pairs, which no encoding can represent alone."""
 _JOINER = "\u200d"
+"""Makes one emoji of several."""
 
 
 def encodable(text: str) -> str:
@@ -33,6 +41,7 @@ def settle(text: str, end: int, fits: Callable[[int], bool]) -> int:
 
     Steps double as long as they help, because `fits` counts tokens and a guess may be far off.
     """
+    # Backwards until it fits, then forwards again: the guess may be on either side.
     end, step = _character_floor(text, end), 1
     while end > 0 and not fits(end):
         end, step = _character_floor(text, max(end - step, 0)), step * 2
@@ -70,15 +79,10 @@ def _continues(text: str, offset: int) -> bool:
     return skin_tone or _JOINER in (before, here) or unicodedata.category(here)[0] == "M"
 
 
-DEFAULT_ENCODING = "cl100k_base"
-BOUND_ENCODING = "cl100k_bound"
-"""The name of a counter that never counts fewer tokens than cl100k_base, and is ready at once."""
-_ENCODINGS = (DEFAULT_ENCODING, "o200k_base")
-
-
 def counter_for(model: str) -> tuple[TokenCounter, str | None]:
     """Return the counter for a model, encoding or tokenizer.json path, and a note unless it is the model's own."""
     name = model.strip()
+    # Each counter is imported where it is chosen, since loading one costs more than counting with it.
     if name == BOUND_ENCODING:
         from weft.tokens.bounds import BoundCounter
 
@@ -104,6 +108,7 @@ def _counter_for_model_name(name: str) -> tuple[TokenCounter, str | None]:
     if encoding is not None:
         return EncodingCounter(encoding), None
     margin = find_margin(name)
+    # Counted with the usual encoding and a note: a wrong guess at a model must not fail a page.
     if margin is None:
         return EncodingCounter(DEFAULT_ENCODING), _unknown_note(name)
     return EstimateCounter(f"estimate:{name}", margin), _estimate_note(name, margin.per_token)

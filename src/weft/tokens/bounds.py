@@ -55,6 +55,7 @@ class BoundCounter(Struct, frozen=True):
         """Return a prefix of whole characters that counts at most `max_tokens`, and would not with one more."""
         clean, end, left = encodable(text), 0, max_tokens
         ranks = _ranks(self.table_bytes)
+        # Word by word up to the limit: a huge text is never counted beyond it.
         for start, stop in _word_spans(clean):
             left -= _count_tokens(clean[start:stop], ranks)
             if left < 0:
@@ -113,6 +114,7 @@ class _AsciiSigns(dict[int, str]):
 def _sign(character: str) -> str:
     """Return the character of ASCII that the encoding treats as it treats this one."""
     kind = category(character)[0]
+    # Marks (category M) count as signs, as they do in the encoding's own pattern.
     if kind == "L":
         return "a"
     if kind == "N":

@@ -63,6 +63,7 @@ _WORD_END = re.compile(r"[^\W_](?=[\s!-&(-/:-@\[-`{-~。，、！？；：「」
 _FORCED_CUT_ALLOWANCE = 4
 # Characters before an end that are searched first for the end of a word, which mostly stands there.
 _TAIL_REACH = 32
+# Each further search reaches so many times as far back.
 _TAIL_REACH_GROWTH = 16
 # Tokens of our own, of characters that are for private use: one between texts that are counted together, one
 # where blanks are cut. Numbers above those of every token of either encoding.
@@ -71,6 +72,7 @@ _RUN_MARK = "\uf8ff\ue000\uf8ff\ue002"
 _TEXT_MARK_TOKEN, _RUN_MARK_TOKEN = 1_000_000, 1_000_001
 # White space as the encodings know it, without the characters that end a line.
 _BLANK = "\t\x0b\x0c\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+# The blanks that are not ASCII, to be looked for one by one.
 _RARE_BLANKS = tuple(chr(code) for code in range(0x80, 0x3001) if re.match(f"[{_BLANK}]", chr(code)))
 # All blanks of a run but the last are one word; the last belongs to what follows it. Never looked at twice.
 _BLANK_RUN = re.compile(f"(?<![ {_BLANK}])[ {_BLANK}]++(?<=[ {_BLANK}]{{2}})(?=[^ {_BLANK}\r\n])")
@@ -84,6 +86,7 @@ _LINE = re.compile(r"[^\n]*\n(?:\s*\n)?|[^\n]+")
 _MAX_CACHED_LINE_CHARACTERS = 1_000
 # Longer texts are no pages, and their lines would only push others out.
 _MAX_BY_LINE_CHARACTERS = 60_000
+# Lines remembered in each encoding: a few hundred pages of them.
 _CACHED_LINES = 8_192
 # Characters in the longest token of either encoding (a run of spaces): more text than this cannot fit.
 _MAX_TOKEN_CHARACTERS = 128

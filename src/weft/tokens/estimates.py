@@ -49,6 +49,7 @@ _BYTE_SPELLED = re.compile(
 # Tokens added for each: o200k_base takes up to three digits, and long runs of a sign, as one token.
 _TOKENS_PER_DIGIT = 0.6
 _TOKENS_PER_RUN_SIGN = 0.5
+# The advice of every error about a tokenizer file.
 _FILE_HINT = "Give the path of a Hugging Face tokenizer.json file."
 
 
@@ -76,6 +77,7 @@ class EstimateCounter(Struct, frozen=True):
 
     def cut(self, text: str, max_tokens: int) -> str:
         """Return the longest prefix of whole characters that is estimated at most `max_tokens`."""
+        # A first guess by the margin alone; `settle` corrects it by real estimates.
         end = len(EncodingCounter("o200k_base").cut(text, int(max(max_tokens, 0) / self.margin.per_token)))
         return text[: settle(text, end, lambda stop: self.count(text[:stop]) <= max_tokens)]
 

@@ -25,7 +25,7 @@ def good(body: dict[str, Any]) -> Answer:
 
 
 class Stub:
-    """A server that records what it was asked and answers as told."""
+    """A server that records what it was asked and answers as it is set to."""
 
     def __init__(self) -> None:
         self.answer: Callable[[dict[str, Any]], Answer] = good
@@ -95,7 +95,7 @@ def test_many_texts_go_out_in_batches(stub: Stub) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "message"),
     [
         ((401, b'{"error": {"message": "wrong key"}}'), "answered 401: wrong key"),
         ((404, b'{"error": "no such model"}'), "answered 404: no such model"),
@@ -108,9 +108,9 @@ def test_many_texts_go_out_in_batches(stub: Stub) -> None:
         ((200, b'{"data": [{"index": 0, "embedding": [NaN, 1]}]}'), "not a number"),
     ],
 )
-def test_a_bad_answer_is_an_error_that_names_the_endpoint(stub: Stub, answer: Answer, told: str) -> None:
+def test_a_bad_answer_is_an_error_that_names_the_endpoint(stub: Stub, answer: Answer, message: str) -> None:
     stub.answer = lambda _: answer
-    with pytest.raises(EmbedderError, match=told) as raised:
+    with pytest.raises(EmbedderError, match=message) as raised:
         open_embedder(f"openai:tiny@{stub.url}")
     assert stub.url in str(raised.value)
     assert "'tiny'" in str(raised.value)

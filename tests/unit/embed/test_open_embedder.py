@@ -50,7 +50,7 @@ def test_a_missing_extra_says_what_to_install(
 def test_importing_the_room_loads_nothing_heavy() -> None:
     code = "import sys, weft.embed; print({'numpy', 'tokenizers', 'onnxruntime'} & set(sys.modules))"
     source = Path(__file__).parents[3] / "src"
-    told = subprocess.run(
+    finished = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": str(source)}, capture_output=True, check=True
     )
-    assert told.stdout.strip() == b"set()"
+    assert finished.stdout.strip() == b"set()"

@@ -121,9 +121,9 @@ def test_a_damaged_file_of_contexts_spoils_no_context(weft: Weft, tmp_path: Path
     context = ask(weft)
     assert context.text
     assert any("not kept" in note and "delete it" in note for note in context.notes)
-    told = ask(weft, session="s")
-    assert told.text
-    assert any("nothing is left out" in note for note in told.notes)
+    answer = ask(weft, session="s")
+    assert answer.text
+    assert any("nothing is left out" in note for note in answer.notes)
 
 
 def test_a_file_of_contexts_from_a_newer_version_is_left_alone(weft: Weft, tmp_path: Path) -> None:
@@ -210,10 +210,10 @@ def test_since_tells_what_appeared_vanished_and_changed_and_why(weft: Weft, tmp_
     (folder / "storm.md").unlink()
     weft.index(folder)
     found, context = weft.since(before.id, NOW)
-    told = {(change.what, change.key): change.why for change in found.changes}
-    assert "not found then; score" in told["appeared", "notes:wreck.md"]
-    assert "not found now; then score" in told["vanished", "notes:storm.md"]
-    assert told["changed", "notes:ledger.md"].startswith("its content changed")
+    reasons = {(change.what, change.key): change.why for change in found.changes}
+    assert "not found then; score" in reasons["appeared", "notes:wreck.md"]
+    assert "not found now; then score" in reasons["vanished", "notes:storm.md"]
+    assert reasons["changed", "notes:ledger.md"].startswith("its content changed")
     assert weft.diff(before.id, context.id).changes == found.changes
 
 

@@ -66,32 +66,32 @@ def test_an_experience_is_open_until_it_is_resolved(weft: Weft) -> None:
     assert (experience.status, experience.tier, experience.iterations) == ("open", "", 1)
     assert find_experience(weft.workshop(), experience.id) == experience
     assert find_experience(weft.workshop(), experience.key) == experience
-    told = resolve_experience(weft.workshop(), experience.id, FAILED, now=LATER)
-    assert (told.status, told.tier, told.resolved) == ("falsified", "silver", LATER)
-    assert find_experience(weft.workshop(), experience.id) == told
+    changed = resolve_experience(weft.workshop(), experience.id, FAILED, now=LATER)
+    assert (changed.status, changed.tier, changed.resolved) == ("falsified", "silver", LATER)
+    assert find_experience(weft.workshop(), experience.id) == changed
 
 
 def test_every_attempt_is_kept_as_history(weft: Weft) -> None:
     experience = start(weft)
-    told = update_experience(
+    changed = update_experience(
         weft.workshop(),
         experience.id,
         now=LATER,
         hypothesis="The cookie expires at once",
         strategy="check-assumptions",
     )
-    assert told.iterations == 2
-    assert (told.before[0].hypothesis, told.before[0].strategy) == (STORY["hypothesis"], STORY["strategy"])
-    assert told.before[0].at == NOW
-    assert (told.action, told.attempted) == (STORY["action"], LATER)
-    assert find_experience(weft.workshop(), experience.id) == told
+    assert changed.iterations == 2
+    assert (changed.before[0].hypothesis, changed.before[0].strategy) == (STORY["hypothesis"], STORY["strategy"])
+    assert changed.before[0].at == NOW
+    assert (changed.action, changed.attempted) == (STORY["action"], LATER)
+    assert find_experience(weft.workshop(), experience.id) == changed
     same = update_experience(weft.workshop(), experience.id, now=LATER, action=STORY["action"], files=["a.py"])
     assert (same.iterations, same.files) == (2, ("a.py",))
 
 
 def test_a_resolved_experience_survives_the_way_to_its_nodes_and_back(weft: Weft) -> None:
-    told = apply_outcome(start(weft, files=("a.py",)), FAILED, LATER)
-    assert experience_from_node(experience_nodes(told)[0]) == told
+    changed = apply_outcome(start(weft, files=("a.py",)), FAILED, LATER)
+    assert experience_from_node(experience_nodes(changed)[0]) == changed
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,13 @@ def test_the_tier_says_how_the_outcome_is_known(
 
 
 def test_each_axis_can_be_searched_and_filtered_alone(weft: Weft) -> None:
-    told = resolve_experience(weft.workshop(), start(weft).id, FAILED, now=LATER)
+    changed = resolve_experience(weft.workshop(), start(weft).id, FAILED, now=LATER)
     found = {}
     for axis in AXES:
         only = Filter(kinds=("experience",), where=(("axis", axis), ("domain", "debugging")))
         (node,) = weft.nodes(filter=only)
         found[axis] = node.text
-        assert node.fields["experience_id"] == told.id
+        assert node.fields["experience_id"] == changed.id
     assert found["surprise"] == "The container's clock was an hour off"
     assert found["root_cause"] == "environment-issue: Clock drift in the container"
     assert "read-the-error in debugging was falsified." in found["strategy"]
@@ -251,10 +251,16 @@ def test_a_missing_experience_is_named(weft: Weft) -> None:
 
 
 def test_a_bare_node_of_another_tool_is_an_experience_too() -> None:
-    told = experience_from_node(
+    changed = experience_from_node(
         Node("experience:x", "experience", fields={"goal": "G", "lesson": "plain", "files": "a"})
     )
-    assert (told.id, told.goal, told.status, told.lesson, told.files) == ("x", "G", "open", None, ())
+    assert (changed.id, changed.goal, changed.status, changed.lesson, changed.files) == (
+        "x",
+        "G",
+        "open",
+        None,
+        (),
+    )
 
 
 def test_secrets_are_taken_out_of_every_axis(weft: Weft) -> None:

@@ -76,8 +76,8 @@ def test_what_says_otherwise_is_stored_and_reported_with_both_keys(indexing: Ind
 
 def test_memories_are_listed_newest_first_and_by_category(indexing: IndexingContext) -> None:
     kept = [
-        remember(indexing, text, now=NOW + timedelta(hours=place), category=category).memory
-        for place, (text, category) in enumerate(
+        remember(indexing, text, now=NOW + timedelta(hours=hour), category=category).memory
+        for hour, (text, category) in enumerate(
             [
                 ("The server is heron", "fact"),
                 ("Squash before merging", "workflow"),
@@ -99,20 +99,20 @@ def test_memories_are_found_by_what_they_say(indexing: IndexingContext) -> None:
 
 def test_an_update_keeps_the_older_text_and_changes_only_what_is_given(indexing: IndexingContext) -> None:
     key = remember(indexing, "The server is heron", now=NOW, importance=0.4).memory.key
-    told = update_memory(indexing, key, now=LATER, text="The server is egret")
-    assert told.history == (Earlier("The server is heron", LATER),)
-    assert (told.importance, told.created, told.updated) == (0.4, NOW, LATER)
-    assert find_memory(indexing, key) == told
-    assert update_memory(indexing, key, now=LATER + timedelta(days=1)) == told
+    updated = update_memory(indexing, key, now=LATER, text="The server is egret")
+    assert updated.history == (Earlier("The server is heron", LATER),)
+    assert (updated.importance, updated.created, updated.updated) == (0.4, NOW, LATER)
+    assert find_memory(indexing, key) == updated
+    assert update_memory(indexing, key, now=LATER + timedelta(days=1)) == updated
     assert update_memory(indexing, key, now=LATER, category="error", importance=1, tags=["x"]).category == "error"
 
 
 def test_only_the_latest_versions_are_kept(indexing: IndexingContext) -> None:
     key = remember(indexing, "version 0", now=NOW).memory.key
     for number in range(1, 25):
-        told = update_memory(indexing, key, now=NOW, text=f"version {number}")
-    assert len(told.history) == 20
-    assert told.history[-1].text == "version 23"
+        updated = update_memory(indexing, key, now=NOW, text=f"version {number}")
+    assert len(updated.history) == 20
+    assert updated.history[-1].text == "version 23"
 
 
 def test_what_is_forgotten_is_gone(indexing: IndexingContext) -> None:
@@ -183,5 +183,5 @@ def test_secrets_are_taken_out_before_anything_is_stored(indexing: IndexingConte
     assert secret not in done.memory.text
     assert "[redacted: GitHub Token]" in done.memory.text
     assert done.redacted == ("GitHub Token",)
-    told = update_memory(indexing, done.memory.key, now=LATER, text=f"It is {secret} now")
-    assert secret not in find_memory(indexing, told.key).text
+    updated = update_memory(indexing, done.memory.key, now=LATER, text=f"It is {secret} now")
+    assert secret not in find_memory(indexing, updated.key).text

@@ -1,4 +1,4 @@
-"""Values over a real store: what emerges, how it is told and linked, and when it is found anew."""
+"""Values over a real store: what emerges, how it is stated and linked, and when it is found anew."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -94,15 +94,15 @@ def test_a_value_is_linked_with_its_members_and_found_by_search(weft: Weft) -> N
 
 
 def test_values_do_not_depend_on_the_order_of_storing(tmp_path: Path) -> None:
-    made = []
+    refreshed = []
     for seed in (1, 2):
         order = list(STORIES)
         Random(seed).shuffle(order)
         with Weft.open(tmp_path / f"{seed}") as weft:
             fill(weft, order)
-            made.append(refresh_values(weft.workshop()))
-            assert refresh_values(weft.workshop()) == made[-1]
-    assert made[0] == made[1]
+            refreshed.append(refresh_values(weft.workshop()))
+            assert refresh_values(weft.workshop()) == refreshed[-1]
+    assert refreshed[0] == refreshed[1]
 
 
 def test_what_no_longer_emerges_is_removed(weft: Weft) -> None:

@@ -1,45 +1,59 @@
 """Answer one question to a knowledge base as lists, in the order in which the functions stand.
 
 Check the request, search for entry points, walk to the context around them, add entities, cut all lists to
-the token budget, and note what is missing.
+the token budget, and note what is missing. The last part answers the same request with a page of the pipeline.
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from msgspec.structs import replace
 
-from weft.assemblers.knowledge.lists import ContextNode, Entity, EntryPoint, KnowledgeStats, node_content
-from weft.assemblers.knowledge.token_budget import Lists, Spending, spend
+from weft.assemblers.knowledge.lists import (
+    MAX_NEIGHBOURS,
+    ContextNode,
+    Entity,
+    EntryPoint,
+    KnowledgeStats,
+    Lists,
+    Spending,
+    closeness,
+    make_context_node,
+    make_entity,
+    make_entry_point,
+    spend,
+)
 from weft.errors import InvalidInput
-from weft.model import Candidate, Filter, Json, Node
+from weft.model import Candidate, Context, Filter, Item
 from weft.pipeline.query import Reading, StageCallback, understand
 from weft.pipeline.retrieve import RetrievalResult, search
 from weft.pipeline.walk import WalkResult, walk_graph
 from weft.ports import Snapshot, TokenCounter
 from weft.profiles import find_lens
-from weft.profiles.types import Lens, Probe, Profile
+from weft.profiles.types import Lens, Probe, Profile, Section
 
 ENTITY: Final = "entity"
 """The kind of nodes that the list of entities is made of."""
 MAX_ENTITIES: Final = 10
+"""The length of the list of entities, as the design fixes it."""
 MAX_DEPTH: Final = 10
 """The most steps that a request may walk. The design recommends 2; every step multiplies the nodes to look at."""
 
 _MIN_WALK_LIMIT: Final = 50
 """Neighbours to look at even if fewer are returned, so that a small limit does not hide the strongest ones."""
 _MIN_SEARCH_POOL: Final = 100
+"""Passages to rank even for a few entry points: words and meaning must have something to agree on."""
 _POOL_PER_ENTRY: Final = 4
 """Passages to rank for each entry point returned, since several of them may belong to one node."""
-_MAX_NEIGHBOURS: Final = 256
-"""Edges of one node to look at for entities and links; only hubs have more, and the strongest come first."""
 _MAX_LISTED_TYPES: Final = 10
 """Node types that a note lists before it gets hard to read."""
 
 _LIST_LABELS: Final = {"entry_points": "entry points", "context_nodes": "context nodes", "entities": "entities"}
+"""The lists as notes call them."""
 NOTHING_HELD: Final = "The tenants hold nothing to search: check tenant_ids."
+"""The note for tenants without a single passage, which the service prints too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +99,7 @@ def knowledge_context(
     """
     check_request(request)
     end_stage = observe or _ignore_stage
+    # Settled before anything is read, so that an unknown lens is refused without a search.
     kinds, lens = entry_kinds(request, profile), bounded_lens(request, profile)
     query = understand(request.query, reading.snapshot, reading.embedder)
     probe = Probe("entry", kinds=kinds, limit=request.entry_limit)
@@ -96,14 +111,17 @@ def knowledge_context(
     walked = walk_graph(found.candidates, lens, reading.snapshot)
     context = _rank_reached(walked, request.context_limit)
     end_stage("expand")
+    # Before the budget is spent: an entity counts also if the node that led to it is cut.
     entities = _find_entities((*found.candidates, *context), reading.snapshot) if request.include_entities else ()
     end_stage("entities")
     lists = Lists(found.candidates, context, entities)
     spending = spend(lists, request.max_tokens, count)
     answer = _make_answer(spending, found, walked, reading.snapshot)
+    # The lists before and after spending are compared: a note names only what the budget cut.
     gaps = _explain_gaps(request, kinds, lists, spending, reading.snapshot)
     notes = (*query.notes, *found.notes, *walked.notes, *gaps)
     end_stage("budget")
+    # Searching and walking may report the same gap; it is said once.
     return dataclasses.replace(answer, notes=tuple(dict.fromkeys(notes)))
 
 
@@ -119,6 +137,7 @@ def check_request(request: KnowledgeRequest) -> None:
         value = getattr(request, name)
         if value < minimum:
             raise InvalidInput(f"{name} {value} means nothing. Give {minimum} or more.")
+    # An empty tuple is not None: it would search for no type at all, which is never meant.
     if request.entry_types == () or request.expansion_types == ():
         raise InvalidInput("An empty list of types finds nothing. Name a type, or leave the list out for all.")
     if request.max_tokens is not None and request.max_tokens < 1:
@@ -130,6 +149,7 @@ def entry_kinds(request: KnowledgeRequest, profile: Profile) -> tuple[str, ...]:
     flags = {"include_schemas": request.include_schemas, "include_examples": request.include_examples}
     default = [kind for probe in profile.probes if probe.when is None for kind in probe.kinds]
     added = [kind for probe in profile.probes if probe.when and flags.get(probe.when) for kind in probe.kinds]
+    # Flags add to the types that the request names too: they were asked for by name.
     return tuple(dict.fromkeys([*(default if request.entry_types is None else request.entry_types), *added]))
 
 
@@ -138,6 +158,7 @@ def bounded_lens(request: KnowledgeRequest, profile: Profile) -> Lens:
     lens = find_lens(profile, request.lens)
     return replace(
         lens,
+        # A walk of depth 0 still returns the entry points, so no second way through the code is needed.
         depth=request.max_depth if request.expand else 0,
         kinds=lens.kinds if request.expansion_types is None else request.expansion_types,
         seeds=request.entry_limit,
@@ -147,19 +168,15 @@ def bounded_lens(request: KnowledgeRequest, profile: Profile) -> Lens:
 
 def _rank_reached(walked: WalkResult, limit: int) -> tuple[Candidate, ...]:
     """Return the nodes that the walk reached, by closeness, best first."""
+    # The walk returns its starts as well, with distance 0; these are in the other list.
     reached = [each for each in walked.candidates if each.distance]
-    return tuple(sorted(reached, key=lambda each: (-_closeness(each), each.node.tenant, each.node.key))[:limit])
-
-
-def _closeness(candidate: Candidate) -> float:
-    """Return 1 / (distance + 1) times the weight of the last edge: the formula of the design."""
-    return round(candidate.parts.get("edge", 1.0) / (candidate.distance + 1), 6)
+    return tuple(sorted(reached, key=lambda each: (-closeness(each), each.node.tenant, each.node.key))[:limit])
 
 
 def _find_entities(candidates: Sequence[Candidate], snapshot: Snapshot) -> tuple[Candidate, ...]:
     """Return the entities among the candidates, then those one step away, in the candidates' order."""
     among = {each.node.id: each for each in candidates if each.node.kind == ENTITY}
-    near = snapshot.adjacency([each.node.id for each in candidates], _MAX_NEIGHBOURS)
+    near = snapshot.adjacency([each.node.id for each in candidates], MAX_NEIGHBOURS)
     linked = [
         neighbour
         for neighbour, kind in zip(near.neighbour.tolist(), near.kind.tolist(), strict=True)
@@ -195,59 +212,6 @@ def _make_answer(
     )
 
 
-def make_entry_point(candidate: Candidate) -> EntryPoint:
-    """Convert a candidate that the search found."""
-    score = round(candidate.parts.get("relevance", candidate.score), 6)
-    return EntryPoint(*_common_values(candidate.node), score, candidate.match_source or "hybrid")
-
-
-def make_context_node(
-    candidate: Candidate, root_ids: Mapping[str, Sequence[int]], snapshot: Snapshot
-) -> ContextNode:
-    """Convert a candidate that the walk reached; `root_ids` are the ids, by key, of where walks started."""
-    steps = [step.id for step in candidate.path]
-    start = _find_start(root_ids.get(candidate.root, ()), steps, snapshot)
-    return ContextNode(
-        *_common_values(candidate.node),
-        score=_closeness(candidate),
-        distance=candidate.distance,
-        path=(*start, *steps),
-        edge_type=candidate.path[-1].edge_type if candidate.path else None,
-    )
-
-
-def _common_values(node: Node) -> tuple[int, str, str, str | None, dict[str, Json], tuple[str, ...]]:
-    """Return the values of `ListedNode` up to the score, in the order of its fields."""
-    return node.id, node.kind, node.title, node.summary or None, node_content(node), node.tags
-
-
-def _find_start(ids: Sequence[int], steps: Sequence[int], snapshot: Snapshot) -> tuple[int, ...]:
-    """Return the start of a path; if two tenants use its key, the one that is linked with the first step."""
-    if len(ids) <= 1 or not steps:
-        return tuple(ids[:1])
-    near = snapshot.adjacency(ids, _MAX_NEIGHBOURS)
-    linked = {
-        owner
-        for owner, other in zip(near.owner.tolist(), near.neighbour.tolist(), strict=True)
-        if other == steps[0]
-    }
-    return next(((node_id,) for node_id in ids if node_id in linked), (ids[0],))
-
-
-def make_entity(candidate: Candidate) -> Entity:
-    """Convert a candidate whose kind is `entity`."""
-    fields = candidate.node.fields
-    schemas = fields.get("related_schemas")
-    listed = schemas if isinstance(schemas, list | tuple) else [schemas] if schemas else []
-    path = fields.get("entity_path")
-    return Entity(
-        id=candidate.node.id,
-        title=candidate.node.title,
-        entity_path="" if path is None else str(path),
-        related_schemas=tuple(str(schema) for schema in listed),
-    )
-
-
 def _explain_gaps(
     request: KnowledgeRequest, kinds: Sequence[str], lists: Lists, spending: Spending, snapshot: Snapshot
 ) -> Iterator[str]:
@@ -259,6 +223,7 @@ def _explain_gaps(
     kept = spending.kept.by_name()
     for name, members in lists.by_name().items():
         missing = len(members) - len(kept[name])
+        # Without a budget nothing is counted, and nothing can be missing because of it.
         if missing and spending.smallest_dropped is not None:
             yield (
                 f"{missing} of {len(members)} {_LIST_LABELS[name]} did not fit into max_tokens "
@@ -269,6 +234,7 @@ def _explain_gaps(
 def _explain_no_entry_points(request: KnowledgeRequest, kinds: Sequence[str], snapshot: Snapshot) -> str:
     if not request.query.strip():
         return "The query is empty, so nothing was searched for: give words or a question in `query`."
+    # From the widest cause to the narrowest, so that the advice is about what must change first.
     if not snapshot.statistics([]).passages:
         return NOTHING_HELD
     if not len(snapshot.matching_ids(Filter(kinds=tuple(kinds)))):
@@ -282,7 +248,8 @@ def _explain_no_entry_points(request: KnowledgeRequest, kinds: Sequence[str], sn
 def _explain_no_context(request: KnowledgeRequest, lists: Lists, snapshot: Snapshot) -> str:
     if request.max_depth == 0 or request.context_limit == 0:
         return "max_depth or context_limit is 0, so nothing around the entry points was looked at."
-    near = snapshot.adjacency([each.node.id for each in lists.entry_points], _MAX_NEIGHBOURS)
+    # Looked up only here: an empty list is rare, and the answer itself does not need these edges.
+    near = snapshot.adjacency([each.node.id for each in lists.entry_points], MAX_NEIGHBOURS)
     entry_ids = {each.node.id for each in lists.entry_points}
     types = sorted(
         {
@@ -299,3 +266,72 @@ def _explain_no_context(request: KnowledgeRequest, lists: Lists, snapshot: Snaps
     if len(near.neighbour):
         return "The entry points are linked only with each other: no other node is near."
     return "The entry points have no links in these tenants: draw edges, or read more tenants."
+
+
+# --- the same request as a page ---
+
+
+def bound_profile(profile: Profile, request: KnowledgeRequest) -> Profile:
+    """Return the profile with the request's limits on searching, walking and filling its sections."""
+    check_request(request)
+    lens = bounded_lens(request, profile)
+    # One probe for all kinds: entry_limit is the limit of the whole list, not of each kind.
+    probe = replace(profile.probes[0], kinds=entry_kinds(request, profile), limit=request.entry_limit)
+    return replace(
+        profile,
+        probes=(probe,),
+        lenses=tuple(lens if each.name == lens.name else each for each in profile.lenses),
+        sections=tuple(_limit_section(section, request) for section in profile.sections),
+    )
+
+
+def _limit_section(section: Section, request: KnowledgeRequest) -> Section:
+    if section.reach == "found":
+        return replace(section, limit=request.entry_limit)
+    if section.reach == "walked":
+        return replace(section, limit=request.context_limit)
+    return section
+
+
+def page_as_lists(page: Context, snapshot: Snapshot) -> KnowledgeContext:
+    """Return the items of a page as lists: those found, those reached by the walk, and the entities of either."""
+    items = list(_page_items(page))
+    root_ids: dict[str, list[int]] = {}
+    # Walks also start from candidates that found no room on the page, so the ledger is asked, not the items.
+    for entry in page.ledger:
+        if not entry.distance:
+            root_ids.setdefault(entry.key, []).append(entry.id)
+    entities = [item for item in items if item.candidate.node.kind == ENTITY]
+    others = [item for item in items if item.candidate.node.kind != ENTITY]
+    found = [item for item in others if not item.candidate.distance]
+    reached = [item for item in others if item.candidate.distance]
+    used = {"entry_points": _tokens(found), "context_nodes": _tokens(reached), "entities": _tokens(entities)}
+    # As with lists: no budget, no counts, even though a page always knows its tokens.
+    is_counted = page.max_tokens is not None
+    return KnowledgeContext(
+        entry_points=tuple(make_entry_point(item.candidate) for item in found),
+        context=tuple(make_context_node(item.candidate, root_ids, snapshot) for item in reached),
+        entities=tuple(make_entity(item.candidate) for item in entities),
+        stats=KnowledgeStats(
+            nodes_searched=int(page.stats["nodes_searched"]),
+            nodes_expanded=int(page.stats["nodes_expanded"]),
+            max_depth_reached=int(page.stats["max_depth_reached"]),
+            entry_points_found=len(found),
+            context_nodes_found=len(reached),
+            total_tokens=page.tokens if is_counted else None,
+            tokens_used=used if is_counted else None,
+        ),
+        notes=page.notes,
+    )
+
+
+def _page_items(page: Context) -> Iterator[Item]:
+    for section in page.page.sections:
+        yield from section.items
+        for group in section.groups:
+            for part in group.parts:
+                yield from part.items
+
+
+def _tokens(items: list[Item]) -> int:
+    return sum(item.tokens for item in items)

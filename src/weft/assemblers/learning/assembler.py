@@ -5,13 +5,16 @@ and lets `PageBuilder` make one page of the answers.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+import inspect
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.assemblers.learning.learning_page import PageBuilder
@@ -21,11 +24,11 @@ from weft.assemblers.learning.results import (
     EXPERIENCE,
     MEMORY,
     VALUE,
+    Answer,
     ContextItem,
     FormattedContext,
     warn,
 )
-from weft.assemblers.learning.searches import Answer, Search, search_all, search_in_turn
 from weft.errors import InvalidInput, UnknownName, WeftError
 from weft.memory import DOMAINS, STRATEGIES
 from weft.model import Json, Request
@@ -39,6 +42,8 @@ SOURCES: Final = {"memories": MEMORY, "code": CODE, "experiences": EXPERIENCE, "
 
 DEADLINE_SECONDS: Final = 2.0
 """The time that a page waits for its searches: to an agent, a partial page is worth more than a late one."""
+
+SharedSearcher = TypeVar("SharedSearcher")
 
 
 class ContextAssemblyError(WeftError):
@@ -69,6 +74,13 @@ class Searcher(Protocol):
     def search_values(self, query: str, limit: int) -> Any: ...
 
     def search_commits(self, query: str, limit: int) -> Any: ...
+
+
+class Search(Struct, frozen=True):
+    """One search to run: its name, and a plain or coroutine function that runs it."""
+
+    name: str
+    call: Callable[[], Any]
 
 
 MakeSearches = Callable[[Searcher], Sequence[Search]]
@@ -114,6 +126,7 @@ class ContextAssembler:
         types = _check_types(context_types)
         _check_limits(limit, max_tokens)
         profile = self.learning or load_profile("learning")
+        # Sections that were not asked for must not count when shares and caps are computed.
         sections = tuple(_with_limit(each, limit) for each in profile.sections if each.name in types)
         sources = {each.name: SOURCES[each.name] for each in sections}
 
@@ -149,6 +162,7 @@ class ContextAssembler:
         self, profile: Profile, request: Request, make_searches: MakeSearches, sources: dict[str, str]
     ) -> FormattedContext:
         """Run the searches and make the page; `sources` maps each search to the source of its items."""
+        # Searchers are the caller's own classes, so abilities are asked for by protocol, not by base class.
         reading = self.searcher.reading() if isinstance(self.searcher, SharesReading) else None
         if reading is None:
             answers = await search_all(make_searches(self.searcher), self.deadline_seconds)
@@ -163,13 +177,16 @@ class ContextAssembler:
     ) -> FormattedContext:
         for answer in answers:
             if answer.failure:
+                # The page also names the failure in a note; the log is for whoever runs the service.
                 warn("search_failed", source=answer.name, reason=answer.failure)
         builder = PageBuilder(profile, replace(request, token_model=self.token_model), sources, self.clock())
+        # Fitting a page is pure computing, which would hold up other tasks of the loop.
         return await asyncio.to_thread(self._build, builder, answers)
 
     def _build(self, builder: PageBuilder, answers: Sequence[Answer]) -> FormattedContext:
         with pause_garbage_collection():
             context = builder.build(answers)
+        # Only what was printed was used; results that did not fit were not.
         if isinstance(self.searcher, RecordsUse) and context.items:
             self.searcher.record_use(context.items, builder.now)
         return context
@@ -215,6 +232,7 @@ def _with_limit(section: Section, limit: int) -> Section:
 
 def _check_types(context_types: Sequence[str]) -> tuple[str, ...]:
     """Return the context types without repetitions; an empty list is refused like an unknown type."""
+    # A single string would otherwise be taken for a list of letters.
     types = (context_types,) if isinstance(context_types, str) else tuple(dict.fromkeys(context_types))
     for context_type in types or ("",):
         if context_type not in SOURCES:
@@ -233,5 +251,113 @@ def _check_parameters(domain: str, strategy: str | None) -> dict[str, Json]:
 
 def _check_limits(limit: int, max_tokens: int) -> None:
     for name, number in (("limit", limit), ("max_tokens", max_tokens)):
+        # True is an int in Python, and means no number here.
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise InvalidInput(f"A {name} of {number!r} leaves nothing to show. Give a whole number of 1 or more.")
+
+
+# --- running searches: one that fails or hangs spoils no other ---
+
+
+async def search_all(searches: Sequence[Search], seconds: float) -> tuple[Answer, ...]:
+    """Run all searches at once; return their answers in the same order, none later than the deadline."""
+    return tuple(await asyncio.gather(*(_run(search, seconds) for search in searches)))
+
+
+async def search_in_turn(
+    reading: AbstractContextManager[SharedSearcher],
+    make_searches: Callable[[SharedSearcher], Sequence[Search]],
+    names: Sequence[str],
+    seconds: float,
+) -> tuple[Answer, ...]:
+    """Run the searches one after another in one thread, over one reading of the store; return answers by `names`.
+
+    The deadline is for all of them together: those that did not end in time get its failure.
+    """
+    done: dict[str, Answer] = {}
+
+    def work() -> None:
+        with reading as searcher:
+            for search in make_searches(searcher):
+                # Stored one by one, so that a deadline keeps the answers that came before it.
+                done[search.name] = _run_here(search)
+
+    whole = await _run(Search("all", work), seconds)
+    return tuple(done.get(name) or Answer(name, failure=whole.failure) for name in names)
+
+
+async def _run(search: Search, seconds: float) -> Answer:
+    try:
+        found = await asyncio.wait_for(_call(search.call), seconds)
+        return Answer(search.name, _read_results(found))
+    except TimeoutError:
+        return Answer(search.name, failure=f"did not answer within {seconds:g} seconds")
+    except Exception as error:  # noqa: BLE001  (a searcher is the caller's: whatever it raises spoils its part alone)
+        return _failed(search, error)
+
+
+def _run_here(search: Search) -> Answer:
+    """Run a plain search in the current thread."""
+    try:
+        return Answer(search.name, _read_results(search.call()))
+    except Exception as error:  # noqa: BLE001  (as above: the other searches go on)
+        return _failed(search, error)
+
+
+def _failed(search: Search, error: Exception) -> Answer:
+    return Answer(search.name, failure=f"failed with {type(error).__name__}: {error}")
+
+
+async def _call(call: Callable[[], Any]) -> Any:
+    """Return the result of a coroutine function, a plain function, or a function that returns an awaitable."""
+    found = call() if inspect.iscoroutinefunction(call) else await _call_in_thread(call)
+    return await found if isinstance(found, Awaitable) else found
+
+
+async def _call_in_thread(call: Callable[[], Any]) -> Any:
+    """Return the result of a blocking call, made in a daemon thread that is abandoned when the deadline is over.
+
+    The threads of an executor would not do: the interpreter waits for them when it exits.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Any] = loop.create_future()
+
+    def work() -> None:
+        error: Exception | None
+        try:
+            result, error = call(), None
+        except StopIteration as raised:
+            # A future refuses this exception, because it would silently end the coroutine that awaits it.
+            result, error = None, RuntimeError(repr(raised))
+        except Exception as raised:  # noqa: BLE001  (raised again where the result is awaited)
+            result, error = None, raised
+        # If the loop has ended meanwhile, no caller is left to take the result.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(_settle, done, result, error)
+
+    threading.Thread(target=work, daemon=True, name="weft-search").start()
+    return await done
+
+
+def _settle(done: "asyncio.Future[Any]", result: Any, error: Exception | None) -> None:
+    # The deadline has passed: the future was given up, and setting it would raise in the loop.
+    if done.cancelled():
+        return
+    if error is not None:
+        done.set_exception(error)
+    else:
+        done.set_result(result)
+
+
+def _read_results(found: Any) -> tuple[object, ...]:
+    """Return the results as a tuple; a searcher may wrap them in an object, as its `results` or `items`."""
+    for name in ("results", "items"):
+        inner = getattr(found, name, None)
+        if inner is not None and not callable(inner):
+            found = inner
+    if found is None:
+        return ()
+    # A text can be iterated too, and would become one result a letter.
+    if not isinstance(found, Iterable) or isinstance(found, str | bytes):
+        raise TypeError(f"a list of results was expected, not {type(found).__name__}")
+    return tuple(found)

@@ -40,6 +40,7 @@ _MAX_ROUNDS: Final = 40
 """Attempts to bring an item below its cap; each cuts by the measured excess, so two or three are usual."""
 
 _NODE_ATTRIBUTES: Final = ("text", "summary", "title")
+"""Values that are attributes of a node; all others are fields."""
 
 
 class PrintedValue(NamedTuple):
@@ -55,6 +56,7 @@ class PrintedValue(NamedTuple):
         if self.name in _NODE_ATTRIBUTES:
             attribute: str = getattr(node, self.name)
             return attribute
+        # Names such as `lesson.what_worked` reach into a field that is a mapping.
         value = node.fields.get(self.head)
         return value.get(self.rest) if self.rest and isinstance(value, Mapping) else value
 
@@ -72,6 +74,7 @@ class ItemCutter(Struct, frozen=True):
     @classmethod
     def for_section(cls, source: str, section: Section, count: TokenCounter) -> Self:
         """Return the cutter for the items of a section."""
+        # A value that several blocks print is cut once, with the limit of the last.
         limits = dict(_find_printed(section.blocks))
         return cls(
             source, section, count, [PrintedValue(*_split_name(name), most) for name, most in limits.items()]
@@ -92,6 +95,7 @@ class ItemCutter(Struct, frozen=True):
 
         If not `exact`, the item is not printed to be counted: it may, rarely, cost a few tokens more than the cap.
         """
+        # A cap below the minimum is tried as it is first: a short item may fit it.
         for limit in (cap, MIN_CAP_TOKENS) if cap < MIN_CAP_TOKENS else (cap,):
             # By estimate, a dropped value still pays for its label. Under a small cap that may leave nothing, so
             # the exact way is tried too.
@@ -105,9 +109,11 @@ class ItemCutter(Struct, frozen=True):
         whole = self._read_values(candidate.node)
         values = {name: _beginning(words, limit) for name, words in whole.items()}
         tokens = dict(zip(values, self.count.count_many(list(values.values())), strict=True))
+        # The exact way measures the printed item below, so a guess is enough to begin with.
         frame = _FRAME_TOKENS if exact else self._frame_tokens(candidate, tokens)
         if values == whole and self._fits(candidate, sum(tokens.values()), frame, limit, exact):
             return candidate
+        # The note is part of what the item costs, so it is counted before anything is cut.
         note = _truncation_note(self.source, candidate.node)
         excess = sum(tokens.values()) + self.count.count(f"\n*({note})*") + frame - limit
         for _ in range(_MAX_ROUNDS):
@@ -132,6 +138,7 @@ class ItemCutter(Struct, frozen=True):
         """Return about what an item with these values costs apart from them, rather too much than too little."""
         names = tuple(tokens)
         if names not in self.frames:
+            # One item is printed with one-token values; the rest of its cost is labels and separators.
             short = _with_values(candidate.node, dict.fromkeys(names, _PLAIN_WORD))
             printed = self._count_printed(replace(candidate, node=short))
             self.frames[names] = printed - len(names) + _FRAME_VARIATION_TOKENS
@@ -155,6 +162,7 @@ class ItemCutter(Struct, frozen=True):
 
     def _shorten(self, values: dict[str, str], tokens: dict[str, int], excess: int) -> int:
         """Cut the longest value, or drop the last one if all are short; return how many tokens that saves."""
+        # The name breaks ties, so that equal lengths are cut in the same order every time.
         name = max(tokens, key=lambda name: (tokens[name], name), default="")
         if name and tokens[name] > _MIN_VALUE_TOKENS:
             before, kept = tokens[name], max(tokens[name] - excess - 1, _MIN_VALUE_TOKENS - 1)
@@ -164,6 +172,7 @@ class ItemCutter(Struct, frozen=True):
                 return before - tokens[name]
         if len(tokens) < 2:
             return 0
+        # Blocks print the most important value first, so the last one goes.
         last = list(tokens)[-1]
         values[last] = ""
         return max(tokens.pop(last), 1)

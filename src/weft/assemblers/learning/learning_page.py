@@ -10,8 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.assemblers.learning.item_cutter import MIN_CAP_TOKENS, ItemCutter
-from weft.assemblers.learning.results import ContextItem, FormattedContext, read_candidates, read_metadata
-from weft.assemblers.learning.searches import Answer
+from weft.assemblers.learning.results import Answer, ContextItem, FormattedContext, read_candidates, read_metadata
 from weft.model import Candidate, Context, Item, Request
 from weft.pipeline.assemble import assemble
 from weft.pipeline.query import Reading
@@ -86,6 +85,7 @@ class PageBuilder(Struct, frozen=True):
 
     def _cap(self, probe: str) -> int:
         """Return what one item may cost: a quarter of what its source gets before anything is redistributed."""
+        # By source: sections of one source, as in a premortem, count as one share.
         shares = {self.sources[section.probes[0]]: section.share for section in self.profile.sections}
         return int(_MAX_ITEM_FRACTION * self._section(probe).share / sum(shares.values()) * self._budget)
 
@@ -115,6 +115,7 @@ class PageBuilder(Struct, frozen=True):
     def _rank(self, probe: str, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates, each key once, in the order in which the page will place them."""
         rule = self._section(probe).score or self.profile.score
+        # Reversed, so that of two results with one key the better, which comes first, is kept.
         by_key = {candidate.node.key: candidate for candidate in reversed(candidates)}
         relevant = [
             candidate

@@ -7,12 +7,14 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Candidate, Json, Node, Origin
 from weft.scoring.candidates import with_scores
 
 MEMORY, CODE, EXPERIENCE, VALUE, COMMIT = "memory", "code", "experience", "value", "commit"
+"""The sources of items, as the design names them."""
 
 METADATA: Final[Mapping[str, tuple[str, ...]]] = {
     MEMORY: ("id", "category", "importance", "created_at"),
@@ -24,8 +26,11 @@ METADATA: Final[Mapping[str, tuple[str, ...]]] = {
 """The facts that each source's items carry beside their content, as the design documents them."""
 
 _SCORE_NAMES: Final = ("score", "relevance", "similarity")
+"""The names under which searchers return a score, in the order in which they are tried."""
 _TIME_NAMES: Final = ("created_at", "timestamp", "committed_at", "created", "resolved_at")
+"""The names under which searchers return when a thing was made, likewise."""
 _EXPERIENCE_TEXTS: Final = ("goal", "hypothesis", "action", "prediction", "outcome_result", "surprise")
+"""The parts of an experience that make up its text, in the order in which they happened."""
 
 _DEFAULT_IMPORTANCE: Final = 0.5
 """The importance of a memory that names none: the middle of the range, so that it neither leads nor trails."""
@@ -58,6 +63,14 @@ class FormattedContext:
     notes: tuple[str, ...] = ()
 
 
+class Answer(Struct, frozen=True):
+    """The results of a search, or what went wrong."""
+
+    name: str
+    results: tuple[object, ...] = ()
+    failure: str = ""
+
+
 def warn(event: str, **facts: object) -> None:
     """Log a failure for which the caller gets a partial result."""
     import structlog
@@ -73,12 +86,14 @@ def read_candidates(source: str, results: Iterable[object], probe: str) -> tuple
 
 def _read_candidate(source: str, result: object, probe: str) -> Candidate | None:
     if isinstance(result, Candidate):
+        # Candidates straight from a search have their score in `parts` only.
         score = result.score or result.parts.get("relevance", 0.0)
         return with_scores(
             result, result.parts, node=_with_file_path(source, result.node), probe=probe, score=score
         )
     score = _read_number(first_value(result, *_SCORE_NAMES), 0.0)
     node = _READERS[source](result)
+    # NaN would make the order of the page depend on the order of comparisons.
     if not math.isfinite(score) or not (node.text.strip() or node.title.strip() or any(node.fields.values())):
         return None
     return Candidate(node, score=min(max(score, 0.0), 1.0), probe=probe)
@@ -95,6 +110,7 @@ def read_metadata(source: str, node: Node) -> dict[str, Any]:
     """Return the documented facts about an item of a source."""
     known: dict[str, Any] = {
         **node.fields,
+        # Stored nodes have ids under the names of their source; results of other searchers as they came.
         "id": node.fields.get("id") or node.fields.get("experience_id") or node.key,
         "file_path": node.fields.get("file_path") or node.origin.file,
         "start_line": node.origin.first_line,
@@ -122,6 +138,7 @@ def _read_code(result: object) -> Node:
     fields = _read_fields(result, "signature", "file_path", "qualified_name")
     node = _make_node(CODE, result, _read_text(result, "content", "code", "text"), fields)
     name = _read_text(result, "qualified_name", "name")
+    # Code without an id is identified by where it stands: two functions may have the same text.
     identity = first_value(result, "id") or f"{file}:{first_line}:{name}"
     return replace(
         node,
@@ -176,6 +193,7 @@ _READERS: Final[Mapping[str, Callable[[object], Node]]] = {
     VALUE: _read_value,
     COMMIT: _read_commit,
 }
+"""The reader of each source."""
 
 
 def _make_node(source: str, result: object, text: str, fields: dict[str, Json], importance: float = 0.0) -> Node:
@@ -184,6 +202,7 @@ def _make_node(source: str, result: object, text: str, fields: dict[str, Json], 
     if identity is not None:
         known["id"] = str(identity)
     return Node(
+        # The same text without an id is the same result, wherever it was found.
         key=f"{source}:{_digest(text) if identity is None else str(identity)}",
         kind=source,
         text=text,
@@ -205,6 +224,7 @@ def first_value(result: object, *names: str) -> Any:
     """Return the value of the first of the names that a mapping or an object has one for, else None."""
     for name in names:
         value = result.get(name) if isinstance(result, Mapping) else getattr(result, name, None)
+        # A method, such as `dict.values` or `str.title`, is no value of the result.
         if value is not None and not callable(value):
             return value
     return None
@@ -219,6 +239,7 @@ def _to_json(value: Any) -> Json:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
+        # JSON has neither infinity nor NaN.
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(name): _to_json(part) for name, part in value.items()}
@@ -248,6 +269,7 @@ def _read_time(result: object) -> datetime | None:
     for name in _TIME_NAMES:
         value = first_value(result, name)
         if isinstance(value, int | float) and not isinstance(value, bool):
+            # Guessing at milliseconds could date a memory wrongly; no time at all is safe.
             return datetime.fromtimestamp(value, UTC) if 0 <= value < _MAX_TIMESTAMP_SECONDS else None
         if isinstance(value, str):
             try:

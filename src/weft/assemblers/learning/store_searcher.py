@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _MAX_REMEMBERED_QUERIES: Final = 8
 """Analysed questions that a searcher keeps: a page asks with one question, a premortem with up to five."""
 CODE_KINDS: Final = ("function", "method", "class", "interface", "type", "module")
+"""The kinds of nodes that count as code."""
 
 
 class StoreSearcher(Struct, frozen=True):
@@ -85,10 +86,12 @@ class StoreSearcher(Struct, frozen=True):
 
     def record_use(self, items: Sequence[ContextItem], now: datetime) -> None:
         """Count the memories among the items as used, unless the store takes no writes."""
+        # Items do not name their tenant; the first one is the caller's own.
         used = [(self.tenants[0], str(item.metadata["id"])) for item in items if item.source == MEMORY]
         if not used or self.weft.store.read_only:
             return
         try:
+            # A use that is not counted is no reason to withhold the page.
             UsageLog(self.weft.folder).record_uses(used, now)
         except StoreError as error:
             warn("uses_not_counted", reason=str(error))
@@ -107,6 +110,7 @@ class StoreSearcher(Struct, frozen=True):
         )
 
     def _analyse(self, question: str, reading: Reading) -> Query:
+        # What a question means depends on the words in the store, so a write makes it stale.
         key = (question, reading.snapshot.identity, reading.snapshot.sequence)
         known = self.queries.get(key)
         if known is not None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 PROFILE: Final = "narrative"
+"""The profile of all pages here."""
 ENTITY_SECTION: Final = "key_entities"
 """The section of the profile that presents entities."""
 
@@ -110,6 +111,7 @@ class EntityContextBuilder:
         return await asyncio.to_thread(self._build, str(entity_id), str(vault_id))
 
     def _build(self, name: str, tenant: str) -> EntityContext:
+        # Opened here and not in the constructor: building a formatter must not fail for want of a store.
         weft = self.session or default_store()
         whole = weft.profile(PROFILE)
         # Rather the entity than a chapter or a document of the same name.
@@ -122,6 +124,7 @@ class EntityContextBuilder:
             question=self.query,
             start=(node.key,),
             profile=PROFILE,
+            # A budget of 0 is refused by the pipeline, but here means that there is nothing to show.
             max_tokens=max(self.max_tokens, 1),
             view=View((tenant,), self.max_sequence),
             candidates=(),
@@ -131,6 +134,7 @@ class EntityContextBuilder:
 
     def _find(self, weft: "Weft", name: str, tenant: str) -> tuple[Node, ...]:
         """Return the nodes with this name, as known up to `max_sequence`; ids are those of the whole story."""
+        # A view of an earlier chapter is a store of its own, which numbers its nodes anew.
         if self.max_sequence is not None and name.isdigit():
             name = next((node.key for node in weft.show(name, tenants=(tenant,))), name)
         return weft.show(name, tenants=(tenant,), as_of=self.max_sequence)
@@ -148,6 +152,7 @@ def _single_entity_profile(profile: Profile, kind: str, strategy: PriorityStrate
     section = entity_section(profile)
     only_section = replace(
         section,
+        # Whatever kind the caller named, it is presented.
         kinds=tuple(dict.fromkeys((*section.kinds, kind))),
         reach="start",
         # Parts that are not reached over edges draw on the entity itself: a strategy has nothing to rank there.
@@ -172,6 +177,7 @@ def lenses_without_walk(profile: Profile) -> tuple[Lens, ...]:
 
 def _read_context(context: Context, node: Node) -> EntityContext:
     """Read the entity's chunks off the page; without any group the entity has none."""
+    # The request starts from one node, so there is at most one group.
     groups = [group for section in context.page.sections for group in section.groups]
     if not groups:
         return EntityContext(node)

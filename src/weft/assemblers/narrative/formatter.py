@@ -1,28 +1,42 @@
 """Provide the documented entry point `format_context`, which never raises, and the cache of its pages.
 
-A call is read, looked up in the cache, and else built; whatever fails on the way is logged and left out.
+A call is read, looked up in the cache, and else built by `PageBuilder` from each entity's context, or its
+description, and the documents. Whatever fails on the way is logged and left out.
 """
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
+from contextlib import suppress
 from time import monotonic, perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from uuid import UUID
 
-from weft.assemblers.narrative.build import PageBuilder
-from weft.assemblers.narrative.entity_context import PriorityStrategy, UsageBasedPriority, default_store
-from weft.assemblers.narrative.inputs import read_documents, read_entities, to_list
+from msgspec.structs import replace
+
+from weft.assemblers.narrative.entity_context import (
+    EntityContext,
+    EntityContextBuilder,
+    PriorityStrategy,
+    UsageBasedPriority,
+    default_store,
+)
 from weft.assemblers.narrative.narrative_request import (
     MAX_ENTITIES,
     MAX_TOTAL_TOKENS,
+    CallerEntity,
     NarrativeRequest,
     NoStore,
+    ReadableStore,
     log,
+    read_documents,
+    read_entities,
     read_whole_number,
+    to_list,
 )
-from weft.assemblers.narrative.summarizer import Summarize
-from weft.model import Context
+from weft.assemblers.narrative.summarizer import Summarize, compress_document
+from weft.errors import UnknownName
+from weft.model import Candidate, Context, Node
 from weft.profiles.types import AUTO
 
 if TYPE_CHECKING:
@@ -35,6 +49,10 @@ _MAX_CACHED_PAGES: Final = 256
 """Pages that are kept, about 10 MB of text at the default budget."""
 _MAX_LOGGED_QUERY_CHARACTERS: Final = 200
 """The part of a query that a log line shows: enough to recognise it, and not a pasted chapter."""
+
+Answer = TypeVar("Answer")
+BuiltEntity = tuple[CallerEntity, EntityContext | Node]
+"""An entity with its context, or with a node that holds the caller's description."""
 
 
 class TimedCache:
@@ -53,6 +71,7 @@ class TimedCache:
         if entry is None:
             return None
         made_at, made_of, text = entry
+        # Deleted at once: an entry that is stale now will not become valid again.
         if made_of != state or self._clock() - made_at >= self._seconds:
             del self._entries[key]
             return None
@@ -62,6 +81,7 @@ class TimedCache:
         """Keep a text."""
         if self._seconds <= 0:
             return
+        # Removed first, so that the new entry is last in the order in which entries are dropped.
         self._entries.pop(key, None)
         self._entries[key] = (self._clock(), state, text)
         if len(self._entries) > _MAX_CACHED_PAGES:
@@ -109,17 +129,20 @@ class SmartContextFormatter:
         `max_total_tokens` and `max_entities` if these are not passed; `adaptive` chooses the preset by the query.
         """
         began, text = perf_counter(), ""
+        # Read once, before anything else: a generator of the caller cannot be read twice.
         lists = {"entities": _to_list("entities", entities), "documents": _to_list("documents", documents)}
         counts = {name: len(things) for name, things in lists.items()}
         try:
             shown_query = str(query)[:_MAX_LOGGED_QUERY_CHARACTERS]
             log("info", "smart_context_formatting_started", query=shown_query, vault_id=str(vault_id), **counts)
+            # Inside the try: a sequence that is no number must not raise either.
             last_sequence = None if max_sequence is None or temporal_mode == "none" else int(max_sequence)
             request = NarrativeRequest(
                 query="" if query is None else str(query),
                 tenant=str(vault_id),
                 entities=read_entities(lists["entities"]),
                 documents=read_documents(lists["documents"], str(vault_id), last_sequence),
+                # An empty list is an answer of the caller's own search, and is respected.
                 searches_vault=entities is None and documents is None,
                 max_total_tokens=read_whole_number(max_total_tokens, MAX_TOTAL_TOKENS),
                 max_entities=read_whole_number(max_entities, MAX_ENTITIES),
@@ -136,6 +159,7 @@ class SmartContextFormatter:
 
     async def _format(self, request: NarrativeRequest, session: "Weft | None") -> str:
         """Return the page from the cache, or build it."""
+        # The pipeline refuses such budgets, and this entry point must not raise.
         if request.max_total_tokens < 1:
             log("warning", "smart_context_empty", notes=[f"Nothing fits {request.max_total_tokens} tokens."])
             return ""
@@ -157,6 +181,7 @@ class SmartContextFormatter:
         if session is not None:
             return session
         try:
+            # Kept open for the next call.
             self._session = self._session or default_store()
         except Exception as error:  # noqa: BLE001  (as documented: the caller's own entities and documents are left)
             log("warning", "smart_context_store_failed", error=str(error), error_type=type(error).__name__)
@@ -186,6 +211,137 @@ def _page_text(context: Context) -> str:
     if not has_content:
         log("warning", "smart_context_empty", notes=list(context.notes))
     return context.text if has_content else ""
+
+
+# --- building one page ---
+
+
+class PageBuilder:
+    """The builder of one page.
+
+    `is_cacheable` is True afterwards unless something failed that might succeed the next time.
+    """
+
+    def __init__(
+        self,
+        request: NarrativeRequest,
+        store: ReadableStore,
+        strategy: PriorityStrategy,
+        summarize: Summarize | None,
+    ):
+        self.is_cacheable = True
+        self._request, self._store = request, store
+        self._strategy, self._summarize = strategy, summarize
+
+    async def build(self) -> Context:
+        """Return the page; if the store does not answer, a page of what the caller brought."""
+        request = await self._read(self._request.resolve_preset)
+        # The pipeline then finds entities and documents itself, so there is nothing to build here.
+        if request.searches_vault:
+            return await self._read(request.assemble_found)
+        built = [context for _, context in await self._build_entities(request.shown_entities, request)]
+        compressed = replace(request, documents=await self._compress_documents(request))
+        return await self._read(lambda store: compressed.assemble_given(store, built))
+
+    async def _read(self, read: Callable[[ReadableStore], Answer]) -> Answer:
+        """Return what is read from the store, or from an empty one if the store fails."""
+        try:
+            return await asyncio.to_thread(read, self._store)
+        except Exception as error:  # noqa: BLE001  (as documented: the best that is left)
+            log("warning", "smart_context_store_failed", error=str(error), error_type=type(error).__name__)
+            self.is_cacheable = False
+            # The same function over an empty store prints at least what the caller brought.
+            return await asyncio.to_thread(read, NoStore())
+
+    async def _build_entities(
+        self, entities: tuple[CallerEntity, ...], request: NarrativeRequest
+    ) -> list[BuiltEntity]:
+        """Build the context of each entity; those of which nothing is known leave their tokens to the others."""
+        tokens = request.tokens_per_entity(len(entities))
+        attempts = [(entity, await self._build_entity(entity, request, tokens)) for entity in entities]
+        built = _distinct([(entity, context) for entity, context in attempts if context is not None])
+        # Which entities are known shows only when they were built, so shares are dealt out in a second round.
+        if len(built) < len(entities):
+            tokens = request.tokens_per_entity(len(built))
+            built = [(entity, await self._rebuild(entity, context, request, tokens)) for entity, context in built]
+        for entity, context in built:
+            if isinstance(context, EntityContext):
+                facts = {"chunks": len(context.chunks), "tokens": context.total_tokens}
+                log("debug", "entity_context_built", entity=entity.name, **facts)
+        return built
+
+    async def _rebuild(
+        self, entity: CallerEntity, known: EntityContext | Node, request: NarrativeRequest, tokens: int
+    ) -> EntityContext | Node:
+        """Build the context of an entity anew with more tokens; a description stays as it is."""
+        return known if isinstance(known, Node) else await self._build_entity(entity, request, tokens) or known
+
+    async def _build_entity(
+        self, entity: CallerEntity, request: NarrativeRequest, tokens: int
+    ) -> EntityContext | Node | None:
+        """Return the entity's context from the story, else its description as a node, else None."""
+        builder = EntityContextBuilder(
+            max_tokens=tokens,
+            priority_strategy=self._strategy,
+            session=cast("Weft", self._store),
+            query=request.query,
+            max_sequence=request.max_sequence,
+        )
+        try:
+            context = await _build_by_name(builder, entity, request.tenant)
+        except Exception as error:  # noqa: BLE001  (as documented: one entity never spoils the others)
+            log("warning", "entity_context_build_failed", entity=entity.name, error=str(error))
+            # An unknown name stays unknown until the store changes, which the cache notices by itself.
+            self.is_cacheable = self.is_cacheable and isinstance(error, UnknownName)
+            return _described(entity, request)
+        return context if context.chunks else _described(entity, request)
+
+    async def _compress_documents(self, request: NarrativeRequest) -> tuple[Candidate, ...]:
+        """Return the documents; if there is a summarizer, long ones as summaries, all made at once."""
+        if self._summarize is None:
+            return request.documents
+        tasks = [
+            asyncio.to_thread(compress_document, document, request.query, self._summarize)
+            for document in request.documents
+        ]
+        # With exceptions as results: one summary that fails must not cancel the others.
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        compressed = []
+        for document, result in zip(request.documents, results, strict=True):
+            if isinstance(result, BaseException):
+                log("warning", "document_compression_failed", document=document.node.title, error=str(result))
+                self.is_cacheable = False
+            compressed.append(document if isinstance(result, BaseException) else result)
+        return tuple(compressed)
+
+
+async def _build_by_name(builder: EntityContextBuilder, entity: CallerEntity, tenant: str) -> EntityContext:
+    """Build the context by the first of the entity's names that the store knows."""
+    # The error for the first name is the one that is raised: it is the name that the caller meant.
+    first, *others = entity.names
+    try:
+        return await builder.build_context(first, tenant)
+    except UnknownName:
+        for name in others:
+            with suppress(UnknownName):
+                return await builder.build_context(name, tenant)
+        raise
+
+
+def _distinct(built: list[BuiltEntity]) -> list[BuiltEntity]:
+    """Return every entity once, even if the caller brought it under several names."""
+    by_key: dict[str, BuiltEntity] = {}
+    for entity, context in built:
+        by_key.setdefault((context if isinstance(context, Node) else context.entity).key, (entity, context))
+    return list(by_key.values())
+
+
+def _described(entity: CallerEntity, request: NarrativeRequest) -> Node | None:
+    """Return the entity as a node with its description, but None for a page up to a point of the story.
+
+    A description may reveal what happens later.
+    """
+    return None if request.max_sequence is not None else entity.to_node(request.tenant)
 
 
 smart_formatter: Final = SmartContextFormatter()

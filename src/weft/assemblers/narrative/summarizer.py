@@ -21,6 +21,7 @@ Summarize = Callable[[str, str, int], str]
 LONG_DOCUMENT_TOKENS: Final = 1000
 """Longer documents are summarised; shorter ones fit whole. The design fixes both numbers."""
 SUMMARY_TOKENS: Final = 200
+"""The length of a summary."""
 _MAX_ANSWER_BYTES: Final = 1 << 20
 """A summary of 200 tokens needs a few kilobytes; a longer answer is not one, and must not fill the memory."""
 
@@ -49,6 +50,7 @@ class EndpointSummarizer:
         body = {"model": self.model, "messages": messages, "max_tokens": max_tokens, "temperature": 0}
         headers = {"Content-Type": "application/json"}
         if self.api_key:
+            # Local servers need no key, and some refuse a header that is empty.
             headers["Authorization"] = f"Bearer {self.api_key}"
         address = f"{self.url.rstrip('/')}/chat/completions"
         try:
@@ -82,6 +84,7 @@ def _read_body(answer: HTTPResponse, deadline: float) -> bytes:
     The timeout of a socket only limits each wait: a server that sends a byte now and then would never run into it.
     """
     parts, size = [], 0
+    # `read1` returns after each packet; `read` would wait for the whole body before the deadline is looked at.
     while part := answer.read1(_MAX_ANSWER_BYTES):
         parts.append(part)
         size += len(part)

@@ -10,8 +10,13 @@ from msgspec.structs import replace
 from starlette.responses import Response
 
 from weft.api import Weft
-from weft.assemblers.knowledge.knowledge_context import NOTHING_HELD, KnowledgeContext, KnowledgeRequest
-from weft.assemblers.knowledge.knowledge_page import bound_profile, page_as_lists
+from weft.assemblers.knowledge.knowledge_context import (
+    NOTHING_HELD,
+    KnowledgeContext,
+    KnowledgeRequest,
+    bound_profile,
+    page_as_lists,
+)
 from weft.errors import UnknownName
 from weft.interfaces.ask import Targets, blend_topics
 from weft.interfaces.request import CONTEXT_FIELDS, fields_for, make_request, make_view

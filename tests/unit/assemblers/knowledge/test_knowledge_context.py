@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from weft import Edge, Node, Weft
 from weft.assemblers.knowledge.knowledge_context import KnowledgeContext, KnowledgeRequest
-from weft.assemblers.knowledge.lists import node_content, split_content
-from weft.assemblers.knowledge.token_budget import node_text
+from weft.assemblers.knowledge.lists import node_content, node_text, split_content
 from weft.errors import InvalidInput
 from weft.tokens import counter_for
 

@@ -15,10 +15,16 @@ from hypothesis import strategies as any_of
 
 import learning_world as some
 from weft import Weft
-from weft.assemblers.learning.assembler import SOURCES, ContextAssembler, assemble_context, get_premortem_context
+from weft.assemblers.learning.assembler import (
+    SOURCES,
+    ContextAssembler,
+    Search,
+    assemble_context,
+    get_premortem_context,
+    search_all,
+)
 from weft.assemblers.learning.item_cutter import MIN_CAP_TOKENS, ItemCutter
-from weft.assemblers.learning.results import read_candidates, read_metadata
-from weft.assemblers.learning.searches import Answer, Search, search_all
+from weft.assemblers.learning.results import Answer, read_candidates, read_metadata
 from weft.assemblers.learning.store_searcher import StoreSearcher, make_assembler
 from weft.errors import InvalidInput
 from weft.memory import UsageLog
@@ -39,10 +45,10 @@ def read(source: str, *found: object) -> list[Candidate]:
 
 
 def test_results_may_be_objects_or_mappings() -> None:
-    told = some.memory(1, created_at=NOW)
-    (one,), (other,) = read("memory", told), read("memory", SimpleNamespace(**told))
+    result = some.memory(1, created_at=NOW)
+    (one,), (other,) = read("memory", result), read("memory", SimpleNamespace(**result))
     assert one == other
-    assert (one.node.text, one.node.importance, one.node.modified, one.score) == (told["content"], 0.5, NOW, 0.9)
+    assert (one.node.text, one.node.importance, one.node.modified, one.score) == (result["content"], 0.5, NOW, 0.9)
     assert read_metadata("memory", one.node)["created_at"] == NOW.isoformat()
 
 
@@ -263,8 +269,8 @@ def test_a_source_that_hangs_is_noted_and_the_rest_returned() -> None:
     searcher = some.full_searcher(1)
     never = threading.Event()
     searcher.experiences = lambda **asked: never.wait()
-    made = ContextAssembler(searcher, deadline_seconds=0.3)
-    answer = asyncio.run(made.assemble_context("start", some.TYPES))
+    assembler = ContextAssembler(searcher, deadline_seconds=0.3)
+    answer = asyncio.run(assembler.assemble_context("start", some.TYPES))
     never.set()
     assert answer.notes == ("experiences: did not answer within 0.3 seconds.",)
     assert set(answer.sources_used) == {"memory", "code", "value", "commit"}
@@ -282,8 +288,8 @@ def test_limits_that_leave_nothing_are_refused(bad: dict[str, Any]) -> None:
 def test_the_same_answers_give_the_same_bytes() -> None:
     pages = set()
     for _ in range(3):
-        made = ContextAssembler(some.full_searcher(5), clock=lambda: NOW)
-        pages.add(asyncio.run(made.assemble_context("start the broker", some.TYPES)).markdown)
+        assembler = ContextAssembler(some.full_searcher(5), clock=lambda: NOW)
+        pages.add(asyncio.run(assembler.assemble_context("start the broker", some.TYPES)).markdown)
     assert len(pages) == 1
 
 
@@ -298,9 +304,9 @@ def weft(tmp_path: Path) -> Iterator[Weft]:
 
 def test_memories_that_are_handed_out_are_counted_as_used(weft: Weft) -> None:
     key = remember(weft.workshop(), "Start the broker first", now=NOW).memory.key
-    made = make_assembler(weft)
+    assembler = make_assembler(weft)
     for _ in range(2):
-        asyncio.run(made.assemble_context("broker", ["memories"]))
+        asyncio.run(assembler.assemble_context("broker", ["memories"]))
     (used,) = UsageLog(weft.store.path).read_uses([("default", key)]).values()
     assert used.times == 2
 

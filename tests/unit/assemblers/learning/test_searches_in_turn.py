@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from weft import Weft
-from weft.assemblers.learning.assembler import SOURCES, ContextAssembler
-from weft.assemblers.learning.searches import Answer, Search, search_in_turn
+from weft.assemblers.learning.assembler import SOURCES, ContextAssembler, Search, search_in_turn
+from weft.assemblers.learning.results import Answer
 from weft.assemblers.learning.store_searcher import StoreSearcher
 from weft.memory.memory_store import remember
 from weft.model import View
@@ -31,7 +31,7 @@ def counting(opened: list[str]) -> Iterator[list[str]]:
 def answers(
     *calls: Callable[[], object], seconds: float = 5.0, log: list[str] | None = None
 ) -> tuple[Answer, ...]:
-    searches = [Search(str(place), call) for place, call in enumerate(calls)]
+    searches = [Search(str(index), call) for index, call in enumerate(calls)]
     names = [search.name for search in searches]
     return asyncio.run(search_in_turn(counting([] if log is None else log), lambda _: searches, names, seconds))
 
@@ -90,18 +90,18 @@ def test_a_store_in_a_file_is_read_once_for_all_sources(weft: Weft, monkeypatch:
         return reading(self, view)
 
     monkeypatch.setattr(Weft, "reading", counted)
-    made = ContextAssembler(StoreSearcher(weft), clock=lambda: NOW)
-    answer = asyncio.run(made.assemble_context("broker", tuple(SOURCES)))
+    assembler = ContextAssembler(StoreSearcher(weft), clock=lambda: NOW)
+    answer = asyncio.run(assembler.assemble_context("broker", tuple(SOURCES)))
     assert (answer.sources_used, len(opened)) == ({"memory": 1}, 1)
 
 
 def test_one_reading_and_many_give_the_same_page(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(5):
         remember(weft.workshop(), f"Start broker {number} before service {number + 7}", now=NOW)
-    made = ContextAssembler(StoreSearcher(weft), clock=lambda: NOW)
-    together = asyncio.run(made.assemble_context("broker", tuple(SOURCES)))
+    assembler = ContextAssembler(StoreSearcher(weft), clock=lambda: NOW)
+    together = asyncio.run(assembler.assemble_context("broker", tuple(SOURCES)))
     monkeypatch.setattr(StoreSearcher, "reading", lambda _: None)
-    assert asyncio.run(made.assemble_context("broker", tuple(SOURCES))) == together
+    assert asyncio.run(assembler.assemble_context("broker", tuple(SOURCES))) == together
 
 
 def test_a_shared_reading_sees_one_state_of_the_store(weft: Weft) -> None:

@@ -178,15 +178,17 @@ def test_who_matters_more_gets_more_where_importance_is_asked_for(tmp_path: Path
         for at in range(12)
     ]
 
-    def told(page: str) -> tuple[int, int]:
+    def tokens_of_both(page: str) -> tuple[int, int]:
         first, second = page.partition("## General")[0].split("### Tamsin Roke")
         return COUNT.count(first), COUNT.count(second)
 
     with Weft.open(tmp_path / ".weft", embedder=None) as weft:
         weft.put([*(replace(each, importance=float(str(each.fields["importance"]))) for each in people), *scenes])
         question = "What do Odo Farrant and Tamsin Roke do?"
-        odo, tamsin = told(formatted(weft, question, max_total_tokens=900, **given))
-        more, less = told(formatted(weft, question, max_total_tokens=900, importance_scoring=True, **given))
+        odo, tamsin = tokens_of_both(formatted(weft, question, max_total_tokens=900, **given))
+        more, less = tokens_of_both(
+            formatted(weft, question, max_total_tokens=900, importance_scoring=True, **given)
+        )
         assert more / less > 1.3 * odo / tamsin
 
 
@@ -425,5 +427,5 @@ def test_the_pages_of_the_formatter_sort_chunks_as_the_builder_does(chunked: Wef
         page = formatted(chunked, max_entities=1, **given)
         ties, _, context = page.partition("**Relationships:**")[2].partition("**Context:**")
         assert ties.count("\n- ") == 3 and ties.count("Tamsin Roke") == 3
-        told = context.partition("\n#")[0]
-        assert told.count("\n- ") == 5 and "Tamsin Roke" not in told
+        listed = context.partition("\n#")[0]
+        assert listed.count("\n- ") == 5 and "Tamsin Roke" not in listed

@@ -44,8 +44,10 @@ def weft(tmp_path: Path) -> Iterator[Weft]:
 
 
 def _chapter(number: int) -> Node:
-    told = " ".join(f"Odo Farrant counted the {what} of day {number}." for what in ("boats", "lamps", "ropes"))
-    return Node(f"s:ch{number}", "chapter", VAULT, title=f"Chapter {number}", text=told, sequence=number)
+    sentences = " ".join(
+        f"Odo Farrant counted the {what} of day {number}." for what in ("boats", "lamps", "ropes")
+    )
+    return Node(f"s:ch{number}", "chapter", VAULT, title=f"Chapter {number}", text=sentences, sequence=number)
 
 
 def formatted(session: object, query: object = QUERY, **given: Any) -> tuple[str, list[str]]:

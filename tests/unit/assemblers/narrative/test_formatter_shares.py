@@ -31,8 +31,8 @@ class Entity:
 def _paragraph(name: str, words: random.Random) -> str:
     """Five sentences, the first of which names somebody."""
     syllables = ["ba", "del", "fi", "gor", "kan", "lu", "mes", "nor", "pi", "rol", "sut", "tam"]
-    told = [" ".join("".join(words.choices(syllables, k=2)) for _ in range(12)) for _ in range(5)]
-    return f"{name} {told[0]}. " + " ".join(f"{sentence.capitalize()}." for sentence in told[1:])
+    sentences = [" ".join("".join(words.choices(syllables, k=2)) for _ in range(12)) for _ in range(5)]
+    return f"{name} {sentences[0]}. " + " ".join(f"{sentence.capitalize()}." for sentence in sentences[1:])
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +56,10 @@ def test_a_page_has_three_relationships_and_five_contexts_of_an_entity_however_m
     tmp_path: Path,
 ) -> None:
     words = random.Random(3)
-    told = [_paragraph(name, words) for name in 8 * ("Marta Quill", "Marta Quill met Jonas Feld where")]
+    paragraphs = [_paragraph(name, words) for name in 8 * ("Marta Quill", "Marta Quill met Jonas Feld where")]
     nodes = [
         *(Node(f"c:{name}", "character", str(VAULT), title=name, text=f"{name} lives.") for name in CAST),
-        *(Node(f"b:{at}", "chapter", str(VAULT), title=f"{at}", text=text) for at, text in enumerate(told)),
+        *(Node(f"b:{at}", "chapter", str(VAULT), title=f"{at}", text=text) for at, text in enumerate(paragraphs)),
     ]
     with Weft.open(tmp_path / ".weft") as weft:
         weft.put(nodes)

@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from weft.embed import open_embedder
-from weft.embed.onnx import MAX_TEXT_TOKENS, OnnxEmbedder
+from weft.embed.models import MAX_TEXT_TOKENS, OnnxEmbedder
 from weft.errors import EmbedderError, InvalidInput
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "river", "bank", "##s", "."]

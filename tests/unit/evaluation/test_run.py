@@ -1,12 +1,17 @@
-"""What counts as evidence on a page, and what does not."""
+"""The shape in which questions are asked, and the evidence that counts on a page."""
 
 from collections.abc import Sequence
 
 import pytest
 
+from weft.errors import InvalidInput, UnknownName
+from weft.evaluation import Question, QuestionShape
 from weft.evaluation.run import find_evidence, rank_keys
 from weft.model import Candidate, Context, Detail, Item, LedgerEntry, Node, Page, PlacedGroup, PlacedSection
 
+QUESTION = Question(
+    "q1", "Who ran?", meta={"story": "The Hare", "place": {"name": "Sel"}, "history": ["one", "two"]}
+)
 TEXT = "Mara Venn keeps the archive. The tower is old. She was born in Port Sel."
 SPAN = (TEXT.index("She"), len(TEXT))
 
@@ -103,3 +108,49 @@ def entry(key: str, score: float) -> LedgerEntry:
 def test_the_ranking_is_by_score_whatever_was_printed_and_holds_each_document_once() -> None:
     ledger = (entry("b", 0.2), entry("a", 0.2), entry("c", 0.9), entry("b", 0.5))
     assert rank_keys(ledger) == ("c", "b", "a")
+
+
+# --- the shape of questions ---
+
+
+def test_a_template_takes_values_from_the_meta() -> None:
+    assert (
+        QuestionShape("{meta.story}, {meta.place.name}: {text}").apply(QUESTION).joined
+        == "The Hare, Sel: Who ran?"
+    )
+
+
+def test_a_value_that_one_question_lacks_is_left_blank() -> None:
+    assert QuestionShape("{meta.story} {text}").apply(Question("q2", "Who?")).joined == "Who?"
+
+
+def test_history_is_put_after_the_question_latest_first() -> None:
+    assert QuestionShape(history=True).apply(QUESTION).joined == "Who ran?\ntwo\none"
+    recent = Question("q", "Yes.", meta={"history_recent_first": ["b", "a"], "history": ["x"]})
+    assert QuestionShape(history=True).apply(recent).joined == "Yes.\nb\na"
+
+
+def test_history_may_be_messages_or_one_text() -> None:
+    messages = [{"role": "user", "content": "hello"}, {"role": "agent", "text": "hi"}]
+    assert (
+        QuestionShape(history=True).apply(Question("q", "Yes.", meta={"history": messages})).joined
+        == "Yes.\nhi\nhello"
+    )
+    assert (
+        QuestionShape(history=True).apply(Question("q", "Yes.", meta={"history": "hello"})).joined == "Yes.\nhello"
+    )
+
+
+def test_a_placeholder_that_no_question_has_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UnknownName, match=r"Did you mean 'meta\.story'"):
+        QuestionShape("{meta.stry} {text}").check([QUESTION])
+
+
+def test_a_template_that_cannot_be_read_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        QuestionShape("{text").check([QUESTION])
+
+
+def test_history_where_there_is_none_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="No question has a history"):
+        QuestionShape(history=True).check([Question("q", "Who?")])

@@ -1,4 +1,4 @@
-"""The paired bootstrap: real differences are told from chance, the same way every time."""
+"""Profiles without one ability, and the paired bootstrap: real differences are distinguished from chance."""
 
 from pathlib import Path
 from random import Random
@@ -6,7 +6,35 @@ from random import Random
 import pytest
 
 from weft.errors import InvalidInput
-from weft.evaluation import compare, count_unpaired, read_rows
+from weft.evaluation import ABLATIONS, compare, count_unpaired, read_rows, without_ability
+from weft.model import Detail
+from weft.profiles import load_profile
+
+PROFILES = sorted(path.stem for path in (Path(__file__).parents[3] / "src" / "weft" / "profiles").glob("*.toml"))
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_each_ability_can_be_taken_from_every_profile(name: str) -> None:
+    profile = load_profile(name, ())
+    vector, graph = without_ability(profile, "vector"), without_ability(profile, "graph")
+    assert {probe.match for probe in vector.probes} == {"bm25"}
+    assert vector.fusion.semantic == 0
+    assert {lens.walk for lens in graph.lenses} == {"none"}
+    for score in (graph.score, *(section.score for section in graph.sections if section.score)):
+        assert not any("bridge" in each for each in (score.weights, score.boosts, *score.without.values()))
+    assert without_ability(profile, "dedupe").dedupe.scope == "none"
+    for section in without_ability(profile, "excerpting").sections:
+        for detail in (section.detail, *(part.detail for part in section.parts)):
+            assert detail
+            assert Detail.EXCERPT not in detail
+
+
+def test_taking_an_ability_away_leaves_the_name_and_the_others() -> None:
+    profile = load_profile("general", ())
+    for ability in ABLATIONS:
+        assert without_ability(profile, ability).name == "general"
+        assert without_ability(profile, ability) != profile
+    assert without_ability(profile, "graph").probes == profile.probes
 
 
 def run(values: list[float]) -> dict[str, dict[str, float]]:
@@ -81,6 +109,6 @@ def test_a_file_that_per_query_did_not_write_is_refused(tmp_path: Path, content:
 @pytest.mark.parametrize(("differing", "real"), [(1, False), (5, False), (6, True)])
 def test_a_handful_of_questions_proves_nothing(differing: int, real: bool) -> None:
     first = {f"q{number}": {"m": 0.0} for number in range(8)}
-    second = {name: {"m": float(place < differing)} for place, name in enumerate(first)}
+    second = {name: {"m": float(index < differing)} for index, name in enumerate(first)}
     (found,) = compare(first, second)
     assert found.real is real

@@ -17,7 +17,7 @@ GOLD = st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(1, 4), min_size=1
 def test_recall_ndcg_and_reciprocal_rank_are_those_of_trec_eval(ranking: list[str], gold: dict[str, int]) -> None:
     measures = [R @ 5, R @ 10, nDCG @ 10, RR]
     # An empty ranking is no run at all there; one miss stands in for it.
-    run = {"q": {name: float(-place) for place, name in enumerate(ranking or ["elsewhere"])}}
+    run = {"q": {name: float(-index) for index, name in enumerate(ranking or ["elsewhere"])}}
     expected = ir_measures.calc_aggregate(measures, {"q": gold}, run)
     assert recall(ranking, gold, 5) == pytest.approx(expected[R @ 5])
     assert recall(ranking, gold, 10) == pytest.approx(expected[R @ 10])
