@@ -38,7 +38,6 @@ from weft.pipeline.walk import walk_graph
 from weft.ports import TokenCounter
 from weft.profiles.types import Profile
 from weft.render import ItemStyle, open_format
-from weft.scoring.candidates import node_ref
 from weft.tokens import DEFAULT_ENCODING
 
 if TYPE_CHECKING:
@@ -165,7 +164,7 @@ def _lay_out(plan: Plan, gathered: Gathered, reading: Reading, now: datetime, pr
         slots += filled
         refused += beyond
         received += received_parts
-    received_nodes = {node_ref(refusal.candidate) for refusal in received}
+    received_nodes = {refusal.candidate.node.ref for refusal in received}
     return Layout(tuple(slots), tuple(refused + repeats + received), len(received_nodes))
 
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.model import Candidate, Filter, Node, Step
 from weft.ports import Index, NodeRow, PassageRow, Snapshot, TermStatistics
 from weft.scoring.bm25 import inverse_frequency, term_hashes
-from weft.scoring.candidates import with_scores
 from weft.text import analyze, find_proper_names
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ def score_bridges(
     gains = np.round((worth * names.relevance() * _other_nodes(names.leading, candidates)).max(axis=0), 6)
     return tuple(
         [
-            with_scores(candidate, {**candidate.parts, "bridge": gain}) if gain > 0 else candidate
+            replace(candidate, parts={**candidate.parts, "bridge": gain}) if gain > 0 else candidate
             for candidate, gain in zip(candidates, gains.tolist(), strict=True)
         ]
     )

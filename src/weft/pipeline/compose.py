@@ -18,7 +18,6 @@ from weft.pipeline.slots import Outcome, PlacedSlot, Reason
 from weft.profiles import fill
 from weft.profiles.types import Frame, Order
 from weft.render import render
-from weft.scoring.candidates import node_ref
 
 _MAX_TITLE_CHARS: Final = 200
 """Characters of a question in the title: of a pasted log the beginning is enough."""
@@ -251,7 +250,7 @@ def _join_passages(items: Sequence[Item]) -> list[Item]:
     joined: dict[tuple[str, str, int | None], Item] = {}
     for index, item in enumerate(items):
         # Only passages are joined: any other item gets a key of its own.
-        key = (*node_ref(item.candidate), None if item.candidate.window else index)
+        key = (*item.candidate.node.ref, None if item.candidate.window else index)
         joined[key] = _join_two(joined[key], item) if key in joined else item
     return list(joined.values())
 
@@ -270,7 +269,7 @@ def _add_part(
     if placed.subject is None or placed.part is None:
         return groups
     part = PlacedSection(placed.part.name, placed.part.label, items)
-    if groups and node_ref(groups[-1].subject) == node_ref(placed.subject):
+    if groups and groups[-1].subject.node.ref == placed.subject.node.ref:
         return (*groups[:-1], replace(groups[-1], parts=(*groups[-1].parts, part)))
     return (*groups, PlacedGroup(placed.subject, (part,)))
 

@@ -17,7 +17,6 @@ from weft.pipeline.retrieve import RetrievalResult, add_relevance, search
 from weft.ports import NodeRow, Snapshot
 from weft.profiles import fill
 from weft.profiles.types import Lens, Probe
-from weft.scoring.candidates import with_scores
 
 
 class Gathered(Struct, frozen=True):
@@ -76,9 +75,9 @@ def brought_candidates(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
     # Sections admit by probe, so a candidate without one counts as found by the first.
     first_probe = plan.profile.probes[0].name
     return tuple(
-        with_scores(
+        replace(
             _with_trusted_count(candidate, stored),
-            {
+            parts={
                 "relevance": candidate.score,
                 "lexical": candidate.score,
                 "semantic": candidate.score,

@@ -2,10 +2,9 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from weft.model import Candidate, Citation, Detail, Item, LedgerEntry
+from weft.model import Candidate, Citation, Detail, Item, LedgerEntry, NodeRef
 from weft.pipeline.sections import Layout
 from weft.pipeline.slots import Outcome
-from weft.scoring.candidates import NodeRef, node_ref
 
 
 def make_ledger(outcomes: Sequence[Outcome], layout: Layout) -> tuple[LedgerEntry, ...]:
@@ -96,7 +95,7 @@ def list_citations(items: Iterable[Item]) -> tuple[Citation, ...]:
             continue
         candidate, node = item.candidate, item.candidate.node
         cited.setdefault(
-            node_ref(candidate),
+            candidate.node.ref,
             Citation(
                 node.key, node.id, node.kind, node.title, node.tenant, node.origin, candidate.score, item.detail
             ),

@@ -11,12 +11,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.errors import InvalidInput
-from weft.model import Candidate, Filter, Json, Node, Request, Topic, Unset
+from weft.model import Candidate, Filter, Json, Node, NodeRef, Request, Topic, Unset
 from weft.pipeline.by_name import call_by_name
 from weft.ports import Snapshot
 from weft.profiles import apply_preset, fill, find_lens, resolve_parameters
 from weft.profiles.types import AUTO, Adapt, Lens, Probe, Profile, Section
-from weft.scoring.candidates import NodeRef, node_ref
 from weft.text import name_words
 
 
@@ -73,7 +72,7 @@ def unite_candidates(by_topic: Iterable[Sequence[Candidate]]) -> tuple[Candidate
     best: dict[NodeRef, Candidate] = {}
     for candidates in by_topic:
         for candidate in candidates:
-            ref = node_ref(candidate)
+            ref = candidate.node.ref
             if ref not in best or _nearness(candidate) < _nearness(best[ref]):
                 best[ref] = candidate
     return tuple(best.values())

@@ -13,7 +13,6 @@ from weft.pipeline.query import Pool, Query, Scale, proposing_terms, read_cosine
 from weft.ports import CombinedIndex, Index, NodeRow, PassageRow, Proposals, Snapshot
 from weft.profiles.types import Fusion, Probe
 from weft.scoring.bm25 import score_terms
-from weft.scoring.candidates import with_scores
 from weft.text import find_body_start
 
 if TYPE_CHECKING:
@@ -178,7 +177,7 @@ def _with_relevance(candidate: Candidate, pool: Pool) -> Candidate:
     if "relevance" in candidate.parts or candidate.node.id not in pool.indices:
         return candidate
     measures, covers, spans, words = pool.measure_node(candidate.node)
-    return with_scores(candidate, {**candidate.parts, **measures}, spans=spans, covers=covers, words=words)
+    return replace(candidate, parts={**candidate.parts, **measures}, spans=spans, covers=covers, words=words)
 
 
 def split_into_passages(
@@ -226,4 +225,12 @@ def _make_passage(candidate: Candidate, pool: Pool, index: int, text_start: int)
     lexical, covers = pool.lexical_match(index, candidate.node)
     semantic = max(0.0, pool.cosine[index])
     measures = {"relevance": pool.relevance[index], "lexical": lexical, "semantic": semantic}
-    return with_scores(candidate, {**candidate.parts, **measures}, spans=(span,), covers=covers, window=span)
+    # The stored count is that of the whole text, so a passage has none.
+    return replace(
+        candidate,
+        parts={**candidate.parts, **measures},
+        spans=(span,),
+        covers=covers,
+        window=span,
+        text_tokens=None,
+    )

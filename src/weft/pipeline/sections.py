@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.history import is_received
-from weft.model import Candidate, Step
+from weft.model import Candidate, NodeRef, Step
 from weft.pipeline.dedupe import Entry, dedupe
 from weft.pipeline.gather import Gathered
 from weft.pipeline.plan import Plan, passes_filter
@@ -23,7 +23,6 @@ from weft.pipeline.slots import HeadingCost, PlacedSlot, part_slot, pointers_slo
 from weft.pipeline.subjects import SubjectPart, fill_parts, with_relations
 from weft.ports import NodeRow, Snapshot
 from weft.profiles.types import ForEach, Part, Section
-from weft.scoring.candidates import NodeRef, is_related_pointer, node_ref
 
 _MAX_ITEMS: Final = 6
 """Items, best first, whose neighbours are looked up; the page seldom shows more of them in detail."""
@@ -48,13 +47,13 @@ def split_related(
     """
     if not types:
         return tuple(candidates), ()
-    walked = [candidate for candidate in candidates if is_related_pointer(candidate, types)]
-    items = [candidate for candidate in candidates if not is_related_pointer(candidate, types)]
-    known = {node_ref(candidate): candidate for candidate in candidates}
+    walked = [candidate for candidate in candidates if candidate.is_related_pointer(types)]
+    items = [candidate for candidate in candidates if not candidate.is_related_pointer(types)]
+    known = {candidate.node.ref: candidate for candidate in candidates}
     found = dict(_find_neighbours(items[:_MAX_ITEMS], types, snapshot, known, admits))
-    pointers = [*found.values(), *(candidate for candidate in walked if node_ref(candidate) not in found)]
-    kept = tuple(candidate for candidate in items if node_ref(candidate) not in found)
-    pointers.sort(key=lambda candidate: (-candidate.score, *node_ref(candidate)))
+    pointers = [*found.values(), *(candidate for candidate in walked if candidate.node.ref not in found)]
+    kept = tuple(candidate for candidate in items if candidate.node.ref not in found)
+    pointers.sort(key=lambda candidate: (-candidate.score, *candidate.node.ref))
     return kept, tuple(pointers)
 
 
@@ -74,9 +73,9 @@ def _find_neighbours(
         neighbour = by_id.get(node) or _new_candidate(stored.get(node), item)
         if neighbour is None:
             continue
-        ref = node_ref(neighbour)
+        ref = neighbour.node.ref
         # An item that became a pointer itself has no pointers of its own.
-        if ref in pointers or node_ref(item) in pointers or ref == node_ref(item):
+        if ref in pointers or item.node.ref in pointers or ref == item.node.ref:
             continue
         if neighbour.score >= _OWN_ITEM_SHARE * item.score or not admits(neighbour):
             continue
@@ -294,7 +293,7 @@ def _fill_subjects(
     slots: list[PlacedSlot] = []
     received: list[Refusal] = []
     for filled in _fill_subject_parts(section, parts, subjects, ranking):
-        share = shares[node_ref(filled.subject)] * filled.part.share / part_shares
+        share = shares[filled.subject.node.ref] * filled.part.share / part_shares
         placed = part_slot(plan, section, filled, share, heading_cost)
         fresh, again = split_received(plan, placed.slot.candidates)
         if again:
@@ -317,9 +316,7 @@ def _max_subjects(plan: Plan, section: Section, rule: ForEach) -> int:
 def _subject_shares(section: Section, rule: ForEach, subjects: Sequence[Candidate]) -> dict[NodeRef, float]:
     """Return each subject's part of the section's share: equal, or by 1 + importance."""
     by_importance = rule.split == "importance"
-    weights = {
-        node_ref(subject): 1.0 + (subject.node.importance if by_importance else 0.0) for subject in subjects
-    }
+    weights = {subject.node.ref: 1.0 + (subject.node.importance if by_importance else 0.0) for subject in subjects}
     total = sum(weights.values())
     return {ref: section.share * weight / total for ref, weight in weights.items()}
 

@@ -12,7 +12,6 @@ from weft.pipeline.plan import Plan
 from weft.pipeline.subjects import SubjectPart
 from weft.profiles import fill
 from weft.profiles.types import Block, Order, Part, Section
-from weft.scoring.candidates import node_ref
 
 _POINTERS_SHARE: Final = 0.1
 """The share of a section's budget that its related pointers get: a few lines beside the items."""
@@ -148,7 +147,7 @@ def part_slot(
     heading = fill(section.heading, plan.values)
     subject, part = filled.subject, filled.part
     # With the tenant, because subjects of two tenants may have one key.
-    group = "/".join([section.name, *node_ref(subject)])
+    group = "/".join([section.name, *subject.node.ref])
     slot = Slot(
         name=f"{group}/{part.name}",
         candidates=filled.candidates,

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from weft.cache import LruCache
 from weft.model import Candidate, Node, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import Part
-from weft.scoring.candidates import with_scores
 from weft.text import find_name_spans, name_spellings, split_sentences
 
 if TYPE_CHECKING:
@@ -89,9 +89,9 @@ class Neighbours(Struct, frozen=True):
         walk = round(subject.parts.get("walk", 0.0) * weight, 9)
         direction = "out" if near.outward[edge] else "in"
         step = Step(node.key, near.edge_types[near.edge_type[edge]], weight, direction, node.id)
-        return with_scores(
+        return replace(
             found,
-            {**found.parts, "edge": weight, "walk": walk},
+            parts={**found.parts, "edge": weight, "walk": walk},
             probe=subject.probe,
             distance=subject.distance + 1,
             root=subject.root,
@@ -316,7 +316,9 @@ class SubjectPassages(Struct, frozen=True):
         reached = self.neighbours.reach(subject, source.passage, source.edge)
         parts = {**reached.parts, "usage": round(taken.mention_count / most, 9)}
         spans = tuple(taken.mentions[:_MAX_MENTIONS])
-        return with_scores(reached, parts, spans=spans, window=taken.window, passage=source.span)
+        return replace(
+            reached, parts=parts, spans=spans, window=taken.window, passage=source.span, text_tokens=None
+        )
 
 
 def _route(subject: Candidate, part: Part) -> Route:

@@ -17,7 +17,6 @@ from weft.pipeline.subject_passages import (
 )
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import Part
-from weft.scoring.candidates import with_scores
 from weft.text import find_name_spans
 
 _RELATIONS_FIELD: Final = "relationships"
@@ -70,7 +69,7 @@ def _with_own_mention(subject: Candidate) -> Candidate:
     if any(end - start < len(text) for start, end in subject.spans):
         return subject
     mentions = find_name_spans(text, spelled_names(subject.node), (0, len(text)))
-    return with_scores(subject, subject.parts, spans=tuple(mentions[:1]))
+    return replace(subject, spans=tuple(mentions[:1]))
 
 
 def with_relations(

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from weft.model import Candidate, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import Lens
-from weft.scoring.candidates import is_unnamed_quotation, with_scores
 from weft.scoring.centrality import pagerank
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def walk_graph(
 def _choose_starts(found: Sequence[Candidate], lens: Lens) -> Sequence[Candidate]:
     """Return the best stored candidates, without unnamed quotations where there is anything else."""
     stored = [candidate for candidate in found if candidate.node.id]
-    speaking = [candidate for candidate in stored if not is_unnamed_quotation(candidate, lens.named_with)]
+    speaking = [candidate for candidate in stored if not candidate.is_unnamed_quotation(lens.named_with)]
     return (speaking or stored)[: lens.seeds]
 
 
@@ -324,7 +324,7 @@ def _make_candidates(
     reached = tuple(_make_candidate(index, area, stored, keys, probes, float(scores[index])) for index in kept)
     walk_scores = dict(zip(area.ids, scores.tolist(), strict=True))
     starts = tuple(
-        with_scores(candidate, {**candidate.parts, "walk": walk_scores.get(candidate.node.id, 0.0)})
+        replace(candidate, parts={**candidate.parts, "walk": walk_scores.get(candidate.node.id, 0.0)})
         if candidate.node.id
         else candidate
         for candidate in found

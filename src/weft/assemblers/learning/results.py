@@ -10,7 +10,6 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from weft.model import Candidate, Json, Node, Origin
-from weft.scoring.candidates import with_scores
 
 MEMORY, CODE, EXPERIENCE, VALUE, COMMIT = "memory", "code", "experience", "value", "commit"
 
@@ -74,9 +73,7 @@ def read_candidates(source: str, results: Iterable[object], probe: str) -> tuple
 def _read_candidate(source: str, result: object, probe: str) -> Candidate | None:
     if isinstance(result, Candidate):
         score = result.score or result.parts.get("relevance", 0.0)
-        return with_scores(
-            result, result.parts, node=_with_file_path(source, result.node), probe=probe, score=score
-        )
+        return replace(result, node=_with_file_path(source, result.node), probe=probe, score=score)
     score = _read_number(first_value(result, *_SCORE_NAMES), 0.0)
     node = _READERS[source](result)
     if not math.isfinite(score) or not (node.text.strip() or node.title.strip() or any(node.fields.values())):
