@@ -8,23 +8,23 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.history import is_received
-from weft.model import Candidate, NodeRef, Step
+from weft.model import Candidate, Json, NodeRef, Step
 from weft.pipeline.dedupe import Entry, dedupe
-from weft.pipeline.gather import Gathered
 from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Reading, Scale
-from weft.pipeline.retrieve import add_relevance, split_into_passages
+from weft.pipeline.retrieve import Gathered, add_relevance, split_into_passages
 from weft.pipeline.score import active_weights, order_by_coverage, score
 from weft.pipeline.slots import HeadingCost, PlacedSlot, part_slot, pointers_slot, section_slot
-from weft.pipeline.subjects import SubjectPart, fill_parts, with_relations
-from weft.ports import NodeRow, Snapshot
+from weft.pipeline.subjects import SubjectPart, fill_parts
+from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import ForEach, Part, Section
 
-_MAX_ITEMS: Final = 6
+_MAX_ITEMS_WITH_POINTERS: Final = 6
 """Items, best first, whose neighbours are looked up; the page seldom shows more of them in detail."""
 _MAX_POINTERS_PER_TYPE: Final = 2
 """Neighbours over one type of link that stand beside an item: examples, not a list of all callers."""
@@ -32,6 +32,13 @@ _MAX_LINKS_READ: Final = 40
 """Links of an item that are read, the strongest."""
 _OWN_ITEM_SHARE: Final = 0.5
 """A neighbour that scores at least this share of the item's score stays an item itself."""
+_CONSIDERED_PER_PRINTED: Final = 4
+"""Candidates of a part that are considered, for each that it may print: of the hundreds of passages that name a
+hero, the rest would only be listed as left out."""
+_MAX_RELATIONS_READ: Final = 64
+"""Links of a subject that are read for its tree, the strongest; a hero is linked with every scene of a novel."""
+_RELATIONS_FIELD: Final = "relationships"
+"""The field in which the block `tree` looks for relations."""
 
 Admits = Callable[[Candidate], bool]
 """Tells whether a neighbour that no search found may be shown."""
@@ -50,7 +57,7 @@ def split_related(
     walked = [candidate for candidate in candidates if candidate.is_related_pointer(types)]
     items = [candidate for candidate in candidates if not candidate.is_related_pointer(types)]
     known = {candidate.node.ref: candidate for candidate in candidates}
-    found = dict(_find_neighbours(items[:_MAX_ITEMS], types, snapshot, known, admits))
+    found = dict(_find_neighbours(items[:_MAX_ITEMS_WITH_POINTERS], types, snapshot, known, admits))
     pointers = [*found.values(), *(candidate for candidate in walked if candidate.node.ref not in found)]
     kept = tuple(candidate for candidate in items if candidate.node.ref not in found)
     pointers.sort(key=lambda candidate: (-candidate.score, *candidate.node.ref))
@@ -111,11 +118,6 @@ def _read_links(
         for type_name in types:
             of_type = [row for row in rows.get(item.node.id, ()) if row[1] == type_name]
             yield from ((item, *row) for row in of_type[:_MAX_POINTERS_PER_TYPE])
-
-
-_CONSIDERED_PER_PRINTED: Final = 4
-"""Candidates of a part that are considered, for each that it may print: of the hundreds of passages that name a
-hero, the rest would only be listed as left out."""
 
 
 class Refusal(Struct, frozen=True):
@@ -338,3 +340,33 @@ def _fill_subject_parts(
     }
     found = fill_parts(subjects, parts, section.kinds, ranking.reading.snapshot, ranking.split, relevance)
     return [SubjectPart(filled.subject, filled.part, ranking.rank_part(filled, section)) for filled in found]
+
+
+def with_relations(
+    subjects: Sequence[Candidate], relations: Mapping[str, str], snapshot: Snapshot
+) -> tuple[Candidate, ...]:
+    """Return the subjects with their links of these types in a field; from its end a link is named otherwise."""
+    if not relations or not subjects:
+        return tuple(subjects)
+    near = snapshot.adjacency([subject.node.id for subject in subjects if subject.node.id], _MAX_RELATIONS_READ)
+    is_relation = np.array([name in relations for name in near.edge_types] or [False])[near.edge_type]
+    stored = snapshot.nodes(np.unique(near.neighbour[is_relation]).tolist())
+    return tuple(_with_own_relations(subject, relations, near, stored) for subject in subjects)
+
+
+def _with_own_relations(
+    subject: Candidate, relations: Mapping[str, str], near: Adjacency, stored: Mapping[int, NodeRow]
+) -> Candidate:
+    type_order = {name: number for number, name in enumerate(relations)}
+    found: dict[tuple[str, str], tuple[int, float]] = {}
+    for edge in np.flatnonzero(near.owner == subject.node.id).tolist():
+        edge_type, row = near.edge_types[near.edge_type[edge]], stored.get(int(near.neighbour[edge]))
+        if edge_type in relations and row is not None:
+            name = edge_type if near.outward[edge] else relations[edge_type]
+            rank = (type_order[edge_type], -float(near.weight[edge]))
+            found.setdefault((name, row.node.title or row.node.key), rank)
+    if not found:
+        return subject
+    ranked = sorted(found, key=lambda relation: (*found[relation], relation))
+    drawn: list[Json] = [{"type": name, "title": title} for name, title in ranked]
+    return replace(subject, node=replace(subject.node, fields={**subject.node.fields, _RELATIONS_FIELD: drawn}))
