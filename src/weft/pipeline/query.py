@@ -27,6 +27,31 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+_MAX_PROPOSING_TERMS: Final = 24
+"""Terms by which an index proposes passages, the rarest first; more make searches for pasted logs slow."""
+_MAX_PROPOSING_SHARE: Final = 0.2
+"""A term in more than this share of all passages proposes none: it would return most of the store."""
+_MAX_QUESTION_CHARS: Final = 20_000
+"""Characters of a question, or of an earlier turn, that are read; embedders read far fewer."""
+_MAX_NARROWED_NODES: Final = 400
+"""Of more nodes than this that a filter leaves, the statistics of the whole view say as much, and cost less."""
+_LAST_TURN_WEIGHT: Final = 0.5
+"""The weight of the turn before the question: it colours the answer and does not decide it."""
+_TURN_DECAY: Final = 0.8
+"""The factor by which each turn before that weighs less."""
+_MAX_PHRASES: Final = 24
+"""Of more phrases in a long question only the weightiest count; each costs a search of every candidate."""
+_REACH_CHARACTERS: Final = 32
+"""The second word begins at most so far behind the beginning of the first, with fillers between them."""
+_SEPARATOR: Final = "\n" * (_REACH_CHARACTERS + 1)
+"""Stands between a title and a text, so that no phrase begins in the one and ends in the other."""
+_MAX_WORD_CHARACTERS: Final = 24
+"""A word is read no further than this, unless its beginning is longer."""
+_MAX_SPANS: Final = 4
+"""Passages of a node that are kept as its best ones; an excerpt of a page seldom has room for more."""
+
+NodeMeasures = tuple[dict[str, float], dict[int, float], tuple[tuple[int, int], ...], bytes]
+"""Scores by name, the gain of each term and phrase, the spans of the best passages, and their packed terms."""
 StageCallback = Callable[[str], None]
 """Called with the name of each stage when the stage is finished; the service measures stages with it."""
 
@@ -58,14 +83,6 @@ def pause_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-_MAX_PHRASES: Final = 24
-"""Of more phrases in a long question only the weightiest count; each costs a search of every candidate."""
-_REACH_CHARACTERS: Final = 32
-"""The second word begins at most so far behind the beginning of the first, with fillers between them."""
-_SEPARATOR: Final = "\n" * (_REACH_CHARACTERS + 1)
-"""Stands between a title and a text, so that no phrase begins in the one and ends in the other."""
-_MAX_WORD_CHARACTERS: Final = 24
-"""A word is read no further than this, unless its beginning is longer."""
 
 
 class Phrase(Struct, frozen=True):
@@ -153,18 +170,6 @@ def _word_end(lower: str, start: int, beginning: str) -> int:
     return end
 
 
-_MAX_PROPOSING_TERMS: Final = 24
-"""Terms by which an index proposes passages, the rarest first; more make searches for pasted logs slow."""
-_MAX_PROPOSING_SHARE: Final = 0.2
-"""A term in more than this share of all passages proposes none: it would return most of the store."""
-_MAX_QUESTION_CHARS: Final = 20_000
-"""Characters of a question, or of an earlier turn, that are read; embedders read far fewer."""
-_MAX_NARROWED_NODES: Final = 400
-"""Of more nodes than this that a filter leaves, the statistics of the whole view say as much, and cost less."""
-_LAST_TURN_WEIGHT: Final = 0.5
-"""The weight of the turn before the question: it colours the answer and does not decide it."""
-_TURN_DECAY: Final = 0.8
-"""The factor by which each turn before that weighs less."""
 
 
 class Query(Struct, frozen=True):
@@ -250,11 +255,7 @@ def proposing_terms(query: Query) -> tuple[int, ...]:
     return tuple(term for count, term in known if count <= ceiling)[:_MAX_PROPOSING_TERMS]
 
 
-_MAX_SPANS: Final = 4
-"""Passages of a node that are kept as its best ones; an excerpt of a page seldom has room for more."""
 
-NodeMeasures = tuple[dict[str, float], dict[int, float], tuple[tuple[int, int], ...], bytes]
-"""Scores by name, the gain of each term and phrase, the spans of the best passages, and their packed terms."""
 
 
 class Scale(Struct, frozen=True):

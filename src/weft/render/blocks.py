@@ -1,8 +1,12 @@
-"""Apply the blocks of a profile to one item: each block makes one piece, or none if it has nothing to print."""
+"""Apply the blocks of a profile to one item: each block makes one piece, or none if it has nothing to print.
+
+Pieces are the same for all formats, and each format turns them into lines.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Detail, Item, Json, Node
@@ -19,7 +23,6 @@ from weft.render.node_values import (
     read_value,
     split_label,
 )
-from weft.render.pieces import Entries, Entry, ItemStyle, Phrase, Piece, Prose, Title
 from weft.text import is_code, is_inside_sentence
 
 _NOT_IN_SUMMARIES: Final = frozenset({"fields", "tags", "links", "tree", "images"})
@@ -28,6 +31,69 @@ _FIELDS_WITH_OWN_BLOCK: Final = frozenset({"relationships", "images", "signature
 
 _DEFAULT_KIND: Final = "note"
 """The kind of nodes that have no other: printing it tells a reader nothing."""
+
+
+class ItemStyle(Struct, frozen=True):
+    """The style in which the items of one section or part are printed.
+
+    `fields` are the lens's, and restrict the `fields` block; empty means all. `level` is the depth of an item's
+    heading: 3 in a section, 4 in a part. `named` says that the heading above the items already names them.
+    Pointers to nodes that were reached against an edge of one of the `related_edge_types` print that edge.
+    """
+
+    blocks: tuple[Block, ...]
+    include_fields: bool = True
+    fields: tuple[str, ...] = ()
+    level: int = 3
+    named: bool = False
+    related_edge_types: tuple[str, ...] = ()
+
+    @property
+    def titled(self) -> bool:
+        """Whether the item's name is printed above its text."""
+        return self.named or any(block.block == "title" or "{title}" in block.form for block in self.blocks)
+
+
+class Title(Struct, frozen=True):
+    """The item's name, with its kind if the block asks for it."""
+
+    text: str
+    kind: str = ""
+
+
+class Phrase(Struct, frozen=True):
+    """Words on one line, already cleaned; `role` is the name of their block."""
+
+    role: str
+    text: str
+
+
+class Entry(Struct, frozen=True):
+    """One named value: its name as stored, the label to print, the value itself and its printed form."""
+
+    name: str
+    label: str
+    value: Json
+    text: str
+
+
+class Entries(Struct, frozen=True):
+    """A list of named values; `role` is fields, links, tree or images."""
+
+    role: str
+    entries: tuple[Entry, ...]
+
+
+class Prose(Struct, frozen=True):
+    """Text over one or more lines, with a lead before the first and a tail behind the last."""
+
+    role: str
+    body: Body | None
+    lead: str = ""
+    tail: str = ""
+
+
+Piece = Title | Phrase | Entries | Prose
 
 
 def build_pieces(item: Item, style: ItemStyle, dialect: Dialect) -> list[Piece]:
@@ -230,6 +296,15 @@ def _image_entry(image: Json) -> Entry | None:
 def _entries_piece(role: str, entries: Iterable[Entry], limit: int | None) -> Entries | None:
     kept = tuple(entries)[:limit]
     return Entries(role, kept) if kept else None
+
+
+def draw_tree(node: Node, piece: Entries) -> list[str]:
+    """Return the node's name above its relations, drawn as branches."""
+    branches = ["├─"] * (len(piece.entries) - 1) + ["└─"]
+    rows = (
+        f"  {branch} {entry.label} → {entry.text}" for branch, entry in zip(branches, piece.entries, strict=True)
+    )
+    return [display_name(node), *rows]
 
 
 _PIECE_MAKERS: Final[Mapping[str, Callable[[Item, Block, ItemStyle], Piece | None]]] = {

@@ -12,10 +12,9 @@ from typing import Final
 from msgspec import Struct
 
 from weft.model import Candidate, Citation, Detail, Item, Json, Node
-from weft.render.blocks import build_pieces
+from weft.render.blocks import Entries, ItemStyle, Piece, Prose, Title, build_pieces
 from weft.render.lines import Lines, clean, frame_lines, node_line, one_line
 from weft.render.node_values import Dialect, display_name, format_reference, format_related_link
-from weft.render.pieces import Entries, ItemStyle, Piece, Prose, Title
 
 # Strings are encoded as a whole, so nothing needs a guard at the start of a line.
 DIALECT: Final = Dialect(keeps_marks=False, guard=str)

@@ -5,17 +5,19 @@ from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from weft.model import Candidate, Citation, Node
-from weft.render.line_format import (
-    LineFormat,
+from weft.render.blocks import Entries, ItemStyle, Phrase, Piece, Title, draw_tree
+from weft.render.lines import (
+    BLANK,
+    Lines,
     add_lead_and_tail,
-    draw_tree,
+    frame_lines,
     make_bullet,
+    node_line,
+    one_line,
     quote_body,
-    section_heading,
 )
-from weft.render.lines import BLANK, Lines, frame_lines, node_line, one_line
 from weft.render.node_values import Dialect, display_name
-from weft.render.pieces import Entries, ItemStyle, Phrase, Piece, Title
+from weft.render.page import LineFormat, section_heading
 
 _GAP: Final = "[…]"
 _HAZARD: Final = re.compile(

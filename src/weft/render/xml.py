@@ -6,11 +6,9 @@ from typing import Final
 from msgspec import Struct
 
 from weft.model import Candidate, Citation, Detail, Item, Node
-from weft.render.blocks import build_pieces
-from weft.render.line_format import add_lead_and_tail, draw_tree, quote_body
-from weft.render.lines import Lines, frame_lines, node_line, one_line
+from weft.render.blocks import Entries, ItemStyle, Phrase, Piece, Title, build_pieces, draw_tree
+from weft.render.lines import Lines, add_lead_and_tail, frame_lines, node_line, one_line, quote_body
 from weft.render.node_values import Dialect, display_name, format_related_link, is_one_of_many
-from weft.render.pieces import Entries, ItemStyle, Phrase, Piece, Title
 
 # Nothing needs a guard at the start of a line: tags are the only marks, and all values are escaped.
 DIALECT: Final = Dialect(keeps_marks=False, guard=str)
