@@ -83,8 +83,6 @@ def pause_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-
-
 class Phrase(Struct, frozen=True):
     """Two neighbouring terms of a question, and their share of the weight of all its phrases.
 
@@ -170,8 +168,6 @@ def _word_end(lower: str, start: int, beginning: str) -> int:
     return end
 
 
-
-
 class Query(Struct, frozen=True):
     """A question as the searches see it: its terms with their weights, its vector, the view's statistics, and
     the phrases in it."""
@@ -253,9 +249,6 @@ def proposing_terms(query: Query) -> tuple[int, ...]:
     # The rarest term always proposes, even where every word of the question is frequent.
     ceiling = max(_MAX_PROPOSING_SHARE * query.statistics.passages, known[0][0] if known else 0)
     return tuple(term for count, term in known if count <= ceiling)[:_MAX_PROPOSING_TERMS]
-
-
-
 
 
 class Scale(Struct, frozen=True):

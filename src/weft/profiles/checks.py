@@ -15,13 +15,27 @@ from weft.profiles.types import AUTO, BLOCKS, LADDER, SIGNALS, Block, Parameter,
 from weft.text import name_words, normalise_name
 
 _TOKEN: Final = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""An escaped brace, or a placeholder with its name."""
 _OPTIONAL: Final = re.compile(r"\[\[((?:(?!\[\[|\]\]).)*)\]\]", re.DOTALL)
+"""A part that is printed only with all its values; no part holds another."""
 _BRACES: Final = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+"""Everything with a brace, sound or not: what `_TOKEN` does not match is reported to the author."""
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+"""The name that a placeholder may have; a name of a table may have a dash too."""
 _TYPE_WORDS: Final = {"text": "text", "integer": "a whole number", "number": "a number", "flag": "true or false"}
+"""How messages call the types of parameters."""
 _FLAGS: Final = {"true": True, "yes": True, "false": False, "no": False}
+"""The words that a command line may give for a flag."""
 _MAX_INTEGER_CHARACTERS: Final = 18
 """Digits of a whole number that always fit into 64 bits, as stores keep them."""
+_TABLE_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
+"""The name of a probe, lens, section or parameter: no `:`, `/` or `.`, which we put between names ourselves."""
+_FOOTER_COUNTS: Final = ("items", "sections", "sources", "counted")
+"""The placeholders that only a footer has: they are known when the page is finished."""
+_RESERVED: Final = ("question", *_FOOTER_COUNTS)
+"""The names that no parameter may have, because Weft gives them a value."""
+_FIXED_IN_PRESETS: Final = ("name", "presets", "profile_version", "parameters", "adapt")
+"""The keys that no preset may change: a caller gives parameters and chooses presets before any is applied."""
 
 
 def fill(template: str, values: Mapping[str, Json]) -> str:
@@ -151,14 +165,6 @@ def _read_flag(value: Json) -> Json:
     return value if isinstance(value, bool) else None
 
 
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
-_FOOTER_COUNTS: Final = ("items", "sections", "sources", "counted")
-"""The placeholders that only a footer has: they are known when the page is finished."""
-_RESERVED: Final = ("question", *_FOOTER_COUNTS)
-_FIXED_IN_PRESETS: Final = ("name", "presets", "profile_version", "parameters", "adapt")
-"""The keys that no preset may change: a caller gives parameters and chooses presets before any is applied."""
-
-
 def find_problems(profile: Profile) -> tuple[str, ...]:
     """Return every problem of a profile, each with its dotted path; nothing when it is sound."""
     found = [*_check_page(profile), *_check_rules(profile)]
@@ -206,7 +212,7 @@ def _check_names(path: str, items: Sequence[Any]) -> Iterator[str]:
         where = f"{path}.{item.name}" if path else "name"
         if item.name in seen:
             yield f"{where}: defined twice. Names are unique: rename one of them."
-        if not _NAME.match(item.name) or item.name == NONE:
+        if not _TABLE_NAME.match(item.name) or item.name == NONE:
             letters = "a letter, then letters, digits, _ or -"
             yield f"{where}: {item.name!r} cannot be a name. Use {letters}; {NONE!r} is taken."
         seen.add(item.name)
