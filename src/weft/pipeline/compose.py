@@ -75,6 +75,7 @@ class Printer(Struct, frozen=True):
         """Return the cost of a section's, group's or part's heading, with what closes it."""
         key = (kind, heading if isinstance(heading, str) else heading.node.key)
         if key not in self.heading_costs:
+            # With its end, because closing tags are printed only where a heading was.
             self.heading_costs[key] = self.lines_cost(self._heading_lines(kind, heading))
         return self.heading_costs[key]
 
@@ -87,6 +88,7 @@ class Printer(Struct, frozen=True):
 
     def lines_cost(self, lines: Sequence[Lines]) -> int:
         """Return the cost of some lines."""
+        # No lines cost nothing, not even the join: a format without headings must stay free of them.
         return self.count.count(join_lines(lines)) + _JOIN_TOKENS if lines else 0
 
     def item_cost(self, slot: Slot, item: Item) -> int:
@@ -115,6 +117,7 @@ class Printer(Struct, frozen=True):
         if slot not in self.slot_styles:
             section, _, rest = slot.partition("/")
             shared = f"{section}/{rest.rpartition('/')[2]}" if rest else section
+            # A slot is named <section>/<tenant>/<key>/<part>, and styles are kept by <section>/<part>.
             self.slot_styles[slot] = self.styles.get(slot) or self.styles[shared]
         return self.slot_styles[slot]
 
@@ -133,6 +136,7 @@ class Printer(Struct, frozen=True):
     def shorten(self, candidate: Candidate, max_tokens: int) -> tuple[tuple[int, int], ...]:
         """Return the spans of a candidate's text that speak most to the question within the tokens."""
         node = candidate.node
+        # A passage is quoted in one piece; only whole texts are shown with gaps.
         if candidate.window is not None:
             return self._quote_passage(candidate, candidate.window, max_tokens)
         spans = choose_excerpt(self._measure_text(candidate), max_tokens, self.count)
@@ -146,6 +150,7 @@ class Printer(Struct, frozen=True):
         if key not in self.texts:
             signature = node.fields.get("signature")
             declared = signature if isinstance(signature, str) else ""
+            # Code without its declaration could be any function, so an excerpt of code always shows it.
             head = find_declaration(node.text, declared) if is_code(node.language) else (0, 0)
             self.texts[key] = measure_text(node.text, candidate.spans, self.question.weights, self.count, head)
         return self.texts[key]
@@ -183,6 +188,7 @@ def compose(plan: Plan, layout: Layout, printer: Printer) -> ComposedPage:
     """Return the fullest page within the budget; where it is very small, with a plainer frame, then with none."""
     warnings = (*_small_budget_warning(plan), *_received_note(plan, layout))
     full = plan.profile.frame
+    # From the fullest frame to none: what stands around the items goes before the items do.
     for frame in (full, Frame(title=full.title, empty=full.empty), Frame(title="", notes=False, empty=full.empty)):
         composed = _compose_within_budget(plan, layout, printer, frame, warnings)
         if composed is not None:
@@ -214,6 +220,7 @@ def _compose_within_budget(
     """Return a page with this frame, or None when the budget does not even take its smallest form."""
     if plan.budget is None:
         return _compose_once(plan, layout, printer, frame, warnings, None)
+    # Kept back at first; each fitting then corrects it by what the page really cost.
     reserve = _frame_cost(plan, layout, printer, frame, warnings)
     best: ComposedPage | None = None
     for _ in range(_MAX_FITTINGS):
@@ -223,6 +230,7 @@ def _compose_within_budget(
         if over > 0:
             reserve += over
             continue
+        # A fitting with more room that spends no more will not get better by repeating it.
         if best is not None and composed.tokens <= best.tokens:
             break
         best = composed
@@ -244,6 +252,7 @@ def _frame_cost(plan: Plan, layout: Layout, printer: Printer, frame: Frame, warn
     if frame.footer:
         cost += printer.lines_cost(format.footer(_footer(plan, frame, _WIDEST_COUNTS)))
     if frame.sources:
+        # Which candidates will be printed is not known yet; the first ones stand for them.
         citations = list_citations(Item(candidate, Detail.WHOLE) for candidate in layout.candidates())
         cost += printer.lines_cost(format.sources(citations[: frame.sources]))
     return cost
@@ -263,6 +272,7 @@ def _compose_once(
     )
     page = _make_page(plan, layout, frame, outcomes, warnings)
     text, manifest = render(page, printer.format, printer.styles, frame, printer.print_item)
+    # In printed order, because known counts are matched with the text from its beginning to its end.
     tokens = printer.page_cost(text, _items_in_order(page))
     return ComposedPage(page, text, manifest, outcomes, tokens, _received_note(plan, layout), _hash(text))
 
@@ -353,6 +363,7 @@ def _count_things(frame: Frame, items: Iterable[Item]) -> int:
     things = set()
     for item in items:
         node = item.candidate.node
+        # Two records of one ticket, say, are one thing; without such a field each node is.
         value = next((node.fields[name] for name in names if node.fields.get(name)), None)
         things.add(str(value or f"{node.tenant} {node.key}"))
     return len(things)
@@ -363,6 +374,7 @@ def _make_sections(layout: Layout, by_slot: Mapping[str, list[Item]]) -> tuple[P
     for placed in layout.slots:
         items = by_slot.get(placed.slot.name, [])
         # Passages of one text are joined, but for subjects, whose parts keep each passage apart.
+        # Joined before they are ordered, so that a joined item stands where its best passage stood.
         ordered = _in_order(items if placed.subject is not None else _join_passages(items), placed.order)
         if not ordered:
             continue
@@ -398,6 +410,7 @@ def _add_part(
     """Add a part to the group of its subject, which is the last one or a new one."""
     if placed.subject is None or placed.part is None:
         return groups
+    # The parts of a subject come one after the other, so only the last group can be theirs.
     part = PlacedSection(placed.part.name, placed.part.label, items)
     if groups and groups[-1].subject.node.ref == placed.subject.node.ref:
         return (*groups[:-1], replace(groups[-1], parts=(*groups[-1].parts, part)))

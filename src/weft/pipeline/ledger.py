@@ -23,6 +23,7 @@ def make_ledger(outcomes: Sequence[Outcome], layout: Layout) -> tuple[LedgerEntr
         _make_entry(refusal.candidate, refusal.section, Detail.DROPPED, 0, refusal.reason)
         for refusal in layout.refusals
     ]
+    # A subject's heading is printed only with something below it.
     printed_slots = {outcome.slot for outcome in outcomes if outcome.item is not None}
     headings, unprinted = _subject_entries(layout, printed_slots)
     # A node dropped in one place but printed in another is listed once, as printed.

@@ -55,6 +55,7 @@ def blend_topics(profile: Profile, topics: Sequence[Topic]) -> Profile:
     """Return the profile with probes and sections for every topic; topics divide each section's share."""
     numbers = range(1, len(topics) + 1)
     total = sum(topic.share for topic in topics)
+    # Every topic is searched by its own probes, so that one topic cannot crowd out another.
     return replace(
         profile,
         probes=tuple(probe for number in numbers for probe in _topic_probes(profile, number)),
@@ -143,6 +144,7 @@ class Plan(Struct, frozen=True):
         """Return the probes to ask, with limits that have grown with the budget."""
         usual = self.profile.max_tokens
         growth = 1.0
+        # Only upwards: a small budget still chooses from as many candidates as usual.
         if usual is not None and self.budget is not None:
             growth = min(max(self.budget / usual, 1.0), _MAX_PROBE_GROWTH)
         return tuple(
@@ -180,6 +182,7 @@ def choose_presets(request: Request, profile: Profile, snapshot: Snapshot) -> tu
     # With a blank at both ends, so that a phrase matches whole words only.
     words = f" {' '.join(name_words(request.question))} "
     rules = _matching_rules(profile.adapt, words, _count_named_nodes(request.question, profile, snapshot))
+    # In the order of the aspects, since a later preset may change what an earlier one set.
     for rule in rules:
         profile = apply_preset(profile, rule.preset)
     chosen = " and ".join(f"{rule.name} (preset {rule.preset})" for rule in rules)
@@ -192,6 +195,7 @@ def _matching_rules(rules: tuple[Adapt, ...], words: str, named: int) -> tuple[A
     counts = {"any": True, "none": named == 0, "one": named == 1, "some": named > 0}
     for rule in rules:
         has_phrase = not rule.phrases or any(f" {phrase} " in words for phrase in rule.phrases)
+        # One preset for each aspect: two answers to the same question would undo each other.
         if rule.aspect not in by_aspect and has_phrase and counts[rule.names]:
             by_aspect[rule.aspect] = rule
     return tuple(by_aspect.values())
@@ -215,10 +219,12 @@ def find_named_nodes(
     Nodes that are not admitted have no name: a chapter called "The Lantern Company" hides no faction.
     """
     name_by_run = dict(_possible_names(question))
+    # One look-up for all runs, because each costs a round trip to a store on a server.
     found = snapshot.find(sorted(set(name_by_run.values())))
     stored = snapshot.nodes(sorted({node_id for ids in found.values() for node_id in ids}))
     admitted = {node_id for node_id, row in stored.items() if admits(row.node)}
     ids_by_name = {name: [node_id for node_id in ids if node_id in admitted] for name, ids in found.items()}
+    # After the look-up, so that a longer run which names nothing hides no shorter one.
     runs = _without_overlaps([run for run, name in name_by_run.items() if ids_by_name.get(name)])
     # Filled from the end: where the question names a node twice, the first mention says how many share the name.
     sharers: dict[int, int] = {}
@@ -231,8 +237,10 @@ def find_named_nodes(
 
 def _possible_names(question: str) -> Iterator[tuple[Span, str]]:
     """Yield every path, and every run of a few words that could be a name, with the name it would be."""
+    # Paths have their own pattern: words end at a slash, and a full stop may end the question.
     yield from ((match.span(), match.group().rstrip(".")) for match in _PATH.finditer(question))
     words = [match.span() for match in _WORD.finditer(question)][:_MAX_QUESTION_WORDS]
+    # Without the first word, which a sentence writes with a capital whatever it is.
     capitalised = any(question[start].isupper() for start, _ in words[1:])
     for first, (start, first_end) in enumerate(words):
         for last in range(first, min(first + _MAX_NAME_WORDS, len(words))):
@@ -255,6 +263,7 @@ def _may_be_name(word: str, *, opens: bool, capitalised: bool) -> bool:
 def _without_overlaps(runs: Sequence[Span]) -> list[Span]:
     """Drop the runs that overlap a longer one, and return the rest in the order of the question."""
     kept: list[Span] = []
+    # Longest first, so that "Odo Farrant" is taken before "Odo" is.
     for start, end in sorted(runs, key=lambda run: (run[0] - run[1], run)):
         if not any(low < end and start < high for low, high in kept):
             kept.append((start, end))
@@ -278,6 +287,7 @@ def make_plan(request: Request, profile: Profile) -> Plan:
     # The preset `auto` of a profile with rules was applied before the plan is made.
     if request.preset is not None and not (request.preset == AUTO and profile.adapt):
         profile = apply_preset(profile, request.preset)
+    # After the preset, which may change the sections that topics divide.
     check_topics(request)
     if request.topics:
         profile = blend_topics(profile, request.topics)
@@ -285,6 +295,7 @@ def make_plan(request: Request, profile: Profile) -> Plan:
     if request.depth is not None:
         lens = replace(lens, depth=_check_depth(request.depth, profile))
     question = request.question or " + ".join(map(topic_label, request.topics))
+    # The question comes last: no parameter may take its place.
     values = {
         **resolve_parameters(profile, request.parameters, question),
         **topic_values(request.topics),
@@ -321,6 +332,7 @@ def probe_filter(plan: Plan, probe: Probe) -> Filter | None:
     requested = plan.request.filter
     kinds = probe.kinds or requested.kinds
     if probe.kinds and requested.kinds:
+        # Both restrict, so only kinds that both name remain.
         kinds = tuple(kind for kind in probe.kinds if kind in requested.kinds)
         # No kinds at all would mean every kind.
         if not kinds:

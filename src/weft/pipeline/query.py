@@ -98,12 +98,14 @@ class Phrase(Struct, frozen=True):
 
 def build_phrases(terms: Sequence[str], weights: Mapping[int, float]) -> tuple[Phrase, ...]:
     """Return the phrases of a question, given by its terms in order; each weighs as much as its lighter term."""
+    # Kept by term, because the phrases need both the word and its hash.
     hashes = {term: term_hash(term) for term in terms}
     weight = {
         (left, right): min(weights.get(hashes[left], 0.0), weights.get(hashes[right], 0.0))
         for left, right in pairwise(terms)
         if left != right
     }
+    # Ties fall by the words themselves, so that the phrases are the same in every process.
     heaviest = sorted([pair for pair in weight if weight[pair] > 0], key=lambda pair: (-weight[pair], pair))
     kept = heaviest[:_MAX_PHRASES]
     total = sum([weight[pair] for pair in kept])
@@ -202,6 +204,7 @@ def understand(question: str, snapshot: Snapshot, embedder: Embedder | None, his
     for words, (_, weight) in zip(words_by_turn[1:], turns[1:], strict=True):
         # A term repeated from turn to turn counts once, with its highest weight.
         terms |= {term: max(terms.get(term, 0.0), weight) for term in term_hashes(words)}
+    # Embedded apart and then averaged: turns joined into one text would drown the question.
     vector, notes = _embed_turns(turns, embedder)
     query = Query(text, terms, vector, snapshot.statistics(tuple(terms)), notes=notes)
     return replace(query, phrases=build_phrases(words_by_turn[0], query.rarities()))
@@ -233,10 +236,12 @@ def narrow(query: Query, filter: Filter, snapshot: Snapshot) -> Query:
     if not query.terms or not (filter.where or filter.tags):
         return query
     ids = snapshot.matching_ids(filter)
+    # Among one node every word is as common as any other, which says nothing.
     if not 1 < len(ids) <= _MAX_NARROWED_NODES:
         return query
     terms = sorted(query.terms)
     rarity_here = inverse_frequency(passage_statistics(snapshot.passages_of_nodes(ids.tolist()), terms), terms)
+    # Rounded, so that the last digits of a root are the same on every machine.
     factors = np.sqrt(rarity_here / inverse_frequency(query.statistics, terms)).round(9).tolist()
     weighed = {term: query.terms[term] * factor for term, factor in zip(terms, factors, strict=True)}
     return replace(query, terms=weighed)

@@ -213,6 +213,7 @@ def measure_nodes(nodes: Sequence[int], query: Query, fusion: Fusion, snapshot: 
     rows = snapshot.passages_of_nodes(nodes)
     score = sum_gains(score_terms(rows, query.terms, query.statistics, fusion.title_weight))
     cosine = read_cosines(rows, {}, query, snapshot)
+    # A node is as relevant as its best passage: a long text is not held against it.
     best: dict[int, float] = {}
     relevances = Scale.of(score, cosine).relevance(score, cosine, fusion).tolist()
     for row, relevance in zip(rows, relevances, strict=True):
@@ -366,6 +367,7 @@ def _with_own_id(node: Node, stored: Mapping[int, NodeRow]) -> Node:
 def merge_candidates(candidates: Iterable[Candidate], plan: Plan) -> tuple[Candidate, ...]:
     """Return one candidate for each node; where sections stand alone, one for each node and probe."""
     by_probe = plan.profile.dedupe.scope == "section"
+    # The first to arrive gives its probe and path; starts and what the caller brought come first.
     merged: dict[tuple[str, str, str], Candidate] = {}
     for candidate in candidates:
         key = (candidate.node.tenant, candidate.node.key, candidate.probe if by_probe else "")

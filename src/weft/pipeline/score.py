@@ -45,6 +45,7 @@ def score(
 
 def active_weights(rule: Score, absent: Collection[str]) -> Mapping[str, float]:
     """Return the weights to use when some signals are absent from the request."""
+    # The first that is absent decides, in the order of the profile.
     for signal, weights in rule.without.items():
         if signal in absent:
             return weights
@@ -64,12 +65,14 @@ def _make_scorer(
 
     def score_candidate(candidate: Candidate) -> Candidate:
         known = candidate.parts
+        # A copy, because a candidate may stand in several sections that score it differently.
         parts = {**known}
         for name, read in readers.items():
             parts[name] = known.get(name, 0.0) if read is None else read(candidate)
         base = 1.0 if product else 0.0
         for name, weight in weighed:
             base = base * parts[name] ** weight if product else base + parts[name] * weight
+        # Boosts multiply, so that no signal lifts a candidate that has no base.
         boosts = 1.0
         for name, boost in boosted:
             boosts *= 1.0 + boost * parts[name]

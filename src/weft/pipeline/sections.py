@@ -54,6 +54,7 @@ def split_related(
     """
     if not types:
         return tuple(candidates), ()
+    # What the walk reached as a caller, say, is never an item of its own.
     walked = [candidate for candidate in candidates if candidate.is_related_pointer(types)]
     items = [candidate for candidate in candidates if not candidate.is_related_pointer(types)]
     known = {candidate.node.ref: candidate for candidate in candidates}
@@ -72,6 +73,7 @@ def _find_neighbours(
     admits: Admits,
 ) -> Iterator[tuple[NodeRef, Candidate]]:
     """Yield what leads to the items, each under the first of them, unless it scores high enough by itself."""
+    # All links first: their nodes are then read at once and not one by one.
     links = list(_read_links(items, types, snapshot))
     by_id = {candidate.node.id: candidate for candidate in known.values() if candidate.node.id}
     stored = snapshot.nodes(sorted({node for _, node, _, _ in links} - by_id.keys()))
@@ -115,6 +117,7 @@ def _read_links(
         if not outward and near.edge_types[edge_type] in types:
             rows.setdefault(owner, []).append((neighbour, near.edge_types[edge_type], weight))
     for item in items:
+        # Type by type, so that many callers do not leave out the one test.
         for type_name in types:
             of_type = [row for row in rows.get(item.node.id, ()) if row[1] == type_name]
             yield from ((item, *row) for row in of_type[:_MAX_POINTERS_PER_TYPE])
@@ -196,6 +199,7 @@ def admit(plan: Plan, candidates: Sequence[Candidate]) -> tuple[dict[str, list[C
     admitted: dict[str, list[Candidate]] = {section.name: [] for section in sections}
     refusals = []
     for candidate in candidates:
+        # The first, because profiles list special sections before general ones.
         section = next((section for section in sections if _admits(section, candidate)), None)
         if section is None:
             reason = f"no section takes kind {candidate.node.kind!r} reached this way"
@@ -261,9 +265,11 @@ def fill_section(
     if section.for_each is not None:
         return _fill_subjects(section, section.for_each, candidates, ranking, heading_cost)
     if section.unit == "passage":
+        # Ranked again: the score of a text says nothing about which of its passages is best.
         candidates = ranking.rank_section(section, ranking.split(candidates, matched=True))
     plan = ranking.plan
 
+    # Neighbours come straight from the graph, past the filter and the session: both are asked here.
     def may_show(candidate: Candidate) -> bool:
         return (
             (not section.kinds or candidate.node.kind in section.kinds)
@@ -288,6 +294,7 @@ def _fill_subjects(
     limit = _max_subjects(plan, section, rule)
     reason = f"beyond the {limit} subjects of the section"
     beyond = [Refusal(candidate, section.name, reason) for candidate in candidates[limit:]]
+    # Shares are of those that are shown; the others must not keep any budget.
     shares = _subject_shares(section, rule, candidates[:limit])
     subjects = with_relations(candidates[:limit], rule.relations, ranking.reading.snapshot)
     parts = [part for part in section.parts if plan.is_given(part.when)]
@@ -308,6 +315,7 @@ def _fill_subjects(
 def _max_subjects(plan: Plan, section: Section, rule: ForEach) -> int:
     """Return how many subjects the section takes: as the request or the profile says, if the budget allows."""
     given = plan.values.get(rule.limit_by) if rule.limit_by else None
+    # A flag or a text is no number of subjects, whatever parameter the profile names.
     limit = given if isinstance(given, int) and given > 0 else rule.limit
     if plan.budget is None or not rule.least:
         return limit
@@ -358,6 +366,7 @@ def _with_own_relations(
     subject: Candidate, relations: Mapping[str, str], near: Adjacency, stored: Mapping[int, NodeRow]
 ) -> Candidate:
     type_order = {name: number for number, name in enumerate(relations)}
+    # By name and title: several makers may have drawn the same relation.
     found: dict[tuple[str, str], tuple[int, float]] = {}
     for edge in np.flatnonzero(near.owner == subject.node.id).tolist():
         edge_type, row = near.edge_types[near.edge_type[edge]], stored.get(int(near.neighbour[edge]))

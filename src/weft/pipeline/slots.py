@@ -116,6 +116,7 @@ def section_slot(
         max_pointers=section.pointers,
         ladder=_ladder(plan, section.detail),
         quotes=_prints_text(section.blocks),
+        # A text may be shown in part by one section, and another part of it by this one.
         reprints=section.unit == "passage",
     )
     return PlacedSlot(slot, section, heading)
@@ -159,12 +160,14 @@ def part_slot(
         ),
         limit=part.limit,
         max_item_tokens=part.item_tokens,
+        # The subject itself may be printed already as an item of another section.
         shows_subject=not part.via,
         cap=section.item_cap,
         relax=section.relax,
         max_pointers=section.pointers,
         ladder=_ladder(plan, part.detail),
         quotes=_prints_text(part.blocks),
+        # What a part leaves goes to the same subject, and then to the other subjects of the section.
         groups=(section.name, group),
     )
     return PlacedSlot(slot, section, heading, subject, part)
@@ -180,6 +183,7 @@ def _prints_text(blocks: Sequence[Block]) -> bool:
 
 def _ladder(plan: Plan, detail: tuple[Detail, ...]) -> tuple[Detail, ...]:
     """Return the levels of detail allowed; a very small budget gets names and types only."""
+    # An excerpt would take such a page for itself, while names tell a reader what to ask for.
     if plan.budget is not None and plan.budget < plan.profile.summary_only_below:
         return (Detail.POINTER,)
     return detail

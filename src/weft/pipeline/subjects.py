@@ -81,6 +81,7 @@ def _part_candidates(
 ) -> tuple[Candidate, ...]:
     if not part.via:
         return (_with_own_mention(subject),)
+    # Both answer alike, so that a profile changes the unit and nothing else.
     source = passages if part.unit == "passage" else neighbours
     return source.candidates(subject, part)
 
@@ -101,6 +102,7 @@ class Neighbours(Struct, frozen=True):
         near = snapshot.adjacency([subject.node.id for subject in subjects if subject.node.id], _MAX_NEIGHBOURS)
         node_parts = [part for part in parts if part.via and part.unit == "node"]
         ids = sorted({node for part in node_parts for node in near.neighbour[_followed(part, near)].tolist()})
+        # Reading the links of all neighbours is dear, and only parts that count them need it.
         counts_links = any(part.links != "any" for part in node_parts)
         linked = _linked_nodes(ids, kinds, snapshot) if counts_links else {}
         return cls(near, kinds, snapshot.nodes(ids), linked)
@@ -125,6 +127,7 @@ class Neighbours(Struct, frozen=True):
         """Return the candidate as it is reached from a subject over a link."""
         near, node = self.near, found.node
         weight = float(near.weight[edge])
+        # The further from where the walk began, the less: the subject's own score times the link.
         walk = round(subject.parts.get("walk", 0.0) * weight, 9)
         direction = "out" if near.outward[edge] else "in"
         step = Step(node.key, near.edge_types[near.edge_type[edge]], weight, direction, node.id)
@@ -194,6 +197,7 @@ class _NamingPassage(NamedTuple):
     def take(self, part: Part) -> "_TakenPassage | None":
         """Return what a part takes of the passage: all of it, the stretch about the subject alone, or nothing."""
         naming = self.naming
+        # Only the stretch about the subject alone, not the rest of a passage that is about others too.
         if part.links == "one":
             if naming.own_stretch is None:
                 return None
@@ -226,6 +230,7 @@ class _KnownNames(Struct, frozen=True):
         cls, texts: Sequence[int], subjects: Collection[int], kinds: Sequence[str], snapshot: Snapshot
     ) -> "_KnownNames":
         """Read the names of the subjects and of all nodes that the texts are linked with."""
+        # Only nodes that a text is linked with can be named in it: the linker has read every text.
         linked = _linked_nodes(texts, kinds, snapshot)
         rows = snapshot.nodes(sorted({node for nodes in linked.values() for node in nodes} | {*subjects}))
         return cls(linked, {node: _spelled_names(row.node) for node, row in rows.items()})
@@ -250,6 +255,7 @@ class _KnownNames(Struct, frozen=True):
 
     def _mentions_of_others(self, subject: int, text: Node, span: Span, own: Sequence[Span]) -> Iterator[Span]:
         """Yield where the passage names another node, outside the mentions of the subject."""
+        # Two nodes may share a name; then the mention is taken to mean the subject.
         own_names = self.names.get(subject, ())
         for other in self.linked.get(text.id, ()):
             if other != subject:
@@ -304,6 +310,7 @@ class SubjectPassages(Struct, frozen=True):
         """Read the texts that parts with passages need; nothing is read where there is no such part."""
         subject_ids = frozenset(subject.node.id for subject in subjects)
         passage_parts = [part for part in parts if part.via and part.unit == "passage"]
+        # Parts with the same route read the same texts, which are then read once.
         routes = {_route(subject, part): (subject, part) for subject in subjects for part in passage_parts}
         ranked = {
             route: _rank_texts(neighbours.near, neighbours.edges(*ends), subject_ids, relevance)
@@ -316,6 +323,7 @@ class SubjectPassages(Struct, frozen=True):
         for passage in split(whole) if whole else ():
             passages.setdefault(passage.node.id, []).append(passage)
         state = (snapshot.identity, snapshot.sequence, snapshot.view, tuple(neighbours.kinds))
+        # Once for all subjects of the page, and not at all where every naming is cached.
         load_names = cache(lambda: _KnownNames.read(ids, subject_ids, neighbours.kinds, snapshot))
         return cls(neighbours, texts, passages, _NAMING_CACHES.get_or_make(state, _NamingCache), load_names)
 
@@ -329,6 +337,7 @@ class SubjectPassages(Struct, frozen=True):
         # The definition stands above the passages; one that repeats it is taken only where others are few.
         max_share = 0.0 if repeated.count(0.0) >= (part.limit or 1) else _MAX_REPEATED_SHARE
         taken = [passage for passage, share in zip(taken, repeated, strict=True) if share <= max_share]
+        # On a scale of the subject's own, so that a minor character's best passage also has 1.
         most = max((passage.mention_count for passage in taken), default=1)
         return tuple([self._make_candidate(subject, passage, most) for passage in taken])
 
@@ -404,6 +413,7 @@ def _repeated_share(definition: str, taken: _TakenPassage) -> float:
     """Return how much of a passage is the subject's definition, which is printed above it."""
     low, high = taken.window
     start = taken.source.passage.node.text.find(definition) if definition else -1
+    # The definition of an entity found in prose is quoted from it, perhaps from this very text.
     shared = min(high, start + len(definition)) - max(low, start)
     return shared / (high - low) if start >= 0 and shared > 0 else 0.0
 

@@ -124,9 +124,11 @@ def _line(item: Item, block: Block, style: ItemStyle, dialect: Dialect) -> Piece
     A form that has placeholders, none of them with a value, prints nothing.
     """
     node = item.candidate.node
+    # Split at the text, because it is quoted with its source line by line and the rest is not.
     lead, text, tail = _labelled_form(block, dialect).partition("{text}")
     before, after = fill_form(lead, node, dialect), fill_form(tail, node, dialect)
     body = build_body(item, limit=block.limit, titled=style.titled) if text else None
+    # A form of plain words is always printed: its author wrote a label.
     placeholders = before.placeholders + after.placeholders + bool(text)
     if placeholders and not (before.filled or after.filled or body):
         return None
@@ -137,6 +139,7 @@ def _labelled_form(block: Block, dialect: Dialect) -> str:
     if not block.label:
         return block.form
     label = f"**{block.label}**" if dialect.keeps_marks else block.label
+    # Marks like a colon follow their label directly.
     gap = "" if not block.form or block.form[0] in ":,.;" else " "
     return f"{label}{gap}{block.form}"
 
@@ -160,6 +163,7 @@ def _text_repeats_summary(item: Item, style: ItemStyle) -> bool:
     node = item.candidate.node
     if item.detail is not Detail.WHOLE or not node.summary:
         return False
+    # A block with a limit may cut off the very place where the summary stands.
     if not any(block.block in ("text", "code") and not (block.fields or block.limit) for block in style.blocks):
         return False
     # Compared without line breaks and indentation, in which a docstring and its summary differ.
@@ -172,6 +176,7 @@ def _text(item: Item, block: Block, style: ItemStyle) -> Piece | None:
 
 def _code(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     """Quote the text as code; with `fields`, the values of those that the node has take its place."""
+    # Values that are no text, such as a list, cannot be code.
     values = [value for name in block.fields if isinstance(value := read_value(item.candidate.node, name), str)]
     body = plain_body("\n".join(values)) if item.detail is not Detail.SUMMARY else None
     return Prose("code", replace(body, code=True)) if body else _body_piece(item, block, style, code=True)
@@ -186,6 +191,7 @@ def _body_piece(item: Item, block: Block, style: ItemStyle, code: bool) -> Piece
 
 def _is_summary(item: Item, body: Body) -> bool:
     """Tell whether the body is the node's summary, which a `summary` block prints already."""
+    # Only a body that is not quoted from the text has no source line.
     return body.runs[0].first_line is None and body.runs[0].raw == item.candidate.node.summary.strip()
 
 
@@ -206,6 +212,7 @@ def _fields(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     node = item.candidate.node
     if not style.include_fields:
         return None
+    # Sorted, because stores may return the fields of a node in any order.
     labelled = [split_label(name) for name in block.fields or sorted(_plain_fields(node))]
     allowed = [(name, label) for name, label in labelled if not style.fields or name in style.fields]
     return _entries_piece("fields", _value_entries(node, allowed), block.limit)
@@ -243,6 +250,7 @@ def _score(item: Item, block: Block, style: ItemStyle) -> Piece:
 
 def _links(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     """List the node's own relations, or the steps of its path if it has none."""
+    # Relations say more than the way on which a search happened to come here.
     related = list(_relation_entries(item.candidate.node, block.fields))
     steps = (_relation_entry(step.edge_type, step.key) for step in item.candidate.path)
     return _entries_piece("links", related or steps, block.limit)
@@ -290,6 +298,7 @@ def _image_entry(image: Json) -> Entry | None:
         ref, alt = format_value(image.get("ref")), format_value(image.get("alt"))
     else:
         ref, alt = format_value(image), ""
+    # An image without a description is called by its file's name.
     return Entry(alt or ref.rpartition("/")[2], alt, ref, ref) if ref else None
 
 

@@ -118,6 +118,7 @@ def build_manifest(lines: Sequence[Lines]) -> tuple[ManifestEntry, ...]:
     printed, start = 0, 0
     for index, current in enumerate(lines):
         printed += current.count
+        # Only where the source breaks off, so that a quoted file is one entry and not hundreds.
         if index + 1 == len(lines) or not _continues(current, lines[index + 1]):
             first = entries[-1].last_line + 1 if entries else 1
             entries.append(_range_entry(lines[start], current, first, printed))

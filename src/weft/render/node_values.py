@@ -76,6 +76,7 @@ def read_value(node: Node, name: str) -> Json:
     """Return the value of a name: a reserved attribute, a field (dots lead inside) or another attribute."""
     if name in _RESERVED_NAMES:
         return str(getattr(node, name)) or None
+    # Fields before attributes: a record may have a `source` or `file` of its own.
     found = _read_field(node.fields, name)
     if found is not None:
         return found

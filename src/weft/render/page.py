@@ -187,6 +187,7 @@ def render_lines(
     """Return all lines of the page in order, without a blank line at its beginning."""
     lines: list[Lines] = []
     for component in _render_components(page, format, styles, frame, print_item or format.item):
+        # Every component brings the blank line above it, which the first one must not print.
         lines += component if lines or not component or component[0].text else component[1:]
     return tuple(lines)
 
@@ -206,6 +207,7 @@ def _render_components(
         yield format.section_end()
     if frame.notes:
         yield format.notes(page.notes)
+    # The footer counts what stands above it, so it comes last.
     yield format.sources(page.sources[: frame.sources])
     yield format.footer(page.footer)
     yield format.end()

@@ -49,6 +49,7 @@ def guard_text(text: str) -> str:
     """Put a backslash before each line that could pass for one of ours."""
     if _SUSPECT_FIRST_LINE.match(text) or _SUSPECT_LATER_LINE.search(text):
         text = _HAZARD.sub(r"\\", text)
+    # Our items begin with a name and a location in brackets, below a blank line.
     return _LIKE_A_TITLE.sub(r"\1\\", text) if "]" in text else text
 
 
@@ -90,6 +91,7 @@ class Plain(LineFormat, frozen=True):
         before: Piece | None = None
         for piece in pieces:
             if isinstance(before, Title) and isinstance(piece, Phrase) and piece.role == "location":
+                # Name and location share a line, as `_LIKE_A_TITLE` expects of ours.
                 lines[-1] = node_line(node, f"{lines[-1].text} {_format_phrase(piece)}")
             else:
                 lines += _piece_lines(node, piece)

@@ -118,6 +118,7 @@ def _origin_attributes(node: Node, pointer: bool = False) -> dict[str, str]:
     file, url = one_line(origin.file or ""), one_line(origin.url or "")
     if pointer and (is_one_of_many(node) or not (file or url)):
         return {"type": kind, "key": one_line(node.key)}
+    # A line means something only within a file.
     line = str(origin.first_line) if file and origin.first_line is not None else ""
     return {"type": kind, "file": file, "line": line, "url": "" if file else url}
 
@@ -135,6 +136,7 @@ def _piece_lines(node: Node, piece: Piece) -> list[Lines]:
         return [node_line(node, text) for text in _format_phrase(piece)]
     if isinstance(piece, Entries):
         return [node_line(node, text) for text in _format_entries(node, piece)]
+    # The lead comes from the profile's form with stored values in it, so it is escaped too.
     lines = add_lead_and_tail(
         node, escape(piece.lead), quote_body(node, piece.body, _GAP, escape), escape(piece.tail)
     )
