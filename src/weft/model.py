@@ -1,6 +1,6 @@
 """The records that everything speaks: nodes and edges, requests, candidates, pages and contexts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
@@ -28,6 +28,9 @@ FORMATS: Final = ("markdown", "xml", "plain", "json")
 """The formats of a page."""
 SEARCH_MATCHES: Final = ("hybrid", "bm25", "vector")
 """The ways to search: by words and meaning, by words, or by meaning."""
+
+NodeRef: TypeAlias = tuple[str, str]
+"""A node's tenant and key: a key alone may exist in several tenants."""
 
 
 class Unset(StrEnum):
@@ -100,6 +103,11 @@ class Node(Struct, frozen=True):
     modified: datetime | None = None
     importance: float = 0.0
     id: int = 0
+
+    @property
+    def ref(self) -> NodeRef:
+        """The reference that tells this node from all others, stored or not."""
+        return self.tenant, self.key
 
     @property
     def handle(self) -> str:
@@ -285,6 +293,26 @@ class Candidate(Struct, frozen=True):
     window: tuple[int, int] | None = None
     words: bytes = b""
     passage: tuple[int, int] | None = None
+
+    @property
+    def previous_key(self) -> str:
+        """The key of the node from which the last step led here."""
+        return self.path[-2].key if len(self.path) > 1 else self.root
+
+    def is_related_pointer(self, edge_types: Collection[str]) -> bool:
+        """Return whether the last step led against a link of such a type, as from a function to its caller."""
+        last = self.path[-1] if self.path else None
+        return last is not None and last.direction == "in" and last.edge_type in edge_types
+
+    def is_unnamed_quotation(self, quoting_field: str | None) -> bool:
+        """Return whether the text is a quotation and the question does not name the node.
+
+        A node with the quoting field, such as a minor character, repeats a passage that was written about it. The
+        words of that passage say nothing for the node itself, so only its name can make it relevant.
+        """
+        if quoting_field is None or quoting_field not in self.node.fields:
+            return False
+        return not (self.parts.get("named") or self.parts.get("start"))
 
 
 # --- what is printed ----------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ LAYERS: tuple[frozenset[str], ...] = (
 )
 # The layers whose folders know nothing of each other.
 APART = LAYERS[2:4]
-# Stages of the pipeline that know nothing of each other; assemble.py and gather.py bring them together.
-STAGES = frozenset({"retrieve", "by_name", "walk", "bridge", "score", "dedupe", "subjects", "fit"})
+# Stages of the pipeline that know nothing of each other; assemble.py brings them together.
+STAGES = frozenset({"retrieve", "walk", "bridge", "score", "dedupe", "subjects", "fit"})
 ROOT_DOOR = "__init__"
 HEAVY = ("numpy", "tantivy", "tiktoken", "tokenizers", "rich", "orjson", "detect_secrets", "psycopg", "pymilvus")
 

@@ -1,44 +1,44 @@
 """Assemble a context: the whole program, from a request to a page within its budget.
 
 plan                      plan.py
-query, retrieve           query.py, retrieve.py, by_name.py, gather.py
+query, retrieve           query.py, retrieve.py, repository_map.py
 walk, bridge              walk.py, bridge.py
 score, dedupe, sections   score.py, dedupe.py, sections.py, slots.py, subjects.py
-fit, compose              fit.py, slot_filler.py, compose.py, printer.py, excerpt.py
+fit, compose              fit.py, slot_filler.py, compose.py, excerpt.py
 ledger                    ledger.py
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from weft.history import context_id
-from weft.model import Context, Request
-from weft.pipeline.compose import compose
+from weft.model import Candidate, Context, Request
+from weft.pipeline.bridge import find_bridge_names, follow_names, score_bridges
+from weft.pipeline.compose import Printer, compose
 from weft.pipeline.excerpt import QuestionTerms
-from weft.pipeline.gather import (
+from weft.pipeline.ledger import list_citations, make_ledger
+from weft.pipeline.plan import Plan, choose_presets, make_plan, passes_filter
+from weft.pipeline.query import Query, Reading, Scale, StageCallback, narrow, understand
+from weft.pipeline.retrieve import (
     Gathered,
+    add_relevance,
     ask_probes,
     brought_candidates,
     brought_for_parts,
+    find_starts,
     group_by_lens,
+    measure_nodes,
     merge_candidates,
-    relate_to_question,
     unite_topics,
 )
-from weft.pipeline.ledger import list_citations, make_ledger
-from weft.pipeline.plan import Plan, choose_presets, make_plan, passes_filter
-from weft.pipeline.printer import Printer
-from weft.pipeline.query import Reading, Scale, StageCallback, narrow, understand
-from weft.pipeline.retrieve import find_starts, measure_nodes
 from weft.pipeline.sections import Layout, Ranking, admit, drop_repeats, fill_section, split_received
 from weft.pipeline.slots import PlacedSlot, pointers_slot_name
 from weft.pipeline.walk import walk_graph
 from weft.ports import TokenCounter
 from weft.profiles.types import Profile
 from weft.render import ItemStyle, open_format
-from weft.scoring.candidates import node_ref
 from weft.tokens import DEFAULT_ENCODING
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
 
     reached = [candidate for walk in walks for candidate in walk.candidates]
     scale = next((result.scale for result in found if result.scale != Scale()), Scale())
-    candidates = relate_to_question(reached, query, scale, plan, reading)
+    candidates = _relate_to_question(reached, query, scale, plan, reading)
     finished("relate")
 
     if not request.filter.empty:
@@ -149,6 +149,29 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
     )
 
 
+def _relate_to_question(
+    reached: Sequence[Candidate], query: Query, scale: Scale, plan: Plan, reading: Reading
+) -> tuple[Candidate, ...]:
+    """Return the reached candidates and the texts that names in them lead to, measured against the question."""
+    fusion, snapshot = plan.profile.fusion, reading.snapshot
+    if not _weighs_bridges(plan):
+        return add_relevance(reached, query, scale, fusion, snapshot)
+    weights = query.term_weights()
+    names = find_bridge_names(reached, weights, snapshot)
+    # A caller who brings candidates, or asks for no walk, wants nothing beyond them.
+    may_add = plan.request.candidates is None and plan.lens.walk != "none" and plan.lens.depth > 0
+    further: tuple[Candidate, ...] = ()
+    if may_add:
+        further = follow_names(names, reached, weights, plan.request.filter, snapshot, reading.index)
+    related = add_relevance([*reached, *further], query, scale, fusion, snapshot)
+    return score_bridges(related, names, weights, snapshot)
+
+
+def _weighs_bridges(plan: Plan) -> bool:
+    rules = [plan.profile.score, *(section.score for section in plan.sections() if section.score)]
+    return any("bridge" in rule.weights or "bridge" in rule.boosts for rule in rules)
+
+
 def _lay_out(plan: Plan, gathered: Gathered, reading: Reading, now: datetime, printer: Printer) -> Layout:
     """Put the candidates in order, into the slots of the page: sections, score, dedupe."""
     absent = frozenset() if gathered.query.vector is not None else frozenset({"semantic"})
@@ -165,7 +188,7 @@ def _lay_out(plan: Plan, gathered: Gathered, reading: Reading, now: datetime, pr
         slots += filled
         refused += beyond
         received += received_parts
-    received_nodes = {node_ref(refusal.candidate) for refusal in received}
+    received_nodes = {refusal.candidate.node.ref for refusal in received}
     return Layout(tuple(slots), tuple(refused + repeats + received), len(received_nodes))
 
 

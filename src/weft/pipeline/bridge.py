@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.model import Candidate, Filter, Node, Step
 from weft.ports import Index, NodeRow, PassageRow, Snapshot, TermStatistics
 from weft.scoring.bm25 import inverse_frequency, term_hashes
-from weft.scoring.candidates import with_scores
 from weft.text import analyze, find_proper_names
 
 if TYPE_CHECKING:
@@ -108,13 +108,16 @@ def find_bridge_names(
     relevant = [
         candidate for candidate in candidates if candidate.node.id and candidate.parts.get("relevance", 0.0) > 0
     ]
+    # Sorted to the key, so that which candidates lead does not depend on the order they came in.
     leading = tuple(sorted(relevant, key=_relevance_order)[:_MAX_LEADING])
     names: list[set[_Pair]] = []
     if _open_share(leading, question) >= _MIN_OPEN_SHARE:
         names = [_names_beyond(candidate, question) for candidate in leading]
+    # Ascending, because words are looked up in this array by binary search.
     words = np.array(sorted({word for pairs in names for pair in pairs for word in pair}), dtype=np.uint32)
     statistics = snapshot.statistics(words.tolist())
     found = [_Name(owner, *rare) for owner, pairs in enumerate(names) for rare in _rarest(pairs, statistics)]
+    # A name is worth following if it is sure, and if the text that holds it is relevant.
     by_worth = sorted(
         found, key=lambda name: (-name.certainty * leading[name.owner].parts["relevance"], name.pair)
     )
@@ -146,7 +149,9 @@ def _names_beyond(candidate: Candidate, question: Mapping[int, float]) -> set[_P
     for text in (candidate.node.title, candidate.node.text[start:end]):
         for name in find_proper_names(text):
             words = term_hashes(analyze(name))
+            # Neighbours in pairs: a surname alone, or a name with one more part, still meets the whole name.
             pairs.update(pairwise(words) if len(words) > 1 else zip(words, words, strict=True))
+    # A name whose words are all in the question leads only to what the search has found already.
     return {pair for pair in pairs if pair[0] not in question or pair[1] not in question}
 
 
@@ -156,6 +161,7 @@ def _rarest(pairs: Collection[_Pair], statistics: TermStatistics) -> list[tuple[
     max_frequency = max(_MAX_NAME_SHARE * passages, _MIN_NAME_PASSAGES)
     rarer_first = {tuple(sorted(pair, key=lambda word: (frequency.get(word, 0), word))) for pair in pairs}
     counted = sorted((frequency.get(pair[0], 0), *pair) for pair in rarer_first)
+    # A name in one passage only leads nowhere: that passage is the one it was found in.
     rare = [(count, (rarer, other)) for count, rarer, other in counted if 1 < count <= max_frequency]
     return [
         (pair, _certainty(count / passages, passages) * (_SINGLE_WORD_FACTOR if pair[0] == pair[1] else 1.0))
@@ -175,6 +181,7 @@ def _held_words(known: "Hashes", texts: Sequence[bytes]) -> "Floats":
         return table
     words = _unpack(texts)
     owner = np.repeat(np.arange(len(texts)), [len(text) // words.itemsize for text in texts])
+    # A word behind the last known one would point outside of the array.
     index = np.minimum(np.searchsorted(known, words), len(known) - 1)
     holds = known[index] == words
     table[owner[holds], index[holds]] = 1.0
@@ -198,6 +205,7 @@ def follow_names(
     if not names.searched:
         return ()
     proposed = index.lexical(snapshot, names.searched, filter, _MAX_PROPOSED).passage_ids.tolist()
+    # Nodes that are candidates already are scored by `score_bridges`; here only new ones count.
     known = {candidate.node.id for candidate in candidates}
     rows = [row for row in snapshot.passages(proposed) if row.node_id not in known]
     best = _best_by_node(rows, _promise(rows, names, question)) if rows else {}
@@ -256,6 +264,7 @@ def score_bridges(
         return tuple(candidates)
     texts = [candidate.words for candidate in candidates]
     added = _added_share(names, _covered_terms(candidates, question), question)
+    # Without names to search for, only rare words can tie two texts together.
     worth = np.zeros(added.shape)
     if names.searched:
         worth = names.ties(texts) * (_NAME_WORTH + added) * _other_texts(names.leading, candidates)
@@ -264,10 +273,11 @@ def score_bridges(
     if adding:
         tied = _rare_word_ties(names.leading, [texts[index] for index in adding], question, snapshot)
         worth[:, adding] = np.maximum(worth[:, adding], tied * added[:, adding])
+    # No candidate leads to itself, and one that is not stored cannot be led to.
     gains = np.round((worth * names.relevance() * _other_nodes(names.leading, candidates)).max(axis=0), 6)
     return tuple(
         [
-            with_scores(candidate, {**candidate.parts, "bridge": gain}) if gain > 0 else candidate
+            replace(candidate, parts={**candidate.parts, "bridge": gain}) if gain > 0 else candidate
             for candidate, gain in zip(candidates, gains.tolist(), strict=True)
         ]
     )
@@ -313,6 +323,7 @@ def _rare_word_ties(
     shared = held.any(axis=0)
     rarity = np.zeros(len(known))
     rarity[shared], passages = _rarities(known[shared].tolist(), snapshot)
+    # Words that no other text holds were given 0: only shared words cost a look-up of their frequency.
     own_rarity = own * rarity
     if len(known) > _MAX_SHARED_WORDS:
         own_rarity[own_rarity < np.sort(own_rarity, axis=1)[:, -_MAX_SHARED_WORDS, None]] = 0.0
@@ -324,6 +335,7 @@ def _rarities(words: Sequence[int], snapshot: Snapshot) -> "tuple[Floats, int]":
     """Return how telling each word is, 0 for those in many passages; and how many passages there are."""
     statistics = snapshot.statistics(words)
     rarities = inverse_frequency(statistics, words)
+    # In a small store the share would be below two passages, and no word could be shared at all.
     max_frequency = max(_MAX_WORD_SHARE * statistics.passages, 2)
     rarities[[statistics.frequency.get(word, 0) > max_frequency for word in words]] = 0.0
     return rarities, statistics.passages

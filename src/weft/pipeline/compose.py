@@ -1,24 +1,41 @@
-"""Compose the page: fit the slots, render the items, and count the whole until it is within the budget."""
+"""Compose the page: fit the slots, render the items, and count the whole until it is within the budget.
+
+The `Printer` tells what headings and items cost: each is rendered in its format, once, and counted.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from weft.model import Detail, Item, ManifestEntry, Page, PlacedGroup, PlacedSection
+from weft.model import Candidate, Detail, Item, ManifestEntry, Page, PlacedGroup, PlacedSection
+from weft.pipeline.excerpt import (
+    MeasuredPassage,
+    MeasuredText,
+    QuestionTerms,
+    choose_excerpt,
+    choose_quotation,
+    find_declaration,
+    include_indent,
+    measure_passage,
+    measure_text,
+)
 from weft.pipeline.fit import fit
 from weft.pipeline.ledger import list_citations
 from weft.pipeline.plan import Plan
-from weft.pipeline.printer import Printer
 from weft.pipeline.sections import Layout
-from weft.pipeline.slots import Outcome, PlacedSlot, Reason
+from weft.pipeline.slots import Outcome, PlacedSlot, Reason, Slot
+from weft.ports import TokenCounter
 from weft.profiles import fill
 from weft.profiles.types import Frame, Order
-from weft.render import render
-from weft.scoring.candidates import node_ref
+from weft.render import Format, ItemStyle, Lines, join_lines, render
+from weft.text import is_code
+
+if TYPE_CHECKING:
+    from weft.tokens.encodings import EncodingCounter
 
 _MAX_TITLE_CHARS: Final = 200
 """Characters of a question in the title: of a pasted log the beginning is enough."""
@@ -32,6 +49,123 @@ _WIDEST_COUNTS: Final = {"items": 999, "sections": 99, "sources": 999, "counted"
 """The numbers for which room is kept in the footer before they are known."""
 _FAR_PAST: Final = datetime.min.replace(tzinfo=UTC)
 """The time of items without one: they are printed first."""
+_JOIN_TOKENS: Final = 1
+"""Tokens by which joined parts may exceed the sum of their counts, for each part."""
+
+
+class Printer(Struct, frozen=True):
+    """The costs of headings and items under one format and tokenizer.
+
+    `stored` is the tokenizer where stored counts are its own. The fields after it are caches: a page is fitted
+    several times, and asks for the same items again.
+    """
+
+    format: Format
+    count: TokenCounter
+    styles: Mapping[str, ItemStyle]
+    question: QuestionTerms
+    stored: "EncodingCounter | None"
+    heading_costs: dict[tuple[str, str], int] = field(default_factory=dict)
+    slot_styles: dict[str, ItemStyle] = field(default_factory=dict)
+    item_lines: dict[tuple[object, ...], tuple[Lines, ...]] = field(default_factory=dict)
+    passages: dict[tuple[object, ...], MeasuredPassage] = field(default_factory=dict)
+    texts: dict[tuple[object, ...], MeasuredText] = field(default_factory=dict)
+
+    def heading_cost(self, kind: str, heading: str | Candidate) -> int:
+        """Return the cost of a section's, group's or part's heading, with what closes it."""
+        key = (kind, heading if isinstance(heading, str) else heading.node.key)
+        if key not in self.heading_costs:
+            # With its end, because closing tags are printed only where a heading was.
+            self.heading_costs[key] = self.lines_cost(self._heading_lines(kind, heading))
+        return self.heading_costs[key]
+
+    def _heading_lines(self, kind: str, heading: str | Candidate) -> tuple[Lines, ...]:
+        if isinstance(heading, Candidate):
+            return self.format.group(heading) + self.format.group_end()
+        if kind == "section":
+            return self.format.section(heading, heading, False, True) + self.format.section_end()
+        return self.format.part(heading) + self.format.part_end()
+
+    def lines_cost(self, lines: Sequence[Lines]) -> int:
+        """Return the cost of some lines."""
+        # No lines cost nothing, not even the join: a format without headings must stay free of them.
+        return self.count.count(join_lines(lines)) + _JOIN_TOKENS if lines else 0
+
+    def item_cost(self, slot: Slot, item: Item) -> int:
+        """Return the cost of an item; the stored count stands for a text that is printed whole and unchanged."""
+        lines = self.print_item(item, self._slot_style(slot.name))
+        text_tokens = item.candidate.text_tokens
+        if self.stored is not None and text_tokens is not None and item.detail is Detail.WHOLE:
+            # Only if every line of the text stands there as it is: escaping some would change the count.
+            quoted = sum([line.count for line in lines if line.verbatim])
+            if quoted == item.candidate.node.text.strip().count("\n") + 1:
+                around = [line for line in lines if not line.verbatim]
+                return text_tokens + self.lines_cost(around) + _JOIN_TOKENS
+        return self.lines_cost(lines)
+
+    def print_item(self, item: Item, style: ItemStyle) -> tuple[Lines, ...]:
+        """Return the lines of an item, printed once however often they are asked for."""
+        node = item.candidate.node
+        # By identity, which is quicker than hashing a style, and safe while the printer holds all styles.
+        key = (id(style), node.tenant, node.key, item.detail, item.spans)
+        if key not in self.item_lines:
+            self.item_lines[key] = self.format.item(item, style)
+        return self.item_lines[key]
+
+    def _slot_style(self, slot: str) -> ItemStyle:
+        """Return the style of a slot's items; the slots of all subjects share the styles of their parts."""
+        if slot not in self.slot_styles:
+            section, _, rest = slot.partition("/")
+            shared = f"{section}/{rest.rpartition('/')[2]}" if rest else section
+            # A slot is named <section>/<tenant>/<key>/<part>, and styles are kept by <section>/<part>.
+            self.slot_styles[slot] = self.styles.get(slot) or self.styles[shared]
+        return self.slot_styles[slot]
+
+    def page_cost(self, text: str, items: Iterable[Item]) -> int:
+        """Return the cost of a page that shows these items in this order; stored counts stand for whole texts."""
+        if self.stored is None:
+            return self.count.count(text)
+        whole = [item.candidate for item in items if item.detail is Detail.WHOLE]
+        known = [
+            (candidate.node.text, candidate.text_tokens)
+            for candidate in whole
+            if candidate.text_tokens is not None
+        ]
+        return self.stored.count_with_known_parts(text, known)
+
+    def shorten(self, candidate: Candidate, max_tokens: int) -> tuple[tuple[int, int], ...]:
+        """Return the spans of a candidate's text that speak most to the question within the tokens."""
+        node = candidate.node
+        # A passage is quoted in one piece; only whole texts are shown with gaps.
+        if candidate.window is not None:
+            return self._quote_passage(candidate, candidate.window, max_tokens)
+        spans = choose_excerpt(self._measure_text(candidate), max_tokens, self.count)
+        if is_code(node.language):
+            return tuple((include_indent(node.text, start), end) for start, end in spans)
+        return spans
+
+    def _measure_text(self, candidate: Candidate) -> MeasuredText:
+        """Return the candidate's text read for excerpts, once however many lengths are tried."""
+        node, key = candidate.node, (candidate.node.tenant, candidate.node.key, candidate.spans)
+        if key not in self.texts:
+            signature = node.fields.get("signature")
+            declared = signature if isinstance(signature, str) else ""
+            # Code without its declaration could be any function, so an excerpt of code always shows it.
+            head = find_declaration(node.text, declared) if is_code(node.language) else (0, 0)
+            self.texts[key] = measure_text(node.text, candidate.spans, self.question.weights, self.count, head)
+        return self.texts[key]
+
+    def _quote_passage(
+        self, candidate: Candidate, window: tuple[int, int], max_tokens: int
+    ) -> tuple[tuple[int, int], ...]:
+        """Return a passage whole, or as much of it as fits in one piece."""
+        node, key = candidate.node, (candidate.node.tenant, candidate.node.key, window, candidate.spans)
+        if key not in self.passages:
+            self.passages[key] = measure_passage(node.text, window, candidate.spans, self.question, self.count)
+        passage = self.passages[key]
+        if passage.tokens <= max_tokens:
+            return (window,)
+        return choose_quotation(node.text, passage, max_tokens, self.count)
 
 
 class ComposedPage(Struct, frozen=True):
@@ -54,6 +188,7 @@ def compose(plan: Plan, layout: Layout, printer: Printer) -> ComposedPage:
     """Return the fullest page within the budget; where it is very small, with a plainer frame, then with none."""
     warnings = (*_small_budget_warning(plan), *_received_note(plan, layout))
     full = plan.profile.frame
+    # From the fullest frame to none: what stands around the items goes before the items do.
     for frame in (full, Frame(title=full.title, empty=full.empty), Frame(title="", notes=False, empty=full.empty)):
         composed = _compose_within_budget(plan, layout, printer, frame, warnings)
         if composed is not None:
@@ -85,6 +220,7 @@ def _compose_within_budget(
     """Return a page with this frame, or None when the budget does not even take its smallest form."""
     if plan.budget is None:
         return _compose_once(plan, layout, printer, frame, warnings, None)
+    # Kept back at first; each fitting then corrects it by what the page really cost.
     reserve = _frame_cost(plan, layout, printer, frame, warnings)
     best: ComposedPage | None = None
     for _ in range(_MAX_FITTINGS):
@@ -94,6 +230,7 @@ def _compose_within_budget(
         if over > 0:
             reserve += over
             continue
+        # A fitting with more room that spends no more will not get better by repeating it.
         if best is not None and composed.tokens <= best.tokens:
             break
         best = composed
@@ -115,6 +252,7 @@ def _frame_cost(plan: Plan, layout: Layout, printer: Printer, frame: Frame, warn
     if frame.footer:
         cost += printer.lines_cost(format.footer(_footer(plan, frame, _WIDEST_COUNTS)))
     if frame.sources:
+        # Which candidates will be printed is not known yet; the first ones stand for them.
         citations = list_citations(Item(candidate, Detail.WHOLE) for candidate in layout.candidates())
         cost += printer.lines_cost(format.sources(citations[: frame.sources]))
     return cost
@@ -134,6 +272,7 @@ def _compose_once(
     )
     page = _make_page(plan, layout, frame, outcomes, warnings)
     text, manifest = render(page, printer.format, printer.styles, frame, printer.print_item)
+    # In printed order, because known counts are matched with the text from its beginning to its end.
     tokens = printer.page_cost(text, _items_in_order(page))
     return ComposedPage(page, text, manifest, outcomes, tokens, _received_note(plan, layout), _hash(text))
 
@@ -224,6 +363,7 @@ def _count_things(frame: Frame, items: Iterable[Item]) -> int:
     things = set()
     for item in items:
         node = item.candidate.node
+        # Two records of one ticket, say, are one thing; without such a field each node is.
         value = next((node.fields[name] for name in names if node.fields.get(name)), None)
         things.add(str(value or f"{node.tenant} {node.key}"))
     return len(things)
@@ -234,6 +374,7 @@ def _make_sections(layout: Layout, by_slot: Mapping[str, list[Item]]) -> tuple[P
     for placed in layout.slots:
         items = by_slot.get(placed.slot.name, [])
         # Passages of one text are joined, but for subjects, whose parts keep each passage apart.
+        # Joined before they are ordered, so that a joined item stands where its best passage stood.
         ordered = _in_order(items if placed.subject is not None else _join_passages(items), placed.order)
         if not ordered:
             continue
@@ -251,7 +392,7 @@ def _join_passages(items: Sequence[Item]) -> list[Item]:
     joined: dict[tuple[str, str, int | None], Item] = {}
     for index, item in enumerate(items):
         # Only passages are joined: any other item gets a key of its own.
-        key = (*node_ref(item.candidate), None if item.candidate.window else index)
+        key = (*item.candidate.node.ref, None if item.candidate.window else index)
         joined[key] = _join_two(joined[key], item) if key in joined else item
     return list(joined.values())
 
@@ -269,8 +410,9 @@ def _add_part(
     """Add a part to the group of its subject, which is the last one or a new one."""
     if placed.subject is None or placed.part is None:
         return groups
+    # The parts of a subject come one after the other, so only the last group can be theirs.
     part = PlacedSection(placed.part.name, placed.part.label, items)
-    if groups and node_ref(groups[-1].subject) == node_ref(placed.subject):
+    if groups and groups[-1].subject.node.ref == placed.subject.node.ref:
         return (*groups[:-1], replace(groups[-1], parts=(*groups[-1].parts, part)))
     return (*groups, PlacedGroup(placed.subject, (part,)))
 

@@ -27,6 +27,7 @@ def dedupe(entries: Sequence[Entry], rule: Dedupe) -> Mapping[int, str]:
     """Return, by index, which entries repeat an earlier one, and in words what each repeats."""
     if rule.scope == "none":
         return {}
+    # Indices are those of the whole list in both cases, so that the caller can look entries up by them.
     if rule.scope == "page":
         return _find_repeats(list(enumerate(entries)), rule)
     repeated: dict[int, str] = {}
@@ -43,10 +44,12 @@ def _find_repeats(members: Sequence[tuple[int, Entry]], rule: Dedupe) -> dict[in
     # Sketches propose the pairs, so that only a few texts are compared word by word.
     for earlier, later in likely_pairs([_sketch(entry.candidate) for _, entry in rest]):
         (first_index, first), (second_index, second) = rest[earlier], rest[later]
+        # What repeats something is not printed, so nothing else can be said to repeat it.
         if first_index in repeated or second_index in repeated or _is_other_subject(first, second):
             continue
         first_text, second_text = _content(first.candidate.node), _content(second.candidate.node)
         alike = similarity(first_text, second_text)
+        # Two invoices may differ in a number only: alike in words, and still not the same.
         if alike >= rule.similarity and not are_different(first_text, second_text):
             repeated[second_index] = f"repeats {first.candidate.node.key} ({alike:.0%} alike)"
     return repeated
@@ -97,6 +100,7 @@ def _equal_fields(members: Sequence[tuple[int, Entry]], rules: Sequence[str], *,
         if earlier:
             section, key = earlier[0]
             repeated[index] = f"tells the same as {key} in {section}"
+            # The values of a repeated entry are not remembered: the ledger names the entry that is printed.
             continue
         for value in values:
             known.setdefault(value, (entry.section, entry.candidate.node.key))

@@ -53,6 +53,7 @@ class QuestionTerms(Struct, frozen=True):
 
     def gain(self, sentence: str, folded: str) -> float:
         """Return how much of the question a sentence holds; most show at a glance that it is nothing."""
+        # Looking for letters is many times cheaper than analysing every sentence into terms.
         for prefix in self.prefixes:
             if prefix in folded:
                 return _gain(_sentence_terms(sentence), self.weights)
@@ -78,12 +79,14 @@ def measure_text(
     text: str, focus: Sequence[Span], weights: Mapping[int, float], count: TokenCounter, head: Span = (0, 0)
 ) -> MeasuredText:
     """Measure a text for excerpts of any length; the part in `head`, such as a declaration, is always shown."""
+    # A short text is read whole, so it needs no focus to know which parts to read.
     focus = focus or (_find_focus(text, weights) if len(text) > _MAX_READ_CHARS else ())
     units = [
         (low + start, low + end)
         for low, high in _regions_to_read(text, focus, head)
         for start, end in split_sentences(text[low:high])
     ]
+    # All at once, because a call of the tokenizer costs more than a short sentence in it.
     costs = count.count_many([text[start:end] for start, end in units])
     gains = [_gain(_sentence_terms(text[start:end]), weights) for start, end in units]
     return MeasuredText(text, units, costs, gains, _worth(gains, _focus_ranks(units, focus)), head, focus)
@@ -108,8 +111,10 @@ def _regions_to_read(text: str, focus: Sequence[Span], head: Span) -> list[Span]
     if len(text) <= _MAX_READ_CHARS:
         return [(0, len(text))]
     regions: list[Span] = [head] if head[1] > head[0] else []
+    # Without any focus, the beginning is the best guess.
     for start, end in sorted(focus or [(0, _MAX_READ_CHARS - _MARGIN_CHARS)]):
         low, high = max(head[1], _region_start(text, start)), _region_end(text, end)
+        # Regions that touch become one: a sentence must not be cut where two of them meet.
         if regions and low <= regions[-1][1]:
             regions[-1] = (regions[-1][0], max(high, regions[-1][1]))
         else:
@@ -119,6 +124,7 @@ def _regions_to_read(text: str, focus: Sequence[Span], head: Span) -> list[Span]
 
 def _region_start(text: str, position: int) -> int:
     """Return where a line begins some way before a position, or else a word."""
+    # A position in the middle of a line would make half a sentence of its first one.
     near = max(position - _MARGIN_CHARS, 0)
     line = text.rfind("\n", max(near - _LINE_CHARS, 0), near) + 1
     return line or (text.find(" ", near, position) + 1 if near else 0) or near
@@ -147,6 +153,7 @@ def _focus_ranks(units: Sequence[Span], focus: Sequence[Span]) -> list[int | Non
 def _worth(gains: Sequence[float], ranks: Sequence[int | None]) -> list[float]:
     """Return the gain of each sentence, with a share of its neighbours' and a bonus for its passage's rank."""
     top = max(gains, default=0.0) or 1.0
+    # A neighbour on either side of every sentence, so that the ends are no special case.
     around = [0.0, *gains, 0.0]
     return [
         gain
@@ -173,6 +180,7 @@ def choose_excerpt(read: MeasuredText, max_tokens: int, count: TokenCounter) -> 
     """
     if not read.units or max_tokens <= _GAP_TOKENS:
         return ()
+    # More than half for the head would leave no room for what was asked.
     head = _head_units(read, max_tokens // 2)
     if head is None:
         return ()
@@ -197,7 +205,9 @@ def _choose_units(costs: Sequence[int], worth: Sequence[float], max_tokens: int,
     """
     chosen = set(head)
     room = max_tokens - sum(costs[index] + 1 for index in head) - (_GAP_TOKENS if head else 0)
+    # Ties go to the earlier sentence, so that the choice is the same every time.
     ranked = sorted(range(len(costs)), key=lambda index: (-worth[index], index))
+    # Each round may close a gap that the last one opened, and so make room for one more.
     grown = True
     while grown:
         grown = False
@@ -230,6 +240,7 @@ def _cut_best_unit(
     read: MeasuredText, head: Collection[int], max_tokens: int, count: TokenCounter
 ) -> tuple[Span, ...]:
     """Return the head, and as much of the worthiest other sentence as there is room for."""
+    # A cut sentence stands between two gaps, unlike whole ones that may meet.
     spare = max_tokens - 2 * _GAP_TOKENS - sum(read.costs[index] + 1 for index in head)
     others = [index for index in range(len(read.units)) if index not in head]
     best = max(others, key=lambda index: (read.worth[index], -index), default=None)
@@ -248,9 +259,11 @@ def _cut_unit(
     if max_tokens <= 0:
         return ()
     shown = _cut_between_words(text, unit, max_tokens, count)
+    # The first span within the sentence is the best one: spans come best first.
     target = next((span for span in focus if unit[0] < span[0] and span[1] <= unit[1]), None)
     if target is not None and target[1] > shown[1]:
         clauses = [match.end() for match in _CLAUSE_END.finditer(text, unit[0], target[0])]
+        # Half of the room for the way to the span, the other half for what follows it.
         near = (start for start in clauses if count.count(text[start : target[1]]) <= max_tokens // 2)
         later = next(near, clauses[-1] if clauses else unit[0])
         shown = _cut_between_words(text, (later, unit[1]), max_tokens, count)

@@ -34,6 +34,7 @@ def fit(
     First every slot spends its own share; what it leaves goes to the rest of its group, then to the others, better
     detail first, then more items. `repeats` lets one node appear in several slots.
     """
+    # Floats throughout: infinity stands for no budget, and shares are fractions.
     page = PageBudget(UNLIMITED if budget is None else float(budget), cost, shorten, repeats)
     root = _fill_by_relevance(slots, page) if select == "relevance" else _fill_by_share(slots, page)
     root.share_leftovers()
@@ -84,6 +85,7 @@ class _Group(Struct, frozen=True):
 
     def share_leftovers(self) -> None:
         """Offer what the members leave to each other, the innermost groups first, until none takes much of it."""
+        # Inside first: what a part leaves belongs to its subject before it belongs to the section.
         for member in self.members:
             if isinstance(member, _Group):
                 member.share_leftovers()
@@ -97,11 +99,13 @@ class _Group(Struct, frozen=True):
 
     def offer(self, tokens: float) -> None:
         """Offer so many tokens to the members."""
+        # Measured on the page, since members of a group may share headings that only one of them pays.
         end, members = self.page.spent + tokens, self.members
         if self.rule is _LeftoverRule.BY_SHARE and tokens != UNLIMITED:
             for member in members:
                 member.offer(tokens * member.share_tokens / self.share_tokens)
         elif self.rule is _LeftoverRule.EMPTY_FIRST:
+            # The sort is stable, so that members that are equal here keep their printed order.
             members = tuple(sorted(members, key=lambda member: member.spent > 0))
         for member in members:
             member.offer(end - self.page.spent)
@@ -120,6 +124,7 @@ def _make_group(slots: Sequence[Slot], page: PageBudget, share_tokens: float, de
 
     An empty slot leaves its share to its own group, or where all of that is empty, to the other groups.
     """
+    # Slots come in printed order, so that those of one group stand side by side.
     branches = [list(branch) for _, branch in groupby(slots, lambda slot: (*slot.groups, slot.name)[depth])]
     # Branches without candidates get no filler, which divides their share among the others.
     filled = [branch for branch in branches if any(slot.candidates for slot in branch)]
@@ -138,6 +143,7 @@ def _make_group(slots: Sequence[Slot], page: PageBudget, share_tokens: float, de
 def _fill_by_relevance(slots: Sequence[Slot], page: PageBudget) -> _Group:
     """Let all slots draw on the whole page, the best-scored candidate of any slot first."""
     fillers = [SlotFiller(slot, page, page.total) for slot in slots if slot.candidates]
+    # Ties fall by the order of slots and candidates, which is total.
     ranked = sorted(
         (-candidate.score, number, index)
         for number, filler in enumerate(fillers)

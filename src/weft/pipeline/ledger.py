@@ -2,10 +2,9 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from weft.model import Candidate, Citation, Detail, Item, LedgerEntry
+from weft.model import Candidate, Citation, Detail, Item, LedgerEntry, NodeRef
 from weft.pipeline.sections import Layout
 from weft.pipeline.slots import Outcome
-from weft.scoring.candidates import NodeRef, node_ref
 
 
 def make_ledger(outcomes: Sequence[Outcome], layout: Layout) -> tuple[LedgerEntry, ...]:
@@ -24,6 +23,7 @@ def make_ledger(outcomes: Sequence[Outcome], layout: Layout) -> tuple[LedgerEntr
         _make_entry(refusal.candidate, refusal.section, Detail.DROPPED, 0, refusal.reason)
         for refusal in layout.refusals
     ]
+    # A subject's heading is printed only with something below it.
     printed_slots = {outcome.slot for outcome in outcomes if outcome.item is not None}
     headings, unprinted = _subject_entries(layout, printed_slots)
     # A node dropped in one place but printed in another is listed once, as printed.
@@ -96,7 +96,7 @@ def list_citations(items: Iterable[Item]) -> tuple[Citation, ...]:
             continue
         candidate, node = item.candidate, item.candidate.node
         cited.setdefault(
-            node_ref(candidate),
+            candidate.node.ref,
             Citation(
                 node.key, node.id, node.kind, node.title, node.tenant, node.origin, candidate.score, item.detail
             ),

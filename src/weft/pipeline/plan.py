@@ -1,23 +1,36 @@
 """Plan a page: settle presets, topics, lens, budget, parameters and filters of a request before any work is done.
 
-Several topics blend into one profile that holds every probe and section once for each; the suffix `:<number>` of a
-name tells which.
+The nodes that a question names help to choose presets, so `find_named_nodes` is here; probes ask it too.
+Several topics blend into one profile that holds every probe and section once for each; the suffix `:<number>` of
+a name tells which.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.errors import InvalidInput
-from weft.model import Candidate, Filter, Json, Node, Request, Topic, Unset
-from weft.pipeline.by_name import call_by_name
-from weft.ports import Snapshot
+from weft.model import Candidate, Filter, Json, Node, NodeRef, Request, Topic, Unset
+from weft.ports import NodeRow, Snapshot
 from weft.profiles import apply_preset, fill, find_lens, resolve_parameters
 from weft.profiles.types import AUTO, Adapt, Lens, Probe, Profile, Section
-from weft.scoring.candidates import NodeRef, node_ref
-from weft.text import name_words
+from weft.text import looks_like_code, name_words
+from weft.text.terms import STOP_WORDS
+
+Span = tuple[int, int]
+
+_MAX_PROBE_GROWTH: Final = 8.0
+"""The most by which a large budget multiplies the limit of a probe; beyond it a search costs more than it adds."""
+_WORD: Final = re.compile(r"\w+(?:[-'’.]\w+)*")
+_PATH: Final = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
+_POSSESSIVE: Final = re.compile(r"['’]s?\Z")
+_MAX_NAME_WORDS: Final = 5
+"""The longest run of words that is looked up as one name. Each further word adds one look-up per word."""
+_MAX_QUESTION_WORDS: Final = 40
+"""Words of a question that are looked at: a pasted log is longer, and would cost hundreds of look-ups."""
 
 
 def topic_label(topic: Topic) -> str:
@@ -42,6 +55,7 @@ def blend_topics(profile: Profile, topics: Sequence[Topic]) -> Profile:
     """Return the profile with probes and sections for every topic; topics divide each section's share."""
     numbers = range(1, len(topics) + 1)
     total = sum(topic.share for topic in topics)
+    # Every topic is searched by its own probes, so that one topic cannot crowd out another.
     return replace(
         profile,
         probes=tuple(probe for number in numbers for probe in _topic_probes(profile, number)),
@@ -73,7 +87,7 @@ def unite_candidates(by_topic: Iterable[Sequence[Candidate]]) -> tuple[Candidate
     best: dict[NodeRef, Candidate] = {}
     for candidates in by_topic:
         for candidate in candidates:
-            ref = node_ref(candidate)
+            ref = candidate.node.ref
             if ref not in best or _nearness(candidate) < _nearness(best[ref]):
                 best[ref] = candidate
     return tuple(best.values())
@@ -107,10 +121,6 @@ def _heading_parameter(number: int) -> str:
     return f"topic_{number}"
 
 
-_MAX_PROBE_GROWTH: Final = 8.0
-"""The most by which a large budget multiplies the limit of a probe; beyond it a search costs more than it adds."""
-
-
 class Plan(Struct, frozen=True):
     """A request with everything decided that it leaves to its profile."""
 
@@ -134,6 +144,7 @@ class Plan(Struct, frozen=True):
         """Return the probes to ask, with limits that have grown with the budget."""
         usual = self.profile.max_tokens
         growth = 1.0
+        # Only upwards: a small budget still chooses from as many candidates as usual.
         if usual is not None and self.budget is not None:
             growth = min(max(self.budget / usual, 1.0), _MAX_PROBE_GROWTH)
         return tuple(
@@ -171,6 +182,7 @@ def choose_presets(request: Request, profile: Profile, snapshot: Snapshot) -> tu
     # With a blank at both ends, so that a phrase matches whole words only.
     words = f" {' '.join(name_words(request.question))} "
     rules = _matching_rules(profile.adapt, words, _count_named_nodes(request.question, profile, snapshot))
+    # In the order of the aspects, since a later preset may change what an earlier one set.
     for rule in rules:
         profile = apply_preset(profile, rule.preset)
     chosen = " and ".join(f"{rule.name} (preset {rule.preset})" for rule in rules)
@@ -183,6 +195,7 @@ def _matching_rules(rules: tuple[Adapt, ...], words: str, named: int) -> tuple[A
     counts = {"any": True, "none": named == 0, "one": named == 1, "some": named > 0}
     for rule in rules:
         has_phrase = not rule.phrases or any(f" {phrase} " in words for phrase in rule.phrases)
+        # One preset for each aspect: two answers to the same question would undo each other.
         if rule.aspect not in by_aspect and has_phrase and counts[rule.names]:
             by_aspect[rule.aspect] = rule
     return tuple(by_aspect.values())
@@ -195,7 +208,78 @@ def _count_named_nodes(question: str, profile: Profile, snapshot: Snapshot) -> i
         return 0
     # A probe without kinds looks for all of them.
     kinds = {kind for probe in probes for kind in probe.kinds} if all(probe.kinds for probe in probes) else None
-    return len(call_by_name(question, snapshot, "", lambda node: kinds is None or node.kind in kinds))
+    return len(find_named_nodes(question, snapshot, "", lambda node: kinds is None or node.kind in kinds))
+
+
+def find_named_nodes(
+    question: str, snapshot: Snapshot, probe: str, admits: Callable[[Node], bool] = lambda _: True
+) -> tuple[Candidate, ...]:
+    """Return the nodes that the question names, in its order; part `named` is below 1 where several share a name.
+
+    Nodes that are not admitted have no name: a chapter called "The Lantern Company" hides no faction.
+    """
+    name_by_run = dict(_possible_names(question))
+    # One look-up for all runs, because each costs a round trip to a store on a server.
+    found = snapshot.find(sorted(set(name_by_run.values())))
+    stored = snapshot.nodes(sorted({node_id for ids in found.values() for node_id in ids}))
+    admitted = {node_id for node_id, row in stored.items() if admits(row.node)}
+    ids_by_name = {name: [node_id for node_id in ids if node_id in admitted] for name, ids in found.items()}
+    # After the look-up, so that a longer run which names nothing hides no shorter one.
+    runs = _without_overlaps([run for run, name in name_by_run.items() if ids_by_name.get(name)])
+    # Filled from the end: where the question names a node twice, the first mention says how many share the name.
+    sharers: dict[int, int] = {}
+    for run in reversed(runs):
+        ids = ids_by_name[name_by_run[run]]
+        for node_id in reversed(ids):
+            sharers[node_id] = len(ids)
+    return tuple(_named_candidate(stored[node_id], sharers[node_id], probe) for node_id in reversed(sharers))
+
+
+def _possible_names(question: str) -> Iterator[tuple[Span, str]]:
+    """Yield every path, and every run of a few words that could be a name, with the name it would be."""
+    # Paths have their own pattern: words end at a slash, and a full stop may end the question.
+    yield from ((match.span(), match.group().rstrip(".")) for match in _PATH.finditer(question))
+    words = [match.span() for match in _WORD.finditer(question)][:_MAX_QUESTION_WORDS]
+    # Without the first word, which a sentence writes with a capital whatever it is.
+    capitalised = any(question[start].isupper() for start, _ in words[1:])
+    for first, (start, first_end) in enumerate(words):
+        for last in range(first, min(first + _MAX_NAME_WORDS, len(words))):
+            end = words[last][1]
+            name = _POSSESSIVE.sub("", question[start:end])
+            if end > first_end or _may_be_name(name, opens=first == 0, capitalised=capitalised):
+                yield (start, end), name
+
+
+def _may_be_name(word: str, *, opens: bool, capitalised: bool) -> bool:
+    """Return whether a single word may be meant as a name: "Will" may, but not where it opens a question.
+
+    In a question that writes names with capitals, a lower-case word is no name, unless only code is written so.
+    """
+    if word.isdigit() or (word.lower() in STOP_WORDS and (opens or not word[:1].isupper())):
+        return False
+    return not (capitalised and word.islower()) or looks_like_code(word)
+
+
+def _without_overlaps(runs: Sequence[Span]) -> list[Span]:
+    """Drop the runs that overlap a longer one, and return the rest in the order of the question."""
+    kept: list[Span] = []
+    # Longest first, so that "Odo Farrant" is taken before "Odo" is.
+    for start, end in sorted(runs, key=lambda run: (run[0] - run[1], run)):
+        if not any(low < end and start < high for low, high in kept):
+            kept.append((start, end))
+    return sorted(kept)
+
+
+def _named_candidate(row: NodeRow, sharers: int, probe: str) -> Candidate:
+    return Candidate(
+        node=row.node,
+        parts={"named": round(1 / sharers, 9)},
+        probe=probe,
+        match_source="name",
+        root=row.node.key,
+        text_tokens=row.text_tokens,
+        sketch=row.sketch,
+    )
 
 
 def make_plan(request: Request, profile: Profile) -> Plan:
@@ -203,6 +287,7 @@ def make_plan(request: Request, profile: Profile) -> Plan:
     # The preset `auto` of a profile with rules was applied before the plan is made.
     if request.preset is not None and not (request.preset == AUTO and profile.adapt):
         profile = apply_preset(profile, request.preset)
+    # After the preset, which may change the sections that topics divide.
     check_topics(request)
     if request.topics:
         profile = blend_topics(profile, request.topics)
@@ -210,6 +295,7 @@ def make_plan(request: Request, profile: Profile) -> Plan:
     if request.depth is not None:
         lens = replace(lens, depth=_check_depth(request.depth, profile))
     question = request.question or " + ".join(map(topic_label, request.topics))
+    # The question comes last: no parameter may take its place.
     values = {
         **resolve_parameters(profile, request.parameters, question),
         **topic_values(request.topics),
@@ -246,6 +332,7 @@ def probe_filter(plan: Plan, probe: Probe) -> Filter | None:
     requested = plan.request.filter
     kinds = probe.kinds or requested.kinds
     if probe.kinds and requested.kinds:
+        # Both restrict, so only kinds that both name remain.
         kinds = tuple(kind for kind in probe.kinds if kind in requested.kinds)
         # No kinds at all would mean every kind.
         if not kinds:

@@ -27,6 +27,31 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+_MAX_PROPOSING_TERMS: Final = 24
+"""Terms by which an index proposes passages, the rarest first; more make searches for pasted logs slow."""
+_MAX_PROPOSING_SHARE: Final = 0.2
+"""A term in more than this share of all passages proposes none: it would return most of the store."""
+_MAX_QUESTION_CHARS: Final = 20_000
+"""Characters of a question, or of an earlier turn, that are read; embedders read far fewer."""
+_MAX_NARROWED_NODES: Final = 400
+"""Of more nodes than this that a filter leaves, the statistics of the whole view say as much, and cost less."""
+_LAST_TURN_WEIGHT: Final = 0.5
+"""The weight of the turn before the question: it colours the answer and does not decide it."""
+_TURN_DECAY: Final = 0.8
+"""The factor by which each turn before that weighs less."""
+_MAX_PHRASES: Final = 24
+"""Of more phrases in a long question only the weightiest count; each costs a search of every candidate."""
+_REACH_CHARACTERS: Final = 32
+"""The second word begins at most so far behind the beginning of the first, with fillers between them."""
+_SEPARATOR: Final = "\n" * (_REACH_CHARACTERS + 1)
+"""Stands between a title and a text, so that no phrase begins in the one and ends in the other."""
+_MAX_WORD_CHARACTERS: Final = 24
+"""A word is read no further than this, unless its beginning is longer."""
+_MAX_SPANS: Final = 4
+"""Passages of a node that are kept as its best ones; an excerpt of a page seldom has room for more."""
+
+NodeMeasures = tuple[dict[str, float], dict[int, float], tuple[tuple[int, int], ...], bytes]
+"""Scores by name, the gain of each term and phrase, the spans of the best passages, and their packed terms."""
 StageCallback = Callable[[str], None]
 """Called with the name of each stage when the stage is finished; the service measures stages with it."""
 
@@ -58,16 +83,6 @@ def pause_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-_MAX_PHRASES: Final = 24
-"""Of more phrases in a long question only the weightiest count; each costs a search of every candidate."""
-_REACH_CHARACTERS: Final = 32
-"""The second word begins at most so far behind the beginning of the first, with fillers between them."""
-_SEPARATOR: Final = "\n" * (_REACH_CHARACTERS + 1)
-"""Stands between a title and a text, so that no phrase begins in the one and ends in the other."""
-_MAX_WORD_CHARACTERS: Final = 24
-"""A word is read no further than this, unless its beginning is longer."""
-
-
 class Phrase(Struct, frozen=True):
     """Two neighbouring terms of a question, and their share of the weight of all its phrases.
 
@@ -83,12 +98,14 @@ class Phrase(Struct, frozen=True):
 
 def build_phrases(terms: Sequence[str], weights: Mapping[int, float]) -> tuple[Phrase, ...]:
     """Return the phrases of a question, given by its terms in order; each weighs as much as its lighter term."""
+    # Kept by term, because the phrases need both the word and its hash.
     hashes = {term: term_hash(term) for term in terms}
     weight = {
         (left, right): min(weights.get(hashes[left], 0.0), weights.get(hashes[right], 0.0))
         for left, right in pairwise(terms)
         if left != right
     }
+    # Ties fall by the words themselves, so that the phrases are the same in every process.
     heaviest = sorted([pair for pair in weight if weight[pair] > 0], key=lambda pair: (-weight[pair], pair))
     kept = heaviest[:_MAX_PHRASES]
     total = sum([weight[pair] for pair in kept])
@@ -153,20 +170,6 @@ def _word_end(lower: str, start: int, beginning: str) -> int:
     return end
 
 
-_MAX_PROPOSING_TERMS: Final = 24
-"""Terms by which an index proposes passages, the rarest first; more make searches for pasted logs slow."""
-_MAX_PROPOSING_SHARE: Final = 0.2
-"""A term in more than this share of all passages proposes none: it would return most of the store."""
-_MAX_QUESTION_CHARS: Final = 20_000
-"""Characters of a question, or of an earlier turn, that are read; embedders read far fewer."""
-_MAX_NARROWED_NODES: Final = 400
-"""Of more nodes than this that a filter leaves, the statistics of the whole view say as much, and cost less."""
-_LAST_TURN_WEIGHT: Final = 0.5
-"""The weight of the turn before the question: it colours the answer and does not decide it."""
-_TURN_DECAY: Final = 0.8
-"""The factor by which each turn before that weighs less."""
-
-
 class Query(Struct, frozen=True):
     """A question as the searches see it: its terms with their weights, its vector, the view's statistics, and
     the phrases in it."""
@@ -201,6 +204,7 @@ def understand(question: str, snapshot: Snapshot, embedder: Embedder | None, his
     for words, (_, weight) in zip(words_by_turn[1:], turns[1:], strict=True):
         # A term repeated from turn to turn counts once, with its highest weight.
         terms |= {term: max(terms.get(term, 0.0), weight) for term in term_hashes(words)}
+    # Embedded apart and then averaged: turns joined into one text would drown the question.
     vector, notes = _embed_turns(turns, embedder)
     query = Query(text, terms, vector, snapshot.statistics(tuple(terms)), notes=notes)
     return replace(query, phrases=build_phrases(words_by_turn[0], query.rarities()))
@@ -232,10 +236,12 @@ def narrow(query: Query, filter: Filter, snapshot: Snapshot) -> Query:
     if not query.terms or not (filter.where or filter.tags):
         return query
     ids = snapshot.matching_ids(filter)
+    # Among one node every word is as common as any other, which says nothing.
     if not 1 < len(ids) <= _MAX_NARROWED_NODES:
         return query
     terms = sorted(query.terms)
     rarity_here = inverse_frequency(passage_statistics(snapshot.passages_of_nodes(ids.tolist()), terms), terms)
+    # Rounded, so that the last digits of a root are the same on every machine.
     factors = np.sqrt(rarity_here / inverse_frequency(query.statistics, terms)).round(9).tolist()
     weighed = {term: query.terms[term] * factor for term, factor in zip(terms, factors, strict=True)}
     return replace(query, terms=weighed)
@@ -248,13 +254,6 @@ def proposing_terms(query: Query) -> tuple[int, ...]:
     # The rarest term always proposes, even where every word of the question is frequent.
     ceiling = max(_MAX_PROPOSING_SHARE * query.statistics.passages, known[0][0] if known else 0)
     return tuple(term for count, term in known if count <= ceiling)[:_MAX_PROPOSING_TERMS]
-
-
-_MAX_SPANS: Final = 4
-"""Passages of a node that are kept as its best ones; an excerpt of a page seldom has room for more."""
-
-NodeMeasures = tuple[dict[str, float], dict[int, float], tuple[tuple[int, int], ...], bytes]
-"""Scores by name, the gain of each term and phrase, the spans of the best passages, and their packed terms."""
 
 
 class Scale(Struct, frozen=True):

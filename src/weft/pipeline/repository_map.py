@@ -38,6 +38,7 @@ def find_most_referenced(probe: Probe, filter: Filter, snapshot: Snapshot) -> Re
     and what merely shares a word with a question about the whole shall not come before most of them.
     """
     rule = (probe.edges, probe.without_tags, probe.limit)
+    # Everything that a ranking depends on; the sequence rises with every write.
     state = (snapshot.identity, snapshot.view, snapshot.sequence, filter, rule)
     ranking = _RANKINGS.get_or_make(state, lambda: _rank(probe, filter, snapshot))
     if ranking.nodes > _MAX_RANKED_NODES:
@@ -56,6 +57,7 @@ def find_most_referenced(probe: Probe, filter: Filter, snapshot: Snapshot) -> Re
 
 
 def _rank(probe: Probe, filter: Filter, snapshot: Snapshot) -> _Ranking:
+    # Loaded here, since most questions draw no map.
     import numpy as np
 
     ids = snapshot.matching_ids(filter)
@@ -67,6 +69,7 @@ def _rank(probe: Probe, filter: Filter, snapshot: Snapshot) -> _Ranking:
     if not len(source):
         return _Ranking(len(ids))
     rank = pagerank(len(ids), source, target, weight)
+    # Rounded before the cut, so that nodes that rank alike tie on every machine.
     rank = np.round(rank / rank.max(), _DECIMALS)
     # A node without references has no place on a map; ties with the last one are kept, so that the key decides.
     referenced = np.unique(target)

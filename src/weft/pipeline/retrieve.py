@@ -1,19 +1,31 @@
-"""Retrieve candidates: search by words and by meaning, fuse both by calibrated scores, and find named starts."""
+"""Retrieve candidates: ask the probes of a plan, take what the caller brought, and measure them on one scale.
+
+A probe searches by words and by meaning, and both are fused by calibrated scores; or it finds nodes by their name
+or by how much others refer to them. `assemble.py` calls the steps here once for each topic of a request.
+"""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from weft.model import Candidate, Filter
-from weft.pipeline.query import Pool, Query, Scale, proposing_terms, read_cosines, sum_gains
+from weft.model import Candidate, Filter, Node
+from weft.pipeline.plan import (
+    Plan,
+    find_named_nodes,
+    passes_filter,
+    probe_filter,
+    topic_label,
+    unite_candidates,
+)
+from weft.pipeline.query import Pool, Query, Reading, Scale, proposing_terms, read_cosines, sum_gains, understand
 from weft.ports import CombinedIndex, Index, NodeRow, PassageRow, Proposals, Snapshot
-from weft.profiles.types import Fusion, Probe
+from weft.profiles import fill
+from weft.profiles.types import Fusion, Lens, Probe
 from weft.scoring.bm25 import score_terms
-from weft.scoring.candidates import with_scores
 from weft.text import find_body_start
 
 if TYPE_CHECKING:
@@ -32,6 +44,56 @@ class RetrievalResult(Struct, frozen=True):
     scale: Scale = Scale()
     searched: int = 0
     notes: tuple[str, ...] = ()
+
+
+class Gathered(Struct, frozen=True):
+    """The candidates of a request, the query they are measured against, and figures and notes about the search."""
+
+    candidates: tuple[Candidate, ...]
+    query: Query
+    searched: int
+    reached: int
+    deepest: int
+    notes: tuple[str, ...]
+    scale: Scale = field(default_factory=Scale)
+    brought: Mapping[tuple[str, str], tuple[Candidate, ...]] = field(default_factory=dict)
+    """The candidates that the caller brought for parts of subjects, by subject's key and part's name."""
+
+
+def ask_probes(plan: Plan, query: Query, reading: Reading) -> list[RetrievalResult]:
+    """Return what each probe of the plan finds; nothing where the request brings or names all it wants."""
+    probes = plan.probes()
+    # A start node alone is walked from, not searched for, unless the profile's probes ask on their own.
+    has_question = (
+        bool(plan.request.question)
+        or not plan.request.start
+        or any("{question}" not in probe.question for probe in probes)
+    )
+    if plan.request.candidates is not None or not has_question:
+        return []
+    found = []
+    # What several probes find belongs to the one that is asked only at times: its section was made for that.
+    for probe in sorted(probes, key=lambda probe: probe.when is None):
+        text = fill(probe.question, plan.values)
+        probe_query = query if text == query.text else understand(text, reading.snapshot, reading.embedder)
+        filter = probe_filter(plan, probe)
+        if filter is not None:
+            found.append(_ask_probe(probe_query, probe, filter, plan, reading))
+    return found
+
+
+def _ask_probe(query: Query, probe: Probe, filter: Filter, plan: Plan, reading: Reading) -> RetrievalResult:
+    if probe.match == "names":
+        named = find_named_nodes(
+            query.text, reading.snapshot, probe.name, lambda node: passes_filter(node, filter)
+        )
+        return RetrievalResult(named[: probe.limit])
+    if probe.match == "rank":
+        # Only questions that ask for a map pay for loading this.
+        from weft.pipeline.repository_map import find_most_referenced
+
+        return find_most_referenced(probe, filter, reading.snapshot)
+    return search(query, probe, filter, plan.profile.fusion, reading.snapshot, reading.index)
 
 
 def search(
@@ -151,6 +213,7 @@ def measure_nodes(nodes: Sequence[int], query: Query, fusion: Fusion, snapshot: 
     rows = snapshot.passages_of_nodes(nodes)
     score = sum_gains(score_terms(rows, query.terms, query.statistics, fusion.title_weight))
     cosine = read_cosines(rows, {}, query, snapshot)
+    # A node is as relevant as its best passage: a long text is not held against it.
     best: dict[int, float] = {}
     relevances = Scale.of(score, cosine).relevance(score, cosine, fusion).tolist()
     for row, relevance in zip(rows, relevances, strict=True):
@@ -178,7 +241,7 @@ def _with_relevance(candidate: Candidate, pool: Pool) -> Candidate:
     if "relevance" in candidate.parts or candidate.node.id not in pool.indices:
         return candidate
     measures, covers, spans, words = pool.measure_node(candidate.node)
-    return with_scores(candidate, {**candidate.parts, **measures}, spans=spans, covers=covers, words=words)
+    return replace(candidate, parts={**candidate.parts, **measures}, spans=spans, covers=covers, words=words)
 
 
 def split_into_passages(
@@ -226,4 +289,133 @@ def _make_passage(candidate: Candidate, pool: Pool, index: int, text_start: int)
     lexical, covers = pool.lexical_match(index, candidate.node)
     semantic = max(0.0, pool.cosine[index])
     measures = {"relevance": pool.relevance[index], "lexical": lexical, "semantic": semantic}
-    return with_scores(candidate, {**candidate.parts, **measures}, spans=(span,), covers=covers, window=span)
+    # The stored count is that of the whole text, so a passage has none.
+    return replace(
+        candidate,
+        parts={**candidate.parts, **measures},
+        spans=(span,),
+        covers=covers,
+        window=span,
+        text_tokens=None,
+    )
+
+
+def brought_candidates(plan: Plan, snapshot: Snapshot) -> tuple[Candidate, ...]:
+    """Return the caller's candidates that pass the filter; their score stands for what our searches measure."""
+    part_names = _part_names(plan)
+    brought = [candidate for candidate in _filtered_candidates(plan) if not _is_for_part(candidate, part_names)]
+    stored = snapshot.nodes(sorted({candidate.node.id for candidate in brought if candidate.node.id}))
+    # Sections admit by probe, so a candidate without one counts as found by the first.
+    first_probe = plan.profile.probes[0].name
+    return tuple(
+        replace(
+            _with_trusted_count(candidate, stored),
+            parts={
+                "relevance": candidate.score,
+                "lexical": candidate.score,
+                "semantic": candidate.score,
+                **candidate.parts,
+            },
+            node=_with_own_id(candidate.node, stored),
+            probe=candidate.probe or first_probe,
+            root=candidate.node.key,
+        )
+        for candidate in brought
+    )
+
+
+def brought_for_parts(plan: Plan) -> dict[tuple[str, str], tuple[Candidate, ...]]:
+    """Return the caller's candidates for parts of subjects, by the subject's key and the part's name."""
+    part_names = _part_names(plan)
+    parts: dict[tuple[str, str], tuple[Candidate, ...]] = {}
+    for candidate in _filtered_candidates(plan) if part_names else ():
+        if _is_for_part(candidate, part_names):
+            key = (candidate.root, candidate.probe)
+            parts[key] = (*parts.get(key, ()), _with_trusted_count(candidate, {}))
+    return parts
+
+
+def _filtered_candidates(plan: Plan) -> list[Candidate]:
+    candidates = plan.request.candidates or ()
+    return [candidate for candidate in candidates if passes_filter(candidate.node, plan.request.filter)]
+
+
+def _part_names(plan: Plan) -> frozenset[str]:
+    return frozenset(part.name for section in plan.sections() for part in section.parts)
+
+
+def _is_for_part(candidate: Candidate, part_names: frozenset[str]) -> bool:
+    """Return whether a candidate was brought for a part: it is reached from a subject, by the part's name."""
+    return candidate.distance > 0 and candidate.probe in part_names
+
+
+def _with_trusted_count(candidate: Candidate, stored: Mapping[int, NodeRow]) -> Candidate:
+    """Drop the candidate's token count, unless it is the one that is stored for this text."""
+    row = stored.get(candidate.node.id)
+    if row is not None and row.node.text == candidate.node.text and row.text_tokens == candidate.text_tokens:
+        return candidate
+    return replace(candidate, text_tokens=None)
+
+
+def _with_own_id(node: Node, stored: Mapping[int, NodeRow]) -> Node:
+    """Drop an id that came from outside, unless it is this store's id for the node, and not another store's."""
+    row = stored.get(node.id)
+    is_ours = row is not None and (row.node.tenant, row.node.key) == (node.tenant, node.key)
+    return node if is_ours or not node.id else replace(node, id=0)
+
+
+def merge_candidates(candidates: Iterable[Candidate], plan: Plan) -> tuple[Candidate, ...]:
+    """Return one candidate for each node; where sections stand alone, one for each node and probe."""
+    by_probe = plan.profile.dedupe.scope == "section"
+    # The first to arrive gives its probe and path; starts and what the caller brought come first.
+    merged: dict[tuple[str, str, str], Candidate] = {}
+    for candidate in candidates:
+        key = (candidate.node.tenant, candidate.node.key, candidate.probe if by_probe else "")
+        known = merged.get(key)
+        if known is None:
+            merged[key] = candidate
+            continue
+        # Where several found it, it keeps the best of each score.
+        parts = {**candidate.parts, **known.parts}
+        for name in candidate.parts.keys() & known.parts.keys():
+            parts[name] = max(candidate.parts[name], known.parts[name])
+        merged[key] = replace(
+            known,
+            parts=parts,
+            spans=known.spans or candidate.spans,
+            words=known.words or candidate.words,
+            match_source=known.match_source or candidate.match_source,
+        )
+    return tuple(merged.values())
+
+
+def group_by_lens(candidates: Sequence[Candidate], plan: Plan) -> list[tuple[Lens, list[Candidate]]]:
+    """Return the candidates by the lens with which their section walks."""
+    lens_by_probe = {
+        probe: section.lens for section in plan.sections() if section.lens for probe in section.probes
+    }
+    groups: dict[str | None, list[Candidate]] = {}
+    for candidate in candidates:
+        groups.setdefault(lens_by_probe.get(candidate.probe), []).append(candidate)
+    return [(plan.lens_for(name), group) for name, group in groups.items()]
+
+
+def unite_topics(plan: Plan, by_topic: Sequence[Gathered], reading: Reading) -> Gathered:
+    """Return what was gathered for all topics of a request as one, with a note for each topic without matches."""
+    if not plan.request.topics:
+        return by_topic[0]
+    unmatched = [
+        f"Nothing matches {topic_label(topic)!r}."
+        for topic, gathered in zip(plan.request.topics, by_topic, strict=True)
+        if not gathered.candidates
+    ]
+    notes = [note for gathered in by_topic for note in gathered.notes]
+    question = " ".join(gathered.query.text for gathered in by_topic)
+    return Gathered(
+        candidates=unite_candidates([gathered.candidates for gathered in by_topic]),
+        query=understand(question, reading.snapshot, reading.embedder),
+        searched=sum(gathered.searched for gathered in by_topic),
+        reached=sum(gathered.reached for gathered in by_topic),
+        deepest=max(gathered.deepest for gathered in by_topic),
+        notes=tuple(dict.fromkeys([*unmatched, *notes])),
+    )

@@ -8,9 +8,10 @@ from datetime import datetime
 from heapq import heapify, heappop, heapreplace
 from typing import Final
 
+from msgspec.structs import replace
+
 from weft.model import Candidate
 from weft.profiles.types import Lens, Score
-from weft.scoring.candidates import is_unnamed_quotation, with_scores
 
 _MAX_COVERAGE_PICKS: Final = 80
 """Items that are picked one by one for what they add; behind so many, order no longer decides what is printed."""
@@ -44,6 +45,7 @@ def score(
 
 def active_weights(rule: Score, absent: Collection[str]) -> Mapping[str, float]:
     """Return the weights to use when some signals are absent from the request."""
+    # The first that is absent decides, in the order of the profile.
     for signal, weights in rule.without.items():
         if signal in absent:
             return weights
@@ -63,19 +65,21 @@ def _make_scorer(
 
     def score_candidate(candidate: Candidate) -> Candidate:
         known = candidate.parts
+        # A copy, because a candidate may stand in several sections that score it differently.
         parts = {**known}
         for name, read in readers.items():
             parts[name] = known.get(name, 0.0) if read is None else read(candidate)
         base = 1.0 if product else 0.0
         for name, weight in weighed:
             base = base * parts[name] ** weight if product else base + parts[name] * weight
+        # Boosts multiply, so that no signal lifts a candidate that has no base.
         boosts = 1.0
         for name, boost in boosted:
             boosts *= 1.0 + boost * parts[name]
         raised = _lens_factor(candidate, lens) if raises else 1.0
         if raised != 1.0:
             parts["raised"] = raised
-        return with_scores(candidate, parts, score=round(base * boosts * raised, 6))
+        return replace(candidate, parts=parts, score=round(base * boosts * raised, 6))
 
     return score_candidate
 
@@ -110,7 +114,7 @@ def _signal_reader(name: str, rule: Score, now: datetime) -> Callable[[Candidate
 
 def _own_relevance(candidate: Candidate, lens: Lens) -> float:
     """Return the relevance of a candidate; the words of a quotation belong to the quoted passage."""
-    return 0.0 if is_unnamed_quotation(candidate, lens.named_with) else candidate.parts.get("relevance", 0.0)
+    return 0.0 if candidate.is_unnamed_quotation(lens.named_with) else candidate.parts.get("relevance", 0.0)
 
 
 def _closeness(distance: int, rule: Score) -> float:
@@ -189,4 +193,4 @@ def _rescore(candidate: Candidate, new_score: float) -> Candidate:
     repeated = round(candidate.score - new_score, 6)
     if repeated <= 0:
         return candidate
-    return with_scores(candidate, {**candidate.parts, "repeated": -repeated}, score=new_score)
+    return replace(candidate, parts={**candidate.parts, "repeated": -repeated}, score=new_score)

@@ -8,24 +8,23 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.history import is_received
-from weft.model import Candidate, Step
+from weft.model import Candidate, Json, NodeRef, Step
 from weft.pipeline.dedupe import Entry, dedupe
-from weft.pipeline.gather import Gathered
 from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Reading, Scale
-from weft.pipeline.retrieve import add_relevance, split_into_passages
+from weft.pipeline.retrieve import Gathered, add_relevance, split_into_passages
 from weft.pipeline.score import active_weights, order_by_coverage, score
 from weft.pipeline.slots import HeadingCost, PlacedSlot, part_slot, pointers_slot, section_slot
-from weft.pipeline.subjects import SubjectPart, fill_parts, with_relations
-from weft.ports import NodeRow, Snapshot
+from weft.pipeline.subjects import SubjectPart, fill_parts
+from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import ForEach, Part, Section
-from weft.scoring.candidates import NodeRef, is_related_pointer, node_ref
 
-_MAX_ITEMS: Final = 6
+_MAX_ITEMS_WITH_POINTERS: Final = 6
 """Items, best first, whose neighbours are looked up; the page seldom shows more of them in detail."""
 _MAX_POINTERS_PER_TYPE: Final = 2
 """Neighbours over one type of link that stand beside an item: examples, not a list of all callers."""
@@ -33,6 +32,13 @@ _MAX_LINKS_READ: Final = 40
 """Links of an item that are read, the strongest."""
 _OWN_ITEM_SHARE: Final = 0.5
 """A neighbour that scores at least this share of the item's score stays an item itself."""
+_CONSIDERED_PER_PRINTED: Final = 4
+"""Candidates of a part that are considered, for each that it may print: of the hundreds of passages that name a
+hero, the rest would only be listed as left out."""
+_MAX_RELATIONS_READ: Final = 64
+"""Links of a subject that are read for its tree, the strongest; a hero is linked with every scene of a novel."""
+_RELATIONS_FIELD: Final = "relationships"
+"""The field in which the block `tree` looks for relations."""
 
 Admits = Callable[[Candidate], bool]
 """Tells whether a neighbour that no search found may be shown."""
@@ -48,13 +54,14 @@ def split_related(
     """
     if not types:
         return tuple(candidates), ()
-    walked = [candidate for candidate in candidates if is_related_pointer(candidate, types)]
-    items = [candidate for candidate in candidates if not is_related_pointer(candidate, types)]
-    known = {node_ref(candidate): candidate for candidate in candidates}
-    found = dict(_find_neighbours(items[:_MAX_ITEMS], types, snapshot, known, admits))
-    pointers = [*found.values(), *(candidate for candidate in walked if node_ref(candidate) not in found)]
-    kept = tuple(candidate for candidate in items if node_ref(candidate) not in found)
-    pointers.sort(key=lambda candidate: (-candidate.score, *node_ref(candidate)))
+    # What the walk reached as a caller, say, is never an item of its own.
+    walked = [candidate for candidate in candidates if candidate.is_related_pointer(types)]
+    items = [candidate for candidate in candidates if not candidate.is_related_pointer(types)]
+    known = {candidate.node.ref: candidate for candidate in candidates}
+    found = dict(_find_neighbours(items[:_MAX_ITEMS_WITH_POINTERS], types, snapshot, known, admits))
+    pointers = [*found.values(), *(candidate for candidate in walked if candidate.node.ref not in found)]
+    kept = tuple(candidate for candidate in items if candidate.node.ref not in found)
+    pointers.sort(key=lambda candidate: (-candidate.score, *candidate.node.ref))
     return kept, tuple(pointers)
 
 
@@ -66,6 +73,7 @@ def _find_neighbours(
     admits: Admits,
 ) -> Iterator[tuple[NodeRef, Candidate]]:
     """Yield what leads to the items, each under the first of them, unless it scores high enough by itself."""
+    # All links first: their nodes are then read at once and not one by one.
     links = list(_read_links(items, types, snapshot))
     by_id = {candidate.node.id: candidate for candidate in known.values() if candidate.node.id}
     stored = snapshot.nodes(sorted({node for _, node, _, _ in links} - by_id.keys()))
@@ -74,9 +82,9 @@ def _find_neighbours(
         neighbour = by_id.get(node) or _new_candidate(stored.get(node), item)
         if neighbour is None:
             continue
-        ref = node_ref(neighbour)
+        ref = neighbour.node.ref
         # An item that became a pointer itself has no pointers of its own.
-        if ref in pointers or node_ref(item) in pointers or ref == node_ref(item):
+        if ref in pointers or item.node.ref in pointers or ref == item.node.ref:
             continue
         if neighbour.score >= _OWN_ITEM_SHARE * item.score or not admits(neighbour):
             continue
@@ -109,14 +117,10 @@ def _read_links(
         if not outward and near.edge_types[edge_type] in types:
             rows.setdefault(owner, []).append((neighbour, near.edge_types[edge_type], weight))
     for item in items:
+        # Type by type, so that many callers do not leave out the one test.
         for type_name in types:
             of_type = [row for row in rows.get(item.node.id, ()) if row[1] == type_name]
             yield from ((item, *row) for row in of_type[:_MAX_POINTERS_PER_TYPE])
-
-
-_CONSIDERED_PER_PRINTED: Final = 4
-"""Candidates of a part that are considered, for each that it may print: of the hundreds of passages that name a
-hero, the rest would only be listed as left out."""
 
 
 class Refusal(Struct, frozen=True):
@@ -195,6 +199,7 @@ def admit(plan: Plan, candidates: Sequence[Candidate]) -> tuple[dict[str, list[C
     admitted: dict[str, list[Candidate]] = {section.name: [] for section in sections}
     refusals = []
     for candidate in candidates:
+        # The first, because profiles list special sections before general ones.
         section = next((section for section in sections if _admits(section, candidate)), None)
         if section is None:
             reason = f"no section takes kind {candidate.node.kind!r} reached this way"
@@ -260,9 +265,11 @@ def fill_section(
     if section.for_each is not None:
         return _fill_subjects(section, section.for_each, candidates, ranking, heading_cost)
     if section.unit == "passage":
+        # Ranked again: the score of a text says nothing about which of its passages is best.
         candidates = ranking.rank_section(section, ranking.split(candidates, matched=True))
     plan = ranking.plan
 
+    # Neighbours come straight from the graph, past the filter and the session: both are asked here.
     def may_show(candidate: Candidate) -> bool:
         return (
             (not section.kinds or candidate.node.kind in section.kinds)
@@ -287,6 +294,7 @@ def _fill_subjects(
     limit = _max_subjects(plan, section, rule)
     reason = f"beyond the {limit} subjects of the section"
     beyond = [Refusal(candidate, section.name, reason) for candidate in candidates[limit:]]
+    # Shares are of those that are shown; the others must not keep any budget.
     shares = _subject_shares(section, rule, candidates[:limit])
     subjects = with_relations(candidates[:limit], rule.relations, ranking.reading.snapshot)
     parts = [part for part in section.parts if plan.is_given(part.when)]
@@ -294,7 +302,7 @@ def _fill_subjects(
     slots: list[PlacedSlot] = []
     received: list[Refusal] = []
     for filled in _fill_subject_parts(section, parts, subjects, ranking):
-        share = shares[node_ref(filled.subject)] * filled.part.share / part_shares
+        share = shares[filled.subject.node.ref] * filled.part.share / part_shares
         placed = part_slot(plan, section, filled, share, heading_cost)
         fresh, again = split_received(plan, placed.slot.candidates)
         if again:
@@ -307,6 +315,7 @@ def _fill_subjects(
 def _max_subjects(plan: Plan, section: Section, rule: ForEach) -> int:
     """Return how many subjects the section takes: as the request or the profile says, if the budget allows."""
     given = plan.values.get(rule.limit_by) if rule.limit_by else None
+    # A flag or a text is no number of subjects, whatever parameter the profile names.
     limit = given if isinstance(given, int) and given > 0 else rule.limit
     if plan.budget is None or not rule.least:
         return limit
@@ -317,9 +326,7 @@ def _max_subjects(plan: Plan, section: Section, rule: ForEach) -> int:
 def _subject_shares(section: Section, rule: ForEach, subjects: Sequence[Candidate]) -> dict[NodeRef, float]:
     """Return each subject's part of the section's share: equal, or by 1 + importance."""
     by_importance = rule.split == "importance"
-    weights = {
-        node_ref(subject): 1.0 + (subject.node.importance if by_importance else 0.0) for subject in subjects
-    }
+    weights = {subject.node.ref: 1.0 + (subject.node.importance if by_importance else 0.0) for subject in subjects}
     total = sum(weights.values())
     return {ref: section.share * weight / total for ref, weight in weights.items()}
 
@@ -341,3 +348,34 @@ def _fill_subject_parts(
     }
     found = fill_parts(subjects, parts, section.kinds, ranking.reading.snapshot, ranking.split, relevance)
     return [SubjectPart(filled.subject, filled.part, ranking.rank_part(filled, section)) for filled in found]
+
+
+def with_relations(
+    subjects: Sequence[Candidate], relations: Mapping[str, str], snapshot: Snapshot
+) -> tuple[Candidate, ...]:
+    """Return the subjects with their links of these types in a field; from its end a link is named otherwise."""
+    if not relations or not subjects:
+        return tuple(subjects)
+    near = snapshot.adjacency([subject.node.id for subject in subjects if subject.node.id], _MAX_RELATIONS_READ)
+    is_relation = np.array([name in relations for name in near.edge_types] or [False])[near.edge_type]
+    stored = snapshot.nodes(np.unique(near.neighbour[is_relation]).tolist())
+    return tuple(_with_own_relations(subject, relations, near, stored) for subject in subjects)
+
+
+def _with_own_relations(
+    subject: Candidate, relations: Mapping[str, str], near: Adjacency, stored: Mapping[int, NodeRow]
+) -> Candidate:
+    type_order = {name: number for number, name in enumerate(relations)}
+    # By name and title: several makers may have drawn the same relation.
+    found: dict[tuple[str, str], tuple[int, float]] = {}
+    for edge in np.flatnonzero(near.owner == subject.node.id).tolist():
+        edge_type, row = near.edge_types[near.edge_type[edge]], stored.get(int(near.neighbour[edge]))
+        if edge_type in relations and row is not None:
+            name = edge_type if near.outward[edge] else relations[edge_type]
+            rank = (type_order[edge_type], -float(near.weight[edge]))
+            found.setdefault((name, row.node.title or row.node.key), rank)
+    if not found:
+        return subject
+    ranked = sorted(found, key=lambda relation: (*found[relation], relation))
+    drawn: list[Json] = [{"type": name, "title": title} for name, title in ranked]
+    return replace(subject, node=replace(subject.node, fields={**subject.node.fields, _RELATIONS_FIELD: drawn}))

@@ -78,6 +78,7 @@ def _item_limits(slot: Slot, share_tokens: float) -> tuple[float, float]:
     """Return what an item may cost, and one shown whole, in a slot whose first budget is so large."""
     cap = UNLIMITED
     if slot.cap is not None and share_tokens != UNLIMITED:
+        # A cap below the smallest excerpt would shut every long text out of a small section.
         cap = max(int(share_tokens * slot.cap), _MIN_FRAMED_EXCERPT_TOKENS)
     whole = max(cap, _SHORT_TEXT_TOKENS) if slot.relax else cap
     limit = UNLIMITED if slot.max_item_tokens is None else slot.max_item_tokens
@@ -116,6 +117,7 @@ class SlotFiller(Struct):
         size = len(self.slot.candidates)
         self.items, self.allowances = [None] * size, [None] * size
         self.offered, self.failed_at, self.failed_as_pointer = [-1.0] * size, [-1.0] * size, [False] * size
+        # Costs are guessed once, since they do not depend on what else is placed.
         self.min_costs = _min_costs(self.slot)
         self.refs = [_text_ref(candidate) for candidate in self.slot.candidates]
         self.limits = _item_limits(self.slot, self.share_tokens), _item_limits(self.slot, UNLIMITED)
@@ -140,6 +142,7 @@ class SlotFiller(Struct):
         allowance = self._allow(tokens, current.tokens if current else 0, relaxed=relaxed)
         if allowance.item <= self.offered[index] if current else not self._may_fit(index, allowance.item):
             return
+        # Noted before the attempt, so that one that fails is not made again with as few tokens.
         self.offered[index] = allowance.item
         item = self._find_best(index, allowance, current)
         if item is not None:
@@ -185,6 +188,7 @@ class SlotFiller(Struct):
         return page.printed_in.get(ref)
 
     def _allow(self, tokens: float, held: int, *, relaxed: bool) -> Allowance:
+        # An item that grows gives its tokens back before it takes more.
         available = min(tokens, self.page.remaining) + held
         if not self.item_count:
             # A slot that holds something has all its headings.
@@ -195,6 +199,7 @@ class SlotFiller(Struct):
 
     def _find_best(self, index: int, allowance: Allowance, current: Item | None) -> Item | None:
         """Return the candidate at the highest level that fits, if that is better than what stands there."""
+        # Best level first: a summary is only tried where no excerpt fits.
         for detail in self.slot.ladder:
             if current is not None and not _is_better(self.slot, detail, current):
                 return None
@@ -216,6 +221,7 @@ class SlotFiller(Struct):
             return None
         if detail is Detail.WHOLE and not _has_whole(self.slot, candidate):
             return None
+        # A short text may exceed the cap whole, but not as an excerpt that fills the room of others.
         limit = allowance.whole_item if detail is Detail.WHOLE else allowance.item
         if (index, detail) not in self.costs:
             # A long text is not printed to learn that it is too long: its tokens were counted when it was stored.
@@ -229,6 +235,7 @@ class SlotFiller(Struct):
         candidate = self.slot.candidates[index]
         if allowance.item <= _MIN_FRAMED_EXCERPT_TOKENS or not candidate.node.text:
             return None
+        # Choosing sentences is the dear part, so it is tried whether nothing has to be chosen.
         whole = self._make_whole_passage(candidate, allowance)
         if whole is not None:
             return whole
@@ -279,6 +286,7 @@ class SlotFiller(Struct):
         self.pointer_count += item.detail is Detail.POINTER
         self.pointer_count -= current is not None and current.detail is Detail.POINTER
         self.items[index] = item
+        # The first slot keeps the name, which the ledger gives for all later ones.
         page.printed_in.setdefault(self.refs[index], self.slot.name)
         if _shows_most(item):
             page.mostly_shown.add(self.refs[index])

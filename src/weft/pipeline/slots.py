@@ -12,7 +12,6 @@ from weft.pipeline.plan import Plan
 from weft.pipeline.subjects import SubjectPart
 from weft.profiles import fill
 from weft.profiles.types import Block, Order, Part, Section
-from weft.scoring.candidates import node_ref
 
 _POINTERS_SHARE: Final = 0.1
 """The share of a section's budget that its related pointers get: a few lines beside the items."""
@@ -117,6 +116,7 @@ def section_slot(
         max_pointers=section.pointers,
         ladder=_ladder(plan, section.detail),
         quotes=_prints_text(section.blocks),
+        # A text may be shown in part by one section, and another part of it by this one.
         reprints=section.unit == "passage",
     )
     return PlacedSlot(slot, section, heading)
@@ -148,7 +148,7 @@ def part_slot(
     heading = fill(section.heading, plan.values)
     subject, part = filled.subject, filled.part
     # With the tenant, because subjects of two tenants may have one key.
-    group = "/".join([section.name, *node_ref(subject)])
+    group = "/".join([section.name, *subject.node.ref])
     slot = Slot(
         name=f"{group}/{part.name}",
         candidates=filled.candidates,
@@ -160,12 +160,14 @@ def part_slot(
         ),
         limit=part.limit,
         max_item_tokens=part.item_tokens,
+        # The subject itself may be printed already as an item of another section.
         shows_subject=not part.via,
         cap=section.item_cap,
         relax=section.relax,
         max_pointers=section.pointers,
         ladder=_ladder(plan, part.detail),
         quotes=_prints_text(part.blocks),
+        # What a part leaves goes to the same subject, and then to the other subjects of the section.
         groups=(section.name, group),
     )
     return PlacedSlot(slot, section, heading, subject, part)
@@ -181,6 +183,7 @@ def _prints_text(blocks: Sequence[Block]) -> bool:
 
 def _ladder(plan: Plan, detail: tuple[Detail, ...]) -> tuple[Detail, ...]:
     """Return the levels of detail allowed; a very small budget gets names and types only."""
+    # An excerpt would take such a page for itself, while names tell a reader what to ask for.
     if plan.budget is not None and plan.budget < plan.profile.summary_only_below:
         return (Detail.POINTER,)
     return detail

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from weft.model import Candidate, Step
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import Lens
-from weft.scoring.candidates import is_unnamed_quotation, with_scores
 from weft.scoring.centrality import pagerank
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def walk_graph(
     starts = _choose_starts(found, lens)
     if lens.walk == "none" or lens.depth == 0 or not starts:
         return WalkResult(tuple(found))
+    # Measuring costs reading passages, so it is left out where the lens does not ask for it.
     relevances = _Relevances(relevance) if relevance is not None and lens.sample == "relevance" else None
     area = _explore(starts, lens, snapshot, relevances)
     scores = _pagerank(starts, area, lens) if lens.walk == "pagerank" else _closeness(area)
@@ -74,7 +75,7 @@ def walk_graph(
 def _choose_starts(found: Sequence[Candidate], lens: Lens) -> Sequence[Candidate]:
     """Return the best stored candidates, without unnamed quotations where there is anything else."""
     stored = [candidate for candidate in found if candidate.node.id]
-    speaking = [candidate for candidate in stored if not is_unnamed_quotation(candidate, lens.named_with)]
+    speaking = [candidate for candidate in stored if not candidate.is_unnamed_quotation(lens.named_with)]
     return (speaking or stored)[: lens.seeds]
 
 
@@ -127,6 +128,7 @@ def _explore(
 ) -> _Neighbourhood:
     """Return the nodes within the lens's depth of the starts, as many as may be looked at."""
     area = _Neighbourhood()
+    # A node may be found by several probes and still starts one walk.
     frontier = list(dict.fromkeys(start.node.id for start in starts))
     area.add(frontier, 0, repeat(-1, len(frontier)), repeat(("", 1.0, ""), len(frontier)))
     for depth in range(1, lens.depth + 1):
@@ -134,6 +136,7 @@ def _explore(
             break
         near = snapshot.adjacency(frontier, _links_to_read(depth, lens, relevances))
         _count_wide_nodes(area, near, lens)
+        # The order matters: what the lens does not follow must not use up the fan-out.
         followed, weight = _followed_edges(near, lens)
         if relevances is not None:
             followed = _most_relevant(near, followed, weight, depth, lens=lens, relevances=relevances)
@@ -194,6 +197,7 @@ def _most_relevant(
 def _strongest_first(near: Adjacency, followed: "Bools", weight: "Floats") -> "Ints":
     """Return the indices of the followed edges, each node's strongest first by these weights."""
     edges: Ints = np.flatnonzero(followed)
+    # Owners keep the order in which they were met, so that better starts claim shared neighbours.
     _, first, group = np.unique(near.owner[edges], return_index=True, return_inverse=True)
     return edges[np.lexsort((edges, -weight[edges], first[group]))]
 
@@ -214,6 +218,7 @@ def _step(
     directions = map(("in", "out").__getitem__, near.outward[order][fresh].tolist())
     steps = zip(types, weight[fresh].tolist(), directions, strict=True)
     area.add(nodes, depth, [area.index[node] for node in owner[fresh].tolist()], steps)
+    # Breadth-first walks score by distance alone and need no edges.
     if lens.walk == "pagerank":
         _keep_edges(area, near, owner, neighbour, weight, lens)
     return nodes
@@ -301,6 +306,7 @@ def _choose_reached(
     Where the cut falls between equals, relevance decides if the lens samples by it.
     """
     known = {candidate.node.id for candidate in found}
+    # What was found needs no place among the reached: it is a candidate already.
     ahead = [index for index, node in enumerate(area.ids) if node not in known]
     ordered = [ahead[rank] for rank in np.argsort(-scores[ahead], kind="stable").tolist()]
     if relevances is not None and len(ordered) > lens.limit:
@@ -324,7 +330,7 @@ def _make_candidates(
     reached = tuple(_make_candidate(index, area, stored, keys, probes, float(scores[index])) for index in kept)
     walk_scores = dict(zip(area.ids, scores.tolist(), strict=True))
     starts = tuple(
-        with_scores(candidate, {**candidate.parts, "walk": walk_scores.get(candidate.node.id, 0.0)})
+        replace(candidate, parts={**candidate.parts, "walk": walk_scores.get(candidate.node.id, 0.0)})
         if candidate.node.id
         else candidate
         for candidate in found

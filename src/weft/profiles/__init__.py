@@ -1,8 +1,8 @@
 """Load, check, show and compare profiles: kinds of page, as data.
 
 `types` defines every table and key of a profile. `toml_reader` reads TOML into these types and `toml_writer`
-writes it back, `checks` finds what the types cannot exclude, `loading` finds the files, and `parameters` fills in
-what a caller gives.
+writes it back, `checks` finds what the types cannot exclude and fills in what a caller gives, and `loading` finds
+the files.
 """
 
 from weft.profiles.checks import fill, is_given, placeholders, resolve_parameters

@@ -15,13 +15,27 @@ from weft.profiles.types import AUTO, BLOCKS, LADDER, SIGNALS, Block, Parameter,
 from weft.text import name_words, normalise_name
 
 _TOKEN: Final = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""An escaped brace, or a placeholder with its name."""
 _OPTIONAL: Final = re.compile(r"\[\[((?:(?!\[\[|\]\]).)*)\]\]", re.DOTALL)
+"""A part that is printed only with all its values; no part holds another."""
 _BRACES: Final = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+"""Everything with a brace, sound or not: what `_TOKEN` does not match is reported to the author."""
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+"""The name that a placeholder may have; a name of a table may have a dash too."""
 _TYPE_WORDS: Final = {"text": "text", "integer": "a whole number", "number": "a number", "flag": "true or false"}
+"""How messages call the types of parameters."""
 _FLAGS: Final = {"true": True, "yes": True, "false": False, "no": False}
+"""The words that a command line may give for a flag."""
 _MAX_INTEGER_CHARACTERS: Final = 18
 """Digits of a whole number that always fit into 64 bits, as stores keep them."""
+_TABLE_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
+"""The name of a probe, lens, section or parameter: no `:`, `/` or `.`, which we put between names ourselves."""
+_FOOTER_COUNTS: Final = ("items", "sections", "sources", "counted")
+"""The placeholders that only a footer has: they are known when the page is finished."""
+_RESERVED: Final = ("question", *_FOOTER_COUNTS)
+"""The names that no parameter may have, because Weft gives them a value."""
+_FIXED_IN_PRESETS: Final = ("name", "presets", "profile_version", "parameters", "adapt")
+"""The keys that no preset may change: a caller gives parameters and chooses presets before any is applied."""
 
 
 def fill(template: str, values: Mapping[str, Json]) -> str:
@@ -34,6 +48,7 @@ def fill(template: str, values: Mapping[str, Json]) -> str:
     end = 0
     for part in _OPTIONAL.finditer(template):
         names = placeholders(part[1])
+        # Brackets without a placeholder are words, as in a wiki link.
         if names:
             pieces.append(_fill_part(template[end : part.start()], values))
             pieces.append(_fill_part(part[1], values) if all(is_given(values, name) for name in names) else "")
@@ -51,6 +66,7 @@ def is_given(values: Mapping[str, Json], name: str | None) -> bool:
     """Whether a `when` holds: no name, or a parameter that is neither missing, empty nor false."""
     if name is None:
         return True
+    # By identity for False, because 0 is a number that a caller gave.
     value = values.get(name)
     return value is not None and value is not False and value != ""
 
@@ -70,6 +86,7 @@ def _fill_part(template: str, values: Mapping[str, Json]) -> str:
 
 def _value_text(match: re.Match[str], template: str, values: Mapping[str, Json]) -> str:
     name = match[1]
+    # A doubled brace prints one.
     if not name:
         return match[0][0]
     if name not in values:
@@ -108,6 +125,7 @@ def coerce(parameter: Parameter, value: Json) -> Json:
 
 
 def _resolve(parameter: Parameter, value: Json, question: str) -> Json:
+    # A value that was given wins over what the question seems to ask for.
     if value is not None:
         return coerce(parameter, value)
     if any(_contains(question, phrase) for phrase in parameter.phrases):
@@ -130,6 +148,7 @@ def _read_text(value: Json) -> Json:
 def _read_integer(value: Json) -> Json:
     if isinstance(value, str):
         digits = value.strip()
+        # Not `int()` alone, which also takes underscores and any number of digits.
         is_number = digits.removeprefix("-").isdecimal() and len(digits) <= _MAX_INTEGER_CHARACTERS
         return int(digits) if is_number else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
@@ -138,6 +157,7 @@ def _read_integer(value: Json) -> Json:
 def _read_number(value: Json) -> Json:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
+    # An integer of a thousand digits is no float, and raises OverflowError.
     try:
         number = float(value)
     except (ValueError, OverflowError):
@@ -151,16 +171,9 @@ def _read_flag(value: Json) -> Json:
     return value if isinstance(value, bool) else None
 
 
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
-_FOOTER_COUNTS: Final = ("items", "sections", "sources", "counted")
-"""The placeholders that only a footer has: they are known when the page is finished."""
-_RESERVED: Final = ("question", *_FOOTER_COUNTS)
-_FIXED_IN_PRESETS: Final = ("name", "presets", "profile_version", "parameters", "adapt")
-"""The keys that no preset may change: a caller gives parameters and chooses presets before any is applied."""
-
-
 def find_problems(profile: Profile) -> tuple[str, ...]:
     """Return every problem of a profile, each with its dotted path; nothing when it is sound."""
+    # A preset repeats most problems of its profile, so those are found first and reported once.
     found = [*_check_page(profile), *_check_rules(profile)]
     for name in profile.presets:
         found += _check_preset(profile, name, found)
@@ -180,6 +193,7 @@ def _check_page(profile: Profile) -> Iterator[str]:
     yield from _check_score("score", profile.score)
     for parameter in profile.parameters:
         yield from _check_parameter(parameter)
+    # Checked here and not as a bound, because each profile sets its own limit.
     for lens in profile.lenses:
         if lens.depth > profile.max_depth:
             yield f"lenses.{lens.name}.depth: {lens.depth} is more than max_depth, which is {profile.max_depth}."
@@ -206,7 +220,7 @@ def _check_names(path: str, items: Sequence[Any]) -> Iterator[str]:
         where = f"{path}.{item.name}" if path else "name"
         if item.name in seen:
             yield f"{where}: defined twice. Names are unique: rename one of them."
-        if not _NAME.match(item.name) or item.name == NONE:
+        if not _TABLE_NAME.match(item.name) or item.name == NONE:
             letters = "a letter, then letters, digits, _ or -"
             yield f"{where}: {item.name!r} cannot be a name. Use {letters}; {NONE!r} is taken."
         seen.add(item.name)
@@ -270,10 +284,12 @@ def _check_parameter(parameter: Parameter) -> Iterator[str]:
     path = f"parameters.{parameter.name}"
     if parameter.name in _RESERVED:
         yield f"{path}: {parameter.name!r} is filled by Weft itself. Choose another name."
+    # A dash is allowed in other names, which never stand in a template.
     if "-" in parameter.name:
         yield f"{path}: {parameter.name!r} cannot stand in a {{placeholder}}. Use _ instead of -."
     if (parameter.type == "choice") != bool(parameter.choices):
         yield f'{path}.choices: type = "choice" and choices belong together; give both or neither.'
+    # A default of None is none, and nothing more can be wrong with it.
     if parameter.default is None:
         return
     if parameter.required:
@@ -326,6 +342,7 @@ def _check_score(path: str, score: Score) -> Iterator[str]:
         yield from _check_weights(f"{path}.without.{absent}", weights)
         if absent in weights:
             yield f"{path}.without.{absent}: weighs {absent!r}, which is absent then. Weigh other signals."
+    # Also the weights without a signal: a table that only they use is used.
     weighed = {*score.weights, *score.boosts, *(name for weights in score.without.values() for name in weights)}
     if ("table" in weighed) != bool(score.table and score.table_field):
         yield f'{path}.table: the signal "table", table_field and table belong together; give all three or none.'
@@ -342,6 +359,7 @@ def _check_preset(profile: Profile, name: str, already: Sequence[str]) -> list[s
     path = f"presets.{name}"
     changes = profile.presets[name]
     found = [f"{path}.{key}: a preset cannot change {key}." for key in _FIXED_IN_PRESETS if key in changes]
+    # Without its presets, which the amended profile would check once more, and so on.
     amended = amend(replace(profile, presets={}), changes, Position(found, path, may_add=False))
     if not found:
         found += [f"{path}: {problem}" for problem in _check_page(amended) if problem not in already]

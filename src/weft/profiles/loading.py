@@ -33,6 +33,7 @@ def available_profiles(folders: Sequence[Path] = ()) -> tuple[str, ...]:
 def load_profile(name_or_path: str, folders: Sequence[Path] = ()) -> Profile:
     """Load the profile of that name (folders first, in order, then the builtin ones) or in that .toml file."""
     path = _locate(name_or_path, folders)
+    # Only these are cached: other files may change while the program runs.
     if path.parent == _BUILTIN:
         return _load_builtin(path)
     return _load(path, tuple(folders), ())
@@ -40,6 +41,7 @@ def load_profile(name_or_path: str, folders: Sequence[Path] = ()) -> Profile:
 
 def profile_files_state(folders: Sequence[Path], name: str = "") -> tuple[tuple[str, int, int], ...]:
     """Return the state of the profile files in the folders, and of the named file: it changes when they do."""
+    # All files, because a profile may inherit from any of them.
     files = [path for folder in folders if folder.is_dir() for path in folder.glob("*.toml")]
     files += [Path(name)] if name.endswith(".toml") and Path(name).is_file() else []
     states = [(str(path), path.stat()) for path in sorted(files)]
@@ -57,6 +59,7 @@ def apply_preset(profile: Profile, name: str) -> Profile:
     if name not in profile.presets:
         raise UnknownName("preset", name, profile.presets, f"The profile {profile.name!r} has no others.")
     problems: list[str] = []
+    # A preset may not add names, so that a typing error in one is an error.
     amended = amend(profile, profile.presets[name], Position(problems, f"presets.{name}", may_add=False))
     if problems:
         raise _make_error(f"profile {profile.name}", problems)
@@ -82,11 +85,13 @@ def load_lens_file(path: Path) -> tuple[Lens, ...]:
         table: Mapping[str, Any] = tomllib.loads(_read_file(path))
     except tomllib.TOMLDecodeError as error:
         raise ProfileError(f"{path}: not valid TOML: {error}. Correct that line.") from error
+    # A file of one lens has its keys at the top, and its name in the name of the file.
     if set(table) != {"lenses"}:
         name = path.name.removesuffix(_LENS_SUFFIX).removesuffix(".toml")
         table = {"lenses": {name: {key: value for key, value in table.items() if key != "name"}}}
     problems: list[str] = []
     profile = amend(Profile("lenses", lenses=()), table, Position(problems))
+    # The page's lens must exist, and here the first one stands for it.
     if profile.lenses:
         problems += find_problems(replace(profile, lens=profile.lenses[0].name))
     if problems:
@@ -120,6 +125,7 @@ def _holds_lenses(path: Path) -> bool:
 
 def _locate(name_or_path: str, folders: Sequence[Path], taken: Sequence[Path] = ()) -> Path:
     """Return the file of a profile; `taken` files are passed over, so that one may inherit from its namesake."""
+    # No name has a slash, so this can only be a path.
     if name_or_path.endswith(".toml") or "/" in name_or_path or "\\" in name_or_path:
         return Path(name_or_path)
     for folder in (*folders, _BUILTIN):
@@ -137,6 +143,7 @@ def _load_builtin(path: Path) -> Profile:
 
 def _load(path: Path, folders: tuple[Path, ...], chain: tuple[Path, ...]) -> Profile:
     profile, problems = _read(_read_file(path), folders, (*chain, path))
+    # A profile that cannot be read at all would give problems that are none of its own.
     problems += find_problems(profile) if profile else ()
     if profile is None or problems:
         raise _make_error(str(path), problems)
@@ -155,6 +162,7 @@ def _read(text: str, folders: tuple[Path, ...], chain: tuple[Path, ...]) -> tupl
         return None, [f"inherits: {error}"]
     if base is None:
         return read(Profile, table, Position(problems)), problems
+    # Two profiles of one name could not be told apart in a page's record.
     if "name" not in table:
         problems.append('name: missing. Add name = "..."; it is not inherited.')
     return amend(base, table, Position(problems)), problems

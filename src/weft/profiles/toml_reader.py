@@ -37,6 +37,7 @@ class Bound(Struct, frozen=True):
         """Whether the number lies in the range."""
         above = number > self.least if self.open_least else number >= self.least
         below = number < self.most if self.open_most else number <= self.most
+        # TOML knows inf and nan, and neither is a weight or a limit.
         return above and below and math.isfinite(number)
 
     def __str__(self) -> str:
@@ -83,6 +84,7 @@ def check_bound(name: str, value: object) -> None:
 def _numbers(value: object) -> list[float]:
     if isinstance(value, dict):
         return [number for item in value.values() for number in _numbers(item)]
+    # A bool is an int in Python, and true is no number.
     return [value] if isinstance(value, (int, float)) and not isinstance(value, bool) else []
 
 
@@ -105,6 +107,7 @@ class Position(Struct, frozen=True):
 def read(kind: type[T], table: Mapping[str, object], position: Position) -> T | None:
     """Read a value of the kind; return None when a required key is missing."""
     values = _read_fields(kind, table, position, None)
+    # All of them are named at once, as all other problems are.
     required = required_fields(kind)
     for name in required:
         if name not in table:
@@ -156,6 +159,7 @@ def _read_fields(
         try:
             if key not in known:
                 raise ProfileError(describe_unknown(key, tuple(known), "key"))
+            # Under the base's value, so that a table changes only the keys that it has.
             value = _read_value(known[key], given, here, getattr(base, key, None))
             check_bound(key, value)
             values[key] = value
@@ -166,10 +170,12 @@ def _read_fields(
 
 def _read_value(hint: Any, given: object, position: Position, base: object) -> Any:
     """Read a value of the hinted type; a table changes the base, if there is one."""
+    # Before all else: Json is a union itself, and takes any value as it is.
     if hint == Json:
         return _read_json(given)
     origin = get_origin(hint)
     if origin is types.UnionType:
+        # Optional fields are `X | None`, so that the first type is that of the value.
         return None if given == NONE else _read_value(get_args(hint)[0], given, position, base)
     if origin is tuple:
         return _read_tuple(get_args(hint)[0], given, position, base)
@@ -190,6 +196,7 @@ def _read_table(kind: Any, given: object, position: Position, base: Any) -> Any:
 def _read_mapping(inner: Any, given: object, position: Position) -> dict[str, Any]:
     table = _expect(given, dict, "a table such as { name = 1.0 }")
     values = {}
+    # Sorted, so that equal profiles are also written alike.
     for key in sorted(table):
         try:
             values[key] = _read_value(inner, table[key], position.child(key), None)
@@ -219,6 +226,7 @@ def _read_tuple(inner: Any, given: object, position: Position, base: Any) -> tup
 def _amend_by_name(
     kind: Any, tables: Mapping[str, object], position: Position, base: Sequence[Any]
 ) -> tuple[Any, ...]:
+    # A dict keeps the base's order, and puts what is new at the end.
     items = {item.name: item for item in base}
     for name, given in tables.items():
         try:
@@ -242,6 +250,7 @@ def _read_scalar(hint: Any, given: object) -> Any:
         return _read_choice(given, get_args(hint))
     if issubclass(hint, Enum):
         return hint(_read_choice(given, tuple(member.value for member in hint)))
+    # A weight may be written as 1; everywhere else the type must be the very same.
     if hint is float and type(given) is int:
         return float(given)
     words = {str: "text in quotes", bool: "true or false", int: "a whole number", float: "a number"}

@@ -49,6 +49,7 @@ def _table_lines(value: Any, path: str, skip: tuple[str, ...] = ()) -> Iterator[
         # A default of None is left out: "none" would be read as a text.
         if not _has_own_table(content) and not (name == "default" and content is None):
             yield f"{name} = {_inline(content)}"
+    # Tables after keys: in TOML, a key behind a table's header belongs to that table.
     for name, content in items:
         if _has_own_table(content):
             yield from _nested_lines(content, f"{path}.{name}" if path else name)
@@ -96,6 +97,7 @@ def _inline_record(value: Any) -> str:
     """Return on one line what differs from the defaults; a block that has only a name is its name."""
     if isinstance(value, Block) and value == Block(value.block):
         return _text(value.block)
+    # A block has a required field, and all other records that are written inline have none.
     default = Block("") if isinstance(value, Block) else type(value)()
     names = value.__struct_fields__
     return _inline(

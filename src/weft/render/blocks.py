@@ -1,8 +1,12 @@
-"""Apply the blocks of a profile to one item: each block makes one piece, or none if it has nothing to print."""
+"""Apply the blocks of a profile to one item: each block makes one piece, or none if it has nothing to print.
+
+Pieces are the same for all formats, and each format turns them into lines.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Detail, Item, Json, Node
@@ -19,7 +23,6 @@ from weft.render.node_values import (
     read_value,
     split_label,
 )
-from weft.render.pieces import Entries, Entry, ItemStyle, Phrase, Piece, Prose, Title
 from weft.text import is_code, is_inside_sentence
 
 _NOT_IN_SUMMARIES: Final = frozenset({"fields", "tags", "links", "tree", "images"})
@@ -28,6 +31,69 @@ _FIELDS_WITH_OWN_BLOCK: Final = frozenset({"relationships", "images", "signature
 
 _DEFAULT_KIND: Final = "note"
 """The kind of nodes that have no other: printing it tells a reader nothing."""
+
+
+class ItemStyle(Struct, frozen=True):
+    """The style in which the items of one section or part are printed.
+
+    `fields` are the lens's, and restrict the `fields` block; empty means all. `level` is the depth of an item's
+    heading: 3 in a section, 4 in a part. `named` says that the heading above the items already names them.
+    Pointers to nodes that were reached against an edge of one of the `related_edge_types` print that edge.
+    """
+
+    blocks: tuple[Block, ...]
+    include_fields: bool = True
+    fields: tuple[str, ...] = ()
+    level: int = 3
+    named: bool = False
+    related_edge_types: tuple[str, ...] = ()
+
+    @property
+    def titled(self) -> bool:
+        """Whether the item's name is printed above its text."""
+        return self.named or any(block.block == "title" or "{title}" in block.form for block in self.blocks)
+
+
+class Title(Struct, frozen=True):
+    """The item's name, with its kind if the block asks for it."""
+
+    text: str
+    kind: str = ""
+
+
+class Phrase(Struct, frozen=True):
+    """Words on one line, already cleaned; `role` is the name of their block."""
+
+    role: str
+    text: str
+
+
+class Entry(Struct, frozen=True):
+    """One named value: its name as stored, the label to print, the value itself and its printed form."""
+
+    name: str
+    label: str
+    value: Json
+    text: str
+
+
+class Entries(Struct, frozen=True):
+    """A list of named values; `role` is fields, links, tree or images."""
+
+    role: str
+    entries: tuple[Entry, ...]
+
+
+class Prose(Struct, frozen=True):
+    """Text over one or more lines, with a lead before the first and a tail behind the last."""
+
+    role: str
+    body: Body | None
+    lead: str = ""
+    tail: str = ""
+
+
+Piece = Title | Phrase | Entries | Prose
 
 
 def build_pieces(item: Item, style: ItemStyle, dialect: Dialect) -> list[Piece]:
@@ -58,9 +124,11 @@ def _line(item: Item, block: Block, style: ItemStyle, dialect: Dialect) -> Piece
     A form that has placeholders, none of them with a value, prints nothing.
     """
     node = item.candidate.node
+    # Split at the text, because it is quoted with its source line by line and the rest is not.
     lead, text, tail = _labelled_form(block, dialect).partition("{text}")
     before, after = fill_form(lead, node, dialect), fill_form(tail, node, dialect)
     body = build_body(item, limit=block.limit, titled=style.titled) if text else None
+    # A form of plain words is always printed: its author wrote a label.
     placeholders = before.placeholders + after.placeholders + bool(text)
     if placeholders and not (before.filled or after.filled or body):
         return None
@@ -71,6 +139,7 @@ def _labelled_form(block: Block, dialect: Dialect) -> str:
     if not block.label:
         return block.form
     label = f"**{block.label}**" if dialect.keeps_marks else block.label
+    # Marks like a colon follow their label directly.
     gap = "" if not block.form or block.form[0] in ":,.;" else " "
     return f"{label}{gap}{block.form}"
 
@@ -94,6 +163,7 @@ def _text_repeats_summary(item: Item, style: ItemStyle) -> bool:
     node = item.candidate.node
     if item.detail is not Detail.WHOLE or not node.summary:
         return False
+    # A block with a limit may cut off the very place where the summary stands.
     if not any(block.block in ("text", "code") and not (block.fields or block.limit) for block in style.blocks):
         return False
     # Compared without line breaks and indentation, in which a docstring and its summary differ.
@@ -106,6 +176,7 @@ def _text(item: Item, block: Block, style: ItemStyle) -> Piece | None:
 
 def _code(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     """Quote the text as code; with `fields`, the values of those that the node has take its place."""
+    # Values that are no text, such as a list, cannot be code.
     values = [value for name in block.fields if isinstance(value := read_value(item.candidate.node, name), str)]
     body = plain_body("\n".join(values)) if item.detail is not Detail.SUMMARY else None
     return Prose("code", replace(body, code=True)) if body else _body_piece(item, block, style, code=True)
@@ -120,6 +191,7 @@ def _body_piece(item: Item, block: Block, style: ItemStyle, code: bool) -> Piece
 
 def _is_summary(item: Item, body: Body) -> bool:
     """Tell whether the body is the node's summary, which a `summary` block prints already."""
+    # Only a body that is not quoted from the text has no source line.
     return body.runs[0].first_line is None and body.runs[0].raw == item.candidate.node.summary.strip()
 
 
@@ -140,6 +212,7 @@ def _fields(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     node = item.candidate.node
     if not style.include_fields:
         return None
+    # Sorted, because stores may return the fields of a node in any order.
     labelled = [split_label(name) for name in block.fields or sorted(_plain_fields(node))]
     allowed = [(name, label) for name, label in labelled if not style.fields or name in style.fields]
     return _entries_piece("fields", _value_entries(node, allowed), block.limit)
@@ -177,6 +250,7 @@ def _score(item: Item, block: Block, style: ItemStyle) -> Piece:
 
 def _links(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     """List the node's own relations, or the steps of its path if it has none."""
+    # Relations say more than the way on which a search happened to come here.
     related = list(_relation_entries(item.candidate.node, block.fields))
     steps = (_relation_entry(step.edge_type, step.key) for step in item.candidate.path)
     return _entries_piece("links", related or steps, block.limit)
@@ -224,12 +298,22 @@ def _image_entry(image: Json) -> Entry | None:
         ref, alt = format_value(image.get("ref")), format_value(image.get("alt"))
     else:
         ref, alt = format_value(image), ""
+    # An image without a description is called by its file's name.
     return Entry(alt or ref.rpartition("/")[2], alt, ref, ref) if ref else None
 
 
 def _entries_piece(role: str, entries: Iterable[Entry], limit: int | None) -> Entries | None:
     kept = tuple(entries)[:limit]
     return Entries(role, kept) if kept else None
+
+
+def draw_tree(node: Node, piece: Entries) -> list[str]:
+    """Return the node's name above its relations, drawn as branches."""
+    branches = ["├─"] * (len(piece.entries) - 1) + ["└─"]
+    rows = (
+        f"  {branch} {entry.label} → {entry.text}" for branch, entry in zip(branches, piece.entries, strict=True)
+    )
+    return [display_name(node), *rows]
 
 
 _PIECE_MAKERS: Final[Mapping[str, Callable[[Item, Block, ItemStyle], Piece | None]]] = {

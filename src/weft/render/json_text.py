@@ -12,10 +12,9 @@ from typing import Final
 from msgspec import Struct
 
 from weft.model import Candidate, Citation, Detail, Item, Json, Node
-from weft.render.blocks import build_pieces
+from weft.render.blocks import Entries, ItemStyle, Piece, Prose, Title, build_pieces
 from weft.render.lines import Lines, clean, frame_lines, node_line, one_line
 from weft.render.node_values import Dialect, display_name, format_reference, format_related_link
-from weft.render.pieces import Entries, ItemStyle, Piece, Prose, Title
 
 # Strings are encoded as a whole, so nothing needs a guard at the start of a line.
 DIALECT: Final = Dialect(keeps_marks=False, guard=str)
@@ -32,6 +31,7 @@ class JsonText(Struct, frozen=True):
 
     def section(self, name: str, heading: str, first: bool, separator: bool) -> tuple[Lines, ...]:
         """Print a section's opening bracket, name and heading."""
+        # An empty member would cost tokens and say nothing.
         members = {"section": one_line(name), "heading": one_line(heading)}
         return frame_lines(",[" + _encode({label: words for label, words in members.items() if words}))
 
@@ -123,6 +123,7 @@ def _add_piece(members: dict[str, Json], piece: Piece) -> None:
 def _add_prose(members: dict[str, Json], piece: Prose) -> None:
     """Add filled-in forms to `lines`, text with gaps as `excerpts`, and whole text as `text` or `summary`."""
     runs = [run.text for run in piece.body.runs] if piece.body else []
+    # An item may print several forms, and a JSON object has one member of a name.
     if piece.role == "line" or piece.body is None:
         earlier = members.get("lines")
         members["lines"] = [
@@ -150,6 +151,7 @@ def _clean_value(value: Json) -> Json:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, Mapping):
+        # Sorted, so that the bytes do not depend on the order in which the fields were written.
         return {clean(name): _clean_value(value[name]) for name in sorted(value)}
     if isinstance(value, Sequence):
         return [_clean_value(part) for part in value]

@@ -4,7 +4,7 @@ All formats print `Lines`; joining them gives the text of the page, and reading 
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -24,6 +24,10 @@ _TERMINAL_ESCAPE: Final = re.compile(
 )
 # These separate words or lines in stored text, so a space takes their place; the other controls just go.
 _BREAKING: Final = frozenset("\x0b\x0c\r\x85\u2028\u2029")
+_BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
+_BEFORE_FILLED_LINE: Final = re.compile(r"\n(?!\n|\Z)")
+
+Span = tuple[int, int]
 
 
 def clean(text: str) -> str:
@@ -114,6 +118,7 @@ def build_manifest(lines: Sequence[Lines]) -> tuple[ManifestEntry, ...]:
     printed, start = 0, 0
     for index, current in enumerate(lines):
         printed += current.count
+        # Only where the source breaks off, so that a quoted file is one entry and not hundreds.
         if index + 1 == len(lines) or not _continues(current, lines[index + 1]):
             first = entries[-1].last_line + 1 if entries else 1
             entries.append(_range_entry(lines[start], current, first, printed))
@@ -142,11 +147,6 @@ def _range_entry(first: Lines, last: Lines, first_line: int, last_line: int) -> 
     source_end = None if last.source_line is None else last.source_line + last.count - 1
     source = (first.key, first.tenant, first.origin, first.source_line)
     return ManifestEntry(first_line, last_line, *source, source_end, first.verbatim)
-
-
-_BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
-
-Span = tuple[int, int]
 
 
 class Run(Struct, frozen=True):
@@ -291,3 +291,50 @@ def _word_end(text: str, start: int, end: int) -> int:
         index -= 1
     cut = start + len(text[start:index].rstrip())
     return cut if cut > start else end
+
+
+def quote_body(node: Node, body: Body | None, gap: str, guard: Callable[[str], str]) -> list[Lines]:
+    """Return the body's lines made harmless by `guard`, with the mark `gap` wherever text was left out."""
+    if body is None:
+        return []
+    lines: list[Lines] = []
+    for index, run in enumerate(body.runs):
+        if index or body.gap_before:
+            lines.append(Lines(gap))
+        lines += run_lines(node, run, guard(run.text))
+    if body.gap_after:
+        lines.append(Lines(gap))
+    return lines
+
+
+def add_lead_and_tail(node: Node, lead: str, lines: list[Lines], tail: str) -> list[Lines]:
+    """Return the lines with a lead before the first and a tail behind the last."""
+    if not lines:
+        return [node_line(node, lead + tail)]
+    if lead:
+        first, *others = lines[0].split_first()
+        lines[:1] = [_reworded(node, lead + first.text, first), *others]
+    if tail:
+        *others, last = lines[-1].split_last()
+        lines[-1:] = [*others, _reworded(node, last.text + tail, last)]
+    return lines
+
+
+def _reworded(node: Node, text: str, lines: Lines) -> Lines:
+    """Return other words for some lines: they keep the source line, but are no longer verbatim."""
+    return Lines(text, node.key, node.tenant, node.origin, lines.source_line)
+
+
+def make_bullet(lines: Sequence[Lines]) -> list[Lines]:
+    """Return the lines as one list item, all but the first indented."""
+    texts = [f"- {lines[0].text.lstrip()}", *[f"  {each.text}" if each.text else "" for each in lines[1:]]]
+    return [
+        Lines(_indent_following(text), each.key, each.tenant, each.origin, each.source_line)
+        for text, each in zip(texts, lines, strict=True)
+    ]
+
+
+def _indent_following(text: str) -> str:
+    """Put two spaces before all but the first line, and before none that is empty."""
+    # Plain replacement is faster, and right unless there are empty lines.
+    return _BEFORE_FILLED_LINE.sub("\n  ", text) if "\n\n" in text else text.replace("\n", "\n  ")

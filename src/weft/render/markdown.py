@@ -10,17 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final
 
 from weft.model import Candidate, Citation, Node
-from weft.render.line_format import (
-    LineFormat,
+from weft.render.blocks import Entries, ItemStyle, Phrase, Piece, Prose, Title, draw_tree
+from weft.render.lines import (
+    BLANK,
+    Body,
+    Lines,
     add_lead_and_tail,
-    draw_tree,
+    frame_lines,
     make_bullet,
+    node_line,
+    one_line,
     quote_body,
-    section_heading,
 )
-from weft.render.lines import BLANK, Body, Lines, frame_lines, node_line, one_line
 from weft.render.node_values import Dialect, display_name, format_location
-from weft.render.pieces import Entries, ItemStyle, Phrase, Piece, Prose, Title
+from weft.render.page import LineFormat, section_heading
 
 _GAP: Final = "[…]"
 
@@ -64,11 +67,13 @@ def guard_text(text: str) -> str:
         return text
     if "```" not in text and "~~~" not in text:
         return escape(text)
+    # Hazards within a fence are shown as they are, and a backslash there would be printed.
     return _guard_between_fences(text.split("\n"))
 
 
 def guard_after_lead(text: str) -> str:
     """Do the same for text printed behind other words, where its first line cannot open a fence."""
+    # Fences after the first line are judged alone: a line behind our lead opens none of them.
     first, newline, rest = text.partition("\n")
     return escape(first) + newline + guard_text(rest)
 
@@ -119,6 +124,7 @@ def _find_closings(lines: Sequence[str]) -> Mapping[str, Sequence[int]]:
     for index, line in enumerate(lines):
         closing = _CLOSING_FENCE.fullmatch(line)
         if closing is not None:
+            # A closing fence may be longer than the opening one, so it closes all shorter ones.
             mark, longest = closing[1][0], min(len(closing[1]), _MAX_FENCE)
             for length in range(_MIN_FENCE, longest + 1):
                 closings[mark * length].append(index)
@@ -133,6 +139,7 @@ def _fence_end(line: str, index: int, closings: Mapping[str, Sequence[int]]) -> 
     opening = _OPENING_FENCE.fullmatch(line)
     if opening is None:
         return None
+    # By binary search, so that thousands of fences take no quadratic time.
     candidates = closings[opening[1]]
     later = bisect_right(candidates, index)
     return candidates[later] if later < len(candidates) else None
@@ -212,6 +219,7 @@ def _piece_lines(node: Node, piece: Piece, style: ItemStyle) -> Sequence[Lines]:
     if isinstance(piece, Title):
         kind = f" ({piece.kind})" if piece.kind else ""
         return [node_line(node, f"{'#' * style.level} {escape(piece.text)}{kind}")]
+    # Phrases are on one line, and each form begins with a mark of ours: no guard is needed.
     if isinstance(piece, Phrase):
         return [node_line(node, _PHRASES[piece.role](piece.text))]
     if isinstance(piece, Entries):
@@ -232,6 +240,7 @@ def _guard_for(piece: Prose) -> Callable[[str], str]:
 
 def _fenced_code(node: Node, body: Body) -> list[Lines]:
     fence = choose_fence([run.text for run in body.runs])
+    # Stored too: a backtick or blank in it would end the fence's own line early.
     language = "".join(one_line(node.language or "").replace("`", "").split())
     return [Lines(fence + language), *quote_body(node, body, _GAP, guard_code), Lines(fence)]
 
@@ -271,6 +280,7 @@ def _escape_brackets(text: str) -> str:
 
 def _encode_reference(text: str) -> str:
     """Percent-encode the characters that would end a link's target or open a tag in it."""
+    # Percent signs stay, because a reference may be encoded already.
     for character, code in (("\\", "%5C"), (" ", "%20"), ("(", "%28"), (")", "%29"), ("<", "%3C"), (">", "%3E")):
         text = text.replace(character, code)
     return text

@@ -12,7 +12,6 @@ from msgspec import Struct
 from weft.model import Candidate, Json, Node
 from weft.profiles.types import SIGNALS
 from weft.render.lines import one_line
-from weft.scoring.candidates import is_related_pointer, previous_key
 
 PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_][\w.-]*)(?::(\d+))?\}")
 """A placeholder of a form: `{name}`, or `{name:80}` for at most 80 characters of the value."""
@@ -77,6 +76,7 @@ def read_value(node: Node, name: str) -> Json:
     """Return the value of a name: a reserved attribute, a field (dots lead inside) or another attribute."""
     if name in _RESERVED_NAMES:
         return str(getattr(node, name)) or None
+    # Fields before attributes: a record may have a `source` or `file` of its own.
     found = _read_field(node.fields, name)
     if found is not None:
         return found
@@ -157,9 +157,9 @@ def format_path(candidate: Candidate) -> str:
 
 def format_related_link(candidate: Candidate, edge_types: Sequence[str]) -> str:
     """Return the edge from a related pointer to its neighbour, as in `calls Queue.take`; empty for other items."""
-    if not is_related_pointer(candidate, edge_types):
+    if not candidate.is_related_pointer(edge_types):
         return ""
-    key = previous_key(candidate)
+    key = candidate.previous_key
     # The readable end of a key: the symbol of `repo:path#symbol`, else all but the name of the source.
     name = key.rpartition("#")[2] if "#" in key else key.partition(":")[2] or key
     return f"{one_line(candidate.path[-1].edge_type)} {one_line(name)}"

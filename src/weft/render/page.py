@@ -1,15 +1,19 @@
 """Turn a page into its text and manifest, in one of the four formats."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
+
+from msgspec import Struct
 
 from weft.errors import UnknownName
-from weft.model import Candidate, Citation, Detail, Item, ManifestEntry, Page, PlacedGroup, PlacedSection
+from weft.model import Candidate, Citation, Detail, Item, ManifestEntry, Node, Page, PlacedGroup, PlacedSection
 from weft.profiles.types import Frame
-from weft.render.lines import Lines, build_manifest, join_lines
-from weft.render.pieces import ItemStyle
+from weft.render.blocks import ItemStyle, Piece, Prose, Title, build_pieces
+from weft.render.lines import BLANK, Lines, build_manifest, frame_lines, join_lines, node_line, one_line
+from weft.render.node_values import Dialect, display_name, format_reference, format_related_link
 
 # Module and class of each format; a format is imported when it is first asked for.
 _FORMAT_CLASSES: Final = {
@@ -87,6 +91,73 @@ class Format(Protocol):
         ...
 
 
+class LineFormat(Struct, frozen=True):
+    """A format whose sections, groups and parts need no closing line, and whose items follow a blank line."""
+
+    dialect: ClassVar[Dialect]
+
+    def item(self, item: Item, style: ItemStyle) -> tuple[Lines, ...]:
+        """Print the item at its level of detail, with the blank line that separates it from what is above."""
+        if item.detail is Detail.DROPPED:
+            return ()
+        if item.detail is Detail.POINTER:
+            return (self._pointer(item, style),)
+        pieces = build_pieces(item, style, self.dialect)
+        above = (BLANK,) if _needs_blank_above(pieces, style) else ()
+        return (*above, *self.item_lines(item.candidate.node, pieces, style))
+
+    def _pointer(self, item: Item, style: ItemStyle) -> Lines:
+        """Print one line with the node's name, its kind and how to find it, and its link if it is related."""
+        node = item.candidate.node
+        link = format_related_link(item.candidate, style.related_edge_types)
+        details = f"{one_line(node.kind)}, {format_reference(node)}{f'; {link}' if link else ''}"
+        return node_line(node, f"- {self.guard_name(display_name(node))} ({details})")
+
+    @staticmethod
+    @abstractmethod
+    def guard_name(name: str) -> str:
+        """Make a name harmless behind a bullet."""
+
+    @staticmethod
+    @abstractmethod
+    def item_lines(node: Node, pieces: Sequence[Piece], style: ItemStyle) -> list[Lines]:
+        """Print the pieces of an item."""
+
+    def section_end(self) -> tuple[Lines, ...]:
+        """Print nothing: the next heading ends a section."""
+        return ()
+
+    def group_end(self) -> tuple[Lines, ...]:
+        """Print nothing: the next heading ends a group."""
+        return ()
+
+    def part_end(self) -> tuple[Lines, ...]:
+        """Print nothing: the next label ends a part."""
+        return ()
+
+    def before_pointers(self) -> tuple[Lines, ...]:
+        """Print a blank line."""
+        return (BLANK,)
+
+    def end(self) -> tuple[Lines, ...]:
+        """Print nothing: the page needs no closing."""
+        return ()
+
+
+def section_heading(heading: str, first: bool, separator: bool) -> tuple[Lines, ...]:
+    """Return a section's heading, if it has one, below a blank line and perhaps a rule."""
+    rule = frame_lines("", "---") if separator and not first else ()
+    return (*rule, *frame_lines("", heading)) if heading else rule
+
+
+def _needs_blank_above(pieces: Sequence[Piece], style: ItemStyle) -> bool:
+    """Tell whether a blank line goes above: not for bullets, nor for items of a part that have no title."""
+    if not pieces or (isinstance(pieces[0], Prose) and pieces[0].role == "bullet"):
+        return False
+    # Level 4 is an item of a part, which follows the part's label.
+    return style.level < 4 or isinstance(pieces[0], Title)
+
+
 PrintItem = Callable[[Item, ItemStyle], tuple[Lines, ...]]
 
 
@@ -116,6 +187,7 @@ def render_lines(
     """Return all lines of the page in order, without a blank line at its beginning."""
     lines: list[Lines] = []
     for component in _render_components(page, format, styles, frame, print_item or format.item):
+        # Every component brings the blank line above it, which the first one must not print.
         lines += component if lines or not component or component[0].text else component[1:]
     return tuple(lines)
 
@@ -135,6 +207,7 @@ def _render_components(
         yield format.section_end()
     if frame.notes:
         yield format.notes(page.notes)
+    # The footer counts what stands above it, so it comes last.
     yield format.sources(page.sources[: frame.sources])
     yield format.footer(page.footer)
     yield format.end()

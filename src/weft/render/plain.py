@@ -5,17 +5,19 @@ from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from weft.model import Candidate, Citation, Node
-from weft.render.line_format import (
-    LineFormat,
+from weft.render.blocks import Entries, ItemStyle, Phrase, Piece, Title, draw_tree
+from weft.render.lines import (
+    BLANK,
+    Lines,
     add_lead_and_tail,
-    draw_tree,
+    frame_lines,
     make_bullet,
+    node_line,
+    one_line,
     quote_body,
-    section_heading,
 )
-from weft.render.lines import BLANK, Lines, frame_lines, node_line, one_line
 from weft.render.node_values import Dialect, display_name
-from weft.render.pieces import Entries, ItemStyle, Phrase, Piece, Title
+from weft.render.page import LineFormat, section_heading
 
 _GAP: Final = "[…]"
 _HAZARD: Final = re.compile(
@@ -47,6 +49,7 @@ def guard_text(text: str) -> str:
     """Put a backslash before each line that could pass for one of ours."""
     if _SUSPECT_FIRST_LINE.match(text) or _SUSPECT_LATER_LINE.search(text):
         text = _HAZARD.sub(r"\\", text)
+    # Our items begin with a name and a location in brackets, below a blank line.
     return _LIKE_A_TITLE.sub(r"\1\\", text) if "]" in text else text
 
 
@@ -88,6 +91,7 @@ class Plain(LineFormat, frozen=True):
         before: Piece | None = None
         for piece in pieces:
             if isinstance(before, Title) and isinstance(piece, Phrase) and piece.role == "location":
+                # Name and location share a line, as `_LIKE_A_TITLE` expects of ours.
                 lines[-1] = node_line(node, f"{lines[-1].text} {_format_phrase(piece)}")
             else:
                 lines += _piece_lines(node, piece)

@@ -6,11 +6,9 @@ from typing import Final
 from msgspec import Struct
 
 from weft.model import Candidate, Citation, Detail, Item, Node
-from weft.render.blocks import build_pieces
-from weft.render.line_format import add_lead_and_tail, draw_tree, quote_body
-from weft.render.lines import Lines, frame_lines, node_line, one_line
+from weft.render.blocks import Entries, ItemStyle, Phrase, Piece, Title, build_pieces, draw_tree
+from weft.render.lines import Lines, add_lead_and_tail, frame_lines, node_line, one_line, quote_body
 from weft.render.node_values import Dialect, display_name, format_related_link, is_one_of_many
-from weft.render.pieces import Entries, ItemStyle, Phrase, Piece, Title
 
 # Nothing needs a guard at the start of a line: tags are the only marks, and all values are escaped.
 DIALECT: Final = Dialect(keeps_marks=False, guard=str)
@@ -120,6 +118,7 @@ def _origin_attributes(node: Node, pointer: bool = False) -> dict[str, str]:
     file, url = one_line(origin.file or ""), one_line(origin.url or "")
     if pointer and (is_one_of_many(node) or not (file or url)):
         return {"type": kind, "key": one_line(node.key)}
+    # A line means something only within a file.
     line = str(origin.first_line) if file and origin.first_line is not None else ""
     return {"type": kind, "file": file, "line": line, "url": "" if file else url}
 
@@ -137,6 +136,7 @@ def _piece_lines(node: Node, piece: Piece) -> list[Lines]:
         return [node_line(node, text) for text in _format_phrase(piece)]
     if isinstance(piece, Entries):
         return [node_line(node, text) for text in _format_entries(node, piece)]
+    # The lead comes from the profile's form with stored values in it, so it is escaped too.
     lines = add_lead_and_tail(
         node, escape(piece.lead), quote_body(node, piece.body, _GAP, escape), escape(piece.tail)
     )

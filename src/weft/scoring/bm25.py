@@ -52,6 +52,7 @@ def term_hashes(terms: Iterable[str]) -> list[int]:
 
 def pack(title: Sequence[int], body: Sequence[int]) -> tuple[bytes, bytes, int]:
     """Return the sorted hashes of some hashed terms, a count byte for each, and their number in all."""
+    # Without `min`, which is a call for each term of everything that is indexed.
     counts = {term: times if times < _MAX_COUNT else _MAX_COUNT for term, times in Counter(body).items()}
     for term, times in Counter(title).items():
         counts[term] = counts.get(term, 0) | min(times, _MAX_COUNT) << _TITLE_SHIFT
@@ -63,6 +64,7 @@ def pack(title: Sequence[int], body: Sequence[int]) -> tuple[bytes, bytes, int]:
 def inverse_frequency(statistics: TermStatistics, hashes: Sequence[int]) -> "NDArray[np.float64]":
     """Return the weight of each term: terms that are rare in the view weigh more."""
     frequency = np.array([statistics.frequency.get(term, 0) for term in hashes], dtype=np.float64)
+    # One is added to the usual quotient, so that a term in most passages never weighs below 0.
     return np.log1p((statistics.passages - frequency + 0.5) / (frequency + 0.5))
 
 
@@ -82,11 +84,13 @@ def score_terms(
     scores = np.zeros((len(rows), len(query)))
     if not rows or not query:
         return scores
+    # Ascending, as the packed hashes are, for binary search; callers rely on this order too.
     terms = np.array(sorted(query), dtype=np.uint32)
     weights = inverse_frequency(statistics, terms.tolist()) * [query[int(term)] for term in terms]
     row, column, counts = _matches(rows, terms)
     frequency = (counts & _MAX_COUNT) + title_weight * (counts >> _TITLE_SHIFT)
     lengths = np.array([passage.length for passage in rows], dtype=np.float64)
+    # An empty view has a mean length of 0, by which nothing may be divided.
     norm = SATURATION * (
         1 - LENGTH_NORMALISATION + LENGTH_NORMALISATION * lengths / max(statistics.mean_length, 1.0)
     )
@@ -102,6 +106,7 @@ def _matches(
     hashes = np.frombuffer(b"".join([row.term_hashes for row in rows]), dtype="<u4")
     counts = np.frombuffer(b"".join([row.term_counts for row in rows]), dtype=np.uint8)
     row_index = np.repeat(np.arange(len(rows)), [len(row.term_counts) for row in rows])
+    # A hash above all terms would point outside of the array.
     term_index = np.minimum(np.searchsorted(terms, hashes), len(terms) - 1)
     hit = terms[term_index] == hashes
     return row_index[hit], term_index[hit], counts[hit].astype(np.int64)

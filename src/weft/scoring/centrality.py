@@ -67,6 +67,7 @@ def pagerank(
         rank, started = home, restart * home
     for _ in range(max_rounds):
         flow = np.bincount(target, weights=rank[source] * chance, minlength=nodes)
+        # A walker at a node without edges goes anywhere; else its rank would leak away in every round.
         if dangling is not None:
             flow = flow + rank[dangling].sum() / nodes
         previous, rank = rank, damping * flow + started
@@ -81,6 +82,7 @@ def betweenness(nodes: int, source: "Integers", target: "Integers") -> "Floats":
 
     first, other = _neighbour_lists(nodes, source, target)
     total = np.zeros(nodes)
+    # Evenly spread and not random, so that the result is the same every time.
     starts = min(nodes, max(_MAX_FOLLOWED_LINKS // max(len(other), 1), _MIN_START_NODES))
     for start in np.unique(np.linspace(0, nodes - 1, starts).astype(np.int64)).tolist():
         total += _dependence(start, nodes, first, other)
@@ -118,6 +120,7 @@ def _dependence(start: int, nodes: int, first: "Integers", other: "Integers") ->
         here, there = _links_from(reached, first, other)
         reached = np.unique(there[distance[there] < 0])
         distance[reached] = level
+        # Links within a level, or back to the last, are on no shortest path.
         forward = distance[there] == level
         here, there = here[forward], there[forward]
         paths += np.bincount(there, weights=paths[here], minlength=nodes)
@@ -126,6 +129,7 @@ def _dependence(start: int, nodes: int, first: "Integers", other: "Integers") ->
     for here, there in reversed(steps):
         shares = paths[here] / paths[there] * (1.0 + dependence[there])
         dependence += np.bincount(here, weights=shares, minlength=nodes)
+    # A path does not pass over the node that it begins at.
     dependence[start] = 0.0
     return dependence
 

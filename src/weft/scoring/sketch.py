@@ -37,6 +37,7 @@ def sketch(words: Sequence[int]) -> bytes:
     if not len(words):
         return b""
     hashed = np.array(words, dtype=np.uint64)
+    # Pairs keep the order of words: the same words in another order are another text.
     shingles = hashed if len(hashed) < _MIN_WORDS_FOR_PAIRS else (hashed[:-1] << np.uint64(32)) | hashed[1:]
     spread = shingles[:, None] * _MULTIPLY + _ADD
     smallest: bytes = (spread.min(axis=0) >> np.uint64(32)).astype("<u4").tobytes()

@@ -33,6 +33,7 @@ _BITS_PER_WORD: Final = 64
 
 def quantise(vectors: "Floats") -> list[bytes]:
     """Return one int8 string for each row, scaled so that its largest value is 127; empty for a row of zeros."""
+    # An embedder may return a NaN for an odd text, which would spoil every comparison with it.
     wide = np.nan_to_num(np.asarray(vectors, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0)
     largest = np.abs(wide).max(axis=1, initial=0.0, keepdims=True)
     steps = np.rint(wide / np.where(largest > 0, largest, 1.0) * _MAX_INT8).astype(np.int8)
@@ -56,6 +57,7 @@ def norms(matrix: "Integers") -> "Exact":
     """Return the length of each row, from an exact sum of squares."""
     lengths = np.empty(len(matrix), dtype=np.float64)
     for start in range(0, len(matrix), _ROWS_PER_CHUNK):
+        # A square of an int8 does not fit into eight bits.
         part = matrix[start : start + _ROWS_PER_CHUNK].astype(np.int32)
         lengths[start : start + _ROWS_PER_CHUNK] = np.sqrt((part * part).sum(axis=1, dtype=np.int64))
     return lengths
@@ -132,6 +134,7 @@ def graded_signs(query: "Integers") -> "Words":
     """
     along = rotate(query[None, :])[0].astype(np.int64)
     size = np.abs(along)
+    # One is added, so that the largest value falls into the last level and not beyond it.
     steps = size * 4 // (size.max() + 1)
     levels = np.where(along > 0, 4 + steps, 3 - steps)
     return packed_bits(np.stack([levels >> bit & 1 for bit in (2, 1, 0)]) > 0)

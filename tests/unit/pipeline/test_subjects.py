@@ -8,7 +8,8 @@ from weft import Candidate, Edge, Node, Weft
 from weft.model import Alias, View
 from weft.pipeline.query import Scale, understand
 from weft.pipeline.retrieve import split_into_passages
-from weft.pipeline.subjects import fill_parts, with_relations
+from weft.pipeline.sections import with_relations
+from weft.pipeline.subjects import fill_parts
 from weft.profiles.types import Fusion, Part
 
 KINDS = ("character", "location")
@@ -44,7 +45,7 @@ def filled(weft: Weft, *parts: Part, subjects: tuple[str, ...] = ("s:ada",)) -> 
         ids = snapshot.find(subjects)
         rows = snapshot.nodes([ids[key][0] for key in subjects])
         query = understand("Ada", snapshot, None)
-        told = fill_parts(
+        taken = fill_parts(
             [Candidate(row.node) for row in rows.values()],
             parts,
             KINDS,
@@ -52,7 +53,7 @@ def filled(weft: Weft, *parts: Part, subjects: tuple[str, ...] = ("s:ada",)) -> 
             lambda whole: split_into_passages(whole, query, Scale(), Fusion(), snapshot),
             {},
         )
-    return [each.candidates for each in told]
+    return [each.candidates for each in taken]
 
 
 def quoted(candidate: Candidate) -> str:
@@ -73,14 +74,14 @@ def test_passages_that_name_others_too_are_told_apart_from_those_that_do_not(wef
 
 
 def test_a_passage_leaves_the_title_that_the_text_repeats_out(weft: Weft) -> None:
-    (told,) = filled(weft, QUOTES)
-    assert not any("# One" in quoted(each) for each in told)
+    (taken,) = filled(weft, QUOTES)
+    assert not any("# One" in quoted(each) for each in taken)
 
 
 def test_the_most_telling_passage_has_a_usage_of_one(weft: Weft) -> None:
-    (told,) = filled(weft, QUOTES)
-    assert max(each.parts["usage"] for each in told) == 1.0
-    assert all(each.spans and quoted(each) for each in told)
+    (taken,) = filled(weft, QUOTES)
+    assert max(each.parts["usage"] for each in taken) == 1.0
+    assert all(each.spans and quoted(each) for each in taken)
 
 
 def test_a_long_passage_that_names_several_gives_the_stretch_that_names_the_subject_alone(tmp_path: Path) -> None:
@@ -96,10 +97,10 @@ def test_a_long_passage_that_names_several_gives_the_stretch_that_names_the_subj
             ]
         )
         several, one = filled(opened, part("several"), part("one"))
-    (told,) = one
-    assert quoted(told) == stretch.strip()
-    assert told.passage == (0, len(told.node.text)), "the page knows what it is taken from, and prints it once"
-    assert {quoted(each) for each in several} == {short, told.node.text}
+    (taken,) = one
+    assert quoted(taken) == stretch.strip()
+    assert taken.passage == (0, len(taken.node.text)), "the page knows what it is taken from, and prints it once"
+    assert {quoted(each) for each in several} == {short, taken.node.text}
 
 
 def test_what_defines_a_subject_is_not_quoted_again(tmp_path: Path) -> None:
@@ -112,8 +113,8 @@ def test_what_defines_a_subject_is_not_quoted_again(tmp_path: Path) -> None:
                 Node("s:two", "scene", title="Two", text="Ada left the house at noon."),
             ]
         )
-        (told,) = filled(opened, QUOTES)
-    assert [each.node.key for each in told] == ["s:two"]
+        (taken,) = filled(opened, QUOTES)
+    assert [each.node.key for each in taken] == ["s:two"]
 
 
 def test_the_note_of_another_subject_is_not_quoted(weft: Weft) -> None:
@@ -123,8 +124,8 @@ def test_the_note_of_another_subject_is_not_quoted(weft: Weft) -> None:
 
 
 def test_a_part_without_links_tells_of_the_subject_itself(weft: Weft) -> None:
-    (told,) = filled(weft, Part("definition"))
-    assert [each.node.key for each in told] == ["s:ada"]
+    (taken,) = filled(weft, Part("definition"))
+    assert [each.node.key for each in taken] == ["s:ada"]
 
 
 def test_relations_are_named_from_either_end_in_the_order_of_the_profile(weft: Weft) -> None:
@@ -133,9 +134,9 @@ def test_relations_are_named_from_either_end_in_the_order_of_the_profile(weft: W
         rows = snapshot.nodes([each for found in ids.values() for each in found])
         subjects = [Candidate(row.node) for row in rows.values()]
         relations = {"friend": "friend", "parent": "child"}
-        told = with_relations(subjects, relations, snapshot)
+        taken = with_relations(subjects, relations, snapshot)
         assert with_relations(subjects, {}, snapshot) == tuple(subjects)
-    ada, bo = (each.node.fields["relationships"] for each in told)
+    ada, bo = (each.node.fields["relationships"] for each in taken)
     assert ada == [{"type": "friend", "title": "Boris"}, {"type": "parent", "title": "Boris"}]
     assert bo == [{"type": "friend", "title": "Ada"}, {"type": "child", "title": "Ada"}]
 
@@ -166,8 +167,8 @@ def test_who_else_a_passage_names_is_looked_up_anew_after_a_write(tmp_path: Path
 
 
 def test_a_definition_is_cut_around_the_name(weft: Weft) -> None:
-    ((told,),) = filled(weft, Part("definition"), subjects=("s:bo",))
-    assert [told.node.text[start:end] for start, end in told.spans] == ["Boris"]
+    ((taken,),) = filled(weft, Part("definition"), subjects=("s:bo",))
+    assert [taken.node.text[start:end] for start, end in taken.spans] == ["Boris"]
 
 
 def test_a_search_that_found_all_of_a_definition_points_to_no_part_of_it(weft: Weft) -> None:

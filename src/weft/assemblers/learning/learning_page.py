@@ -17,7 +17,6 @@ from weft.pipeline.query import Reading
 from weft.pipeline.score import score
 from weft.ports import TokenCounter
 from weft.profiles.types import Profile, Section
-from weft.scoring.candidates import with_scores
 from weft.store.empty import EmptyIndex, EmptySnapshot
 from weft.tokens import counter_for
 
@@ -120,7 +119,7 @@ class PageBuilder(Struct, frozen=True):
         relevant = [
             candidate
             if "relevance" in candidate.parts
-            else with_scores(candidate, {"relevance": candidate.score, **candidate.parts})
+            else replace(candidate, parts={"relevance": candidate.score, **candidate.parts})
             for candidate in by_key.values()
         ]
         scored = score(relevant, rule, self.profile.lenses[0], self.now, ())

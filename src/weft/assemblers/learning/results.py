@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Candidate, Json, Node, Origin
-from weft.scoring.candidates import with_scores
 
 MEMORY, CODE, EXPERIENCE, VALUE, COMMIT = "memory", "code", "experience", "value", "commit"
 """The sources of items, as the design names them."""
@@ -88,9 +87,7 @@ def _read_candidate(source: str, result: object, probe: str) -> Candidate | None
     if isinstance(result, Candidate):
         # Candidates straight from a search have their score in `parts` only.
         score = result.score or result.parts.get("relevance", 0.0)
-        return with_scores(
-            result, result.parts, node=_with_file_path(source, result.node), probe=probe, score=score
-        )
+        return replace(result, node=_with_file_path(source, result.node), probe=probe, score=score)
     score = _read_number(first_value(result, *_SCORE_NAMES), 0.0)
     node = _READERS[source](result)
     # NaN would make the order of the page depend on the order of comparisons.

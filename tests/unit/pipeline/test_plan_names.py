@@ -6,7 +6,7 @@ import pytest
 
 from weft import Node, Weft
 from weft.model import Alias, View
-from weft.pipeline.by_name import call_by_name
+from weft.pipeline.plan import find_named_nodes
 from weft.text import find_body_start, find_name_spans, name_spellings
 
 ODO = Node("s:odo", "character", title="Odo Farrant", aliases=(Alias("Odo"), Alias("the drowned clerk")))
@@ -28,7 +28,7 @@ def weft(tmp_path_factory: pytest.TempPathFactory) -> Weft:
 
 def called(weft: Weft, question: str) -> list[tuple[str, float]]:
     with weft.store.snapshot(View()) as snapshot:
-        found = call_by_name(question, snapshot, "names")
+        found = find_named_nodes(question, snapshot, "names")
     return [(each.node.key, each.parts["named"]) for each in found]
 
 
@@ -49,7 +49,9 @@ def test_a_name_that_is_a_common_word_counts_only_where_it_is_written_as_a_name(
 
 def test_who_is_not_looked_for_hides_nobody(weft: Weft) -> None:
     with weft.store.snapshot(View()) as snapshot:
-        found = call_by_name("Who runs the Lantern Company?", snapshot, "", lambda node: node.kind == "faction")
+        found = find_named_nodes(
+            "Who runs the Lantern Company?", snapshot, "", lambda node: node.kind == "faction"
+        )
     assert [(each.node.key, each.parts["named"]) for each in found] == [("s:company", 1.0)]
     assert called(weft, "Who runs the Lantern Company?") == [("s:ch3", 1.0)]
 

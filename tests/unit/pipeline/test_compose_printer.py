@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from weft.model import Candidate, Node
+from weft.pipeline.compose import Printer
 from weft.pipeline.excerpt import QuestionTerms
-from weft.pipeline.printer import Printer
 from weft.render import open_format
 from weft.tokens import counter_for
 
