@@ -17,10 +17,9 @@ from weft.model import DEFAULT_TENANT
 from weft.ports import Source, Unit
 from weft.sources.chat.conversations import Conversations
 from weft.sources.code import Code
-from weft.sources.documents.docx import Docx
 from weft.sources.documents.html import Html
 from weft.sources.documents.manuscript import Manuscript
-from weft.sources.documents.pdf import Pdf
+from weft.sources.documents.pdf_and_word import Docx, Pdf
 from weft.sources.documents.plain_text import PlainText, RestructuredText
 from weft.sources.files import NOTES, STORY, FileSource, FormatFactory, SourceSettings
 from weft.sources.git import History
