@@ -15,8 +15,14 @@ from weft.ports import Problem, Unit
 from weft.sources.files import SourceSettings
 from weft.sources.tana.documents import INTERNAL_TYPES
 from weft.sources.tana.export import TAG_WEIGHT, node_url, split_title, tag_name
-from weft.sources.tana.local_api import SEARCH_LIMIT, ApiUnavailable, NodeNotFound, TanaApi
-from weft.sources.tana.node_markdown import parse_name, parse_node
+from weft.sources.tana.local_api import (
+    SEARCH_LIMIT,
+    ApiUnavailable,
+    NodeNotFound,
+    TanaApi,
+    parse_name,
+    parse_node,
+)
 from weft.sources.values import to_time_or_none
 
 _ROOT_SUFFIXES: Final = ("_CAPTURE_INBOX", "_STASH")
