@@ -136,6 +136,7 @@ def _pack(
         words += body
         # Summary, tags and fields are found through the first passage only, so that they count once.
         extra = metadata if passage.ordinal == 0 else []
+        # Title terms stand in every passage, so that any passage of a node is found by the node's name.
         hashes, counts, length = pack([*title, *headings], [*body, *extra])
         packed.append(PreparedPassage(passage, hashes, counts, length, next(vectors)))
     return tuple(packed), sketch(words or metadata or title)
@@ -205,7 +206,7 @@ def reembed(
 
 
 def is_embedded(store: "PostgresStore", embed: Embedder) -> bool:
-    """Whether the vectors in use are this embedder's already; if so, those before them are removed.
+    """Return whether the vectors in use are this embedder's already; if so, those before them are removed.
 
     A process that was killed after the switch leaves the old vectors behind.
     """
