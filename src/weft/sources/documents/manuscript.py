@@ -71,6 +71,7 @@ class Manuscript:
         """List the (name, stamp) of every file; a stamp holds the last chapter number of the files before it."""
         self._files = {file.name: file for file in files}
         self._chapters_before = dict.fromkeys(self._files, 0)
+        # Only then do numbers run on; otherwise each file is a book, and need not be read for its stamp.
         if self.settings.reading == STORY and len(files) > 1:
             self._count_chapters(files)
         for file in files:
@@ -237,6 +238,7 @@ def _word_paragraphs(archive: zipfile.ZipFile) -> Iterator[str]:
     for paragraph in body.iter(f"{_WORD_NAMESPACE}p"):
         text = "".join(_word_run(element) for element in paragraph.iter()).strip()
         style = paragraph.find(f"{_WORD_NAMESPACE}pPr/{_WORD_NAMESPACE}pStyle")
+        # The id of the style, such as `Heading1`; the name that people see is in another file of the archive.
         style_name = (style.get(f"{_WORD_NAMESPACE}val") or "").lower() if style is not None else ""
         yield f"# {text}" if text and style_name.startswith(("heading", "title")) else text
 
@@ -278,6 +280,7 @@ class _EpubPage(HTMLParser):
         if tag in _EBOOK_BLOCKS:
             self._paragraphs.append("# " if tag in _EBOOK_HEADINGS else "")
         elif tag == "br":
+            # A heading must stay on one line to be found as one.
             self._paragraphs[-1] += " " if self._paragraphs[-1].startswith("# ") else "\n"
         elif tag == "hr":
             # A rule is how EPUBs part scenes.

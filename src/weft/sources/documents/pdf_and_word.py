@@ -76,6 +76,7 @@ def _pdf_document(reader: "PdfReader", name: str) -> ParsedDocument:
     pages = [clean(page.extract_text()).strip() for page in reader.pages[:_MAX_PAGES]]
     if not any(pages):
         return None, (Problem(name, "The PDF has no text, only pictures. Run text recognition over it first."),)
+    # Where each page begins in the joined text; one entry more than pages, for the end.
     starts = [0]
     for page in pages:
         starts.append(starts[-1] + len(page) + len("\n\n"))
@@ -96,6 +97,7 @@ def _outline_headings(reader: "PdfReader", pages: Sequence[str], starts: Sequenc
         title = " ".join(clean(str(entry.title)).split())
         if number is None or not 0 <= number < len(pages) or not title:
             continue
+        # Outlines give a page and seldom a usable position on it, so the heading's own words are looked for.
         offset = pages[number].lower().find(title.lower())
         start = starts[number] + max(offset, 0)
         body = start + (len(title) if offset >= 0 else 0)
@@ -130,6 +132,7 @@ class Docx(DocumentFiles):
         except ImportError:
             return None, (Problem(name, str(MissingExtra("Reading Word documents", "documents"))),)
         try:
+            # The directory of the archive states the sizes, so nothing is unpacked to learn them.
             size = sum(entry.file_size for entry in zipfile.ZipFile(io.BytesIO(content)).infolist())
             if size > _MAX_UNPACKED_BYTES:
                 reason = (
@@ -153,6 +156,7 @@ def _word_document(blocks: Iterable[Any], title: str, name: str) -> Document:
         if not text:
             continue
         gap = _gap_between(written[-1] if written else None, text)
+        # A title below other headings is the heading of a part.
         if level == _TITLE_LEVEL and not headings:
             title = text
         elif level is not None:
@@ -174,6 +178,7 @@ def _gap_between(before: str | None, text: str) -> str:
 
 def _read_block(block: Any) -> tuple[str, int | None]:
     """Return the text of a paragraph or a table, and its level if it is a heading or the title."""
+    # Not by type: the library is loaded only where a document is read.
     if hasattr(block, "rows"):
         return _read_table(block), None
     text, style = clean(block.text).strip(), str(getattr(block.style, "name", "") or "")

@@ -87,6 +87,7 @@ class Markdown:
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
         """List the (name, stamp) of every note; all stamps change when a note or picture comes or goes."""
         self._files = {file.name: file for file in files}
+        # Built anew at every listing, because a note that came or went changes what links in other notes mean.
         self._note_index = NoteIndex.of(list(self._files))
         self._vault = read_vault(list(self._files), self.settings.reading)
         for file in files:
@@ -117,8 +118,10 @@ class Markdown:
         front_matter = _FrontMatterReader(file.name, values, list(problems))
         node = _note_node(front_matter, self.settings, file, _Body(body, line), self._vault)
         fields = add_pictures(node.fields, references, self._pictures, file.name)
+        # The order of keys in front matter means nothing, so pages print fields in one order.
         node = replace(node, fields={name: fields[name] for name in sorted(fields)})
         nodes, inner_edges = split_into_scenes(node)
+        # A chapter in scenes is prose: its headings are not those of requirements.
         if len(nodes) == 1:
             nodes, inner_edges = self._split_sections(node, file.name)
         edges = (*self._link_edges(node.key, file.name, references), *inner_edges)
@@ -131,6 +134,7 @@ class Markdown:
             return (note,), ()
         document = Document(note.title, note.text, headings, note.language, note.origin.first_line or 1)
         (whole, *sections), edges = document_nodes(document, name, self.settings, note.modified)
+        # What the front matter says comes before what the heading names.
         kind = note.kind if note.kind != _DEFAULT_KIND else whole.kind
         summary = note.summary or whole.summary
         first = replace(note, kind=kind, summary=summary, text=whole.text, origin=whole.origin)
@@ -140,6 +144,7 @@ class Markdown:
         """Return one edge for each note and kind of link; its evidence is the first such link."""
         edges: dict[tuple[str, str], Edge] = {}
         for reference in references:
+            # Only pictures are kept with an address on the web, and those are fields and not links.
             if reference.remote:
                 continue
             target, confidence = self._note_index.resolve(reference, name)
@@ -177,6 +182,7 @@ def read_vault(names: Sequence[str], reading: str) -> Vault:
     if reading == NOTES or not (reading == STORY or _looks_like_story(names)):
         return Vault()
     kinds = {name: kind for name in names if (kind := _kind_by_path(name, reading))}
+    # By path, so that files without a number in their name still follow each other as they are listed.
     prose = sorted(name for name, kind in kinds.items() if kind in _PROSE_KINDS)
     return Vault(kinds, {name: _chapter_number(name, index) for index, name in enumerate(prose, start=1)})
 
@@ -191,6 +197,7 @@ def _looks_like_story(names: Sequence[str]) -> bool:
 def _kind_by_path(name: str, reading: str) -> str:
     """Return the kind by the innermost folder that names one, or `chapter` for a file that is called so."""
     path = PurePosixPath(name)
+    # The innermost folder counts: `Chapters/Characters/` holds characters.
     for part in reversed(path.parts[:-1]):
         if part.casefold() in _KIND_BY_FOLDER:
             return _KIND_BY_FOLDER[part.casefold()]
@@ -270,6 +277,7 @@ class _FrontMatterReader(Struct):
             except UnusableValue as error:
                 self.problems.append(Problem(f"{self.where}:1", f"{name}: {error}. The note is kept without it."))
                 return default
+            # Taken out only once it was converted, so that an unusable value remains as a field.
             del self.values[name]
             return converted
         return default

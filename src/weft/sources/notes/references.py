@@ -90,6 +90,7 @@ def find_references(text: str) -> tuple[Reference, ...]:
     """Return the links and embeds in the order of the text; of web addresses only those of pictures."""
     visible = blank_code(text)
     found = [(match.start(), _read_wikilink(match, text)) for match in _WIKILINK.finditer(visible)]
+    # Blanked, because `[[a]](b)` would otherwise be found again as a Markdown link.
     without_wikilinks = _WIKILINK.sub(_blank_match, visible)
     found += [(match.start(), _read_link(match, text)) for match in _LINK.finditer(without_wikilinks)]
     found.sort(key=lambda pair: pair[0])
@@ -208,6 +209,7 @@ class NoteIndex(Struct, frozen=True):
         A note that does not exist (yet) is returned by the name it would have; None is no note at all.
         """
         target = PurePosixPath(reference.target)
+        # A link to a PDF or a picture means no note, even if one of that name could be written.
         has_other_suffix = target.suffix and target.suffix.lower() not in NOTE_SUFFIXES
         if has_other_suffix and not self._is_note(reference.target):
             return None, 0.0
@@ -251,6 +253,7 @@ class Pictures(Struct, frozen=True):
     def of(cls, names: Sequence[str]) -> "Pictures":
         """Collect the pictures among these files; of several with one name, that nearest to the root owns it."""
         found = sorted((name for name in names if is_picture(name)), key=lambda name: (name.count("/"), name))
+        # Reversed, so that the last one written under a name is the one nearest to the root.
         owners = {PurePosixPath(name).name.casefold(): name for name in reversed(found)}
         digest = xxhash.xxh3_64_hexdigest("\n".join(found).encode("utf-8", "replace")) if found else ""
         return cls({name.casefold(): name for name in reversed(found)}, owners, digest)
@@ -287,6 +290,7 @@ def add_pictures(
     for reference in embedded:
         if reference.remote or is_picture(reference.target):
             path = pictures.locate(reference.target, note, wiki=reference.wiki)
+            # The front matter comes first; an embed is often written without a label.
             described[path] = described.get(path) or _description(reference.label)
     images: list[Json] = [
         {"ref": path, "alt": description} if description else path for path, description in described.items()

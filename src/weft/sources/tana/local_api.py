@@ -99,6 +99,7 @@ class TanaApi(Struct, frozen=True):
             )
             page = [child for child in answer.get("children") or () if isinstance(child, dict)]
             yield from page
+            # An empty page ends the loop too, or a wrong `hasMore` would keep it running for ever.
             offset += len(page)
             if not page or not answer.get("hasMore"):
                 return
@@ -111,6 +112,7 @@ class TanaApi(Struct, frozen=True):
         answer = self._get(path, query)
         if not isinstance(answer, list):
             raise ApiUnavailable(f"{path} answered with something else than a list")
+        # Everything is found by its id, so an entry without one is of no use.
         return [item for item in answer if isinstance(item, dict) and isinstance(item.get("id"), str)]
 
     def _get_mapping(self, path: str, query: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
@@ -140,6 +142,7 @@ def _quote_path(name: str) -> str:
 
 
 def _http_error(code: int, path: str) -> SourceError:
+    # Not ApiUnavailable, for which the stored copy is used: only the user can mend a wrong token.
     if code in (401, 403):
         return SourceError(
             f"Tana refuses the token (status {code}). Copy the one under Settings > Local API in Tana Desktop "
@@ -150,6 +153,7 @@ def _http_error(code: int, path: str) -> SourceError:
 
 
 def _failure_reason(error: Exception) -> str:
+    # `urllib` wraps the error of the socket, which says more than its own.
     inner = getattr(error, "reason", error)
     if isinstance(inner, TimeoutError) or isinstance(error, TimeoutError):
         return "it did not answer in time"
@@ -200,6 +204,7 @@ def parse_name(text: str) -> PlainName:
 
 
 def _read_bullets(markdown: str) -> Iterator[Bullet]:
+    # Indentation decides what belongs to which field, so a tab must have a width.
     for row in markdown.expandtabs(2).splitlines():
         bullet = _BULLET.match(row)
         if bullet is not None:
