@@ -19,7 +19,7 @@ from postgres_server import drop_schema
 from weft import Node, Weft
 from weft.embed import open_embedder
 from weft.errors import EmbedderMismatch, InvalidInput, UnknownName
-from weft.indexing.reembed import reembed
+from weft.indexing.prepare import reembed
 from weft.interfaces.cli.jobs import add_job, open_queue, run_job
 from weft.model import Filter
 from weft.store.open import read_address
@@ -143,10 +143,7 @@ def test_embedding_anew_switches_in_one_step_and_takes_what_was_written_meanwhil
         reembed(weft.store, Other(), tell)
 
 
-def test_readers_are_answered_all_the_while_a_store_is_embedded_anew(
-    weft: Weft, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("weft.indexing.reembed._PASSAGES_PER_BATCH", 2)
+def test_readers_are_answered_all_the_while_a_store_is_embedded_anew(weft: Weft, url: str, tmp_path: Path) -> None:
     over, begun = threading.Event(), threading.Barrier(3, timeout=60)
 
     def reading(name: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -166,7 +163,12 @@ def test_readers_are_answered_all_the_while_a_store_is_embedded_anew(
         readers = [pool.submit(reading, name) for name in ("one", "two")]
         asked = [weft.search("red fox 7", limit=3)]
         begun.wait()
-        reembed(weft.store, Other(), lambda done, last: asked.append(weft.search("red fox 7", limit=3)))
+        reembed(
+            weft.store,
+            Other(),
+            lambda done, last: asked.append(weft.search("red fox 7", limit=3)),
+            passages_per_batch=2,
+        )
         over.set()
         told = [reader.result() for reader in readers]
     assert not any(found.notes for found in asked), "until the switch nothing is missing"
@@ -191,15 +193,13 @@ def test_a_service_that_runs_while_its_store_is_embedded_anew_goes_on_by_words_a
             assert [note for note in after.notes if "embedded anew" in note]
 
 
-def test_an_interrupted_embedding_goes_on_with_what_is_left(weft: Weft, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.indexing.reembed._PASSAGES_PER_BATCH", 10)
-
+def test_an_interrupted_embedding_goes_on_with_what_is_left(weft: Weft) -> None:
     def stopping(done: int, last: int) -> None:
         if done == 20:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        reembed(weft.store, Other(), stopping)
+        reembed(weft.store, Other(), stopping, passages_per_batch=10)
     assert weft.status().embedder == open_embedder("static").name
     told: list[int] = []
     reembed(weft.store, Other(), lambda done, last: told.append(done))
@@ -207,9 +207,9 @@ def test_an_interrupted_embedding_goes_on_with_what_is_left(weft: Weft, monkeypa
 
 
 DYING = """
-import os, signal, sys
+import functools, os, signal, sys
 from weft import Weft
-from weft.indexing import reembed
+from weft.indexing import prepare
 from weft.interfaces.cli.jobs import run_job
 from weft.store.postgres.jobs import RunningJob
 
@@ -218,7 +218,8 @@ def told(taken, done, total, place=None, report=RunningJob.report_progress):
     if done == 20:
         os.kill(os.getpid(), signal.SIGKILL)
 
-RunningJob.report_progress, reembed._PASSAGES_PER_BATCH = told, 10
+RunningJob.report_progress = told
+prepare.reembed = functools.partial(prepare.reembed, passages_per_batch=10)
 with Weft.open(sys.argv[1], folder=sys.argv[2], embedder=None) as weft:
     run_job(weft)
 """

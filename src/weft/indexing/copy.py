@@ -42,21 +42,23 @@ def copy_store(
 
     The source is read portion by portion. Should it change meanwhile, the comparison at the end says so.
     """
-    books = source.state()
+    # Read first: the stamp of a unit that is written meanwhile must not be copied without its nodes.
+    source_state = source.state()
     resumed_after = _find_resume_point(source, target)
     with target.writing():
-        if books.embedder is not None:
-            target.remember_embedder(*books.embedder)
+        if source_state.embedder is not None:
+            target.remember_embedder(*source_state.embedder)
         _copy_nodes(source, target, resumed_after, nodes_per_portion, progress)
         target.write(source.dangling_edges())
-        for tenant, shared in books.shared.items():
+        for tenant, shared in source_state.shared.items():
             target.share(tenant, shared)
         # Units come last: an interrupted copy must not look like a store whose sources are all indexed.
-        target.write(Changes(units=books.units))
+        target.write(Changes(units=source_state.units))
         progress("building the search index", 0, None)
         index.catch_up(target)
         progress("comparing", 0, None)
         copied, reached = source.fingerprint(), target.fingerprint()
+        # Counts alone would not show a node that was changed while it was copied, so digests are compared.
         if copied != reached:
             raise StoreError(
                 f"The copy differs: {copied.nodes:,} nodes and {copied.edges:,} links were to be copied, "
@@ -64,38 +66,40 @@ def copy_store(
                 f"{reached.digest}). If the source was written to meanwhile, run the same command again; "
                 "otherwise copy into an empty store."
             )
-        target.write(Changes(units=((DEFAULT_TENANT, _PROGRESS_SOURCE, books.identity, ""),)))
+        # An empty stamp removes the record of progress: the copy is complete, and the next one begins anew.
+        target.write(Changes(units=((DEFAULT_TENANT, _PROGRESS_SOURCE, source_state.identity, ""),)))
     return CopyResult(copied.nodes, copied.edges, copied.digest, resumed_after)
 
 
 def _find_resume_point(source: Copyable, target: Copyable) -> int:
     """Return the id after which an earlier copy of the same state stopped, 0 for none; refuse a target in use."""
-    books, target_books = source.state(), target.state()
-    if books.identity == target_books.identity:
+    source_state, target_state = source.state(), target.state()
+    if source_state.identity == target_state.identity:
         raise InvalidInput("Both stores are the same one. Name another with --to.")
-    stamp = target.units(DEFAULT_TENANT, _PROGRESS_SOURCE).get(books.identity)
+    stamp = target.units(DEFAULT_TENANT, _PROGRESS_SOURCE).get(source_state.identity)
     if stamp is None:
-        if target_books.nodes and target.fingerprint() != source.fingerprint():
+        if target_state.nodes and target.fingerprint() != source.fingerprint():
             raise InvalidInput(
-                f"The store to copy to holds {target_books.nodes:,} nodes that did not come from this one. Copy "
+                f"The store to copy to holds {target_state.nodes:,} nodes that did not come from this one. Copy "
                 "into an empty store: choose another folder, or another ?schema=NAME."
             )
         return 0
+    # Nodes that were copied may have changed with a later write to the source, so the copy begins again.
     sequence, _, last_id = stamp.partition(" ")
-    return int(last_id) if int(sequence) == books.sequence else 0
+    return int(last_id) if int(sequence) == source_state.sequence else 0
 
 
 def _copy_nodes(
     source: Copyable, target: Copyable, after: int, nodes_per_portion: int, progress: Progress
 ) -> None:
     """Copy the nodes after an id with their edges and aliases, storing with each portion how far the copy came."""
-    books = source.state()
-    done = books.nodes - source.count_nodes_after(after)
+    source_state = source.state()
+    done = source_state.nodes - source.count_nodes_after(after)
     while portion := source.next_batch(after, nodes_per_portion):
         after, changes = portion.last_id, portion.changes
-        stamp = (DEFAULT_TENANT, _PROGRESS_SOURCE, books.identity, f"{books.sequence} {after}")
+        stamp = (DEFAULT_TENANT, _PROGRESS_SOURCE, source_state.identity, f"{source_state.sequence} {after}")
         target.write(
             Changes(upserts=changes.upserts, edges=changes.edges, aliases=changes.aliases, units=(stamp,))
         )
         done += len(changes.upserts)
-        progress("copying nodes", done, books.nodes)
+        progress("copying nodes", done, source_state.nodes)

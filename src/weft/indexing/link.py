@@ -1,8 +1,8 @@
 """Keep links current while nodes change: which texts to scan for names, and the links by tags and by meaning.
 
-Both linkers are told of nodes before these are written or removed, while the store still has their old names and
+Both linkers note nodes before these are written or removed, while the store still has their old names and
 tags, and draw their links when everything is written. `MentionLinker` links texts with the nodes they name.
-`RelationLinker` links nodes that share tags or are near in meaning, in tenants whose `Wishes` ask for that.
+`RelationLinker` links nodes that share tags or are near in meaning, in tenants whose `LinkSettings` ask for that.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -67,6 +67,7 @@ class MentionLinker(Struct):
         """Note nodes that are about to be written; the unchanged ones may not have been linked yet."""
         for node in (*changed, *unchanged):
             self.texts.setdefault(node.tenant, {})[node.key] = None
+        # Only new or different names are looked for in older texts: that costs far more than the write itself.
         stored_names = self._stored_names(changed)
         self.search_names([node for node in changed if stored_names.get((node.tenant, node.key)) != _names(node)])
 
@@ -80,9 +81,11 @@ class MentionLinker(Struct):
         keys_by_tenant: dict[str, list[str]] = {}
         for tenant, key in refs:
             keys_by_tenant.setdefault(tenant, []).append(key)
+            # Noted earlier in this run, perhaps; a removed node has neither a text to scan nor names to find.
             self.texts.get(tenant, {}).pop(key, None)
             self.renamed.get(tenant, {}).pop(key, None)
         for owner, keys in keys_by_tenant.items():
+            # Asked now, because after the removal the store no longer knows which names the nodes had.
             for tenant in (owner, *self.store.linking_tenants(owner)):
                 touched = find_affected_keys(self.store, tenant, {owner: keys}, self._text_search(tenant))
                 self.texts.setdefault(tenant, {}).update(dict.fromkeys(touched))
@@ -133,6 +136,7 @@ class MentionLinker(Struct):
         def nodes_containing(term_hashes: Sequence[int]) -> Sequence[int]:
             with self.store.snapshot(View((tenant,))) as snapshot:
                 frequency = snapshot.statistics(term_hashes).frequency
+                # The rarest term alone gives a small superset of the texts; the scan for the whole name decides.
                 rarest = min(term_hashes, key=lambda term: (frequency.get(term, 0), term))
                 if not frequency.get(rarest, 0):
                     return ()
@@ -189,6 +193,7 @@ def draw_all_links(
         if settings.shared_tags:
             drawn += _draw_tag_edges(store, tenant, tags_by_key, is_whole=True)
         else:
+            # An empty set without a scope takes away all that this maker drew before.
             store.write(Changes(edges=(EdgeSet(TAG_MAKER, tenant, ()),)))
         if settings.similar is None:
             store.write(Changes(edges=(EdgeSet(SIMILAR_MAKER, tenant, ()),)))
@@ -212,6 +217,7 @@ class RelationLinker(Struct):
         """Note nodes, given as (tenant, key, new tags), that are about to be written or removed."""
         by_tenant: dict[str, dict[str, set[str]]] = {}
         for tenant, key, tags in nodes:
+            # Most tenants ask for no such links, and then the tags of changed nodes need not be read.
             if self._tenant_settings(tenant) != LinkSettings():
                 by_tenant.setdefault(tenant, {})[key] = set(tags)
         for tenant, new_tags in by_tenant.items():
@@ -232,6 +238,7 @@ class RelationLinker(Struct):
                 edges = snapshot.edges(sorted(ids.values()), _MAX_EDGES_OF_CHANGED)
                 similar_keys.update(edge.source for _, _, edge in edges if edge.type == SIMILAR_EDGE)
         for key, tags in new_tags.items():
+            # Old tags count too: the other carriers of a tag that was taken away are linked anew.
             noted.setdefault(key, set()).update(tags, stored_tags.get(key, ()))
 
     def link(self) -> int:
@@ -261,6 +268,7 @@ def _draw_tag_edges(
     keys = sorted(changed if is_whole else find_keys_to_relink(changed, carriers) | changed.keys())
     drawn = 0
     for scope in _batches(keys):
+        # Two reads a batch: a node's neighbours in the rings are known only once its own tags are.
         tags = _read_tags(store, tenant, scope)
         neighbours = {other for key in tags for tag in tags[key] for other in ring_neighbours(key, carriers(tag))}
         tags |= _read_tags(store, tenant, sorted(neighbours - tags.keys()))

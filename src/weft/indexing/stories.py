@@ -56,6 +56,7 @@ _NON_WORD: Final = re.compile(r"\W+")
 
 def read_corrections(store: Store, tenant: str) -> Mapping[int, Correction]:
     """Read the corrections of a tenant's stories by number, in the order in which they were made."""
+    # By number and not by text, because the tenth correction comes after the ninth.
     units = store.units(tenant, _CORRECTIONS_SOURCE)
     numbered = sorted((int(name), orjson.loads(stamp)) for name, stamp in units.items())
     return {
@@ -140,6 +141,7 @@ class _StoryInput(Struct, frozen=True):
 def changed_stories(store: Store, tenant: str, sources: Iterable[str]) -> Iterator[ChangedStory]:
     """Yield the stories, of the given sources and indexed before, whose prose, notes or corrections changed."""
     stamps = store.units(tenant, _STORIES_SOURCE)
+    # Stories indexed before are looked at too: a note of another source may describe their entities.
     for source in sorted({*sources, *stamps}):
         with store.snapshot(View((tenant,))) as snapshot:
             texts = _read_prose(snapshot, source)
@@ -148,12 +150,13 @@ def changed_stories(store: Store, tenant: str, sources: Iterable[str]) -> Iterat
             notes = _read_notes(snapshot)
         story_input = _StoryInput(source, tenant, texts, notes, tuple(read_corrections(store, tenant).values()))
         stamp = story_input.stamp()
+        # Reading a novel takes seconds, so a story that did not change is not read again.
         if stamp != stamps.get(source):
             yield _read_story(store, story_input, stamp)
 
 
 def has_stories(store: Store, tenants: Iterable[str]) -> bool:
-    """Whether any of the tenants has a story."""
+    """Return whether any of the tenants has a story."""
     return any(store.units(tenant, _STORIES_SOURCE) for tenant in tenants)
 
 
@@ -193,6 +196,7 @@ def _read_story(store: Store, story_input: _StoryInput, stamp: str) -> ChangedSt
     known = [_known_entity(note) for note in story_input.notes]
     story = extract_story(proses, known, corrections) if proses else Story()
     keys = _entity_keys(story, source)
+    # An entity with a note already is a node, which belongs to the note's source.
     nodes = tuple(
         _entity_node(entity, key, story_input)
         for entity, key in zip(story.entities, keys, strict=True)
@@ -252,6 +256,7 @@ def _blank_markup(node: Node) -> str:
     """Return the text with marks, headings and link targets as blanks, so that all words keep their offsets."""
     if node.language != "markdown":
         return node.text
+    # Blanks of the same length: mentions and quotes are offsets into the text as it is stored.
     return _MARKUP.sub(lambda match: " " * len(match.group()), node.text)
 
 
@@ -315,6 +320,7 @@ def _mention_edges(story: Story, keys: Sequence[str], story_input: _StoryInput) 
         for mention in entity.mentions:
             counts[mention.prose] = counts.get(mention.prose, 0) + 1
             name = story_input.texts[mention.prose].text[mention.start : mention.end]
+            # The first mention in each text is the evidence; its offset lets a page quote the sentence around it.
             evidence.setdefault(mention.prose, f"{' '.join(name.split())} @{mention.start}")
         for prose, count in counts.items():
             weight = round(count / (count + 1), 6)

@@ -67,8 +67,9 @@ class Views(Struct):
 
     @contextmanager
     def at(self, view: View) -> Iterator[tuple[SqliteStore, EmbeddedIndex]]:
-        """Lend the store and index as of the view's point, in which everything may be seen."""
+        """Open the store and index as of the view's point, in which everything may be seen."""
         with self._lock:
+            # Built under the lock: of several threads that ask for the same view, only one indexes it.
             open_view = self._open(self._name(view), view)
             open_view.readers += 1
         try:
@@ -103,6 +104,7 @@ class Views(Struct):
             open_view = _OpenView(SqliteStore.open(folder, create=False), EmbeddedIndex(folder / "derived"))
         # The mapping is in order of use, so the first ones were used longest ago.
         idle = [other for other, candidate in self._open_views.items() if not candidate.readers]
+        # Views with readers are never closed, so there may be more open ones for a while.
         for other in idle[: max(0, len(self._open_views) - _MAX_OPEN_VIEWS + 1)]:
             self._open_views.pop(other).close()
         self._open_views[name] = open_view
@@ -142,6 +144,7 @@ class Views(Struct):
             indexing = IndexingContext(store, index, self.embed, self.count)
             for tenant in view.tenants:
                 copy_settings(self.store, store, tenant)
+                # A tenant outside the view must not show through what is shared with those inside it.
                 store.share(tenant, [other for other in self.store.shared(tenant) if other in view.tenants])
                 ingest(list(_stored_sources(self.store, replace(view, tenants=(tenant,)))), indexing, tenant)
         finally:
@@ -182,6 +185,7 @@ def _stored_sources(store: "AnyStore", view: View) -> Iterator[Source]:
                     nodes.setdefault(row.node.origin.source, []).append(_without_derived(row.node))
                     source_by_key[row.node.key] = row.node.origin.source
     edges: dict[str, list[Edge]] = {}
+    # Edges are read for all sources at once, and each goes with the node that it leads from.
     for edge in _source_edges(store, view):
         edges.setdefault(source_by_key.get(edge.source, ""), []).append(edge)
     for name in sorted(nodes):
@@ -191,8 +195,8 @@ def _stored_sources(store: "AnyStore", view: View) -> Iterator[Source]:
 
 def _without_derived(node: Node) -> Node:
     """Return a node as its source gave it, without the importance and the names that the whole story gives it."""
-    given = node.fields.get("importance")
-    importance = float(given) if isinstance(given, int | float) else 0.0
+    stated = node.fields.get("importance")
+    importance = float(stated) if isinstance(stated, int | float) else 0.0
     aliases = tuple(alias for alias in node.aliases if not alias.found)
     return replace(node, id=0, importance=importance, aliases=aliases)
 
@@ -211,5 +215,6 @@ def _remove_oldest(home: Path, latest: Path, max_on_disk: int) -> None:
         others = [folder for folder in home.iterdir() if folder.is_dir() and folder != latest]
         finished = [folder for folder in others if not folder.name.startswith(_BUILDING_PREFIX)]
         finished.sort(key=lambda folder: (folder.stat().st_mtime, folder.name))
+        # One less than the limit, because the view just built is not among them.
         for folder in finished[: -(max_on_disk - 1)]:
             shutil.rmtree(folder, ignore_errors=True)

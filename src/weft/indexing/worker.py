@@ -76,6 +76,7 @@ class WorkerProcess(Generic[Item, Result]):
         self._start_after = start_after
         self._submitted_items = 0
         self._child: _ChildProcess | None = None
+        # Containers and batch systems often grant fewer cores than the machine has, so the affinity counts.
         self._is_alone = len(os.sched_getaffinity(0)) < 2 if hasattr(os, "sched_getaffinity") else False
         self._waiting: deque[_Task[Item, Result]] = deque()
         self._in_child: deque[_Task[Item, Result]] = deque()
@@ -187,6 +188,7 @@ class _ChildProcess:
 
     def stop(self) -> None:
         """Kill the process, whatever it is doing, and let the writing thread end."""
+        # Not asked to stop, because it would finish its batch first, whose result nobody wants any more.
         self._process.kill()
         self._process.wait()
         self._batches.put(None)
@@ -201,6 +203,7 @@ def _start_child(job: WorkerJob[Any, Any]) -> _ChildProcess | None:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            # Ctrl-C is meant for this process, which then stops the other one itself.
             start_new_session=True,
         )
     except (OSError, TypeError, AttributeError, pickle.PicklingError):

@@ -40,6 +40,7 @@ def put(
     Without `mentions`, names in their texts are not looked for, which takes seconds in a large tenant.
     """
     for node in nodes:
+        # All are checked before anything is written, so that a refused node leaves nothing half done.
         check_node(node)
     store = indexing.store
     mention_linker, relation_linker = MentionLinker(store, indexing.index), RelationLinker(store, indexing.index)
@@ -71,6 +72,7 @@ def delete(indexing: IndexingContext, refs: Sequence[tuple[str, str]]) -> Writte
         keys_by_tenant: dict[str, list[str]] = {}
         for tenant, key in dict.fromkeys(refs):
             keys_by_tenant.setdefault(tenant, []).append(key)
+        # Only keys that are stored count as removed, and only their names are looked up in other texts.
         stored = [(tenant, key) for tenant, keys in keys_by_tenant.items() for key in store.hashes(tenant, keys)]
         mention_linker.before_removal(stored)
         relation_linker.before_change((tenant, key, ()) for tenant, key in stored)

@@ -24,6 +24,7 @@ _USUAL_NEIGHBOURS: Final = 250
 """So many neighbours of a node are quick to read, and most nodes have no more; hubs are read again without
 limit."""
 _ALL_NEIGHBOURS: Final = 1_000_000
+"""More than any node has: reading needs a limit."""
 
 
 def compute_importance(store: Store, tenant: str) -> Mapping[tuple[str, str], float]:
@@ -46,6 +47,7 @@ def compute_importance(store: Store, tenant: str) -> Mapping[tuple[str, str], fl
     )
     if not len(source):
         return {}
+    # Both parts are scaled to at most 1 before they are added, so that each counts for half.
     rank = pagerank(len(keys), source, target, weight)
     combined = rank / rank.max() + betweenness(len(keys), source, target)
     values = np.round(combined / combined.max(), _DECIMALS).tolist()
@@ -59,7 +61,9 @@ def read_links(ids: "Ids", snapshot: Snapshot, types: Collection[str] = ()) -> "
     sources, targets, weights = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
     for near, complete in _read_neighbours(ids, snapshot):
         type_numbers = [number for number, name in enumerate(near.edge_types) if not types or name in types]
+        # Every edge is listed at both of its ends; the outward row alone makes each count once.
         kept = complete & (near.outward == 1) & (near.weight > 0) & np.isin(near.edge_type, type_numbers)
+        # `searchsorted` would give a wrong index for a neighbour that is not among the nodes.
         kept &= np.isin(near.neighbour, ids)
         sources.append(np.searchsorted(ids, near.owner[kept]))
         targets.append(np.searchsorted(ids, near.neighbour[kept]))
@@ -88,5 +92,6 @@ def _ordered_links(store: Store, tenant: str, ids: "Ids") -> "tuple[Ids, Ids, Fl
     with store.snapshot(View((tenant,))) as snapshot:
         first, second, weight = read_links(ids[ascending], snapshot)
     source, target = ascending[first], ascending[second]
+    # Sums of floating-point numbers depend on their order, which differs from engine to engine.
     order = np.lexsort((weight, target, source))
     return source[order], target[order], weight[order]

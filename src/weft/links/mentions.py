@@ -32,6 +32,7 @@ affected."""
 _MAX_NAMES_TO_LOOK_UP: Final = 500
 """So many names are looked up in the index one by one; for more, older texts are scanned with one automaton."""
 _ALL_EDGES: Final = 1_000_000
+"""More than any few nodes have: reading needs a limit."""
 
 Containing = Callable[[Sequence[int]], Sequence[int]]
 """Term hashes to the ids of the nodes whose text holds all of them."""
@@ -142,12 +143,14 @@ def _find_scope(
     containing: Containing | None,
 ) -> _Scope:
     """Return the texts that these changes can affect, or all where they are too many to look for."""
+    # A few changes are always looked up: counting the nodes of a store already costs something.
     changes = sum(map(len, renamed.values())) + len(changed)
     if changes > _FEW_TEXTS and changes * _SCAN_ALL_RATIO > store.status(View((tenant,))).nodes:
         return _Scope(everything=True)
     with store.snapshot(View((tenant, *store.shared(tenant)))) as snapshot:
         renamed_ids = _find_ids(snapshot, renamed)
         ids = {*_find_ids(snapshot, {tenant: changed}), *_find_mentioning(snapshot, renamed_ids)}
+        # The names as they are stored now; texts that held an older name are found by their edges above.
         names = names_of(row.node for row in snapshot.nodes(renamed_ids).values())
     terms = [_sure_terms(written) for _, written in names]
     # A name without a sure term cannot be looked up, so the older texts are scanned for all of them.
@@ -200,6 +203,7 @@ def _read_prose(store: Store, tenant: str, scope: _Scope) -> Iterator[Node]:
 
 def _read_all(store: Store, tenant: str, scope: _Scope) -> Iterator[Node]:
     if scope.everything or scope.names is not None:
+        # A name to be searched for may stand in any text, so all are read once.
         yield from (row.node for row in store.iterate(tenant) if scope.includes(row.node))
         return
     ids = sorted(scope.ids)
@@ -239,6 +243,7 @@ def _draw_edges(read: _Text, matcher: Matcher) -> Iterator[Edge]:
         for owner, certainty in match.owners:
             target = (owner.tenant, owner.key)
             weight = certainty / match.sharers
+            # Strictly more, so that of equal matches the first one in the text is the evidence.
             if weight > best.get(target, (0.0, match))[0]:
                 best[target] = (weight, match)
         if len(best) >= _MAX_MENTIONED_NODES:

@@ -98,6 +98,7 @@ def owned_names(row: NameRow, words: frozenset[str] | None = None) -> Iterator[t
         if words is not None and opening(folded) not in words:
             continue
         name = " ".join(written.split())
+        # The title comes before the aliases, which are less sure.
         if folded not in seen and is_name(name):
             seen.add(folded)
             yield folded, Owner(row.tenant, row.key, name, confidence)
@@ -141,6 +142,7 @@ def is_name(name: str) -> bool:
     if not name or len(name) > _MAX_NAME_CHARACTERS or name.count(" ") >= _MAX_NAME_WORDS:
         return False
     letters = sum(map(str.isalpha, name))
+    # A name of two characters is usual in Chinese and Japanese; in other scripts it would be found everywhere.
     if _UNSPACED_CHARACTER.search(name):
         return letters >= 2
     if letters < 3:
@@ -179,6 +181,7 @@ def certainty(owner: Owner, surface: str, setting: Setting) -> float:
 def _single_certainty(owner: Owner, surface: str, setting: Setting) -> float:
     """Return the certainty of a match of a single content word."""
     written, found = _without_article(owner.written), _without_article(surface)
+    # The owner's spelling, or the same at the head of a sentence; `apple` does not mean the company Apple.
     capital = written[:1].upper() + written[1:]
     if not (_same_case(found, written) or _same_case(found, capital)):
         return 0.0
@@ -198,6 +201,7 @@ def _without_article(name: str) -> str:
 def _same_case(left: str, right: str) -> bool:
     if left == right:
         return True
+    # An accent may be a character of its own in one text and part of its letter in the other.
     left, right = normalize("NFC", left), normalize("NFC", right)
     return len(left) == len(right) and all(a.isupper() == b.isupper() for a, b in zip(left, right, strict=True))
 
@@ -243,6 +247,7 @@ class Matcher:
         Names of the node that the text belongs to (`own`: its tenant and key) do not count and hide nothing.
         """
         folded, offsets = fold_text(text)
+        # The negative end sorts longer matches before those that begin at the same offset and are shorter.
         spans = [
             (start, -end, index)
             for index, start, end in self._automaton.find_matches_as_indexes(folded, overlapping=True)
@@ -280,6 +285,7 @@ class Matcher:
             owners = tuple(pair for pair in judged if (pair[0].tenant, pair[0].key) != own)
             if owners:
                 matches.append(Match(owners, len(self._owners[index]), " ".join(surface.split()), low, high))
+                # Set only for a match with owners: the node's own name must not hide another name inside it.
                 reached = -negative_end
         return matches
 

@@ -31,6 +31,7 @@ MAX_SIMILAR_NODES: Final = 5
 _PASSAGES_SEARCHED: Final = 60
 """Passages fetched to find them: a long neighbour takes several, so this is a dozen for each."""
 _MAX_EVIDENCE_CHARACTERS: Final = 500
+"""Two nodes may share dozens of tags, and evidence is stored with every edge."""
 
 Carriers = Callable[[str], Sequence[str]]
 """A tag to the keys that carry it, in order."""

@@ -17,10 +17,9 @@ from weft.model import DEFAULT_TENANT
 from weft.ports import Source, Unit
 from weft.sources.chat.conversations import Conversations
 from weft.sources.code import Code
-from weft.sources.documents.docx import Docx
 from weft.sources.documents.html import Html
 from weft.sources.documents.manuscript import Manuscript
-from weft.sources.documents.pdf import Pdf
+from weft.sources.documents.pdf_and_word import Docx, Pdf
 from weft.sources.documents.plain_text import PlainText, RestructuredText
 from weft.sources.files import NOTES, STORY, FileSource, FormatFactory, SourceSettings
 from weft.sources.git import History
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 
 FORMATS: Final[tuple[FormatFactory, ...]] = (
-    # A manuscript is told by its content, so it is asked before the formats that take every file of a suffix;
+    # A manuscript is recognised by its content, so it comes before the formats that take every file of a suffix;
     # likewise an export of Tana and a conversation before other records.
     Manuscript,
     Markdown,
@@ -67,7 +66,7 @@ def open_sources(
 ) -> tuple[Source, ...]:
     """Open everything at a path, a `file:` or a `tana:` address, as sources with different names.
 
-    `memory` is a folder for the cache of what is derived from files.
+    `cache_folder` is where data derived from files is cached.
     """
     if address.startswith("tana:"):
         return (_open_tana(address, name, tenant, tana_token),)
@@ -100,6 +99,7 @@ def open_source(
     settings = SourceSettings(
         chosen_name, _maker(chosen_name), tenant, file_times, cache_folder, "" if reading == _AUTO else reading
     )
+    # New instances for each source, because formats remember the files that they listed.
     formats = [(factory.suffixes, factory(settings)) for factory in FORMATS]
     if (root / ".git").exists():
         # The history is last: its commits link to the definitions that the code format has found by then.

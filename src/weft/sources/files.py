@@ -128,6 +128,7 @@ class FileSource(Struct):
         files_by_format = self._assign_files(found.files)
         for _, reader in self.formats:
             if isinstance(reader, SurveyingFormat):
+                # All files, also those that other formats read: a note may show a picture or link to a PDF.
                 reader.survey(found.files)
             for unit, stamp in reader.units(files_by_format[id(reader)]):
                 self._format_by_unit[unit] = reader
@@ -158,6 +159,7 @@ class FileSource(Struct):
         """Group the files by the id of the format that reads them; a file that no format takes is left out."""
         assigned: dict[int, list[File]] = {id(reader): [] for _, reader in self.formats}
         for file in files:
+            # Only formats of the suffix are asked, in their order: some of them read the file to decide.
             suffix = Path(file.name).suffix.lower()
             owner = next(
                 (reader for suffixes, reader in self.formats if suffix in suffixes and reader.takes(file)), None
@@ -178,6 +180,7 @@ class FileSource(Struct):
             return Unit(unit, "", problems=(Problem(unit, "There is no such file any more; index again."),))
         try:
             return self._format_by_unit[unit].read(unit)
+        # An empty stamp keeps what is stored of the unit; the file may only be locked for the moment.
         except OSError as error:
             return Unit(unit, "", problems=(Problem(unit, f"It cannot be read: {error.strerror or error}."),))
 
@@ -216,6 +219,7 @@ def binary_problem(name: str) -> Problem:
 def decode(content: bytes, where: str) -> tuple[str, tuple[Problem, ...]]:
     """Decode UTF-8 and return the text, broken bytes replaced, with a problem if there were any."""
     try:
+        # Editors on Windows write a byte order mark, which would otherwise be the first character of the text.
         return content.decode("utf-8-sig"), ()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1

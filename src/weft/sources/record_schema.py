@@ -114,12 +114,14 @@ def _is_edge(reader: RecordReader) -> bool:
 
 def full_key(settings: SourceSettings, key: str) -> str:
     """Return the key as the store knows it: local keys get the source's name, `@other:key` is another source's."""
+    # Keys of other sources are marked, because a local key may hold a colon too.
     if key.startswith("@") and ":" in key:
         return key[1:]
     return key if key.startswith(f"{settings.source}:") else f"{settings.source}:{key}"
 
 
 def _to_key(value: object) -> str:
+    # A float as a key is a number that a spreadsheet rounded; `1.0` and `1` would be two keys.
     if isinstance(value, bool | float) or not isinstance(value, str | int):
         raise UnusableValue(
             f"{str(value)[:_QUOTED_CHARACTERS]!r} is not a key; a string or a whole number is allowed"
@@ -136,6 +138,7 @@ def _add_edge(reader: RecordReader, settings: SourceSettings, parsed: ParsedReco
     try:
         source, target = _to_key(reader.raw(_SOURCE)), _to_key(reader.raw(_TARGET))
         weight = reader.raw(("weight",))
+        # An edge with a bad weight is skipped, while other bad values are dropped: a weight of 1 would be a claim.
         checked_weight = to_number(1.0 if weight is None else weight, 0.0, math.inf)
     except UnusableValue as error:
         reader.skip(f"{error}.")
@@ -167,6 +170,7 @@ def _add_node(reader: RecordReader, settings: SourceSettings, parsed: ParsedReco
     except UnusableValue as error:
         reader.skip(f"key: {error}.")
         return
+    # Skipped and not cut: half a text would be found for what the other half says.
     text, fields = _read_text_and_fields(reader)
     if len(text) > MAX_TEXT_CHARACTERS:
         reader.skip(f"The text of {key!r} has {len(text):,} characters; at most {MAX_TEXT_CHARACTERS:,} are kept.")
@@ -225,6 +229,7 @@ def _read_text_and_fields(reader: RecordReader) -> tuple[str, dict[str, Json]]:
             fields.update(_to_mapping(extra))
         elif extra is not None:
             fields[name] = to_json(extra)
+    # Values at the top level come last, so that they win over nested ones of the same name.
     rest = _to_mapping({name: value for name, value in reader.record.items() if name not in _KNOWN_FIELDS})
     fields.update((name, value) for name, value in rest.items() if value not in (None, ""))
     if isinstance(content, str):
@@ -266,6 +271,7 @@ def _edges_in_record(reader: RecordReader, settings: SourceSettings, node: Node)
     parent = reader.take(("parent",), _to_key, None)
     edges = [] if parent is None else [Edge(full_key(settings, parent), node.key, "parent", tenant=node.tenant)]
     links = reader.raw(("links",))
+    # Cells of CSV hold all links in one text.
     listed = split_names(links) if isinstance(links, str) else links
     if not isinstance(listed, list | tuple):
         listed = () if listed is None else (listed,)

@@ -88,6 +88,7 @@ class Records:
         reader = _READERS.get(block.file.path.suffix.lower(), _read_lines)
         stamp = reader(block, self.settings, parsed)
         kept = self._drop_repeated_keys(unit, parsed)
+        # The edges of a record that a later one replaces are dropped with it.
         edges = [edge for record in kept for edge in record.edges] + parsed.edges
         edges += sequence_edges(record.node for record in kept)
         return Unit(unit, stamp, tuple(record.node for record in kept), tuple(edges), tuple(parsed.problems))
@@ -130,6 +131,7 @@ def _line_blocks(file: File) -> Iterator[tuple[str, str, _Block]]:
             digest.update(piece)
             length += len(piece)
             lines += piece.endswith(b"\n")
+            # A block ends with a line, so that a record is never split between two units.
             if piece.endswith(b"\n") and (lines == BLOCK_LINES or length >= _MAX_BLOCK_BYTES):
                 yield f"{file.name}#{first_line}", digest.hexdigest(), _Block(file, offset, length, first_line)
                 offset, first_line = offset + length, first_line + lines
@@ -196,6 +198,7 @@ def _read_json(block: _Block, settings: SourceSettings, parsed: ParsedRecords) -
         return file_stamp(file.path)
     value = _parse_json(content.removeprefix(b"\xef\xbb\xbf"), file.name, parsed)
     records = _find_records(value[0]) if value else ()
+    # Folders are full of JSON that is configuration; only a file that the user named must hold records.
     if records is None or not (file.explicit or _looks_like_records(records)):
         if file.explicit:
             reason = 'The file holds no records; a list, or {"nodes": [...], "edges": [...]}, is allowed.'
@@ -262,6 +265,7 @@ def _read_rows(text: str, file: File, settings: SourceSettings, parsed: ParsedRe
             reason = f"The row has {len(row)} cells for {len(header)} columns. The record was skipped."
             parsed.problems.append(Problem(where, reason))
         elif any(cell.strip() for cell in row):
+            # Spreadsheets leave out empty cells at the end of a row, so a row may be shorter than the header.
             parse_record(dict(zip(header, map(_parse_cell, row), strict=False)), where, settings, parsed)
 
 

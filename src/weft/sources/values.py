@@ -40,6 +40,7 @@ def _plain(value: object, depth: int, left: list[int]) -> Json:
     left[0] -= 1
     if left[0] < 0 or depth > _MAX_NESTING:
         return None
+    # Before int, because a bool is one in Python.
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -59,6 +60,7 @@ def _plain_compound(value: object, depth: int, left: list[int]) -> Json:
     if isinstance(value, Mapping):
         return {clean(str(key)): _plain(part, depth + 1, left) for key, part in value.items() if left[0] > 0}
     if isinstance(value, list | tuple | set | frozenset):
+        # YAML has sets, whose order differs from run to run.
         parts = sorted(value, key=str) if isinstance(value, set | frozenset) else value
         return [_plain(part, depth + 1, left) for part in parts if left[0] > 0]
     return clean(str(value))
@@ -107,6 +109,7 @@ def to_integer(value: object) -> int:
 def to_number(value: object, low: float, high: float) -> float:
     """Convert a value to a finite number within [low, high]."""
     try:
+        # Not a number fails the test of the range below, so that all bad values get one message.
         number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
     except (ValueError, OverflowError):
         number = math.nan
@@ -119,6 +122,7 @@ def to_number(value: object, low: float, high: float) -> float:
 def to_time(value: object) -> datetime:
     """Convert ISO 8601, or seconds or milliseconds since 1970, to a time in UTC; without a zone it is UTC."""
     try:
+        # Before date, because a datetime is one.
         if isinstance(value, datetime):
             return _to_utc(value)
         if isinstance(value, date):

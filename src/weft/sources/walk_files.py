@@ -74,8 +74,10 @@ class Walk(Struct):
         if any(entry.name == _STORE_FILE for entry in entries):
             self.remarks["in Weft stores"] += 1
             return
+        # Inner rules come last, and the last that mention a path decide, as in git.
         all_rules = (*rules, *_rules_in(folder, len(self._above) + len(prefix)))
         for entry in entries:
+            # Hidden files are settings and caches of programs.
             if not entry.name.startswith("."):
                 self._take(entry, folder, prefix, all_rules)
 
@@ -93,6 +95,7 @@ class Walk(Struct):
             self.remarks[IGNORED] += 1
         elif not is_folder:
             self.files.append(File(_printable_name(name), folder / entry.name))
+        # After the ignore rules, so that an ignored folder is counted as ignored.
         elif entry.name in _SKIPPED_FOLDERS:
             self.remarks[f"in {entry.name}"] += 1
         else:

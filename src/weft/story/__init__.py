@@ -1,6 +1,6 @@
 """Find the entities of a book, and the relations between them, without a language model.
 
-`extract.tell` is the way through: names are found (`find_names`, `word_usage`), their forms counted (`kinds`),
+`extract_story` is the way through: names are found (`find_names`, `word_usage`), their forms counted (`kinds`),
 forms of one person merged (`cast`, `merge`, `match_names`), grouped into entities (`groups`), described
 (`definitions`) and related (`relations`). The closed lists of words lie under `words/`.
 """

@@ -62,6 +62,7 @@ class Cast(Struct):
     """The forms of a title and one word, by that word in lower case."""
 
     def __post_init__(self) -> None:
+        # Sentences are numbered anew in each text, so the highest number there is how many it has.
         ends: dict[int, int] = {}
         for tally in self.tallies.values():
             for prose, sentence in tally.sentences:
@@ -92,6 +93,7 @@ class Cast(Struct):
         used: Counter[str] = Counter()
         for form in person.forms:
             used[canonical_title(form[0])] += self.tallies[form].count
+        # The lower of both: a hero of a thousand mentions needs only a handful of uses, a minor one a share.
         least = min(_RARE_TITLE_SHARE * used.total(), _RARE_TITLE_USES)
         return {title for title, count in used.items() if title and count >= least} - FAMILIAR_TITLES
 
@@ -142,6 +144,7 @@ class Cast(Struct):
         words = {word.lower() for word in form[1]}
         for own_form in person.forms:
             own_words = {word.lower() for word in own_form[1]}
+            # Ruth stands beside Ruth Vane because the full name holds the short one, not because there are two.
             is_part = words <= own_words or own_words <= words
             if not is_part and self._are_two_people(self.tallies[form], self.tallies[own_form]):
                 return True
@@ -182,11 +185,13 @@ class Cast(Struct):
         Jim Turner of one chapter is not the Jim of all the others.
         """
         relatives = sum(self.tallies[other].count for other in self._forms_of_relatives(person))
+        # Whose family is often in the book is no passer-by, however rarely the full name is written.
         if relatives > self.count_mentions(person) and self.count_with_relatives(person, form):
             return False
         full = [own_form for own_form in person.forms if split_name(own_form[1])[0]]
         own = [text for own_form in (*full, *self.forms_by_title(person)) for text in self.texts_by_form[own_form]]
         texts = self.texts_by_form[form]
+        # A full name that comes first introduces somebody, whom the short form means from then on.
         if not own or min(own) <= texts[0]:
             return False
         low, high = min(own) - _REACH_TEXTS, max(own) + _REACH_TEXTS
@@ -209,6 +214,7 @@ class Cast(Struct):
 
     def most_mentioned(self, people: Iterable[Person]) -> Person | None:
         """Return the most mentioned of some people."""
+        # The form decides between equals, so that the result does not depend on the order of the people.
         return max(people, key=lambda person: (self.count_mentions(person), person.forms[0]), default=None)
 
     def find_by_given_name(self, given: str) -> list[Person]:
@@ -235,6 +241,7 @@ class Cast(Struct):
         plain = word.lower()
         as_given = sum(self.count_mentions(person) for person in self.find_by_given_name(plain))
         as_surname = sum(self.count_mentions(person) for person in self.find_by_surname(plain))
+        # A bare name speaks for a given name: surnames alone are rarer than surnames with a title.
         bare = self.tallies[form].count if not title else 0
         formal = 0 if _is_titled_woman(form) else self.formal_surnames[plain]
         if not title:

@@ -66,6 +66,7 @@ def define(mentions: Sequence[Mention], kind: str, proses: Sequence[Prose], span
     best = (-10.0, first, (first.start, first.end))
     for index, mention in enumerate(mentions[:_MAX_MENTIONS_READ]):
         sentence = _sentence_around(mention, spans(mention.prose))
+        # Falls to half by the fourth mention: a good description later on beats a bare first mention.
         earliness = 1.5 / (1 + index / 3)
         score = _score_sentence(proses[mention.prose].text, mention, sentence, kind) + earliness
         if score > best[0]:
@@ -124,6 +125,7 @@ def _score_sentence(text: str, mention: Mention, sentence: tuple[int, int], kind
 def _is_statement(text: str, mention: Mention, sentence: tuple[int, int]) -> bool:
     """Return whether a sentence says outright what something is, however short: Stubb was the second mate."""
     start, end = sentence
+    # Only a sentence that begins with the name is about it: in `He knew that Stubb was …` it is not.
     if text[start : mention.start] not in ("", "The ") or text[end - 1 : end] in _CLOSING_QUOTES:
         return False
     return _IDENTITY.match(text, mention.end, end) is not None
@@ -134,6 +136,7 @@ def _score_description(text: str, mention: Mention, end: int, kind: str) -> floa
     match = _DESCRIPTION.match(text, mention.end, end)
     if kind != "character":
         return 2.0 * bool(match or _SITUATION.match(text, mention.end, end))
+    # Limited, or a long list of features would outweigh a sentence that says who somebody is.
     appearance = 0.4 * min(len(_APPEARANCE.findall(text, mention.end, end)), 3)
     if match is not None:
         return 1.5 + bool(_AS_PERSON.match(text, match.start(), end)) + appearance

@@ -47,49 +47,56 @@ def extract_story(
 ) -> Story:
     """Return the story of some prose, with the entities that notes describe and as people corrected it."""
     found = find_names(proses)
+    # Names that notes give are searched for as they are: they may be words that no rule takes for names.
     from_notes = list(_find_noted_names(proses, known, found.usage.lower))
     mentions = _in_reading_order(_find_speaker_labels(proses), found.mentions, from_notes)
     tallies = count_forms(mentions, found.usage.lower)
     by_form: dict[Form, list[Mention]] = {}
     for mention in mentions:
         by_form.setdefault(mention.form, []).append(mention)
+    # Sentences are split at the first use, because many texts define nobody.
     spans = sentence_spans(proses)
     entities = []
-    for each in group(tallies, known, corrections):
-        if _is_shown_enough(each, tallies):
-            own = [mention for form in each.forms for mention in by_form[form]]
+    for entity_group in group(tallies, known, corrections):
+        if _is_shown_enough(entity_group, tallies):
+            own = [mention for form in entity_group.forms for mention in by_form[form]]
             own.sort(key=lambda mention: (mention.prose, mention.start))
-            entities.append(_make_entity(each, tallies, own, define(own, each.kind, proses, spans)))
+            entities.append(
+                _make_entity(entity_group, tallies, own, define(own, entity_group.kind, proses, spans))
+            )
+    # Ties refer to entities by index, so the order must be final before they are related.
     entities.sort(key=lambda entity: (-len(entity.mentions), entity.name, entity.note))
     return Story(tuple(entities), relate(proses, entities))
 
 
-def _is_shown_enough(each: Group, tallies: Mapping[Form, Tally]) -> bool:
+def _is_shown_enough(entity_group: Group, tallies: Mapping[Form, Tally]) -> bool:
     """Return whether an entity is kept: with a note if mentioned at all, else if twice or by a fuller name."""
-    count = sum(tallies[form].count for form in each.forms)
-    if each.note or count == 0:
+    count = sum(tallies[form].count for form in entity_group.forms)
+    if entity_group.note or count == 0:
         return count > 0
-    has_full_name = any(title or len(names) > 1 or tallies[title, names].speaks for title, names in each.forms)
-    return (count > 1 and each.confidence >= _MIN_CONFIDENCE) or (
-        has_full_name and each.confidence > _MIN_CONFIDENCE_ONCE
+    has_full_name = any(
+        title or len(names) > 1 or tallies[title, names].speaks for title, names in entity_group.forms
+    )
+    return (count > 1 and entity_group.confidence >= _MIN_CONFIDENCE) or (
+        has_full_name and entity_group.confidence > _MIN_CONFIDENCE_ONCE
     )
 
 
 def _make_entity(
-    each: Group, tallies: Mapping[Form, Tally], mentions: Sequence[Mention], definition: Passage
+    entity_group: Group, tallies: Mapping[Form, Tally], mentions: Sequence[Mention], definition: Passage
 ) -> Entity:
     """Make an entity of a group, its aliases by number of mentions, those of a note first."""
-    forms = sorted(filter(each.is_name, each.forms), key=lambda form: (-tallies[form].count, form))
-    names = dict.fromkeys((*each.names, *map(format_name, forms)))
+    forms = sorted(filter(entity_group.is_name, entity_group.forms), key=lambda form: (-tallies[form].count, form))
+    names = dict.fromkeys((*entity_group.names, *map(format_name, forms)))
     return Entity(
-        name=each.name,
-        kind=each.kind,
-        aliases=tuple(name for name in names if name_key(name) != name_key(each.name)),
-        confidence=each.confidence,
+        name=entity_group.name,
+        kind=entity_group.kind,
+        aliases=tuple(name for name in names if name_key(name) != name_key(entity_group.name)),
+        confidence=entity_group.confidence,
         mentions=tuple(mentions),
         definition=definition,
-        speech_count=sum(tallies[form].speaks for form in each.forms),
-        note=each.note,
+        speech_count=sum(tallies[form].speaks for form in entity_group.forms),
+        note=entity_group.note,
     )
 
 
@@ -98,7 +105,7 @@ def _in_reading_order(
 ) -> list[Mention]:
     """Return all mentions in reading order; of two that overlap the longer stays, of equals the first list's."""
     ranked = [(mention, rank) for rank, source in enumerate((labels, found, from_notes)) for mention in source]
-    ranked.sort(key=lambda each: (each[0].prose, each[0].start, -each[0].end, each[1]))
+    ranked.sort(key=lambda pair: (pair[0].prose, pair[0].start, -pair[0].end, pair[1]))
     kept: list[Mention] = []
     for mention, _ in ranked:
         last = kept[-1] if kept else None
@@ -129,8 +136,10 @@ def _find_noted_names(
     A word that the book writes in lower case too may be shouted, and is no name then.
     """
     names = {name for note in known for name in note.names if name}
+    # Sorted, so that of two names that differ only in case the same one wins in every run.
     capitals = {name.upper(): name for name in sorted(names) if not any(map(lower.get, name.lower().split()))}
     by_opening: dict[str, list[re.Pattern[str]]] = {}
+    # The longest first: of several names that begin with the same word, the longest that fits is meant.
     for name in sorted({*names, *capitals}, key=lambda name: (-len(name), name)):
         if (opening := _OPENING.match(name)) is not None:
             by_opening.setdefault(opening.group(), []).append(_compile_name(name))
@@ -149,7 +158,7 @@ def _find_longest(text: str, by_opening: Mapping[str, Sequence[re.Pattern[str]]]
         if opening.start() < reached:
             continue
         matches = (pattern.match(text, opening.start()) for pattern in by_opening.get(opening.group(), ()))
-        match = next((each for each in matches if each is not None), None)
+        match = next((match for match in matches if match is not None), None)
         if match is not None:
             reached = match.end()
             yield match.span()
@@ -171,6 +180,7 @@ def _find_speaker_labels(proses: Sequence[Prose]) -> list[Mention]:
     uses = Counter(label.form for label in labels)
     if len(labels) < _MIN_LABELS or len(uses) < 2 or len(labels) < _MIN_LABEL_SHARE * lines:
         return []
+    # Speakers come back; what stands once before a colon is a stage direction or a heading.
     return [label for label in labels if uses[label.form] > 1]
 
 

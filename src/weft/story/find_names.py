@@ -37,6 +37,7 @@ def find_names(proses: Sequence[Prose]) -> FoundNames:
     """Find the names in the prose of one book."""
     usage = Usage()
     split_proses = [tuple(split_words(prose.text)) for prose in proses]
+    # Two passes: a word is judged by the whole book before the first sentence is read for names.
     for words in split_proses:
         usage.count(words)
     name_words = {plain for plain in (*usage.middle, *usage.opening) if usage.is_name(plain)}
@@ -64,6 +65,7 @@ class _Reader(Struct):
         last_end = 0
         while index < len(self.words):
             word = self.words[index]
+            # A quotation mark or a line of verse opens a sentence for capitals, but ends none.
             if word.opens_sentence and any(mark in self.text[last_end : word.start] for mark in _SENTENCE_END):
                 sentence += 1
             last_end = word.end
@@ -82,6 +84,7 @@ class _Reader(Struct):
             return index
         end = index + 1
         while end < len(self.words) and (not self.words[end - 1].is_possessive or self._is_bound(end)):
+            # A title begins the next name: `with Ann Lady Catherine spoke` names two people.
             if self._is_title(end) and not self._is_title_inside(end) and self._leads_to_name(end):
                 break
             if self._is_part(end, begins=False):
@@ -116,6 +119,7 @@ class _Reader(Struct):
     def _may_begin(self, index: int) -> bool:
         """Return whether a name may begin here; an everyday word that opens a sentence must act like a name."""
         word = self.words[index]
+        # Headings and shouting are in capitals, so the word must be a name elsewhere in the book.
         if word.is_all_capitals:
             return not self.usage.is_common(word.plain) and self.usage.middle[word.plain] > 1
         if not word.opens_sentence or not self.usage.is_common(word.plain):
@@ -194,6 +198,7 @@ class _Reader(Struct):
             ),
             pronoun=self._find_pronoun(end),
         )
+        # The partner stands before this name in the text, and mentions are kept in reading order.
         self._add_partner(mention, index)
         self.mentions.append(mention)
 
@@ -232,6 +237,7 @@ class _Reader(Struct):
     def _find_pronoun(self, end: int) -> str:
         """Return the pronoun that follows a name before another name does."""
         for word in self.words[end : end + _PRONOUN_REACH_WORDS]:
+            # Behind another name a pronoun may mean that one.
             if word.is_capitalised and not word.opens_sentence and word.plain in self.name_words:
                 return ""
             if word.plain in _PRONOUNS:

@@ -60,8 +60,10 @@ def group(
         and not _ends_with_surname(borne_surnames, form, tallies)
         and _is_no_person(form, tallies, surnames)
     }
+    # Places and things are kept out: Mr. London would otherwise take every mention of London.
     people = merge({form: tally for form, tally in tallies.items() if form not in apart})
     owned, free = _assign_to_notes(people, note_by_form, tallies)
+    # After the merging, which may have found a surer owner for a part of a name.
     adopted, found = _adopt_parts((*free, *_group_places(apart)), known)
     families = {split_name(form[1])[1] for form in tallies}
     groups = [
@@ -95,6 +97,7 @@ def _make_group(forms: tuple[Form, ...], tallies: dict[Form, Tally]) -> Group:
 
 def _list_notes(known: Sequence[KnownEntity]) -> dict[Form, KnownEntity]:
     """Return the note that each name belongs to: the note with that title before any alias, else the first."""
+    # Reversed, so that of several notes with one alias the first has it.
     by_alias = {form: note for note in reversed(known) for form in map(parse_name, note.names[1:])}
     return by_alias | {parse_name(note.names[0]): note for note in reversed(known)}
 
@@ -117,6 +120,7 @@ def _assign_to_notes(
     owned: dict[str, tuple[Form, ...]] = {}
     free = []
     for forms in people:
+        # Forms added only from notes have no mentions; they helped to merge, and are dropped here.
         listed = [form for form in forms if form in note_by_form and tallies[form].count]
         seen = tuple(form for form in forms if tallies[form].count)
         if not listed:
@@ -141,6 +145,7 @@ def _adopt_parts(
     remaining = []
     for forms in groups:
         keys = {owners[names[0].lower()] for _, names in forms if names[0].lower() in owners}
+        # Whoever goes by a fuller name in the prose is somebody of their own, perhaps a relative.
         if len(keys) == 1 and all(len(names) == 1 for _, names in forms):
             key = keys.pop()
             adopted[key] = (*adopted.get(key, ()), *forms)
@@ -266,6 +271,7 @@ def _apply(correction: Correction, groups: list[Group], indexes: Sequence[int]) 
             confidence=1.0,
         )
         kept = [each for index, each in enumerate(groups) if index not in indexes[1:]]
+        # In the place of the first, so that the order of all others stays as it was.
         kept[kept.index(first)] = joined
         return kept
     changed = (

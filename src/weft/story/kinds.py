@@ -148,9 +148,11 @@ def sum_tallies(forms: Iterable[Form], tallies: dict[Form, Tally]) -> Tally:
 
 def infer_gender(forms: Sequence[Form], tallies: dict[Form, Tally]) -> str:
     """Return the gender told by the titles of some forms, else by given names, else by pronouns that follow."""
+    # Titles come first, since nobody is called Mrs. by mistake; a given name may be borne by either.
     by_title = {TITLES[title] for title, _ in forms if title and TITLES[title]}
     by_name = {GIVEN_NAMES.get(names[0].lower(), "") for title, names in forms if len(names) > 1 or not title}
     for genders in (by_title, by_name - {""}):
+        # Contradicting signs prove nothing, and the next kind of sign is asked.
         if len(genders) == 1:
             return genders.pop()
     return sum_tallies(forms, tallies).gender
@@ -162,6 +164,7 @@ def infer_gender(forms: Sequence[Form], tallies: dict[Form, Tally]) -> str:
 def kind_by_words(form: Form, tally: Tally) -> str:
     """Return the kind that the words of a name tell by themselves (Netherfield Park, House Stark), or ""."""
     title, names = form
+    # In Old Mill Lane the first word is no title but a part of the name.
     if title in EPITHETS:
         title, names = "", (title, *names)
     if title or _is_full_name(form, tally):
@@ -185,6 +188,7 @@ def _kind_by_nouns(words: list[str]) -> str:
         return "location"
     if words[0] in KINDREDS and words[1] == "of":
         return "faction"
+    # The Battle of Red Hill is a battle and no hill.
     head = words[words.index("of") - 1] if "of" in words[1:] else words[-1]
     for kind, nouns in (
         ("event", EVENT_NOUNS),
@@ -211,6 +215,7 @@ def is_place(form: Form, tally: Tally) -> bool:
     """Return whether a name is mostly something one is in, comes to or leaves."""
     title, names = form
     is_known = not title and " ".join(names).lower() in KNOWN_PLACES
+    # Somebody may be called Florence, who then speaks.
     if is_known and tally.speaks < _MIN_SIGNS and not tally.titled:
         return True
     if has_given_name(form) and tally.inside < max(_MIN_SIGNS, _PLACE_SHARE * tally.count):
@@ -231,6 +236,7 @@ def decide_kind(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
     by_words = next((kind for form in forms if (kind := kind_by_words(form, tally))), "")
     if by_words and not tally.titled:
         return by_words, _confidence(tally.count, 0.8)
+    # Sperm, of Sperm Whale, is part of a name that was not recognised as a whole.
     if tally.continued > _CONTINUED_SHARE * tally.count:
         return "", 0.0
     dignified = None if tally.speaks > 1 or tally.titled else _judge_dignity(forms, tally)
@@ -266,9 +272,11 @@ def _judge_person(forms: tuple[Form, ...], tally: Tally) -> tuple[str, float]:
     """Judge a person by what persons do, else a place by any sign of one, else a person by the name alone."""
     has_given = any(has_given_name(("", names)) for _, names in forms)
     shown = tally.speaks + tally.titled + tally.kin
+    # Pronouns count half: each may belong to somebody else who was mentioned before.
     signs = 2 * shown + tally.possessive + (tally.he + tally.she) / 2 + 2 * has_given
     if shown or has_given or signs >= max(1.0, 0.1 * tally.count):
         return "character", _confidence(signs, 0.6 if tally.count > 1 else 0.4)
+    # The last resort before a guess: a single sign of a place, and none of a person.
     if tally.inside:
         return "location", _confidence(tally.inside, 0.3)
     is_bare_name = tally.count >= _MIN_SIGNS and not tally.article and not tally.everyday

@@ -50,11 +50,13 @@ def take_bare_given(cast: Cast, form: Form) -> bool:
     plain = names[0].lower()
     if plain in TITLES:
         return False
+    # Left to `take_nickname`, which looks for the long name first.
     if plain in NICKNAMES and not any(person.given == plain for person in cast.people):
         return False
     owner = _choose_by_family(cast, _find_intimates(cast, form), form) if cast.is_given_name(form) else None
     if owner is not None:
         return cast.assign(form, owner)
+    # Left to the steps for surnames, which know the titles of the family.
     if cast.find_by_surname(plain) or cast.formal_surnames[plain]:
         return False
     cast.people.append(Person(plain, "", [form]))
@@ -70,6 +72,7 @@ def _find_intimates(cast: Cast, form: Form) -> list[Person]:
         and cast.is_near(person, form)
         and not cast.is_passing_namesake(person, form)
     ]
+    # One is on first-name terms with people without a rank rather than with a lord.
     untitled = [person for person in called if not cast.titles(person) - PLAIN_TITLES.keys()]
     least = _RARE_SHARE * cast.tallies[form].count
     return untitled or [person for person in called if _count_with_titles(cast, person) >= least]
@@ -120,6 +123,7 @@ def take_nickname(cast: Cast, form: Form) -> bool:
         for person in cast.people
         if person.surname and is_beginning(plain, person.given) and _may_be_short(cast, person, form)
     ]
+    # Assigned to nobody where it is a surname, which leaves it to a later step.
     if called or cast.find_by_surname(plain) or cast.formal_surnames[plain]:
         return cast.assign(form, cast.most_mentioned(called))
     cast.people.append(Person(plain, "", [form]))
@@ -156,6 +160,7 @@ def take_titled_given(cast: Cast, form: Form) -> bool:
         return False
     if title == "mrs":
         husbands = f"mrs {names[0].lower()}"
+        # Mrs. Charles is the wife of Charles, and no Charles herself.
         wife = cast.most_mentioned(person for person in cast.people if person.given == husbands)
         if wife is not None:
             return cast.assign(form, wife)
@@ -183,6 +188,7 @@ def take_titled_surname(cast: Cast, form: Form) -> bool:
         if _fits(cast, person, form) and cast.is_near(person, form)
     ]
     if _is_elder(cast, form):
+        # The elder Mr. is never called by his given name in such a book.
         fitting = [person for person in fitting if not person.given]
     if canonical_title(title) not in _SHARED:
         fitting = _keep_holders(cast, fitting, form)
@@ -258,6 +264,7 @@ def _keep_holders(cast: Cast, people: Sequence[Person], form: Form) -> list[Pers
     holders = [person for person in people if cast.count_title_and_given(person, title)]
     if holders:
         return holders
+    # Ranks without a gender of their own (captain, doctor) are nearly always men's in older novels.
     gender = TITLES[title] or MALE
     family = cast.find_by_surname(split_name(names)[1])
     fitting = [person for person in family if cast.gender(person) == gender] or [

@@ -42,6 +42,7 @@ chance, and so many times as often as any other woman. Lower, and a sister or a 
 def merge(tallies: dict[Form, Tally]) -> list[tuple[Form, ...]]:
     """Return the forms of people's names, those that mean the same person together."""
     cast = Cast(tallies)
+    # The most frequent first, because the first form of a person decides which rarer ones go with it.
     remaining = sorted(tallies, key=lambda form: (-tallies[form].count, form))
     for step in _STEPS:
         remaining = [form for form in remaining if not step(cast, form)]
@@ -73,8 +74,10 @@ def _take_full(cast: Cast, form: Form) -> bool:
     if owner is None:
         owner = Person(given, surname)
         cast.people.append(owner)
+    # A full name without a title shows the given name as it is; a nickname or a short form does not.
     elif title == "" and given not in NICKNAMES and not is_beginning(given, owner.given):
         owner.given = given
+    # Of Alexey Fyodorovitch the patronymic stood for a surname until the real one came.
     if find_patronymic(("", owner.surname)) and not find_patronymic(("", surname)):
         owner.surname = surname
     owner.forms.append(form)
@@ -155,6 +158,7 @@ def _take_title(cast: Cast, form: Form) -> bool:
     first, *others = sorted(holders, key=lambda person: (-cast.count_title(person, plain), person.forms[0]))
     if others and cast.count_title(first, plain) < DOMINANCE * cast.count_title(others[0], plain):
         return False
+    # `The Captain` of chapters in which the only captain does not appear is another one.
     is_around = 2 * cast.count_texts_near(first, form) >= len(cast.texts_by_form[form])
     return is_around and cast.may_be_called(first, form) and cast.assign(form, first)
 

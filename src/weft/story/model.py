@@ -40,6 +40,7 @@ class Correction(Struct, frozen=True):
 class Mention(Struct, frozen=True):
     """A name at one place in the prose: a title, the words of the name, and the words around it."""
 
+    # An index into the list of proses: a book has tens of thousands of mentions, which need no key each.
     prose: int
     start: int
     end: int

@@ -160,6 +160,7 @@ def relate(proses: Sequence[Prose], entities: Sequence[Entity]) -> tuple[Tie, ..
             by_prose.setdefault(mention.prose, []).append((mention, index))
     together: Pairs = {}
     directed: TypedPairs = {}
+    # Once for each entity and not for each pair: `his` and `her` are checked against it.
     genders = [_infer_gender(entity) for entity in entities]
     for number in sorted(by_prose):
         mentions = sorted(by_prose[number], key=lambda found: (found[0].start, -found[0].end, found[1]))
@@ -202,6 +203,7 @@ def _keep_closest(together: Pairs) -> Iterator[Tie]:
     for pair, evidence in together.items():
         for entity in pair:
             partners.setdefault(entity, []).append((-evidence.strength, pair))
+    # A pair stays if it is among the strongest of either: minor characters keep their tie to the hero.
     kept = {pair for ranked in partners.values() for _, pair in sorted(ranked)[:_MAX_PARTNERS]}
     for source, target in sorted(kept):
         evidence = together[source, target]
@@ -265,6 +267,7 @@ def _add_statements(
         kinds = (entities[first].kind, entities[second].kind)
         for statement in _read_statements(left, between, right, kinds, genders[first]):
             source, target = (first, second) if statement.is_forward else (second, first)
+            # One edge for both directions, whichever of the two the book names first.
             if statement.type in _SYMMETRIC:
                 source, target = sorted((first, second))
             passage = Passage(left.prose, left.start, right.end)
@@ -299,6 +302,7 @@ def _read_kinship(left: Mention, between: str, right: Mention, gender: str) -> I
         relation, is_forward, confidence = _KIN_OF[match.group(2)], False, _PRONOUNS_KIN_CONFIDENCE
     else:
         return
+    # There is no tie of this type: a child's is that of the parent, the other way round.
     if relation == "child":
         relation, is_forward = "parent", not is_forward
     yield _Statement(relation, is_forward, confidence)

@@ -92,6 +92,7 @@ def split_words(text: str) -> Iterator[Word]:
     for match in _WORD.finditer(text):
         written, start = match.group(), match.start()
         ending = _CONTRACTION.search(written)
+        # Tanaka-san is Tanaka, as Mr. Tanaka is.
         bare = _JAPANESE_ADDRESS.sub("", written[: ending.start()] if ending else written)
         is_possessive = _is_possessive(ending.group() if ending else "", bare, text[match.end() : match.end() + 1])
         opens_sentence, follows_blank = _judge_gap(text[last:start], before, last == 0)
@@ -111,6 +112,7 @@ def _judge_gap(gap: str, before: str, is_first: bool) -> tuple[bool, bool]:
         return False, True
     if is_first:
         return True, False
+    # Behind Mr. or an initial the name goes on.
     if gap[0] == "." and (before in ABBREVIATED or len(before) == 1):
         return False, not gap[1:].strip() and gap.count("\n") < 2
     if gap.isspace():
@@ -149,11 +151,13 @@ class Usage(Struct):
     def count(self, words: Sequence[Word]) -> None:
         """Count the words of one text."""
         for index, word in enumerate(words):
+            # Capitals throughout say nothing about how the book writes the word otherwise.
             if word.is_all_capitals:
                 continue
             if not word.is_capitalised:
                 self.lower[word.plain] += 1
                 continue
+            # Her Grace, which would count as a use of the name Grace.
             if word.plain in ADDRESSES and index and words[index - 1].plain in YOURS:
                 continue
             (self.opening if word.opens_sentence else self.middle)[word.plain] += 1
@@ -168,6 +172,7 @@ class Usage(Struct):
             self.speaks[word.plain] += 1
         if self._is_speaker(words, index):
             self.says[word.plain] += 1
+        # Old and little stand before things as often as before people.
         if before in TITLES and before not in EPITHETS and word.follows_blank:
             self.titled[word.plain] += 1
         if word.follows_blank and before in COUNTING:
@@ -209,6 +214,7 @@ class Usage(Struct):
         if witnesses < 2 and self._is_general(plain):
             return False
         if not lower:
+            # A word that only ever opens sentences needs more: its capital was due each time.
             known = witnesses > 0 or plain in GIVEN_NAMES
             return middle > 0 or (known and self.opening[plain] > 1) or self._opens_and_acts(plain)
         mostly_capitalised = middle > 1 and middle / (middle + lower) >= _NAME_SHARE
@@ -239,6 +245,7 @@ class Usage(Struct):
         singular = plain.removesuffix("s")
         if singular.rpartition("-")[2] in PEOPLES:
             return True
+        # Every ending is tried, because -n, -an and -ian fit one word and leave different stems.
         stems = [singular.removesuffix(ending) for ending in _PEOPLE_ENDINGS if singular.endswith(ending)]
         return any(len(stem) >= _MIN_STEM_LETTERS and self._is_place(stem) for stem in stems)
 

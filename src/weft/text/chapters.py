@@ -148,6 +148,7 @@ def find_number(name: str) -> int | None:
     """Return the number in the name of a chapter's file: `07 The Ferry`, `chapter-seven`, `第七章`."""
     if counted := re.search(f"第({_HAN_NUMBER})", name):
         return _read_han(counted.group(1))
+    # Roman numerals are not tried here: `I` and `mix` are words in the names of files.
     for word in re.findall(r"\d+|[^\W\d_]+", name):
         number = int(word) if word.isdigit() else _NUMBER_WORDS.get(word.lower())
         if number is not None:
@@ -183,8 +184,10 @@ def _split_paragraph(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield a paragraph as it is, or a huge one in pieces that end with a line, a sentence or a word."""
     limit = SCENE_CHARACTERS if end - start > _MAX_PARAGRAPH_CHARACTERS else _MAX_PARAGRAPH_CHARACTERS
     while end - start > limit:
+        # The end is looked for in the second half only, so that no piece is much shorter than the others.
         low, high = start + SCENE_CHARACTERS // 2, start + SCENE_CHARACTERS
         ends = [match.end() for match in _SENTENCE_END.finditer(text, low, high)]
+        # `rfind` gives -1 where there is no blank, and then `or` chooses the hard limit.
         cut = ends[-1] if ends else text.rfind(" ", low, high) + 1 or high
         yield start, cut
         start = cut
@@ -213,6 +216,7 @@ def _find_book(text: str) -> Span:
 def _find_headings(text: str, low: int, high: int) -> list[_Heading]:
     """Return the headings by the plainest way in which this book has any."""
     lines = list(_candidate_lines(text, low, high))
+    # Where chapters are called so, numbered lines are verses, lists or letters and no headings.
     explicit = [heading for line in lines if (heading := _read_explicit(text, line))]
     if explicit:
         return explicit
@@ -313,6 +317,7 @@ def _number_chapters(text: str, bodies: Sequence[tuple[_Heading | None, Span]]) 
             yield Chapter(0, "Opening", *_inner_span(text, start, end), has_heading=False)
             continue
         if heading.number is not None:
+            # Numbers that begin again, as in a second volume, are counted on: a sequence must never go back.
             last = heading.number if heading.number > last else last + 1
         elif index > 0 and not heading.shares_number:
             last += 1
@@ -360,6 +365,7 @@ def _read_number(written: str) -> int | None:
         return _read_han(plain)
     if plain and all(letter in _ROMAN for letter in plain):
         values = [_ROMAN[letter] for letter in plain]
+        # A numeral before a larger one is subtracted: IV is four.
         return sum(-here if here < after else here for here, after in pairwise([*values, 0]))
     return None
 

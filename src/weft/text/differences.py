@@ -38,6 +38,7 @@ reworded sentence is no duplicate; higher, and a changed fact is dropped as one.
 
 def find_differing_words(left: Sequence[str], right: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the words that only the left and only the right one has, in their order, typing errors forgiven."""
+    # As multisets and not in order: a sentence with its clauses exchanged says the same.
     common = Counter(left) & Counter(right)
     first, second = _beyond(left, common), _beyond(right, common)
     for mine, other in _pair_mistyped(first, second):
@@ -53,10 +54,12 @@ def are_different(left: str, right: str) -> bool:
     """
     clauses, others = _split_clauses(left[:_CHARACTERS_READ]), _split_clauses(right[:_CHARACTERS_READ])
     words, other_words = list(chain(*clauses)), list(chain(*others))
+    # `data base` and `database` differ in words and in nothing else.
     if "".join(words) == "".join(other_words):
         return False
     # Fillers go last, because a mistyped one looks like a content word.
     first, second = map(_drop_fillers, find_differing_words(words, other_words))
+    # One text only adds to the other here; additions at its ends are looked at more kindly.
     if not first or not second:
         first, second = _drop_additions(first, clauses), _drop_additions(second, others)
     weight = max(sum(map(_weight, first)), sum(map(_weight, second)))
@@ -128,6 +131,7 @@ def _is_mistyped(mine: str, other: str) -> bool:
     if _distance_function()(mine, other, score_cutoff=allowed) > allowed:
         return False
     if sorted(mine) == sorted(other):
+        # Swapped letters make another word of a short one, unless a filler is meant: `teh`.
         return len(mine) >= _MIN_MISTYPED_LETTERS or bool({mine, other} & STOP_WORDS)
     if len(shorter) == len(longer):
         return len(mine) >= _MIN_REPLACED_LETTERS

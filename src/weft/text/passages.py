@@ -116,6 +116,7 @@ def _word_runs(text: str, start: int, end: int, limit: int) -> Iterator[Span]:
         if words and (words == limit or match.end() - low > max_characters):
             yield low, high
             low, words = match.start(), 0
+        # A single word longer than a passage is data, which may be cut anywhere.
         while match.end() - low > max_characters:
             yield low, low + max_characters
             low += max_characters
@@ -150,6 +151,7 @@ def _passage(text: str, ordinal: int, group: list[_Chunk], newlines: list[int]) 
     """Make a passage of a group; it begins with its line when only blanks come before it."""
     start, end = group[0].start, group[-1].end
     line_start = text.rfind("\n", 0, start) + 1
+    # Keeps the indentation of code and lists, without which the first line would look out of place.
     if not text[line_start:start].strip():
         start = line_start
     first, last = bisect_right(newlines, start - 1) + 1, bisect_right(newlines, end - 1) + 1

@@ -61,6 +61,7 @@ def find_name_spans(text: str, names: Sequence[str], within: Span) -> list[Span]
         offset = flat.find(name)
         while offset >= 0:
             start, end = low + offset, low + offset + len(name)
+            # Names come longest first, so a shorter one inside a longer one is always met later.
             is_inside = any(first <= start and end <= last for first, last in found)
             if not is_inside and _stands_alone(text, start, end):
                 found.append((start, end))

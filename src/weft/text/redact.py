@@ -80,6 +80,7 @@ class _Secret(Struct, frozen=True):
 
 def redact(text: str) -> Redacted:
     """Return the text with `[redacted: KIND]` in the place of every secret that was recognised."""
+    # Several patterns find the same key; joined, it is replaced once and no end of it remains.
     secrets = _join_overlapping(
         sorted(_find_secrets(text), key=lambda secret: (secret.start, -secret.end, secret.kind))
     )
@@ -106,6 +107,7 @@ def redact_node(node: Node) -> tuple[Node, tuple[str, ...]]:
 def _redact_value(value: Json, name: str, found: list[str]) -> Json:
     """Return a field's value without secrets; the kinds that were replaced are added to `found`."""
     if isinstance(value, str):
+        # A field's name says what its value is, though the value alone has no known format.
         if _SECRET_NAME.fullmatch(name) and _is_plausible(value, name):
             found.append("secret")
             return "[redacted: secret]"
@@ -174,6 +176,7 @@ def _find_values(line: str, line_start: int) -> Iterator[_Secret]:
             yield _Secret(line_start + match.start(1), line_start + match.end(1), "secret")
     if any(quote in line for quote in "'\"`"):
         for start in range(0, len(line), _PIECE_CHARACTERS):
+            # Twice the step, so that a value on the border of two pieces is whole in one of them.
             yield from _find_quoted(line[start : start + 2 * _PIECE_CHARACTERS], line_start + start)
 
 
@@ -196,6 +199,7 @@ def _is_plausible(value: str, name: str) -> bool:
         return False
     if value[0] in _TEMPLATE_SIGNS or not any(character.isalpha() for character in value) or "://" in value:
         return False
+    # `token: string` is documentation, while a constant in capitals is mostly set to a real value.
     return name.isupper() or any(character.isdigit() for character in value)
 
 

@@ -71,6 +71,7 @@ def split_blocks(text: str) -> Iterator[Block]:
                 yield _prose(text, lines)
                 lines = []
             lines.append(match.span())
+            # As in Markdown: a fence ends with at least as many of its own marks, and nothing behind them.
             closes = bool(fence) and mark.startswith(fence) and line.strip() == mark
             fence = "" if closes else fence or mark
             if closes:

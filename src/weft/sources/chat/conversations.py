@@ -92,6 +92,7 @@ class Conversations:
                 return Unit(unit, "", problems=tuple(problems))
             sessions = read_json_export(export)
         read = [_session_nodes(session, file, self.settings, problems) for session in sessions]
+        # An export may hold a conversation twice; of two nodes with one key the later is kept.
         nodes = {node.key: node for session_nodes, _ in read for node in session_nodes}
         edges = tuple(edge for _, session_edges in read for edge in session_edges)
         return Unit(unit, stamp, tuple(nodes.values()), edges, _limit_problems(problems, unit))
@@ -110,6 +111,7 @@ def looks_like_conversations(beginning: bytes, suffix: str) -> bool:
 def _read_records(file: File, problems: list[Problem]) -> Iterator[Mapping[str, Any]]:
     """Iterate over the records of a JSONL file; a line that is none is skipped and reported."""
     with file.path.open("rb") as stream:
+        # Judged by its beginning and read line by line: logs of coding assistants grow to gigabytes.
         if looks_binary(stream.read(BINARY_SNIFF_BYTES)):
             problems.append(binary_problem(file.name))
             return
@@ -118,6 +120,7 @@ def _read_records(file: File, problems: list[Problem]) -> Iterator[Mapping[str, 
         while line := stream.readline(_MAX_LINE_BYTES):
             number += 1
             if not line.endswith(b"\n") and len(line) >= _MAX_LINE_BYTES:
+                # The rest of the line is read in pieces and dropped, so that the next line begins where it should.
                 while (rest := stream.readline(_MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
                     pass
                 reason = f"The line has more than {_MAX_LINE_BYTES:,} bytes and was skipped."
@@ -173,6 +176,7 @@ def _session_nodes(
     for number, (turn, redacted) in enumerate(turns, start=1):
         message = _message_node(f"{key}@{number}", number, (turn, redacted), nodes[0], settings)
         edges.append(Edge(key, message.key, "contains", tenant=settings.tenant))
+        # Turns alternate, so the turn before an assistant's is the question that it answers.
         if number > 1 and turn.role != USER:
             edges.append(Edge(message.key, f"{key}@{number - 1}", "answers", tenant=settings.tenant))
         decisions = list(_find_decisions(message))
@@ -240,9 +244,11 @@ def _find_decisions(message: Node) -> Iterator[Node]:
     count = 0
     for index, (start, end) in enumerate(spans):
         sentence = message.text[start:end]
+        # "Have we decided to …?" decides nothing.
         is_question = sentence.rstrip().endswith("?")
         if not _DECISION.search(sentence) or is_question or len(sentence) > _MAX_DECISION_CHARACTERS:
             continue
+        # Reasons often follow in a sentence of their own, without which the decision says little later.
         after = message.text[slice(*spans[index + 1])] if index + 1 < len(spans) else ""
         count += 1
         yield replace(

@@ -60,6 +60,7 @@ class Session(Struct):
             return
         if self.turns and self.turns[-1].role == role:
             before = self.turns[-1]
+            # An assistant's answer comes in pieces between calls of tools; a reader sees one answer.
             self.turns[-1] = Turn(role, f"{before.text}\n\n{cleaned}", before.time)
         else:
             self.turns.append(Turn(role, cleaned, time))
@@ -74,6 +75,7 @@ def read_json_lines(lines: Iterable[Mapping[str, Any]]) -> list[Session]:
             sessions[f"{number}"] = _read_message_list(line, str(line.get("id") or number))
         else:
             _add_record(sessions, line)
+    # A session alone in its file needs no name to be told from others, and has the key of the file.
     if len(sessions) == 1:
         next(iter(sessions.values())).name = ""
     return [session for session in sessions.values() if session.turns]
@@ -90,6 +92,7 @@ def _add_record(sessions: dict[str, Session], line: Mapping[str, Any]) -> None:
     )
     if isinstance(title, str):
         session.title = session.title or title
+    # The first value counts: a session belongs to the folder in which it was begun.
     for field_name, known_as in (("cwd", "folder"), ("gitBranch", "branch")):
         if isinstance(line.get(field_name), str) and line[field_name]:
             session.fields.setdefault(known_as, line[field_name])
@@ -139,6 +142,7 @@ def read_json_export(content: object) -> list[Session]:
         content = content["conversations"]
     records = content if isinstance(content, list) else [content]
     mappings = [record for record in records if isinstance(record, Mapping)]
+    # The file is one bare list of messages, not a list of conversations.
     if mappings and all("role" in record or "from" in record for record in mappings):
         return [session for session in [_read_message_list({"messages": mappings}, "")] if session.turns]
     sessions = [_read_exported(record, number) for number, record in enumerate(mappings, start=1)]
@@ -168,6 +172,7 @@ def _current_branch(mapping: Mapping[str, Any], current: object) -> Iterator[Map
     """Iterate over the messages of ChatGPT from the first to the current one; other branches were given up."""
     entry_id = current if isinstance(current, str) and current in mapping else _last_leaf(mapping)
     chain: dict[str, Mapping[str, Any]] = {}
+    # From the last message upwards, since a message has one parent and perhaps several answers.
     while isinstance(entry_id, str) and entry_id not in chain and len(chain) < _MAX_CHAIN_MESSAGES:
         entry = mapping.get(entry_id)
         if not isinstance(entry, Mapping):

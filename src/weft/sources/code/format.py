@@ -105,18 +105,21 @@ class Code:
             entries = self._cache.entries()
         finally:
             self._cache.close()
+        # Entries come by name, so the digest does not depend on the order in which files were found.
         interfaces = "".join(f"{name}\n{entry.interface}\n" for name, entry in entries.items())
         self._digest = xxhash.xxh3_64_hexdigest(interfaces.encode("utf-8", "replace"))
         self._remarks.update(entry.remark for entry in entries.values() if entry.remark)
         for name in self._files:
             if name not in entries:
                 yield name, UNREADABLE
+            # A file that is passed over gets no unit, and what was stored of it before is removed.
             elif entries[name].links_state != _PASSED_OVER:
                 yield name, f"{entries[name].stamp}-{entries[name].links_state}"
 
     def read(self, unit: str) -> Unit:
         """Read a file, its definitions and the parts between them, with everything they refer to."""
         file = self._files[unit]
+        # The stamp is taken before the content: a file that changes in between is read again the next time.
         stamp = f"{file_stamp(file.path)}-{_PARSER_VERSION}"
         content = _read_file(file)
         repository = self._resolver()
@@ -174,6 +177,7 @@ class Code:
         """Parse one file into the cache and return the digest of its interface; an unreadable one is deleted."""
         try:
             content = _read_file(self._files[name])
+        # Without an entry the file is listed as unreadable, which keeps what is stored of it.
         except OSError:
             self._cache.delete([name])
             return ""
@@ -213,6 +217,7 @@ def _file_language(name: str) -> Language:
 
 
 def _read_file(file: File) -> _FileContent:
+    # By size before reading, so that a huge file does not fill the memory first.
     if file.path.stat().st_size > MAX_TEXT_CHARACTERS:
         return _FileContent(exclusion=f"larger than {MAX_TEXT_CHARACTERS // 1_000_000} MB")
     content = file.path.read_bytes()
@@ -220,6 +225,7 @@ def _read_file(file: File) -> _FileContent:
         return _FileContent(exclusion="binary")
     text, problems = decode(content, file.name)
     cleaned = clean(text)
+    # A user who names a generated file wants to have it read.
     exclusion = "" if file.explicit else _exclusion_reason(file.name, cleaned)
     return _FileContent(exclusion=exclusion) if exclusion else _FileContent(cleaned, problems=problems)
 

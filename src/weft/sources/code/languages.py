@@ -39,6 +39,7 @@ LANGUAGES: Final[tuple[Language, ...]] = (
         "language_typescript",
         ("ecmascript", "typescript"),
     ),
+    # A grammar of its own, because `<T>value` is a cast in `.ts` and an element in `.tsx`.
     Language("tsx", (".tsx",), "tree_sitter_typescript", "language_tsx", ("ecmascript", "typescript")),
     Language(
         "javascript",
@@ -50,6 +51,7 @@ LANGUAGES: Final[tuple[Language, ...]] = (
     Language("rust", (".rs",), "tree_sitter_rust"),
     Language("java", (".java",), "tree_sitter_java", package=True),
     Language("c", (".c",), "tree_sitter_c", queries=("c",)),
+    # Headers are read as C++, whose grammar also understands nearly all of C.
     Language("cpp", (".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx"), "tree_sitter_cpp", queries=("c", "cpp")),
     Language("csharp", (".cs",), "tree_sitter_c_sharp", package=True),
     Language("ruby", (".rb", ".rake"), "tree_sitter_ruby"),

@@ -98,6 +98,7 @@ class Modules(Struct, frozen=True):
                 best.setdefault(folder, []).append(path)
         if not best:
             return ()
+        # The longest common end, then the folder nearest to the root; the name decides last, for a stable choice.
         chosen = min(best, key=lambda folder: (-_shared_tail(folder, wanted), len(folder), folder))
         suffix = PurePosixPath(importer).suffix
         return tuple(path for path in best[chosen] if path.endswith(suffix) and path != importer)[

@@ -36,9 +36,11 @@ def file_nodes(path: str, text: str, outline: Outline, settings: SourceSettings)
     lines = text.split("\n")
     maker = _NodeMaker(path, lines, outline.language, settings)
     ranges = _own_ranges(len(lines), outline)
+    # Blank lines between definitions belong to the file by number, and would make empty parts.
     own = [found for found in ranges.get(0, ()) if any(map(str.strip, lines[found[0] - 1 : found[1]]))]
     nodes = [maker.file(outline, own[0] if own else None)]
     nodes += maker.parts(path, "", own[1:])
+    # A class of one line may lose all its lines to a member on the same line; it then keeps them all.
     for number, symbol in enumerate(outline.symbols, 1):
         own = ranges.get(number) or [(symbol.first_line, symbol.last_line)]
         nodes.append(maker.symbol(symbol, own[0]))
@@ -107,6 +109,7 @@ class _NodeMaker:
         fields: dict[str, Json] = {"module": self.path}
         if symbol.signature:
             fields["signature"] = symbol.signature
+        # The number of a second definition of the same name is part of its key and not of its name.
         title = symbol.name.partition("~")[0]
         aliases = (Alias(f"{_module_name(self.path)}.{title}", self.settings.maker, _FULL_NAME_CONFIDENCE),)
         return self._node(
@@ -182,6 +185,7 @@ def _own_ranges(count: int, outline: Outline) -> dict[int, list[LineRange]]:
         owner[symbol.first_line : last + 1] = [number] * (last + 1 - symbol.first_line)
     for line in outline.framing:
         if line <= count and owner[line] == 0:
+            # Lines such as `impl X {` belong to nobody: alone they would be parts that say nothing.
             owner[line] = -1
     ranges: dict[int, list[LineRange]] = {}
     for number, group in groupby(range(1, count + 1), owner.__getitem__):

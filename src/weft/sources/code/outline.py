@@ -69,6 +69,7 @@ def pack(outline: Outline) -> bytes:
 
 def unpack(content: bytes) -> Outline:
     """Return the outline that was packed."""
+    # Not decoded by msgspec into the records directly: names would not be interned, and each be held many times.
     values = orjson.loads(content)
     values["symbols"] = tuple(
         Symbol(**{**symbol, "references": _unpack_references(symbol["references"])})

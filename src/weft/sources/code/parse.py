@@ -96,6 +96,7 @@ def parse_outline(text: str, language: Language) -> Outline:
     scopes, symbols, framing = _nest_definitions(_find_definitions(matches))
     whole = _Scope(0, root.end_byte + 1, "file", "", None)
     _assign_references([whole, *scopes], _find_references(matches))
+    # By qualified name; several definitions of one name share the last scope.
     by_name = {scope.name: scope for scope in scopes if scope.symbol is not None}
     for scope in scopes:
         if scope.symbol is None:
@@ -151,6 +152,7 @@ def _nest_definitions(definitions: Sequence[_Definition]) -> tuple[list[_Scope],
     used: dict[str, int] = {}
     for definition in definitions:
         node = definition.node
+        # Definitions come in the order of the file, so those that ended before this one enclose nothing any more.
         while enclosing and enclosing[-1].end <= node.start_byte:
             enclosing.pop()
         if any(outer.kind in ("function", "method") for outer in enclosing):
@@ -218,6 +220,7 @@ def _last_row(node: "SyntaxNode") -> int:
 
 def _read_signature(definition: _Definition) -> str:
     """Return the code before the body and its comments on one line, or the first line if there is no body."""
+    # Decorators are left out of a signature, `export` and `template <…>` are not: they say how to use it.
     whole = definition.outer if definition.outer.type != "decorated_definition" else definition.node
     content, end = _node_bytes(whole), definition.body
     while end is not None and end.prev_sibling is not None and end.prev_sibling.type in _COMMENT_TYPES:
@@ -247,6 +250,7 @@ def _file_summary(root: "SyntaxNode") -> str:
         if child.type not in _COMMENT_TYPES:
             break
         comments.append(_node_text(child))
+    # The first line of a script names its interpreter and describes nothing.
     return summary_of_comments([comment for comment in comments if not comment.startswith("#!")])
 
 
@@ -273,6 +277,7 @@ def _find_references(matches: Iterable["Captures"]) -> list[tuple[int, Reference
 
 def _assign_references(scopes: Sequence[_Scope], references: Iterable[tuple[int, Reference]]) -> None:
     """Add each reference to the innermost scope around it, once a name."""
+    # Scopes are sorted by their start with outer ones first, so the last one that began is the innermost.
     starts = [scope.start for scope in scopes]
     for offset, reference in references:
         index = bisect_right(starts, offset) - 1

@@ -75,6 +75,7 @@ class Repository:
         self._folders: dict[tuple[str, str], list[str]] = {}
         self._imports_by_file: dict[str, _ImportedNames] = {}
         self._near_by_file: dict[str, frozenset[str]] = {}
+        # In the order of paths, because of several possible targets the first is taken.
         for path in sorted(outlines):
             family = self._family(path)
             self._folders.setdefault((path.rpartition("/")[0], family), []).append(path)
@@ -113,6 +114,7 @@ class Repository:
         if on.split(".")[0] in _SELF_NAMES:
             own = self._find_member(self._enclosing_class(path, within), name) if "." not in on else None
             return [(own, _SAME_FILE)] if own else self._guess_by_name(path, reference)
+        # Certain ways come first: a guess is made only where none of them finds anything.
         direct = self._resolve_qualified(path, on, name) if on else self._resolve_bare(path, within, name)
         return [direct] if direct else self._guess_by_name(path, reference)
 
@@ -150,6 +152,7 @@ class Repository:
             return []
         owners = self._owners.get((self._family(path), reference.name), [])
         if reference.on:
+            # What is called on something is a member; a plain function of that name is not meant.
             owners = [owner for owner in owners if "." in owner.name]
         near = self._near_files(path)
         close = [owner for owner in owners if owner.path in near]

@@ -53,6 +53,7 @@ class DocumentFiles(ABC):
             return Unit(unit, stamp, problems=(*problems, Problem(unit, reason)))
         if document is None or not (document.text.strip() or document.headings):
             return Unit(unit, stamp, problems=problems)
+        # Whole seconds: file systems keep different fractions, and a copied file should give the same node.
         modified = (
             datetime.fromtimestamp(int(file.path.stat().st_mtime), UTC) if self.settings.file_times else None
         )

@@ -41,6 +41,7 @@ class Html(DocumentFiles):
         folder = PurePosixPath(name).parent
         targets = (resolve_link(folder, target) for target in page.links)
         links = tuple(dict.fromkeys(target for target in targets if target))
+        # The heading comes first: titles in the head often carry the name of the whole site.
         first_heading = next((heading.title for heading in headings if heading.level == 1), page.title)
         return Document(first_heading or title_from_name(name), text, headings, "text", None, links), problems
 
@@ -50,6 +51,7 @@ def _to_utf8(content: bytes) -> bytes:
     declared = _CHARSET.search(content, 0, _CHARSET_SEARCH_BYTES)
     try:
         return content.decode(declared[1].decode("ascii")).encode("utf-8") if declared else content
+    # Pages lie about their encoding; the bytes are then read as UTF-8, with a problem where that fails too.
     except (LookupError, UnicodeError):
         return content
 
@@ -98,6 +100,7 @@ class _PageParser(HTMLParser):
             if self._hidden[:1] == ["head"]:
                 # The end tag of the head is optional: the first block ends it.
                 self._hidden.clear()
+            # A block also ends the one before it, since end tags of paragraphs and list entries are optional.
             self._finish_block()
             heading = _HEADING.fullmatch(tag)
             self._level = int(heading[1]) if heading else 0

@@ -1,17 +1,20 @@
 """Read books (plain text, Markdown, EPUB, Word) as chapters and scenes; an EPUB that is no story is one note."""
 
 import re
+import zipfile
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from html.parser import HTMLParser
 from pathlib import PurePosixPath
 from typing import Final
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
 from msgspec import Struct
 
 from weft.errors import SourceError
 from weft.model import Edge, Node, Origin
 from weft.ports import Problem, Unit
-from weft.sources.documents.ebooks import ebook_text
 from weft.sources.files import (
     MAX_TEXT_CHARACTERS,
     NOTES,
@@ -30,6 +33,15 @@ _MAX_FILE_BYTES: Final = 64_000_000
 _EPUB: Final = ".epub"
 _EBOOKS: Final = frozenset({_EPUB, ".docx"})
 _MARKDOWN: Final = frozenset({".md", ".markdown"})
+_MAX_UNPACKED_BYTES: Final = 200_000_000
+"""A book that unpacks to more would fill the memory; zip bombs unpack to a thousand times their size."""
+_WORD_NAMESPACE: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_EBOOK_BLOCKS: Final = frozenset(
+    {"p", "div", "li", "blockquote", "section", "tr", "h1", "h2", "h3", "h4", "h5", "h6"}
+)
+_EBOOK_HEADINGS: Final = frozenset({"h1", "h2", "h3"})
+_EBOOK_HIDDEN: Final = frozenset({"script", "style", "head", "nav"})
+"""Elements of an EPUB's documents that hold no words of the book."""
 
 
 class Manuscript:
@@ -59,6 +71,7 @@ class Manuscript:
         """List the (name, stamp) of every file; a stamp holds the last chapter number of the files before it."""
         self._files = {file.name: file for file in files}
         self._chapters_before = dict.fromkeys(self._files, 0)
+        # Only then do numbers run on; otherwise each file is a book, and need not be read for its stamp.
         if self.settings.reading == STORY and len(files) > 1:
             self._count_chapters(files)
         for file in files:
@@ -186,7 +199,7 @@ def _has_lines(file: File) -> bool:
 def _read_text(file: File) -> tuple[str, tuple[Problem, ...]]:
     """Return the text of a file, whatever its format, with problems; raise SourceError if it cannot be read."""
     if not _has_lines(file):
-        return clean(ebook_text(file)), ()
+        return clean(_ebook_text(file)), ()
     content, problem = read_bytes(file, _MAX_FILE_BYTES)
     if problem is not None:
         raise SourceError(problem.reason)
@@ -200,3 +213,91 @@ def _text_or_empty(file: File) -> str:
         return _read_text(file)[0]
     except (OSError, SourceError):
         return ""
+
+
+# --- EPUB and Word: their text, with headings marked as in Markdown ----------------------------------------
+
+
+def _ebook_text(file: File) -> str:
+    """Return the text of an EPUB or a Word file by its suffix; raise SourceError when it is damaged."""
+    try:
+        with zipfile.ZipFile(file.path) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > _MAX_UNPACKED_BYTES:
+                raise SourceError(f"{file.name} unpacks to more than {_MAX_UNPACKED_BYTES:,} bytes. Split it.")
+            parts = _word_paragraphs(archive) if file.name.lower().endswith(".docx") else _epub_pages(archive)
+            return "\n\n".join(part for part in parts if part) + "\n"
+    except (zipfile.BadZipFile, ElementTree.ParseError, KeyError, UnicodeDecodeError, RuntimeError) as error:
+        raise SourceError(
+            f"{file.name} is damaged or protected ({error}). Open it in its own program and save it again."
+        ) from error
+
+
+def _word_paragraphs(archive: zipfile.ZipFile) -> Iterator[str]:
+    """Iterate over the paragraphs of a Word document."""
+    body = ElementTree.fromstring(archive.read("word/document.xml"))
+    for paragraph in body.iter(f"{_WORD_NAMESPACE}p"):
+        text = "".join(_word_run(element) for element in paragraph.iter()).strip()
+        style = paragraph.find(f"{_WORD_NAMESPACE}pPr/{_WORD_NAMESPACE}pStyle")
+        # The id of the style, such as `Heading1`; the name that people see is in another file of the archive.
+        style_name = (style.get(f"{_WORD_NAMESPACE}val") or "").lower() if style is not None else ""
+        yield f"# {text}" if text and style_name.startswith(("heading", "title")) else text
+
+
+def _word_run(element: ElementTree.Element) -> str:
+    if element.tag == f"{_WORD_NAMESPACE}t":
+        return element.text or ""
+    return {f"{_WORD_NAMESPACE}tab": " ", f"{_WORD_NAMESPACE}br": "\n"}.get(element.tag, "")
+
+
+def _epub_pages(archive: zipfile.ZipFile) -> Iterator[str]:
+    """Iterate over the texts of an EPUB's documents in reading order."""
+    # The container names the package file, its manifest the documents, and its spine their order.
+    container = ElementTree.fromstring(archive.read("META-INF/container.xml"))
+    package = next(
+        element.get("full-path") or "" for element in container.iter() if element.tag.endswith("}rootfile")
+    )
+    contents = ElementTree.fromstring(archive.read(package))
+    hrefs = {item.get("id"): item.get("href") or "" for item in contents.iter() if item.tag.endswith("}item")}
+    folder = PurePosixPath(package).parent
+    for item_id in (item.get("idref") for item in contents.iter() if item.tag.endswith("}itemref")):
+        name = (folder / unquote(hrefs.get(item_id, ""))).as_posix()
+        if item_id in hrefs and name in archive.namelist():
+            page = _EpubPage()
+            page.feed(archive.read(name).decode("utf-8", "replace"))
+            yield page.text()
+
+
+class _EpubPage(HTMLParser):
+    """A parser that reads one document of an EPUB into paragraphs."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._paragraphs: list[str] = [""]
+        self._skipped_depth = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._skipped_depth += tag in _EBOOK_HIDDEN
+        if tag in _EBOOK_BLOCKS:
+            self._paragraphs.append("# " if tag in _EBOOK_HEADINGS else "")
+        elif tag == "br":
+            # A heading must stay on one line to be found as one.
+            self._paragraphs[-1] += " " if self._paragraphs[-1].startswith("# ") else "\n"
+        elif tag == "hr":
+            # A rule is how EPUBs part scenes.
+            self._paragraphs += ["* * *", ""]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._skipped_depth -= tag in _EBOOK_HIDDEN and self._skipped_depth > 0
+        if tag in _EBOOK_BLOCKS:
+            self._paragraphs.append("")
+
+    def handle_data(self, data: str) -> None:
+        # White space between elements is dropped; inside words of a sentence it is part of the data's ends.
+        if not self._skipped_depth and data.strip():
+            words = " ".join(data.split())
+            self._paragraphs[-1] += " " * data[0].isspace() + words + " " * data[-1].isspace()
+
+    def text(self) -> str:
+        """Return the paragraphs, separated by blank lines."""
+        stripped = (paragraph.strip() for paragraph in self._paragraphs)
+        return "\n\n".join(paragraph for paragraph in stripped if paragraph and paragraph != "#")

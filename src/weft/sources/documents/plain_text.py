@@ -68,6 +68,7 @@ def _choose_title(headings: Sequence[Heading], name: str) -> str:
 def _split_lines(text: str) -> list[_Line]:
     lines = []
     start = 0
+    # Not `splitlines`, which also splits at characters that offsets and line numbers do not count.
     for line in text.split("\n"):
         lines.append(_Line(line, start))
         start += len(line) + 1
@@ -84,8 +85,10 @@ def _find_underlined(lines: Sequence[_Line]) -> Iterator[Heading]:
             continue
         above = lines[index - 2] if index >= 2 else None
         has_overline = above is not None and above.text.rstrip() == below.rstrip()
+        # Without an overline the title must begin its line and its paragraph, or the adornment rules off a table.
         if not has_overline and (title[0] in " \t" or (above is not None and above.text.strip())):
             continue
+        # As in reStructuredText, the first adornment that appears is the highest level.
         level = levels.setdefault((below[0], has_overline), len(levels) + 1)
         first = above if has_overline and above is not None else lines[index - 1]
         yield Heading(level, title.strip(), first.start, _end_of_line(lines, index))
@@ -108,6 +111,7 @@ def _find_freestanding(lines: Sequence[_Line]) -> Iterator[Heading]:
     for index, line in enumerate(lines):
         before = lines[index - 1].text.strip() if index else ""
         after = lines[index + 1].text.strip() if index + 1 < len(lines) else ""
+        # Numbered lines without blank lines around them are entries of a list.
         if before or after or len(line.text) > _MAX_HEADING_CHARACTERS or _ENDS_A_SENTENCE.search(line.text):
             continue
         numbered = _NUMBERED.fullmatch(line.text.rstrip())

@@ -84,6 +84,7 @@ def document_nodes(
     parts = _split_parts(document)
     keys = _part_keys(f"{settings.source}:{name}", parts)
     summaries = _list_subsections(parts)
+    # Keys are made for all parts before some are dropped, so that text added to one part renames no other.
     kept = [index for index, part in enumerate(parts) if _is_worth_a_node(document, part, summaries[index])]
     nodes = tuple(
         _part_node(document, parts[index], (keys[index], name, summaries[index]), settings, modified)
@@ -105,6 +106,7 @@ def _split_parts(document: Document) -> list[_Part]:
     if headings and _is_document_title(headings, title):
         title_heading = headings.pop(0)
         title = title_heading.title
+        # Text above the title, such as a notice, belongs to the document; otherwise it begins below its heading.
         begin = 0 if document.text[: title_heading.start].strip() else title_heading.body
     ends = [*(heading.start for heading in headings), len(document.text)]
     parts = [_Part(title, kind_in_heading(title) or "document", (begin, ends[0]))]
@@ -114,6 +116,7 @@ def _split_parts(document: Document) -> list[_Part]:
         open_headings = [outer for outer in open_headings if outer[0] < heading.level]
         parent = open_headings[-1][1] if open_headings else 0
         path = (*parts[parent].path, parts[parent].title) if parts[parent].title else ()
+        # Two headings of an outline may point to the same words; the first one's section is then empty.
         span = (heading.body, max(heading.body, ends[index]))
         parts.append(
             _Part(heading.title, _section_kind(heading.title, parts[parent]), span, parent, path, heading.page)
@@ -139,6 +142,7 @@ def _part_keys(document: str, parts: Sequence[_Part]) -> list[str]:
     counts: dict[str, int] = {}
     keys = [document]
     for part in parts[1:]:
+        # By title and not by number, so that a section keeps its key when others are added before it.
         slug = _NOT_IN_SLUG.sub("-", part.title.lower()).strip("-")[:_MAX_SLUG_CHARACTERS] or "section"
         counts[slug] = counts.get(slug, 0) + 1
         keys.append(f"{document}#{slug}" + (f"-{counts[slug]}" if counts[slug] > 1 else ""))
@@ -157,6 +161,7 @@ def _part_node(
     text = document.text[start:end].strip("\n")
     first = last = None
     if document.first_line is not None:
+        # The node's text has no blank lines at its beginning, so its first line is counted behind them.
         blank = len(document.text[start:end]) - len(document.text[start:end].lstrip("\n"))
         first = document.first_line + document.text.count("\n", 0, start + blank)
         last = first + text.count("\n")

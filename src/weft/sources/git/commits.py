@@ -93,6 +93,7 @@ class History:
             entries = self._cache.entries()
         finally:
             self._cache.close()
+        # The cache also holds the entry of the state, so its entries cannot simply be counted.
         unread = len(self._hashes) - len(entries.keys() & set(self._hashes))
         if unread:
             self._remarks[_UNREAD] = unread
@@ -127,6 +128,7 @@ class History:
         if _STATE_ENTRY in entries and entries[_STATE_ENTRY].stamp == state:
             return
         cached = {hash for hash, entry in entries.items() if entry.stamp == _PARSER_VERSION}
+        # A rewritten history leaves commits behind that lead to nothing any more.
         self._cache.delete(entries.keys() - cached.intersection(self._hashes))
         all_read = self._read_new([hash for hash in self._hashes if hash not in cached])
         states = {unit: _digest(targets) for unit, (_, targets) in self._followed_commits().items()}
@@ -170,6 +172,7 @@ def _follow_to_present(
     """Iterate over (unit, followed commit), newest first, without merges that have only a subject line."""
     present_paths: dict[str, str] = {}
     for commit in commits:
+        # Most merges repeat what the merged commits say; one with a body was written by somebody.
         if not commit.merges or "\n" in commit.message:
             targets = dict.fromkeys(
                 target for change in commit.changes for target in _touched(change, present_paths, symbols)

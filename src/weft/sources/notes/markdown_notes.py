@@ -1,11 +1,11 @@
-"""Read folders of Markdown notes: front matter, wikilinks, relative links, tags, embeds and pictures."""
+"""Read folders of Markdown notes: front matter, links, tags, pictures, and the chapters of a story among them."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Final, TypeVar
 
-import xxhash
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -15,36 +15,59 @@ from weft.sources.documents.sections import Document, document_nodes, has_named_
 from weft.sources.files import (
     MAX_TEXT_BYTES,
     MAX_TEXT_CHARACTERS,
+    NOTES,
+    STORY,
     SourceSettings,
     clean,
     decode,
     file_stamp,
     read_bytes,
-    resolve_link,
 )
-from weft.sources.notes.pictures import Pictures, add_pictures
 from weft.sources.notes.references import (
+    NOTE_SUFFIXES,
+    NoteIndex,
+    Pictures,
     Reference,
+    add_pictures,
     find_headings,
     find_references,
     find_tags,
     first_heading,
     split_front_matter,
 )
-from weft.sources.notes.vault import Vault, read_vault, split_into_scenes
 from weft.sources.values import UnusableValue, split_names, split_words, to_integer, to_number, to_text, to_time
 from weft.sources.walk_files import File
+from weft.text.chapters import SCENE_CHARACTERS, find_number, split_scenes
 
 Value = TypeVar("Value")
 
 _DEFAULT_KIND: Final = "note"
 _NO_TEXTS: Final[tuple[str, ...]] = ()
 
+_KIND_BY_FOLDER: Final = {
+    **dict.fromkeys(("characters", "character", "people", "cast"), "character"),
+    **dict.fromkeys(("locations", "location", "places", "settings"), "location"),
+    **dict.fromkeys(("factions", "faction", "organizations", "organisations", "groups", "houses"), "faction"),
+    **dict.fromkeys(("objects", "items", "artifacts", "artefacts"), "object"),
+    **dict.fromkeys(("events",), "event"),
+    **dict.fromkeys(("chapters", "chapter", "manuscript", "draft"), "chapter"),
+    **dict.fromkeys(("scenes", "scene"), "scene"),
+}
+"""The kind of a note by the name of its folder."""
+_STORY_FOLDERS: Final = frozenset({"characters", "chapters"})
+"""Folders that only a story has; `people` or `events` occur in any vault."""
+_MIN_CHAPTER_FILES: Final = 2
+"""Files called chapters that make a folder a story; a single one may be about anything."""
+_MIN_SCENES_CHARACTERS: Final = 2 * SCENE_CHARACTERS
+"""A chapter is split into scenes only if it is longer than this; shorter ones are quoted whole."""
+_CHAPTER: Final = re.compile(r"chapter[\s_.-]*\w+", re.IGNORECASE)
+_PROSE_KINDS: Final = ("chapter", "scene")
+
 
 class Markdown:
     """The Markdown notes of one source, one unit a file; links are resolved among all its notes."""
 
-    suffixes = frozenset({".md", ".markdown", ".mdx"})
+    suffixes = NOTE_SUFFIXES
 
     def __init__(self, settings: SourceSettings) -> None:
         self.settings = settings
@@ -64,6 +87,7 @@ class Markdown:
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
         """List the (name, stamp) of every note; all stamps change when a note or picture comes or goes."""
         self._files = {file.name: file for file in files}
+        # Built anew at every listing, because a note that came or went changes what links in other notes mean.
         self._note_index = NoteIndex.of(list(self._files))
         self._vault = read_vault(list(self._files), self.settings.reading)
         for file in files:
@@ -94,8 +118,10 @@ class Markdown:
         front_matter = _FrontMatterReader(file.name, values, list(problems))
         node = _note_node(front_matter, self.settings, file, _Body(body, line), self._vault)
         fields = add_pictures(node.fields, references, self._pictures, file.name)
+        # The order of keys in front matter means nothing, so pages print fields in one order.
         node = replace(node, fields={name: fields[name] for name in sorted(fields)})
         nodes, inner_edges = split_into_scenes(node)
+        # A chapter in scenes is prose: its headings are not those of requirements.
         if len(nodes) == 1:
             nodes, inner_edges = self._split_sections(node, file.name)
         edges = (*self._link_edges(node.key, file.name, references), *inner_edges)
@@ -108,6 +134,7 @@ class Markdown:
             return (note,), ()
         document = Document(note.title, note.text, headings, note.language, note.origin.first_line or 1)
         (whole, *sections), edges = document_nodes(document, name, self.settings, note.modified)
+        # What the front matter says comes before what the heading names.
         kind = note.kind if note.kind != _DEFAULT_KIND else whole.kind
         summary = note.summary or whole.summary
         first = replace(note, kind=kind, summary=summary, text=whole.text, origin=whole.origin)
@@ -117,6 +144,7 @@ class Markdown:
         """Return one edge for each note and kind of link; its evidence is the first such link."""
         edges: dict[tuple[str, str], Edge] = {}
         for reference in references:
+            # Only pictures are kept with an address on the web, and those are fields and not links.
             if reference.remote:
                 continue
             target, confidence = self._note_index.resolve(reference, name)
@@ -131,59 +159,92 @@ class Markdown:
         return tuple(edges.values())
 
 
-class NoteIndex(Struct, frozen=True):
-    """The notes of a folder by path and by stem in lower case, as links name them."""
-
-    paths: Mapping[str, str] = field(default_factory=dict)
-    stems: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    digest: str = ""
-
-    @classmethod
-    def of(cls, names: Sequence[str]) -> "NoteIndex":
-        """Index the notes of these names; of notes with the same stem the one nearest to the root comes first."""
-        paths: dict[str, str] = {}
-        stems: dict[str, tuple[str, ...]] = {}
-        for name in sorted(names, key=lambda name: (name.count("/"), name)):
-            path = PurePosixPath(name)
-            paths.setdefault(name.casefold(), name)
-            paths.setdefault(path.with_suffix("").as_posix().casefold(), name)
-            stems[path.stem.casefold()] = (*stems.get(path.stem.casefold(), ()), name)
-        digest = xxhash.xxh3_64_hexdigest("\n".join(sorted(names)).encode("utf-8", "replace"))
-        return cls(paths, stems, digest)
-
-    def resolve(self, reference: Reference, within: str) -> tuple[str | None, float]:
-        """Return the note that a reference in the note `within` means, and the confidence in that.
-
-        A note that does not exist (yet) is returned by the name it would have; None is no note at all.
-        """
-        target = PurePosixPath(reference.target)
-        has_other_suffix = target.suffix and target.suffix.lower() not in Markdown.suffixes
-        if has_other_suffix and not self._is_note(reference.target):
-            return None, 0.0
-        folder = PurePosixPath(within).parent
-        beside_note = resolve_link(folder, reference.target)
-        at_root = resolve_link(PurePosixPath(), reference.target)
-        for path in (at_root, beside_note) if reference.wiki else (beside_note, at_root):
-            if path is not None and path.casefold() in self.paths:
-                return self.paths[path.casefold()], 1.0
-        # Obsidian writes only a note's name where it suffices; several notes of that name share the confidence.
-        stem = target.stem if _has_note_suffix(target) else target.name
-        owners = self.stems.get(stem.casefold(), ())
-        if owners:
-            near = [owner for owner in owners if PurePosixPath(owner).parent == folder] or owners
-            return near[0], round(1 / len(near), 3)
-        missing = at_root if reference.wiki else beside_note or at_root
-        if not missing:
-            return None, 1.0
-        return (missing if _has_note_suffix(PurePosixPath(missing)) else f"{missing}.md"), 1.0
-
-    def _is_note(self, target: str) -> bool:
-        # A dot in a name, as in `v1.2`, looks like a suffix.
-        return target.casefold() in self.paths or PurePosixPath(target).name.casefold() in self.stems
+# --- a story in notes: its chapters, and the notes about its entities ------------------------------------
 
 
-def _has_note_suffix(path: PurePosixPath) -> bool:
-    return path.suffix.lower() in Markdown.suffixes
+class Vault(Struct, frozen=True):
+    """The kinds and chapter numbers that follow from the paths of notes; empty when they hold no story."""
+
+    kinds: dict[str, str] = field(default_factory=dict)
+    chapter_numbers: dict[str, int] = field(default_factory=dict)
+
+    def kind(self, name: str) -> str:
+        """Return the kind of a note whose front matter gives none."""
+        return self.kinds.get(name, "note")
+
+    def sequence(self, name: str) -> int | None:
+        """Return the number of a chapter whose front matter gives none."""
+        return self.chapter_numbers.get(name)
+
+
+def read_vault(names: Sequence[str], reading: str) -> Vault:
+    """Return the vault that notes of these paths make, read as a story, as notes, or by what they look like."""
+    if reading == NOTES or not (reading == STORY or _looks_like_story(names)):
+        return Vault()
+    kinds = {name: kind for name in names if (kind := _kind_by_path(name, reading))}
+    # By path, so that files without a number in their name still follow each other as they are listed.
+    prose = sorted(name for name, kind in kinds.items() if kind in _PROSE_KINDS)
+    return Vault(kinds, {name: _chapter_number(name, index) for index, name in enumerate(prose, start=1)})
+
+
+def _looks_like_story(names: Sequence[str]) -> bool:
+    """Say whether there is a folder that only a story has, or at least two files are called chapters."""
+    folders = {part.casefold() for name in names for part in PurePosixPath(name).parts[:-1]}
+    chapter_files = sum(_CHAPTER.match(PurePosixPath(name).stem) is not None for name in names)
+    return bool(folders & _STORY_FOLDERS) or chapter_files >= _MIN_CHAPTER_FILES
+
+
+def _kind_by_path(name: str, reading: str) -> str:
+    """Return the kind by the innermost folder that names one, or `chapter` for a file that is called so."""
+    path = PurePosixPath(name)
+    # The innermost folder counts: `Chapters/Characters/` holds characters.
+    for part in reversed(path.parts[:-1]):
+        if part.casefold() in _KIND_BY_FOLDER:
+            return _KIND_BY_FOLDER[part.casefold()]
+    return "chapter" if reading == STORY or _CHAPTER.match(path.stem) else ""
+
+
+def _chapter_number(name: str, index: int) -> int:
+    """Return the number in a file's name, 0 for what comes before the first chapter, or else its index."""
+    stem = PurePosixPath(name).stem
+    number = find_number(stem)
+    if number is None and stem.casefold().startswith(("prologue", "preface")):
+        return 0
+    return index if number is None else number
+
+
+def split_into_scenes(node: Node) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
+    """Split a long chapter into itself and its scenes, which then hold its text; return others as they are."""
+    is_long = node.kind in _PROSE_KINDS and len(node.text) > _MIN_SCENES_CHARACTERS
+    spans = split_scenes(node.text, 0, len(node.text)) if is_long else ()
+    if len(spans) < 2:
+        return (node,), ()
+    scene_nodes = [_scene_node(node, number, span) for number, span in enumerate(spans, start=1)]
+    edges = (Edge(node.key, scene.key, "contains", tenant=node.tenant) for scene in scene_nodes)
+    return (replace(node, text=""), *scene_nodes), tuple(edges)
+
+
+def _scene_node(node: Node, number: int, span: tuple[int, int]) -> Node:
+    start, end = span
+    first = (node.origin.first_line or 1) + node.text.count("\n", 0, start)
+    last = first + node.text.count("\n", start, end)
+    prefix = "" if node.sequence is None else f"Ch. {node.sequence}, "
+    return Node(
+        key=f"{node.key}#{number:02d}",
+        kind="scene",
+        tenant=node.tenant,
+        title=f"{prefix}scene {number}".capitalize(),
+        text=node.text[start:end],
+        language=node.language,
+        origin=replace(node.origin, first_line=first, last_line=last),
+        sequence=node.sequence,
+        known_from=node.known_from,
+        created=node.created,
+        modified=node.modified,
+    )
+
+
+# --- one note --------------------------------------------------------------------------------------------
 
 
 class _Body(Struct, frozen=True):
@@ -216,6 +277,7 @@ class _FrontMatterReader(Struct):
             except UnusableValue as error:
                 self.problems.append(Problem(f"{self.where}:1", f"{name}: {error}. The note is kept without it."))
                 return default
+            # Taken out only once it was converted, so that an unusable value remains as a field.
             del self.values[name]
             return converted
         return default

@@ -134,6 +134,7 @@ class Docs(Struct):
 
 def looks_like_tana(beginning: bytes) -> bool:
     """Say whether a JSON file with this beginning is an export of Tana."""
+    # Judged by its beginning: an export may have hundreds of megabytes, and other formats ask next.
     start = beginning.lstrip(b"\xef\xbb\xbf \t\r\n")
     found = sum(mark in start for mark in (b'"formatVersion"', b'"editors"', b'"lastTxid"', b'"storeData"'))
     return start.startswith(b"{") and (found >= _MIN_EXPORT_MARKS or b'"_ownerId"' in start)

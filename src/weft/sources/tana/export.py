@@ -72,6 +72,7 @@ class Tana:
         """List the (name, hash of the content) of each group of notes; of an unreadable export, every group."""
         self._units.clear()
         for file in files:
+            # The whole export is read to list its units, so their content is kept for `read`.
             for unit in self._read_export(file):
                 self._units[unit.name] = unit
                 yield unit.name, unit.stamp or UNREADABLE
@@ -88,12 +89,14 @@ class Tana:
             return
         groups: dict[int, list[NoteNode]] = {}
         for note in Workspace(Docs(docs), self.settings, file.name).note_nodes():
+            # By a hash of the key, so that a note stays in its group when others come or go.
             key_hash = xxhash.xxh3_64_intdigest(note.node.key.encode("utf-8", "surrogatepass"))
             groups.setdefault(key_hash % _GROUPS, []).append(note)
         for number, notes in sorted(groups.items()):
             nodes = tuple(note.node for note in notes)
             edges = tuple(edge for note in notes for edge in note.edges)
             yield Unit(f"{file.name}#{number}", _digest([nodes, edges]), nodes, edges)
+        # A unit of its own, so that problems are reported even if no group changed.
         if problems:
             yield Unit(f"{file.name}#problems", _digest(problems), problems=problems)
 
@@ -193,6 +196,7 @@ class Workspace(Struct):
         """Return the fields of a note, and (field, id) for every value that is a node of its own."""
         values: dict[str, list[str]] = {}
         links: list[tuple[str, str]] = []
+        # The rows of a supertag define the fields of its notes, and hold no values of its own.
         for raw, row in self.docs.fields_of(doc) if doc.type != TAG_TYPE else ():
             name = plain_name(raw, self._title).text
             texts = values.setdefault(field_key(name), [])
@@ -218,6 +222,7 @@ class Workspace(Struct):
 
     def _edges(self, doc: Doc, values: list[tuple[str, str]], references: tuple[str, ...]) -> Iterator[Edge]:
         edge = Edge(self._key(doc.id), "", "references", tenant=self.settings.tenant)
+        # The note below which a supertag was first defined says nothing about it.
         if self.docs.is_note(doc.owner) and doc.type != TAG_TYPE:
             yield replace(edge, source=self._key(doc.owner), target=self._key(doc.id), type="parent")
         for name, target in values:
@@ -264,6 +269,7 @@ def plain_name(raw: str, find_title: FindTitle) -> PlainName:
             references.append(match[2])
         return match[1]
 
+    # References and dates first: they are spans with content, which stripping the markup would leave behind.
     text = _LINK.sub(_write_link, _DATE.sub(_write_date, _NODE_REFERENCE.sub(write_reference, raw)))
     text = _BRACKETS.sub(write_bracketed, text)
     return PlainName(clean(_strip_markup(text)).strip(), tuple(dict.fromkeys(references)))

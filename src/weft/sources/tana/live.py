@@ -15,8 +15,14 @@ from weft.ports import Problem, Unit
 from weft.sources.files import SourceSettings
 from weft.sources.tana.documents import INTERNAL_TYPES
 from weft.sources.tana.export import TAG_WEIGHT, node_url, split_title, tag_name
-from weft.sources.tana.local_api import SEARCH_LIMIT, ApiUnavailable, NodeNotFound, TanaApi
-from weft.sources.tana.node_markdown import parse_name, parse_node
+from weft.sources.tana.local_api import (
+    SEARCH_LIMIT,
+    ApiUnavailable,
+    NodeNotFound,
+    TanaApi,
+    parse_name,
+    parse_node,
+)
 from weft.sources.values import to_time_or_none
 
 _ROOT_SUFFIXES: Final = ("_CAPTURE_INBOX", "_STASH")
@@ -52,6 +58,7 @@ class Crawl(Struct):
     def follow(self, roots: Sequence[ListedNode]) -> None:
         """Read the roots and, level by level, the nodes below them that are not known."""
         known = set(self.known)
+        # Level by level and not by recursion: a tree of notes may be deeper than the recursion limit.
         level = list({root.id: root for root in roots}.values())
         while level and len(self.units) < _MAX_NODES:
             below: dict[str, ListedNode] = {}
@@ -67,6 +74,7 @@ class Crawl(Struct):
         known = set(self.known)
         for tag in tags:
             listed = ListedNode(str(tag["id"]), parse_name(str(tag.get("name", ""))).text, is_tag=True)
+            # Tags are read once; a changed definition of one is among the edited nodes, and then not known.
             if listed.id not in known:
                 self._add_unit(self._node(listed, self._call_api(listed, self.api.schema) or "", {}), ())
 
@@ -211,12 +219,14 @@ class TanaLive(Struct):
         now = self.api.health()
         known = {name: stamp for name, stamp in self._known.items() if name != _CLOCK_UNIT}
         spaces = self.api.workspaces()
+        # Such a unit is of another version or an interrupted run, and a list of edits would not have it.
         read_all = self.full or "" in self._known.values()
         edited = None if read_all else self._find_edited(self._known.get(_CLOCK_UNIT))
         if edited is None:
             known = {}
             roots = [root for space in spaces for root in workspace_roots(space)]
         else:
+            # Left out of what is known, these are read again or, if they are gone, removed from the store.
             outdated = {raw["id"] for raw in edited} | self._find_trashed(edited, known)
             known = {name: stamp for name, stamp in known.items() if name not in outdated}
             modified = to_time_or_none(now or None)

@@ -1,6 +1,7 @@
 """Fill and switch vector spaces: a store may hold the vectors of two embedders, the present and the next one.
 
-Called by `weft.indexing.reembed`, which fills the next space while the present one is searched, and then switches.
+Called by `reembed` in `weft.indexing.prepare`, which fills the next space while the present one is searched, and
+then switches.
 """
 
 from collections.abc import Sequence

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.sources.tana.node_markdown import parse_node
+from weft.sources.tana.local_api import parse_node
 
 VISIT = """\
 - [x] Visit the orangery #small_task <!-- node-id: visit -->
