@@ -38,19 +38,17 @@ FromChapter = Annotated[
 
 def make_app(decorated: bool) -> typer.Typer:
     """Build the commands under `weft entities`."""
-    app = typer.Typer(
-        help="List the entities of a story, and correct them.",
-        no_args_is_help=True,
-        rich_markup_mode="rich" if decorated else None,
+    return output.make_group(
+        "List the entities of a story, and correct them.",
+        decorated,
+        list=list_entities,
+        merge=merge,
+        rename=rename,
+        type=change_type,
+        hide=hide,
+        corrections=list_corrections,
+        undo=undo,
     )
-    app.command("list")(list_entities)
-    app.command("merge")(merge)
-    app.command("rename")(rename)
-    app.command("type")(change_type)
-    app.command("hide")(hide)
-    app.command("corrections")(list_corrections)
-    app.command("undo")(undo)
-    return app
 
 
 def list_entities(

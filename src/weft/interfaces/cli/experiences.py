@@ -36,17 +36,15 @@ def _text_option(flag: str, help: str) -> typer.models.OptionInfo:
 
 def make_app(decorated: bool) -> typer.Typer:
     """Build the commands under `weft experience`."""
-    app = typer.Typer(
-        help="Start, update, resolve, list and show experiences.",
-        no_args_is_help=True,
-        rich_markup_mode="rich" if decorated else None,
+    return output.make_group(
+        "Start, update, resolve, list and show experiences.",
+        decorated,
+        start=start,
+        update=update,
+        resolve=resolve,
+        list=list_experiences,
+        show=show,
     )
-    app.command("start")(start)
-    app.command("update")(update)
-    app.command("resolve")(resolve)
-    app.command("list")(list_experiences)
-    app.command("show")(show)
-    return app
 
 
 def start(

@@ -25,16 +25,14 @@ _POLL_SECONDS: Final = 2.0
 
 def make_app(decorated: bool) -> typer.Typer:
     """Build the commands under `weft jobs`."""
-    app = typer.Typer(
-        help="Queue and do work in a store on a server.",
-        no_args_is_help=True,
-        rich_markup_mode="rich" if decorated else None,
+    return output.make_group(
+        "Queue and do work in a store on a server.",
+        decorated,
+        list=list_jobs,
+        add=add,
+        run=run,
+        retry=retry,
     )
-    app.command("list")(list_jobs)
-    app.command("add")(add)
-    app.command("run")(run)
-    app.command("retry")(retry)
-    return app
 
 
 # --- the commands ------------------------------------------------------------------------------------------
