@@ -6,9 +6,8 @@ import typer
 
 from weft import config
 from weft.errors import InvalidInput
-from weft.interfaces.cli import output
+from weft.interfaces.cli import AsJson, EmbedderSpec, StoreFolder, output
 from weft.interfaces.cli.context import write_entries
-from weft.interfaces.cli.options import AsJson, EmbedderSpec, StoreFolder
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.describe import difference_lines
 from weft.interfaces.request import clean, read_time

@@ -13,8 +13,7 @@ import typer
 from weft import config
 from weft.errors import InvalidInput, UnknownName
 from weft.interfaces.ask import ask, check_filter
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, EmbedderSpec, StoreFolder, whole_number_parser
+from weft.interfaces.cli import AsJson, EmbedderSpec, StoreFolder, output, whole_number_parser
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.describe import LEDGER_COLUMNS, SEARCH_COLUMNS, ledger_rows, relevance, search_rows
 from weft.interfaces.request import (

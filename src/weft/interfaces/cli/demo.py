@@ -10,8 +10,7 @@ import typer
 
 from weft import config
 from weft.errors import SourceError
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, StoreFolder
+from weft.interfaces.cli import AsJson, StoreFolder, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.describe import format_origin
 from weft.interfaces.request import clean, read_budget

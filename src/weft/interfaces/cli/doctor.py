@@ -12,8 +12,7 @@ from msgspec import Struct
 
 from weft import __version__, config
 from weft.errors import WeftError
-from weft.interfaces.cli import STORE_PROBLEM, output
-from weft.interfaces.cli.options import AsJson, EmbedderSpec, StoreFolder
+from weft.interfaces.cli import STORE_PROBLEM, AsJson, EmbedderSpec, StoreFolder, output
 from weft.interfaces.cli.output import show_progress
 
 if TYPE_CHECKING:

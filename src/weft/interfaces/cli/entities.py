@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from weft import config
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, AsOf, EmbedderSpec, OwnTenant, StoreFolder
+from weft.interfaces.cli import AsJson, AsOf, EmbedderSpec, OwnTenant, StoreFolder, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT
@@ -36,7 +35,7 @@ FromChapter = Annotated[
 ]
 
 
-def make_app(decorated: bool) -> typer.Typer:
+def make_entities_group(decorated: bool) -> typer.Typer:
     """Build the commands under `weft entities`."""
     return output.make_group(
         "List the entities of a story, and correct them.",

@@ -12,9 +12,8 @@ from msgspec.structs import asdict
 
 from weft import __version__
 from weft.errors import InvalidInput
-from weft.interfaces.cli import PARTLY_DONE, output
+from weft.interfaces.cli import PARTLY_DONE, AsJson, EmbedderSpec, output
 from weft.interfaces.cli.demo import open_named_or_temporary
-from weft.interfaces.cli.options import AsJson, EmbedderSpec
 from weft.interfaces.cli.output import show_progress
 from weft.model import Context, Filter
 

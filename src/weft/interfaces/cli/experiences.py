@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from weft import config
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder, Tenants
+from weft.interfaces.cli import AsJson, EmbedderSpec, OwnTenant, StoreFolder, Tenants, output
 from weft.interfaces.describe import experience_lines
 from weft.interfaces.request import clean, read_tenants
 from weft.memory import DOMAINS, OUTCOMES, ROOT_CAUSES, STRATEGIES, Lesson, Outcome, RootCause
@@ -34,7 +33,7 @@ def _text_option(flag: str, help: str) -> typer.models.OptionInfo:
     return option
 
 
-def make_app(decorated: bool) -> typer.Typer:
+def make_experience_group(decorated: bool) -> typer.Typer:
     """Build the commands under `weft experience`."""
     return output.make_group(
         "Start, update, resolve, list and show experiences.",

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from weft import config
-from weft.interfaces.cli import PARTLY_DONE, output
-from weft.interfaces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder
+from weft.interfaces.cli import PARTLY_DONE, AsJson, EmbedderSpec, OwnTenant, StoreFolder, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT

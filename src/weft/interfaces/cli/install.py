@@ -13,8 +13,7 @@ from msgspec import Struct
 from weft import config
 from weft.errors import InvalidInput, StoreError
 from weft.interfaces import client_settings
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, StoreFolder, Tenants
+from weft.interfaces.cli import AsJson, StoreFolder, Tenants, output
 from weft.interfaces.request import clean
 
 _MAX_NAME_LENGTH: Final = 64

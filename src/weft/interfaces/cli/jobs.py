@@ -7,8 +7,7 @@ import typer
 
 from weft import config
 from weft.errors import InvalidInput, UnknownName, WeftError
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, OwnTenant, StoreFolder
+from weft.interfaces.cli import AsJson, OwnTenant, StoreFolder, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT
@@ -23,7 +22,7 @@ _POLL_SECONDS: Final = 2.0
 """How long `weft jobs run --wait` sleeps while the queue is empty: each look is one query to the server."""
 
 
-def make_app(decorated: bool) -> typer.Typer:
+def make_jobs_group(decorated: bool) -> typer.Typer:
     """Build the commands under `weft jobs`."""
     return output.make_group(
         "Queue and do work in a store on a server.",

@@ -7,8 +7,7 @@ import typer
 
 from weft import config
 from weft.errors import InvalidInput, ProfileError
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, StoreFolder
+from weft.interfaces.cli import AsJson, StoreFolder, output
 from weft.interfaces.cli.profiles import find_profile_folders
 from weft.profiles import (
     diff_lenses,
@@ -31,7 +30,7 @@ ProfileName = Annotated[
 ]
 
 
-def make_app(decorated: bool) -> typer.Typer:
+def make_lens_group(decorated: bool) -> typer.Typer:
     """Build the commands under `weft lens`."""
     return output.make_group(
         "List, show, check, create and compare lenses.",

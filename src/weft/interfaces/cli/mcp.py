@@ -6,7 +6,7 @@ from typing import Annotated, Final
 import typer
 
 from weft.errors import InvalidInput, MissingExtra
-from weft.interfaces.cli.options import EmbedderSpec, StoreFolder, Tenants
+from weft.interfaces.cli import EmbedderSpec, StoreFolder, Tenants
 
 _LOOPBACK_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
 _MCP_LIBRARIES: Final = ("mcp", "mcp_types", "anyio")

@@ -8,8 +8,7 @@ import typer
 
 from weft import config
 from weft.errors import InvalidInput
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder
+from weft.interfaces.cli import AsJson, EmbedderSpec, OwnTenant, StoreFolder, output
 from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT
 

@@ -7,8 +7,7 @@ import typer
 
 from weft import config
 from weft.errors import InvalidInput, ProfileError, StoreError
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, StoreFolder
+from weft.interfaces.cli import AsJson, StoreFolder, output
 from weft.profiles import (
     apply_preset,
     available_profiles,
@@ -23,7 +22,7 @@ ProfileName = Annotated[str, typer.Argument(metavar="NAME", help="A profile's na
 Preset = Annotated[str | None, typer.Option("--preset", metavar="NAME", help="Apply this preset.")]
 
 
-def make_app(decorated: bool) -> typer.Typer:
+def make_profile_group(decorated: bool) -> typer.Typer:
     """Build the commands under `weft profile`."""
     return output.make_group(
         "List, show, check and compare profiles.",

@@ -10,8 +10,7 @@ import typer
 
 from weft import config
 from weft.errors import MissingExtra
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder
+from weft.interfaces.cli import AsJson, EmbedderSpec, OwnTenant, StoreFolder, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.keys import KeyRing
 from weft.interfaces.request import clean
@@ -120,7 +119,7 @@ def link(
 # --- weft keys ---------------------------------------------------------------------------------------------
 
 
-def make_app(decorated: bool) -> typer.Typer:
+def make_keys_group(decorated: bool) -> typer.Typer:
     """Build the commands under `weft keys`."""
     return output.make_group(
         "Create, list and revoke API keys.", decorated, create=create_key, list=list_keys, revoke=revoke_key

@@ -7,8 +7,7 @@ import typer
 
 from weft import config
 from weft.errors import InvalidInput
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, AsOf, StoreFolder, Tenants
+from weft.interfaces.cli import AsJson, AsOf, StoreFolder, Tenants, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.request import clean, read_tenants
 from weft.interfaces.whole_text import whole_text
