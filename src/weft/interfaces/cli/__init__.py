@@ -32,8 +32,8 @@ COMMANDS: Final = {
     "search": "context",
     "show": "show",
     "related": "show",
-    "diff": "compare",
-    "history": "compare",
+    "diff": "context",
+    "history": "context",
     "status": "show",
     "doctor": "doctor",
     "remove": "index",
@@ -53,9 +53,9 @@ COMMANDS: Final = {
     "mcp": "mcp",
     "install": "install",
     "profile": "profiles",
-    "lens": "lenses",
+    "lens": "profiles",
     "eval": "evaluate",
-    "demo": "demo",
+    "demo": "evaluate",
 }
 """The module of each command, in the order of `weft --help`; `version`, the last one, is in this module."""
 _GROUPS: Final = ("jobs", "profile", "lens", "keys", "experience", "entities")

@@ -1,12 +1,12 @@
-"""`weft context` and `weft search`: print one page about a question, or list the nodes that match it.
+"""`weft context`, `weft search`, `weft diff` and `weft history`: print pages, search results and changes of pages.
 
-The options of both commands are made from the rows of `interfaces/request.py`.
+The options of the first two are made from the rows of `interfaces/request.py`.
 """
 
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -15,7 +15,14 @@ from weft.errors import InvalidInput, UnknownName
 from weft.interfaces.ask import ask, check_filter
 from weft.interfaces.cli import AsJson, EmbedderSpec, StoreFolder, output, whole_number_parser
 from weft.interfaces.cli.output import show_progress
-from weft.interfaces.describe import LEDGER_COLUMNS, SEARCH_COLUMNS, ledger_rows, relevance, search_rows
+from weft.interfaces.describe import (
+    LEDGER_COLUMNS,
+    SEARCH_COLUMNS,
+    difference_lines,
+    ledger_rows,
+    relevance,
+    search_rows,
+)
 from weft.interfaces.request import (
     CONTEXT_FIELDS,
     SEARCH_FIELDS,
@@ -29,6 +36,9 @@ from weft.interfaces.request import (
     read_time,
 )
 from weft.model import Candidate, Context, LedgerEntry
+
+_QUESTION_WIDTH: Final = 50
+"""Characters of a question in the table of `weft history`: a row then fits a terminal of 120 columns."""
 
 Explain = Annotated[bool, typer.Option("--explain", help="Print what became of every candidate, and why.")]
 
@@ -213,6 +223,72 @@ def _result(candidate: Candidate) -> dict[str, object]:
         "spans": candidate.spans,
         "node": output.as_dict(candidate.node),
     }
+
+
+# --- weft diff, weft history -------------------------------------------------------------------------------
+
+
+def diff(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="A B", help="The ids of two contexts, or their beginnings; see `weft history`."),
+    ] = None,
+    *,
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="A", help="Ask again the question of context A, and compare the answer with A."),
+    ] = None,
+    now: Annotated[str | None, typer.Option(metavar="TIME", help="The present, in ISO 8601.")] = None,
+    store: StoreFolder = None,
+    embedder: EmbedderSpec = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what changed between two contexts, and why: what appeared, vanished, changed or moved."""
+    names = [clean(name) for name in ids or ()]
+    if len(names) != (2 if since is None else 0):
+        raise InvalidInput(
+            f"{len(names)} ids {'and --since ' if since else ''}do not make a comparison. Give two ids, as in "
+            "`weft diff A B`, or one as `--since A`; `weft history` lists them."
+        )
+    # Parsed before the store is opened, so that a mistyped time is reported at once.
+    moment = read_time(now)
+    with config.open_weft(store, embedder=embedder) as weft, show_progress("comparing"):
+        difference = weft.diff(*names) if since is None else weft.since(clean(since), moment)[0]
+    if as_json:
+        output.write_json(output.as_dict(difference))
+    else:
+        output.write("\n".join(difference_lines(difference)))
+
+
+def history(
+    name: Annotated[
+        str | None, typer.Argument(metavar="ID", help="A context's id: print the ledger of that context.")
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="N", help="How many to list.")] = 20,
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the latest contexts, or print the ledger of one."""
+    with config.open_weft(store, embedder="none") as weft:
+        if name is not None:
+            record = weft.contexts.find(clean(name))
+            if as_json:
+                output.write_json({**output.as_dict(record, "fingerprints"), "asked": record.asked})
+            else:
+                write_entries(record.ledger)
+            return
+        records = weft.recent(limit)
+    # Fingerprints serve comparisons only, and a list of whole ledgers would be too long to read.
+    if as_json:
+        output.write_json([output.as_dict(record, "fingerprints", "ledger", "manifest") for record in records])
+    elif records:
+        rows = [
+            (record.id, record.made, record.tokens, output.one_line(record.asked, _QUESTION_WIDTH))
+            for record in records
+        ]
+        output.write_table(("id", "made", "tokens", "asked"), rows)
+    else:
+        output.write_note("No context has been kept yet. `weft context` keeps each one it prints.")
 
 
 context = make_context_command()
