@@ -9,8 +9,8 @@ from weft import config
 from weft.errors import InvalidInput
 from weft.interfaces.cli import AsJson, AsOf, StoreFolder, Tenants, output
 from weft.interfaces.cli.output import show_progress
+from weft.interfaces.describe import whole_text
 from weft.interfaces.request import clean, read_tenants
-from weft.interfaces.whole_text import whole_text
 from weft.model import Node, View
 
 if TYPE_CHECKING:

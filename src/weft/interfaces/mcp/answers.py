@@ -8,10 +8,9 @@ from msgspec import Struct, field
 
 from weft.errors import InvalidInput, UnknownName
 from weft.interfaces.ask import ask, check_filter, profile_with_lens, usable_profiles
-from weft.interfaces.describe import SEARCH_COLUMNS, ledger_lines, one_line, search_rows, table_lines
+from weft.interfaces.describe import SEARCH_COLUMNS, ledger_lines, one_line, search_rows, table_lines, whole_text
 from weft.interfaces.mcp.open_store import Settings, Shelf
 from weft.interfaces.request import make_filter, read_time
-from weft.interfaces.whole_text import whole_text
 from weft.model import UNSET, Context, LedgerEntry, Unset, View
 from weft.profiles import apply_preset
 from weft.profiles.types import AUTO, Profile

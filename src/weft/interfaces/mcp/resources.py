@@ -7,10 +7,9 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from weft.errors import InvalidInput, UnknownName
-from weft.interfaces.describe import one_line
+from weft.interfaces.describe import one_line, whole_text
 from weft.interfaces.mcp.answers import NODE_ADDRESS, context, node_name, page_of
 from weft.interfaces.mcp.open_store import Shelf
-from weft.interfaces.whole_text import whole_text
 from weft.model import View
 
 if TYPE_CHECKING:
