@@ -39,7 +39,7 @@ def serve(
     """Serve the store over HTTP until interrupted. /docs describes the routes."""
     try:
         # FastAPI and Uvicorn come with an extra, and the other commands of this module do without.
-        from weft.interfaces.rest.server import serve as run
+        from weft.interfaces.rest.app import serve as run
     except ModuleNotFoundError as error:
         raise MissingExtra("weft serve", "serve") from error
     around = config.read_environment()
