@@ -125,6 +125,7 @@ def whole_text(weft: "Weft", node: Node, view: View) -> str:
     lines = ["\n".join(_node_lines(node))]
     if node.kind in KINDS:
         with weft.reading(view) as reading:
+            # The view decides which chapters are visible, so that nothing after `as_of` is given away.
             found = reading.snapshot.edges([node.id], _MAX_EDGES)
             ids = {id for source, target, _ in found for id in (source, target)} - {node.id}
             others = {row.node.key: row.node for row in reading.snapshot.nodes(sorted(ids)).values()}
@@ -176,11 +177,13 @@ def _relation_lines(node: Node, edges: Sequence[Edge], others: Mapping[str, Node
             lines.append(f"{line}: {evidence}" if evidence else line)
     if lines:
         yield "\nRelations:"
+        # Several makers may have found the same relation; it is printed once.
         yield from dict.fromkeys(lines)
 
 
 def _companion_lines(node: Node, edges: Sequence[Edge], others: Mapping[str, Node]) -> Iterator[str]:
     """Yield a line with the entities that share most scenes with the node."""
+    # Summed, because two entities may be linked both by scenes and by conversations.
     weights: dict[str, float] = {}
     for edge in edges:
         other = edge.target if edge.source == node.key else edge.source
@@ -199,6 +202,7 @@ def _mention_lines(node: Node, edges: Sequence[Edge], others: Mapping[str, Node]
         if edge.type == "mentions" and edge.target == node.key and text is not None and text.sequence is not None:
             offset = _mention_offset(edge.evidence)
             first_offsets[edge.source] = min(first_offsets.get(edge.source, offset), offset)
+    # The key breaks ties: several scenes may have one number in the sequence.
     texts = sorted((others[key] for key in first_offsets), key=lambda text: (text.sequence or 0, text.key))
     if texts:
         yield "\nNamed in:"

@@ -122,6 +122,7 @@ def main() -> NoReturn:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code. A traceback is printed only if `--debug` is given."""
+    # Before anything can fail, so that the message about a failure can be printed.
     for stream in (sys.stdout, sys.stderr):
         _configure_stream(stream)
     debug, rest = _extract_debug(arguments)
@@ -143,6 +144,7 @@ def _invoke(arguments: Sequence[str]) -> int:
     name = arguments[0] if arguments and arguments[0] in (*COMMANDS, "version") else None
     command = typer.main.get_command(make_app(sys.stdout.isatty(), name))
     code = command.main(args=list(arguments), prog_name="weft", standalone_mode=False)
+    # Without standalone mode the code comes back as a value; a command that ends normally returns None.
     return code if isinstance(code, int) else DONE
 
 
@@ -151,6 +153,7 @@ def _extract_debug(arguments: Sequence[str]) -> tuple[bool, list[str]]:
 
     It may stand anywhere before `--`, because it is mostly appended to a command that just failed.
     """
+    # What follows `--` belongs to the question, even if it looks like an option.
     end = list(arguments).index("--") if "--" in arguments else len(arguments)
     before, after = arguments[:end], arguments[end:]
     return "--debug" in before, [*(word for word in before if word != "--debug"), *after]

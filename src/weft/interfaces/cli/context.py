@@ -55,6 +55,7 @@ def make_context_command(fields: Sequence[RequestField] = CONTEXT_FIELDS) -> Cal
         **written: Any,
     ) -> None:
         """Print one page about a question, or about the nodes you name, within a token budget."""
+        # Options are read before the store is opened, so that a mistake in them is reported at once.
         values = _read_options(fields, written)
         with config.open_weft(store, embedder=embedder) as weft, show_progress("weaving"):
             page = ask(weft, values)
@@ -108,6 +109,7 @@ def _with_options(
 ) -> Callable[..., None]:
     """Give a command the signature from which typer makes its arguments, options and help."""
     options = [_parameter(field) for field in fields]
+    # The signature is replaced below, so the defaults are taken from it first.
     defaults = {name: parameter.default for name, parameter in inspect.signature(command).parameters.items()}
     options += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=annotation)
@@ -168,6 +170,7 @@ def _read_options(fields: Sequence[RequestField], written: Mapping[str, Any]) ->
 def _read_words(words: Sequence[str] | None) -> tuple[str, ...]:
     """Return the arguments as clean text, with `-` replaced by standard input; empty ones are left out."""
     cleaned = [
+        # Read as bytes: the locale of a pipe must not decide how a question is decoded.
         clean(sys.stdin.buffer.read().decode("utf-8", "replace")) if word == "-" else clean(word)
         for word in words or ()
     ]
@@ -187,6 +190,7 @@ def _print_page(page: Context, as_json: bool, explain: bool) -> None:
         write_ledger(page)
     for note in page.notes:
         output.write_note(note)
+    # Programs read the figures from `--json`; a person wants them below the page.
     if sys.stderr.isatty():
         limit = "no limit" if page.max_tokens is None else f"of {page.max_tokens:,}"
         left_out = sum(entry.detail == "dropped" for entry in page.ledger)

@@ -257,11 +257,13 @@ def apply_correction(
     from weft.indexing.stories import add_correction
     from weft.story import Correction
 
+    # All names are looked up first: a correction with an unknown name must not be stored.
     named = [_find_entity(weft, name, tenant) for name in names]
     if action == "type":
         _check_kind(value)
     if action == "rename" and not value.strip():
         raise InvalidInput("The new name is empty. Give a name, as in `weft entities rename Strider Aragorn`.")
+    # A correction from chapter 1 on would tell readers of early chapters who someone turns out to be.
     if chapter is None:
         chapter = max((node.sequence if node.known_from is None else node.known_from) or 0 for node in named)
     correction = Correction(action, tuple(names), value.strip(), chapter)

@@ -97,6 +97,7 @@ def evaluate(
         per_query.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in question_rows(answers)))
     _write_result(result, as_json)
     if result["problems"]:
+        # The measures are printed all the same; the code tells scripts that some input was not used.
         raise typer.Exit(PARTLY_DONE)
 
 
@@ -164,6 +165,7 @@ def _measure_ablations(
 
     full = {answer.question.id: evaluation.measure_question(answer) for answer in answers}
     ablations = {}
+    # The store is the same for all: only the profile changes, so nothing is indexed again.
     for ability in evaluation.ABLATIONS:
         ask = _make_asker(weft, evaluation.without_ability(profile, ability), now)
         reduced = evaluation.evaluate(exam, ask, time.perf_counter, progress)
@@ -359,6 +361,7 @@ def _open_named_or_temporary(
     store: str | Path | None, prefix: str, embedder: str | None = None
 ) -> "Iterator[Weft]":
     """Open the named store, or a temporary one whose folder begins with `prefix` and is removed afterwards."""
+    # Made in any case, which is simpler than two ways and costs nothing.
     with tempfile.TemporaryDirectory(prefix=prefix) as folder:
         location = store if store is not None else Path(folder) / config.STORE_NAME
         with config.open_weft(location, embedder=embedder, create=True) as weft:

@@ -88,6 +88,7 @@ def run(
                 finished.append(job.id)
                 if not as_json:
                     output.write_note(_describe(job))
+            # Jobs that are due are all done before the first pause.
             elif wait:
                 time.sleep(_POLL_SECONDS)
             else:
@@ -124,6 +125,7 @@ def open_queue(weft: "Weft") -> "JobQueue":
     """Return the queue of a store on a server; raise InvalidInput for an embedded store, which has none."""
     from weft.store.sqlite.store import SqliteStore
 
+    # An embedded store has one writer at a time, so there is nobody to leave work for.
     if isinstance(weft.store, SqliteStore):
         raise InvalidInput(
             f"The embedded store in {weft.location} has no queue: its work is done at once. Use `weft index` and "

@@ -125,6 +125,7 @@ def check_profiles(
 
 
 def _find_profile_problems(name: str, folders: tuple[Path, ...]) -> tuple[str, ...]:
+    # A name is loaded as `weft context` would load it; only a file can have several problems listed.
     if not name.endswith(".toml"):
         try:
             load_profile(name, folders)
@@ -168,6 +169,7 @@ def list_lenses(
 ) -> None:
     """List the lenses that `weft context --lens` accepts for a profile."""
     folders = _find_profile_folders(store)
+    # A lens of the user may have the name of a built-in one, which it replaces.
     user_names = {lens.name for lens in _load_user_lenses(folders)}
     lenses = _load_profile(profile, folders).lenses
     rows = [{"origin": "user" if lens.name in user_names else profile, **output.as_dict(lens)} for lens in lenses]

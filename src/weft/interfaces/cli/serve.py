@@ -46,6 +46,7 @@ def serve(
     folder = config.find_store(store, around)
     server = config.server_url(store, around)
     settings = config.ServeSettings(folder, config.choose_embedder(embedder, around), read_only, server=server)
+    # Said every time: without keys the protection is only that other machines cannot reach the service.
     if not KeyRing(folder).keys():
         output.write_note(
             "No API key is configured: only this machine is served, and it may read and write everything."
@@ -137,6 +138,7 @@ def create_key(
 ) -> None:
     """Create a key and print it once. Only its hash is kept."""
     names = [clean(tenant) for tenant in tenants]
+    # The clock is read here, because the library takes the moment as an argument.
     key, secret = _open_keys(store).create(clean(name), names, write=write, now=datetime.now(UTC))
     if as_json:
         output.write_json({**output.as_dict(key, "hash"), "key": secret})

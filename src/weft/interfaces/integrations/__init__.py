@@ -49,6 +49,7 @@ class Retrieval:
 
     def retrieve(self, query: str) -> list[RetrievedNode]:
         """Return at most `k` entry points, best first; with `include_context` at most `k` nodes around them."""
+        # The caller's options come last, so that they win over what `k` and `include_context` imply.
         fields = {
             "entry_limit": self.k,
             "context_limit": self.k if self.include_context else 0,
@@ -90,6 +91,7 @@ def _open_store(store: str) -> "Weft":
 def _to_node(item: Mapping[str, Any]) -> RetrievedNode:
     """Convert a node of an answer, in the form of POST /api/context."""
     content = item["content"]
+    # Records have named fields instead of a text.
     body = content.get("text") or "\n".join(f"{name}: {value}" for name, value in content.items())
     text = "\n".join(part for part in (item["title"], item["summary"], body) if part)
     metadata = {name: value for name, value in item.items() if name not in ("content", "summary", "node_type")}
