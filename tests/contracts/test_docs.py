@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import typer
 
-from weft.interfaces.cli.app import make_app
+from weft.interfaces.cli import make_app
 
 ROOT = Path(__file__).parents[2]
 CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")

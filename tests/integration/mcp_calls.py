@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import anyio
 from mcp import Client, StdioServerParameters
 
-from weft.interfaces.mcp.open_store import Settings, Shelf
+from weft.interfaces.mcp import ServedStore, Settings
 from weft.interfaces.mcp.server import make_server
 
 Found = TypeVar("Found")
@@ -27,9 +27,9 @@ def within(target: Any, work: Callable[[Client], Awaitable[Found]]) -> Found:
     return anyio.run(run)
 
 
-def server(**settings: Any) -> Any:
+def server(*, resources_per_page: int | None = None, **settings: Any) -> Any:
     """A server in this process."""
-    return make_server(Shelf(Settings(**settings)))
+    return make_server(ServedStore(Settings(**settings)), resources_per_page)
 
 
 def call(target: Any, tool: str, **arguments: Any) -> Any:

@@ -300,8 +300,7 @@ def test_a_reader_that_went_away_is_no_error(world: Path) -> None:
 _AS_GUEST = """
 import os, sys
 import weft.indexing.ingest, weft.sources
-from weft.interfaces.cli import run
-from weft.interfaces.cli.app import make_app
+from weft.interfaces.cli import make_app, run
 store = sys.argv[1]
 make_app(False)
 commands = [["context", "boots", "--store", store], ["doctor", "--store", store]]

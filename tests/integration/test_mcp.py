@@ -341,11 +341,7 @@ def test_nodes_are_resources_that_can_be_listed_and_read(weft: Any, cli: Cli) ->
     assert by_title.contents[0].text + "\n" == cli("show", "Tamsin Roke").out
 
 
-def test_the_list_of_resources_goes_on_at_its_cursor_and_ends(
-    large: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("weft.interfaces.mcp.resources._LISTED", 25)
-
+def test_the_list_of_resources_goes_on_at_its_cursor_and_ends(large: Path) -> None:
     async def work(client: Any) -> list[str]:
         found, cursor = [], None
         while True:
@@ -355,7 +351,7 @@ def test_the_list_of_resources_goes_on_at_its_cursor_and_ends(
             if cursor is None:
                 return found
 
-    found = within(server(store=large, embedder="none"), work)
+    found = within(server(store=large, embedder="none", resources_per_page=25), work)
     assert len(found) == len(set(found)) == 61
 
 

@@ -38,7 +38,7 @@ def test_nothing_is_opened_or_made_before_the_first_call(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     "statement",
-    ["import weft.interfaces.mcp.server", "from weft.interfaces.cli.app import make_app; make_app(False, 'mcp')"],
+    ["import weft.interfaces.mcp.server", "from weft.interfaces.cli import make_app; make_app(False, 'mcp')"],
 )
 def test_the_handshake_waits_for_nothing_of_ours(statement: str) -> None:
     heavy = ("numpy", "tantivy", "tiktoken", "weft.api", "weft.model", "weft.profiles.types")

@@ -31,6 +31,7 @@ def ask(weft: "Weft", values: Mapping[str, Any]) -> Context:
     """Return the page for the values of a request, by field name, and keep it for later comparison."""
     lens, depth = values.get("lens"), values.get("depth")
     profile = values.get("profile") or profile_with_lens(weft, lens)
+    # Checked before anything is searched, so that a mistake costs nothing.
     _check_depth(depth, weft.profile(profile).max_depth)
     view = make_view(values)
     targets = find_targets(weft, values.get("topic") or (), view, profile, values.get("blend"))
@@ -66,6 +67,7 @@ def clean_session_name(name: str | None) -> str | None:
 
 def usable_profiles(folders: Sequence[Path]) -> tuple[Profile, ...]:
     """Return every profile that loads, with the user's lenses; `weft profile check` explains those that do not."""
+    # In reverse, because `with_lenses` lets the last lens of a name win and the first folder has precedence.
     lenses = [lens for folder in reversed(folders) for lens in load_lenses(folder)]
     profiles = []
     for name in available_profiles(folders):
@@ -93,10 +95,12 @@ def check_filter(weft: "Weft", wanted: Filter, tenants: Sequence[str]) -> tuple[
     """Refuse kinds and sources that the tenants do not have; return a note for each tenant that holds nothing."""
     notes = []
     for tenant in tenants:
+        # Only a note: a tenant may be empty on purpose, and the others still answer.
         if not weft.holds(tenant):
             known = ", ".join(sorted(weft.status().by_tenant)) or "(none)"
             notes.append(f"The tenant {tenant!r} holds nothing. Known: {known}.")
     if wanted.kinds or wanted.sources:
+        # Counting a large store takes a while, so it is done only for a filter that needs it.
         status = weft.status(tenants)
         for what, names, allowed in (
             ("kind", wanted.kinds, status.by_kind),
@@ -176,6 +180,7 @@ def blend_topics(weft: "Weft", words: Sequence[str], view: View, shares: Sequenc
 def _is_also_a_word(weft: "Weft", word: str, nodes: Sequence[Node], view: View) -> bool:
     """Whether a bare id also stands in other nodes as a word, so that the caller may as well mean the word."""
     titles = {name.casefold() for node in nodes for name in (node.title, *(alias.text for alias in node.aliases))}
+    # Ids such as `a1B2` or `fooBar` are not words that someone would search for.
     looks_like_a_word = word.isalpha() and (word.islower() or word.istitle() or word.isupper())
     if not looks_like_a_word or word.casefold() in titles:
         return False

@@ -55,6 +55,7 @@ class Answer:
     notes: tuple[str, ...]
     text: str | None = None
     ledger: tuple[Mapping[str, Any], ...] = ()
+    # Everything that the service sent, also fields that this version does not know.
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
@@ -154,6 +155,7 @@ class _Retries(Struct, frozen=True):
         header = response.headers.get("retry-after", "") if response is not None else ""
         # A random part keeps many clients from coming back at the same moment.
         backoff = _FIRST_WAIT_SECONDS * 2**attempt * random.uniform(0.75, 1.25)
+        # The header may also be a date; the service sends seconds only.
         asked_for = float(header) if header.isdigit() else 0.0
         return float(min(max(asked_for, backoff), _LONGEST_WAIT_SECONDS))
 
@@ -225,6 +227,7 @@ class WeftClient:
             response, failure = None, None
             try:
                 response = self._http.request(method, path, **more)
+            # Nothing was sent, so the call can be repeated; any other failure may have come after it was done.
             except httpx.ConnectError as error:
                 failure = error
             except httpx.TransportError as error:

@@ -173,6 +173,7 @@ def _add_to_toml(client: Client, file: Path, before: str, entry: ServerEntry) ->
         settings = tomllib.loads(before)
         after = _cut_table(before, client.table, entry.name) + table
         servers = {**settings.get(client.table, {}), entry.name: entry.to_values(False)}
+        # The proof that the edit did what it should and nothing else.
         if tomllib.loads(after) == {**settings, client.table: servers}:
             return after
     except (tomllib.TOMLDecodeError, TypeError) as error:
@@ -226,6 +227,7 @@ def with_hooks(file: Path, words: Sequence[str]) -> tuple[str | None, str]:
     ours = hook_entries(words)
     before = _read(file)
     settings = _parse_hook_settings(file, before or "", json.dumps({"hooks": ours}, indent=2))
+    # Ours are removed first, so that installing twice replaces them instead of adding them again.
     others = _remove_our_hooks(settings.get("hooks", {}))
     hooks = {event: others.get(event, []) + ours.get(event, []) for event in {**others, **ours}}
     return before, _to_json({**settings, "hooks": hooks})
@@ -293,6 +295,7 @@ def replace_file(file: Path, text: str) -> Path | None:
         draft.write_text(text, encoding="utf-8")
         if backup is not None:
             shutil.copymode(target, draft)
+        # In one step: a client that reads the file meanwhile sees the old or the new one, never half of it.
         draft.replace(target)
     except OSError as error:
         raise InvalidInput(
@@ -305,6 +308,7 @@ def _back_up(file: Path) -> Path:
     """Copy a file beside itself under a name that is not taken, and return the copy."""
     taken = {path.name for path in file.parent.glob(f"{file.name}{_BACKUP_SUFFIX}*")}
     first = f"{file.name}{_BACKUP_SUFFIX}"
+    # Numbered, because an earlier backup may be the only copy of what the user wrote.
     names = (first, *(f"{first}-{number}" for number in range(2, len(taken) + 2)))
     backup = file.with_name(next(name for name in names if name not in taken))
     shutil.copy2(file, backup)

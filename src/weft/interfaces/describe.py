@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from weft.history import Difference
-from weft.model import Candidate, LedgerEntry, Node, Origin, Step
+from weft.model import Candidate, Edge, LedgerEntry, Node, Origin, Step, View
 
 if TYPE_CHECKING:
+    from weft.api import Weft
     from weft.memory import Experience
 
 
@@ -27,6 +28,13 @@ _CONTROL_CHARACTERS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u2
 """Control characters except tab and newline, and those that change the direction of text."""
 _MAX_PADDED_WIDTH: Final = 90
 """Characters that a column is padded to at most: one long cell must not push the columns of all rows apart."""
+_MAX_EDGES: Final = 5_000
+"""Edges read of one entity: enough for the hero of a long novel, and a bound on the work for a hub with more."""
+_MAX_COMPANIONS: Final = 12
+"""Entities named under "Most often with": those after them share only a scene or two."""
+_SENTENCE_WIDTH: Final = 300
+"""Characters of a quoted sentence; longer ones are cut, so that each stays a line or three."""
+_COMPANY_EDGES: Final = ("co_occurs", "speaks_with")
 
 
 def printable(text: str) -> str:
@@ -109,9 +117,23 @@ def _format_path(path: Sequence[Step]) -> str:
     return " ".join(f"{step.edge_type} {'→' if step.direction == 'out' else '←'} {step.key}" for step in path)
 
 
-def node_text(node: Node) -> str:
-    """Return a node whole: its facts, then its summary and text."""
-    return "\n".join(_node_lines(node))
+def whole_text(weft: "Weft", node: Node, view: View) -> str:
+    """Return a node's facts and text and, for an entity, what the stories visible in the view say about it."""
+    # Loaded here, because `weft --help` loads this module and does not need the word lists.
+    from weft.story import KINDS
+
+    lines = ["\n".join(_node_lines(node))]
+    if node.kind in KINDS:
+        with weft.reading(view) as reading:
+            # The view decides which chapters are visible, so that nothing after `as_of` is given away.
+            found = reading.snapshot.edges([node.id], _MAX_EDGES)
+            ids = {id for source, target, _ in found for id in (source, target)} - {node.id}
+            others = {row.node.key: row.node for row in reading.snapshot.nodes(sorted(ids)).values()}
+        edges = [edge for _, _, edge in found]
+        lines += _relation_lines(node, edges, others)
+        lines += _companion_lines(node, edges, others)
+        lines += _mention_lines(node, edges, others)
+    return "\n".join(lines)
 
 
 def _node_lines(node: Node) -> Iterator[str]:
@@ -138,6 +160,74 @@ def _node_lines(node: Node) -> Iterator[str]:
     for paragraph in ("" if repeats_text else node.summary, node.text):
         if paragraph.strip():
             yield f"\n{printable(paragraph).rstrip()}"
+
+
+def _relation_lines(node: Node, edges: Sequence[Edge], others: Mapping[str, Node]) -> Iterator[str]:
+    """Yield the relations that a text states, each with the sentence that states it."""
+    from weft.story import TIES
+
+    lines = []
+    for edge in edges:
+        other = edge.target if edge.source == node.key else edge.source
+        if edge.type in TIES and other in others:
+            arrow = "→" if edge.source == node.key else "←"
+            # Only the first line of the evidence is the sentence.
+            evidence = one_line(edge.evidence.partition("\n")[0], _SENTENCE_WIDTH)
+            line = f"  {edge.type} {arrow} {one_line(others[other].title)}"
+            lines.append(f"{line}: {evidence}" if evidence else line)
+    if lines:
+        yield "\nRelations:"
+        # Several makers may have found the same relation; it is printed once.
+        yield from dict.fromkeys(lines)
+
+
+def _companion_lines(node: Node, edges: Sequence[Edge], others: Mapping[str, Node]) -> Iterator[str]:
+    """Yield a line with the entities that share most scenes with the node."""
+    # Summed, because two entities may be linked both by scenes and by conversations.
+    weights: dict[str, float] = {}
+    for edge in edges:
+        other = edge.target if edge.source == node.key else edge.source
+        if edge.type in _COMPANY_EDGES and other in others:
+            weights[other] = weights.get(other, 0.0) + edge.weight
+    companions = sorted(weights, key=lambda key: (-weights[key], key))[:_MAX_COMPANIONS]
+    if companions:
+        yield "\nMost often with: " + ", ".join(one_line(others[key].title) for key in companions)
+
+
+def _mention_lines(node: Node, edges: Sequence[Edge], others: Mapping[str, Node]) -> Iterator[str]:
+    """Yield, in the order of the story, the first sentence of each chapter or scene that mentions the node."""
+    first_offsets: dict[str, int] = {}
+    for edge in edges:
+        text = others.get(edge.source)
+        if edge.type == "mentions" and edge.target == node.key and text is not None and text.sequence is not None:
+            offset = _mention_offset(edge.evidence)
+            first_offsets[edge.source] = min(first_offsets.get(edge.source, offset), offset)
+    # The key breaks ties: several scenes may have one number in the sequence.
+    texts = sorted((others[key] for key in first_offsets), key=lambda text: (text.sequence or 0, text.key))
+    if texts:
+        yield "\nNamed in:"
+    for text in texts:
+        sentence = _sentence_at(text.text, first_offsets[text.key])
+        yield f"  {one_line(text.title or text.key)}: {one_line(sentence, _SENTENCE_WIDTH)}"
+
+
+def _mention_offset(evidence: str) -> int:
+    """Return the offset of a mention in its text, which its evidence ends with, as in `Alice @120`."""
+    offset = evidence.rpartition("@")[2]
+    return int(offset) if offset.isdigit() else 0
+
+
+def _sentence_at(text: str, offset: int) -> str:
+    """Return the sentence around an offset; with the one before it, if it only continues that one."""
+    from weft.text import split_sentences
+
+    previous = 0
+    for start, end in split_sentences(text):
+        if end > offset:
+            # "…" she said: a sentence that begins in lower case says who spoke, the one before what was said.
+            return text[previous if text[start : start + 1].islower() else start : end]
+        previous = start
+    return ""
 
 
 def format_origin(origin: Origin) -> str:

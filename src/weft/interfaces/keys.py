@@ -65,6 +65,7 @@ class KeyRing:
 
     def find(self, token: str) -> Key | None:
         """Return the key of the token that a caller presents, or None. Unknown and wrong ones take equal time."""
+        # A token is weft_ID_SECRET; the secret may contain underscores itself.
         prefix, _, rest = token.partition("_")
         key_id, _, secret = rest.partition("_")
         key = next((known for known in self.keys() if known.id == key_id), None)
@@ -81,6 +82,7 @@ class KeyRing:
         key_id, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
         hashed = sha256(secret.encode()).hexdigest()
         key = Key(key_id, name, names, write, hashed, now.isoformat(timespec="seconds"))
+        # Read again under the lock, or a key that another process adds meanwhile would be lost.
         with self._lock():
             self._write((*self.keys(), key))
         return key, f"{_PREFIX}_{key_id}_{secret}"
@@ -112,6 +114,7 @@ class KeyRing:
 
     def _write(self, keys: Sequence[Key]) -> None:
         """Replace the file in one step, readable only by its owner."""
+        # The rights are set when the draft is made: the hashes must not be readable even for a moment.
         draft = self._file.with_suffix(".new")
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _OWNER_ONLY)
         with os.fdopen(handle, "wb") as file:

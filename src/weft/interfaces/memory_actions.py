@@ -44,5 +44,6 @@ def start_values_refresh(
 def forget_memories(weft: Weft, keys: Sequence[str], tenant: str) -> tuple[Memory, ...]:
     """Remove memories together with their usage counts, and return the removed memories."""
     forgotten = forget(weft.indexing_context(), keys, tenant=tenant)
+    # After the memories: counts without a memory do no harm, a memory without counts looks unused.
     UsageLog(weft.folder).forget([(memory.tenant, memory.key) for memory in forgotten])
     return forgotten

@@ -33,6 +33,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]+")
 
 def clean(words: str) -> str:
     """Return an argument as valid text: broken UTF-8 is replaced, control characters become spaces."""
+    # Python passes bytes of an argument that are not UTF-8 on as lone surrogates, which no store accepts.
     valid = os.fsencode(words).decode("utf-8", "replace") if _escaped(words) else words
     return _CONTROL.sub(" ", valid).strip()
 
@@ -52,6 +53,7 @@ def read_budget(given: str | None) -> int | Unset | None:
         return UNSET
     if given.strip().lower() == "none":
         return None
+    # Twelve digits are beyond any budget; int() would also accept signs, underscores and other digits.
     if not re.fullmatch(r"[0-9]{1,12}", given.strip()):
         raise InvalidInput(f"{given!r} is no number of tokens. Give a whole number of 1 or more, or `none`.")
     return int(given)
@@ -355,6 +357,7 @@ def make_filter(values: Mapping[str, Any]) -> Filter:
 
 def make_view(values: Mapping[str, Any]) -> View:
     """Make the view of the values that belong to one."""
+    # Each once, in order: the first tenant is the one that found candidates belong to.
     tenants = tuple(dict.fromkeys(values.get("tenants") or ())) or (DEFAULT_TENANT,)
     return View(tenants, values.get("as_of"), values.get("consistency") or "")
 
@@ -385,6 +388,7 @@ def make_request(
         and (values[field.name] is not None or field.kind == "budget")
     }
     named = {field.name: values.get(field.name) for field in fields if field.destination == "parameter"}
+    # Fields of the request win over parameters of the same name.
     parameters = {name: value for name, value in named.items() if value is not None}
     given["parameters"] = {**(given.get("parameters") or {}), **parameters}
     given["history"] = tuple(given.get("history") or ())

@@ -13,7 +13,7 @@ from weft import Node, Weft
 from weft.errors import InvalidInput
 from weft.indexing.stories import read_corrections
 from weft.indexing.views import Views
-from weft.interfaces.story_entities import apply_correction, list_entities, undo_correction
+from weft.interfaces.cli.entities import apply_correction, list_entities, undo_correction
 from weft.model import Context, View
 from weft.store import SqliteStore
 from weft.tokens import counter_for

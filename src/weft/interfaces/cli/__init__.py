@@ -1,11 +1,17 @@
-"""The `weft` program: run one command line and return its exit code.
+"""The `weft` program: its commands, the options that they share, and the code it exits with.
 
-Errors become one line on stderr; a traceback is printed only with `--debug`.
+Errors become one line on stderr; a traceback is printed only with `--debug`. The module of a command is
+loaded only when that command runs, or for `weft --help`.
 """
 
 import sys
-from collections.abc import Sequence
-from typing import Any, Final, NoReturn
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Annotated, Any, Final, NoReturn
+
+import typer
+
+from weft import __version__
 
 DONE: Final = 0
 UNEXPECTED: Final = 1
@@ -18,6 +24,95 @@ INTERRUPTED: Final = 130
 _INTERRUPTED_MESSAGE: Final = (
     "interrupted. Nothing is half-written: finished work is kept, and the same command continues from there."
 )
+_AS_OF_HELP: Final = "Only what is known up to this point of the sequence, such as a chapter."
+
+COMMANDS: Final = {
+    "index": "index",
+    "context": "context",
+    "search": "context",
+    "show": "show",
+    "related": "show",
+    "diff": "context",
+    "history": "context",
+    "status": "show",
+    "doctor": "doctor",
+    "remove": "index",
+    "copy": "index",
+    "jobs": "jobs",
+    "remember": "memories",
+    "memories": "memories",
+    "forget": "memories",
+    "experience": "experiences",
+    "values": "memories",
+    "premortem": "experiences",
+    "serve": "serve",
+    "keys": "serve",
+    "entities": "entities",
+    "share": "serve",
+    "link": "serve",
+    "mcp": "mcp",
+    "install": "install",
+    "profile": "profiles",
+    "lens": "profiles",
+    "eval": "evaluate",
+    "demo": "evaluate",
+}
+"""The module of each command, in the order of `weft --help`; `version`, the last one, is in this module."""
+_GROUPS: Final = ("jobs", "profile", "lens", "keys", "experience", "entities")
+"""Commands that hold others: their modules have `make_jobs_group` and so on instead of a function of the
+command's name."""
+_FUNCTION_NAMES: Final = {"eval": "evaluate"}
+"""Functions that cannot be named like their command, because Python has a built-in of that name."""
+
+
+# --- options that several commands share -------------------------------------------------------------------
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+StoreFolder = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="DIR",
+        help="The store's folder, or its postgresql:// URL. Default: $WEFT_STORE, or the nearest .weft/.",
+    ),
+]
+EmbedderSpec = Annotated[
+    str | None,
+    typer.Option(
+        "--embedder", metavar="SPEC", help="static, none, onnx:PATH, … Default: $WEFT_EMBEDDER, or static."
+    ),
+]
+Tenants = Annotated[
+    list[str] | None,
+    typer.Option("--tenant", metavar="NAME", help="Whose knowledge to read; may be repeated. Default: default."),
+]
+OwnTenant = Annotated[str, typer.Option("--tenant", metavar="NAME", help="Whose knowledge this is.")]
+
+
+def whole_number_parser(meaning: str) -> Callable[[str], int]:
+    """Make the parser of an option that takes a whole number; its error says what the number means."""
+
+    def parse(written: str) -> int:
+        try:
+            return int(written)
+        except ValueError:
+            raise typer.BadParameter(f"{written!r} is not a whole number. {meaning}") from None
+
+    return parse
+
+
+AsOf = Annotated[
+    int | None,
+    typer.Option(
+        "--as-of",
+        metavar="N",
+        parser=whole_number_parser(_AS_OF_HELP),
+        help=_AS_OF_HELP,
+    ),
+]
+
+
+# --- running a command line --------------------------------------------------------------------------------
 
 
 def main() -> NoReturn:
@@ -27,6 +122,7 @@ def main() -> NoReturn:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code. A traceback is printed only if `--debug` is given."""
+    # Before anything can fail, so that the message about a failure can be printed.
     for stream in (sys.stdout, sys.stderr):
         _configure_stream(stream)
     debug, rest = _extract_debug(arguments)
@@ -44,14 +140,11 @@ def run(arguments: Sequence[str]) -> int:
 
 def _invoke(arguments: Sequence[str]) -> int:
     """Run the command that the arguments name, and return its exit code."""
-    import typer
-
-    from weft.interfaces.cli.app import COMMANDS, make_app
-
     # Loading only the module of the command that runs keeps start-up short.
-    name = arguments[0] if arguments and arguments[0] in COMMANDS else None
+    name = arguments[0] if arguments and arguments[0] in (*COMMANDS, "version") else None
     command = typer.main.get_command(make_app(sys.stdout.isatty(), name))
     code = command.main(args=list(arguments), prog_name="weft", standalone_mode=False)
+    # Without standalone mode the code comes back as a value; a command that ends normally returns None.
     return code if isinstance(code, int) else DONE
 
 
@@ -60,6 +153,7 @@ def _extract_debug(arguments: Sequence[str]) -> tuple[bool, list[str]]:
 
     It may stand anywhere before `--`, because it is mostly appended to a command that just failed.
     """
+    # What follows `--` belongs to the question, even if it looks like an option.
     end = list(arguments).index("--") if "--" in arguments else len(arguments)
     before, after = arguments[:end], arguments[end:]
     return "--debug" in before, [*(word for word in before if word != "--debug"), *after]
@@ -86,8 +180,6 @@ def _apply_index_option(arguments: Sequence[str]) -> list[str]:
 
 def _report_failure(error: Exception, debug: bool) -> int:
     """Print an error as one line (after its traceback, with `debug`), and return its exit code."""
-    from typer import TyperException
-
     from weft.errors import StoreError, WeftError
 
     if debug:
@@ -97,7 +189,7 @@ def _report_failure(error: Exception, debug: bool) -> int:
     if isinstance(error, WeftError):
         _print_error(str(error))
         return STORE_PROBLEM if isinstance(error, StoreError) else BAD_INPUT
-    if isinstance(error, TyperException):
+    if isinstance(error, typer.TyperException):
         _print_error(_usage_message(error))
         return BAD_INPUT
     hint = "" if debug else " (run again with --debug to see where)"
@@ -122,3 +214,66 @@ def _configure_stream(stream: Any) -> None:
     # Streams that tests put in place of the real ones cannot be reconfigured.
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
+
+
+# --- the commands ------------------------------------------------------------------------------------------
+
+
+def make_app(decorated: bool, only: str | None = None) -> typer.Typer:
+    """Build the command line.
+
+    `decorated` help is for terminals. With `only`, just that command is loaded, which starts sooner.
+    """
+    app = typer.Typer(
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich" if decorated else None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(invoke_without_command=True)(_weft)
+    for name, module in COMMANDS.items():
+        if only in (None, name):
+            loaded = import_module(f"weft.interfaces.cli.{module}")
+            if name in _GROUPS:
+                app.add_typer(getattr(loaded, f"make_{name}_group")(decorated), name=name)
+            else:
+                app.command(name)(getattr(loaded, _FUNCTION_NAMES.get(name, name)))
+    if only in (None, "version"):
+        app.command("version")(version)
+    return app
+
+
+def _weft(
+    context: typer.Context,
+    show_version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Print the traceback of an error. May stand anywhere.")
+    ] = False,
+    index: Annotated[
+        str,
+        typer.Option(
+            "--index",
+            metavar="HOW",
+            help="How to search a store on a server: server, files or milvus://... May stand anywhere. "
+            "Default: $WEFT_INDEX.",
+        ),
+    ] = "",
+) -> None:
+    """Weave what is known into one page that fits a token budget and says where every line came from."""
+    # `debug` and `index` are declared only for the help: `run` has taken them out of the arguments already.
+    from weft.interfaces.cli import output
+
+    if show_version:
+        output.write(f"weft {__version__}")
+    elif context.invoked_subcommand is None:
+        output.write(context.get_help())
+
+
+def version(as_json: AsJson = False) -> None:
+    """Print the version."""
+    from weft.interfaces.cli import output
+
+    if as_json:
+        output.write_json({"version": __version__})
+    else:
+        output.write(f"weft {__version__}")

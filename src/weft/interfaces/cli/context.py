@@ -1,22 +1,28 @@
-"""`weft context` and `weft search`: print one page about a question, or list the nodes that match it.
+"""`weft context`, `weft search`, `weft diff` and `weft history`: print pages, search results and changes of pages.
 
-The options of both commands are made from the rows of `interfaces/request.py`.
+The options of the first two are made from the rows of `interfaces/request.py`.
 """
 
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
 from weft import config
 from weft.errors import InvalidInput, UnknownName
 from weft.interfaces.ask import ask, check_filter
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, EmbedderSpec, StoreFolder, whole_number_parser
+from weft.interfaces.cli import AsJson, EmbedderSpec, StoreFolder, output, whole_number_parser
 from weft.interfaces.cli.output import show_progress
-from weft.interfaces.describe import LEDGER_COLUMNS, SEARCH_COLUMNS, ledger_rows, relevance, search_rows
+from weft.interfaces.describe import (
+    LEDGER_COLUMNS,
+    SEARCH_COLUMNS,
+    difference_lines,
+    ledger_rows,
+    relevance,
+    search_rows,
+)
 from weft.interfaces.request import (
     CONTEXT_FIELDS,
     SEARCH_FIELDS,
@@ -30,6 +36,9 @@ from weft.interfaces.request import (
     read_time,
 )
 from weft.model import Candidate, Context, LedgerEntry
+
+_QUESTION_WIDTH: Final = 50
+"""Characters of a question in the table of `weft history`: a row then fits a terminal of 120 columns."""
 
 Explain = Annotated[bool, typer.Option("--explain", help="Print what became of every candidate, and why.")]
 
@@ -46,6 +55,7 @@ def make_context_command(fields: Sequence[RequestField] = CONTEXT_FIELDS) -> Cal
         **written: Any,
     ) -> None:
         """Print one page about a question, or about the nodes you name, within a token budget."""
+        # Options are read before the store is opened, so that a mistake in them is reported at once.
         values = _read_options(fields, written)
         with config.open_weft(store, embedder=embedder) as weft, show_progress("weaving"):
             page = ask(weft, values)
@@ -99,6 +109,7 @@ def _with_options(
 ) -> Callable[..., None]:
     """Give a command the signature from which typer makes its arguments, options and help."""
     options = [_parameter(field) for field in fields]
+    # The signature is replaced below, so the defaults are taken from it first.
     defaults = {name: parameter.default for name, parameter in inspect.signature(command).parameters.items()}
     options += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=annotation)
@@ -159,6 +170,7 @@ def _read_options(fields: Sequence[RequestField], written: Mapping[str, Any]) ->
 def _read_words(words: Sequence[str] | None) -> tuple[str, ...]:
     """Return the arguments as clean text, with `-` replaced by standard input; empty ones are left out."""
     cleaned = [
+        # Read as bytes: the locale of a pipe must not decide how a question is decoded.
         clean(sys.stdin.buffer.read().decode("utf-8", "replace")) if word == "-" else clean(word)
         for word in words or ()
     ]
@@ -178,6 +190,7 @@ def _print_page(page: Context, as_json: bool, explain: bool) -> None:
         write_ledger(page)
     for note in page.notes:
         output.write_note(note)
+    # Programs read the figures from `--json`; a person wants them below the page.
     if sys.stderr.isatty():
         limit = "no limit" if page.max_tokens is None else f"of {page.max_tokens:,}"
         left_out = sum(entry.detail == "dropped" for entry in page.ledger)
@@ -214,6 +227,72 @@ def _result(candidate: Candidate) -> dict[str, object]:
         "spans": candidate.spans,
         "node": output.as_dict(candidate.node),
     }
+
+
+# --- weft diff, weft history -------------------------------------------------------------------------------
+
+
+def diff(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="A B", help="The ids of two contexts, or their beginnings; see `weft history`."),
+    ] = None,
+    *,
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="A", help="Ask again the question of context A, and compare the answer with A."),
+    ] = None,
+    now: Annotated[str | None, typer.Option(metavar="TIME", help="The present, in ISO 8601.")] = None,
+    store: StoreFolder = None,
+    embedder: EmbedderSpec = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what changed between two contexts, and why: what appeared, vanished, changed or moved."""
+    names = [clean(name) for name in ids or ()]
+    if len(names) != (2 if since is None else 0):
+        raise InvalidInput(
+            f"{len(names)} ids {'and --since ' if since else ''}do not make a comparison. Give two ids, as in "
+            "`weft diff A B`, or one as `--since A`; `weft history` lists them."
+        )
+    # Parsed before the store is opened, so that a mistyped time is reported at once.
+    moment = read_time(now)
+    with config.open_weft(store, embedder=embedder) as weft, show_progress("comparing"):
+        difference = weft.diff(*names) if since is None else weft.since(clean(since), moment)[0]
+    if as_json:
+        output.write_json(output.as_dict(difference))
+    else:
+        output.write("\n".join(difference_lines(difference)))
+
+
+def history(
+    name: Annotated[
+        str | None, typer.Argument(metavar="ID", help="A context's id: print the ledger of that context.")
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="N", help="How many to list.")] = 20,
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the latest contexts, or print the ledger of one."""
+    with config.open_weft(store, embedder="none") as weft:
+        if name is not None:
+            record = weft.contexts.find(clean(name))
+            if as_json:
+                output.write_json({**output.as_dict(record, "fingerprints"), "asked": record.asked})
+            else:
+                write_entries(record.ledger)
+            return
+        records = weft.recent(limit)
+    # Fingerprints serve comparisons only, and a list of whole ledgers would be too long to read.
+    if as_json:
+        output.write_json([output.as_dict(record, "fingerprints", "ledger", "manifest") for record in records])
+    elif records:
+        rows = [
+            (record.id, record.made, record.tokens, output.one_line(record.asked, _QUESTION_WIDTH))
+            for record in records
+        ]
+        output.write_table(("id", "made", "tokens", "asked"), rows)
+    else:
+        output.write_note("No context has been kept yet. `weft context` keeps each one it prints.")
 
 
 context = make_context_command()

@@ -12,8 +12,7 @@ from msgspec import Struct
 
 from weft import __version__, config
 from weft.errors import WeftError
-from weft.interfaces.cli import STORE_PROBLEM, output
-from weft.interfaces.cli.options import AsJson, EmbedderSpec, StoreFolder
+from weft.interfaces.cli import STORE_PROBLEM, AsJson, EmbedderSpec, StoreFolder, output
 from weft.interfaces.cli.output import show_progress
 
 if TYPE_CHECKING:
@@ -64,6 +63,7 @@ def _run_checks(store: str | None, spec: str | None, repair: bool) -> Iterator[C
         detail = "none, by choice" if model is None else f"{model.name}, {model.dimensions} dimensions"
         yield Check("embedder", "ok", detail)
     try:
+        # Without the embedder, which was checked above: a store can be examined when its embedder is missing.
         weft = config.open_weft(store, embedder="none", around=around)
     except WeftError as error:
         yield Check("store", "problem", str(error))
@@ -93,6 +93,7 @@ def _check_tokenizer() -> Check:
         counter, note = counter_for(DEFAULT_ENCODING)
     except WeftError as error:
         return Check("tokenizer", "problem", str(error))
+    # A damaged vocabulary still counts, but wrongly.
     is_exact = counter.count("hello world") == 2
     detail = note or (
         f"{counter.name} counts exactly" if is_exact else f"{counter.name} miscounts; install Weft again"

@@ -1,18 +1,21 @@
-"""`weft entities`: list the entities of a story, and correct them."""
+"""`weft entities`: list the entities of the stories in a store, and correct what was found."""
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from msgspec import Struct
 
 from weft import config
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, AsOf, EmbedderSpec, OwnTenant, StoreFolder
+from weft.errors import InvalidInput, UnknownName, nearest_name
+from weft.interfaces.cli import AsJson, AsOf, EmbedderSpec, OwnTenant, StoreFolder, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.request import clean
-from weft.model import DEFAULT_TENANT
+from weft.model import DEFAULT_TENANT, Filter, Node, View
 
 if TYPE_CHECKING:
-    from weft.interfaces.story_entities import EntityListing
+    from weft.api import Weft
     from weft.story import Correction
 
 
@@ -23,6 +26,9 @@ _NONE_IN_STORY: Final = (
 _NAME_WIDTH: Final = 40
 _ALIASES_WIDTH: Final = 60
 """Characters of names and aliases in the table, so that most rows stay on one line of a wide terminal."""
+_ALL_NEIGHBOURS: Final = 1_000_000
+"""A limit that no entity's neighbours reach: the chapters that mention it are counted, so none may be left out."""
+_PROSE_KINDS: Final = ("chapter", "scene")
 
 EntityName = Annotated[str, typer.Argument(metavar="NAME", help="The entity's name, or one of its aliases.")]
 FromChapter = Annotated[
@@ -36,24 +42,25 @@ FromChapter = Annotated[
 ]
 
 
-def make_app(decorated: bool) -> typer.Typer:
+# --- the commands ------------------------------------------------------------------------------------------
+
+
+def make_entities_group(decorated: bool) -> typer.Typer:
     """Build the commands under `weft entities`."""
-    app = typer.Typer(
-        help="List the entities of a story, and correct them.",
-        no_args_is_help=True,
-        rich_markup_mode="rich" if decorated else None,
+    return output.make_group(
+        "List the entities of a story, and correct them.",
+        decorated,
+        list=print_entities,
+        merge=merge,
+        rename=rename,
+        type=change_type,
+        hide=hide,
+        corrections=print_corrections,
+        undo=undo,
     )
-    app.command("list")(list_entities)
-    app.command("merge")(merge)
-    app.command("rename")(rename)
-    app.command("type")(change_type)
-    app.command("hide")(hide)
-    app.command("corrections")(list_corrections)
-    app.command("undo")(undo)
-    return app
 
 
-def list_entities(
+def print_entities(
     kind: Annotated[
         str | None,
         typer.Option("--type", metavar="TYPE", help="Only these: character, location, faction, object, event."),
@@ -68,12 +75,10 @@ def list_entities(
 ) -> None:
     """List the entities, most mentioned first."""
     from weft.indexing.stories import has_stories
-    from weft.interfaces import story_entities
-    from weft.story import KINDS
 
-    kinds = KINDS if kind is None else (clean(kind),)
+    kinds = None if kind is None else (clean(kind),)
     with config.open_weft(store, embedder=embedder) as weft, show_progress("listing"):
-        found = story_entities.list_entities(weft, tenant=clean(tenant), kinds=kinds, as_of=as_of)
+        found = list_entities(weft, tenant=clean(tenant), kinds=kinds, as_of=as_of)
         # Tells a story without entities from a store without a story.
         has_story = not found and has_stories(weft.store, (clean(tenant),))
     if as_json:
@@ -142,7 +147,7 @@ def hide(
     _correct("hide", [name], "", chapter, tenant, store)
 
 
-def list_corrections(
+def print_corrections(
     tenant: OwnTenant = DEFAULT_TENANT, store: StoreFolder = None, as_json: AsJson = False
 ) -> None:
     """List the corrections with their numbers."""
@@ -167,10 +172,9 @@ def undo(
     store: StoreFolder = None,
 ) -> None:
     """Undo a correction."""
-    from weft.interfaces import story_entities
 
     with config.open_weft(store) as weft, show_progress("reading the story again"):
-        undone = story_entities.undo_correction(weft, number, tenant=clean(tenant))
+        undone = undo_correction(weft, number, tenant=clean(tenant))
     output.write(f"Undone: {_describe(undone)}.")
 
 
@@ -178,10 +182,9 @@ def _correct(
     action: str, names: list[str], value: str, chapter: int | None, tenant: str, store: str | None
 ) -> None:
     """Store a correction, apply it to the story, and print it."""
-    from weft.interfaces import story_entities
 
     with config.open_weft(store) as weft, show_progress("reading the story again"):
-        correction = story_entities.apply_correction(
+        correction = apply_correction(
             weft,
             action,
             [clean(name) for name in names],
@@ -201,3 +204,102 @@ def _describe(correction: "Correction") -> str:
         "type": f"{first} is {article} {correction.value}",
         "hide": f"{first} is no entity",
     }[correction.action]
+
+
+# --- the entities of a store -------------------------------------------------------------------------------
+
+
+class EntityListing(Struct, frozen=True):
+    """An entity, and the number of chapters or scenes that mention it."""
+
+    node: Node
+    texts: int
+
+
+def list_entities(
+    weft: "Weft", *, tenant: str = DEFAULT_TENANT, kinds: Sequence[str] | None = None, as_of: int | None = None
+) -> tuple[EntityListing, ...]:
+    """Return the entities of a tenant, both those with notes and those found in prose, most mentioned first.
+
+    Without `kinds` they are of all kinds.
+    """
+    import numpy as np
+
+    from weft.story import KINDS
+
+    for kind in kinds or ():
+        _check_kind(kind)
+    with weft.reading(View((tenant,), as_of)) as reading:
+        ids = reading.snapshot.matching_ids(Filter(kinds=tuple(KINDS if kinds is None else kinds))).tolist()
+        near = reading.snapshot.adjacency(ids, _ALL_NEIGHBOURS)
+        is_prose = np.array([kind in _PROSE_KINDS for kind in near.kinds] or [False])[near.kind]
+        # Several edges may lead to one chapter; a set of pairs counts it once.
+        mentions = set(zip(near.owner[is_prose].tolist(), near.neighbour[is_prose].tolist(), strict=True))
+        nodes = {id: row.node for id, row in reading.snapshot.nodes(ids).items()}
+    texts = Counter(entity for entity, _ in mentions)
+    listings = (EntityListing(node, texts[id]) for id, node in nodes.items())
+    return tuple(sorted(listings, key=lambda listing: (-listing.texts, listing.node.title, listing.node.key)))
+
+
+def apply_correction(
+    weft: "Weft",
+    action: str,
+    names: Sequence[str],
+    *,
+    value: str = "",
+    chapter: int | None = None,
+    tenant: str = DEFAULT_TENANT,
+) -> "Correction":
+    """Store a correction and apply it to the stories.
+
+    It holds from `chapter` on; by default from the one by which all the named entities have appeared.
+    """
+    from weft.indexing.stories import add_correction
+    from weft.story import Correction
+
+    # All names are looked up first: a correction with an unknown name must not be stored.
+    named = [_find_entity(weft, name, tenant) for name in names]
+    if action == "type":
+        _check_kind(value)
+    if action == "rename" and not value.strip():
+        raise InvalidInput("The new name is empty. Give a name, as in `weft entities rename Strider Aragorn`.")
+    # A correction from chapter 1 on would tell readers of early chapters who someone turns out to be.
+    if chapter is None:
+        chapter = max((node.sequence if node.known_from is None else node.known_from) or 0 for node in named)
+    correction = Correction(action, tuple(names), value.strip(), chapter)
+    add_correction(weft.store, tenant, correction)
+    # Indexing nothing new applies all corrections again.
+    weft.ingest((), tenant=tenant)
+    return correction
+
+
+def undo_correction(weft: "Weft", number: int, *, tenant: str = DEFAULT_TENANT) -> "Correction":
+    """Remove a correction by its number, apply the remaining ones, and return it."""
+    from weft.indexing.stories import remove_correction
+
+    removed = remove_correction(weft.store, tenant, number)
+    weft.ingest((), tenant=tenant)
+    return removed
+
+
+def _check_kind(kind: str) -> None:
+    from weft.story import KINDS
+
+    if kind not in KINDS:
+        raise UnknownName("type of entity", kind, KINDS)
+
+
+def _find_entity(weft: "Weft", name: str, tenant: str) -> Node:
+    """Return the entity of a name or alias; raise InvalidInput with the closest name if there is none."""
+    from weft.story import name_key
+
+    by_name: dict[str, Node] = {}
+    # In reverse, so that of two entities with one name the more mentioned is found.
+    for listing in reversed(list_entities(weft, tenant=tenant)):
+        for title in (listing.node.title, *(alias.text for alias in listing.node.aliases)):
+            by_name[name_key(title)] = listing.node
+    if name_key(name) in by_name:
+        return by_name[name_key(name)]
+    closest = nearest_name(name_key(name), by_name)
+    hint = f" Did you mean {by_name[closest].title!r}?" if closest else ""
+    raise InvalidInput(f"No entity of {tenant} is called {name!r}.{hint} `weft entities list` prints them.")

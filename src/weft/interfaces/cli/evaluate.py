@@ -1,7 +1,12 @@
-"""`weft eval`: measure ranking and evidence on a judged set, or compare two such runs, and print the result."""
+"""`weft eval` and `weft demo`: measure a judged set, or show the example worlds.
 
+Both index into a temporary store unless `--store` names one.
+"""
+
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -10,12 +15,12 @@ import orjson
 import typer
 from msgspec.structs import asdict
 
-from weft import __version__
-from weft.errors import InvalidInput
-from weft.interfaces.cli import PARTLY_DONE, output
-from weft.interfaces.cli.demo import open_named_or_temporary
-from weft.interfaces.cli.options import AsJson, EmbedderSpec
+from weft import __version__, config
+from weft.errors import InvalidInput, SourceError
+from weft.interfaces.cli import PARTLY_DONE, AsJson, EmbedderSpec, StoreFolder, output
 from weft.interfaces.cli.output import show_progress
+from weft.interfaces.describe import format_origin
+from weft.interfaces.request import clean, read_budget
 from weft.model import Context, Filter
 
 if TYPE_CHECKING:
@@ -30,6 +35,13 @@ _MAX_BUDGET: Final = 10**12
 """Budgets in tokens stay below this: larger numbers are typing errors."""
 _SHARE_PREFIXES: Final = ("recall@", "ndcg@", "mrr", "evidence_recall@", "all_evidence@", "fill")
 """How the names of measures begin that are shares from 0 to 1, printed as percentages."""
+_PACKAGE: Final = Path(__file__).parents[2]
+_DEFAULT_QUESTION: Final = "How do I process a refund?"
+_MAX_LISTED_SOURCES: Final = 8
+"""Sources listed below the page: enough to see where it came from without pushing it off the screen."""
+
+
+# --- weft eval ---------------------------------------------------------------------------------------------
 
 
 def evaluate(
@@ -79,12 +91,13 @@ def evaluate(
     exam.check()
     if per_query is not None:
         _check_writable(per_query)
-    with open_named_or_temporary(store, "weft-eval-", embedder) as weft:
+    with _open_named_or_temporary(store, "weft-eval-", embedder) as weft:
         answers, result = _run(weft, exam, weft.profile(profile), ablate)
     if per_query is not None:
         per_query.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in question_rows(answers)))
     _write_result(result, as_json)
     if result["problems"]:
+        # The measures are printed all the same; the code tells scripts that some input was not used.
         raise typer.Exit(PARTLY_DONE)
 
 
@@ -152,6 +165,7 @@ def _measure_ablations(
 
     full = {answer.question.id: evaluation.measure_question(answer) for answer in answers}
     ablations = {}
+    # The store is the same for all: only the profile changes, so nothing is indexed again.
     for ability in evaluation.ABLATIONS:
         ask = _make_asker(weft, evaluation.without_ability(profile, ability), now)
         reduced = evaluation.evaluate(exam, ask, time.perf_counter, progress)
@@ -286,3 +300,69 @@ def _verdict(difference: "Difference") -> str:
     if not difference.real:
         return "no difference shown"
     return "B is better" if difference.difference > 0 else "A is better"
+
+
+# --- weft demo ---------------------------------------------------------------------------------------------
+
+
+def demo(
+    words: Annotated[list[str] | None, typer.Argument(metavar="QUESTION", help="Ask this instead.")] = None,
+    profile: Annotated[str, typer.Option(metavar="NAME", help="Kind of page.")] = "general",
+    max_tokens: Annotated[str, typer.Option(metavar="N", help="The budget: a number, or none.")] = "900",
+    store: StoreFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Index the example worlds and print a page. The store is temporary unless --store names one."""
+    question, budget = clean(" ".join(words or ())) or _DEFAULT_QUESTION, read_budget(max_tokens)
+    with _open_named_or_temporary(store, "weft-demo-") as weft, show_progress("indexing the examples") as progress:
+        for world in _example_worlds():
+            weft.index(world, progress=progress)
+        # Some of the example worlds bring tenants of their own; the demo reads them all.
+        tenants = tuple(weft.status().by_tenant)
+        context = weft.context(question, profile=profile, max_tokens=budget, tenants=tenants)
+        node_count = weft.status().nodes
+    if as_json:
+        output.write_json(output.as_dict(context, "page"))
+        return
+    output.write(context.text)
+    _print_summary(context, node_count)
+
+
+def _example_worlds() -> list[Path]:
+    """Return the folders of the example worlds."""
+    # They are inside the package when it is installed, and at the root when it runs from a checkout.
+    for examples in (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples"):
+        if examples.is_dir():
+            return sorted(world for world in examples.iterdir() if world.is_dir())
+    raise SourceError("The example worlds are missing from this installation. Install Weft again with pip.")
+
+
+def _print_summary(context: Context, node_count: int) -> None:
+    limit = "no limit" if context.max_tokens is None else f"of {context.max_tokens:,}"
+    output.write(
+        f"\n--- {context.tokens:,} tokens ({limit}), counted by {context.token_model}; "
+        f"{node_count:,} nodes searched"
+    )
+    for source in context.sources[:_MAX_LISTED_SOURCES]:
+        output.write(
+            f"    {source.detail.value:8} {source.origin.source}: {format_origin(source.origin) or source.key}"
+        )
+    more = len(context.sources) - _MAX_LISTED_SOURCES
+    if more > 0:
+        output.write(f"    and {output.count_noun(more, 'source')} more")
+    output.write('--- Next: `weft index PATH`, then `weft context "your question" --explain`')
+
+
+# --- the store of both -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _open_named_or_temporary(
+    store: str | Path | None, prefix: str, embedder: str | None = None
+) -> "Iterator[Weft]":
+    """Open the named store, or a temporary one whose folder begins with `prefix` and is removed afterwards."""
+    # Made in any case, which is simpler than two ways and costs nothing.
+    with tempfile.TemporaryDirectory(prefix=prefix) as folder:
+        location = store if store is not None else Path(folder) / config.STORE_NAME
+        with config.open_weft(location, embedder=embedder, create=True) as weft:
+            yield weft

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from weft import config
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder, Tenants
+from weft.interfaces.cli import AsJson, EmbedderSpec, OwnTenant, StoreFolder, Tenants, output
 from weft.interfaces.describe import experience_lines
 from weft.interfaces.request import clean, read_tenants
 from weft.memory import DOMAINS, OUTCOMES, ROOT_CAUSES, STRATEGIES, Lesson, Outcome, RootCause
@@ -34,19 +33,17 @@ def _text_option(flag: str, help: str) -> typer.models.OptionInfo:
     return option
 
 
-def make_app(decorated: bool) -> typer.Typer:
+def make_experience_group(decorated: bool) -> typer.Typer:
     """Build the commands under `weft experience`."""
-    app = typer.Typer(
-        help="Start, update, resolve, list and show experiences.",
-        no_args_is_help=True,
-        rich_markup_mode="rich" if decorated else None,
+    return output.make_group(
+        "Start, update, resolve, list and show experiences.",
+        decorated,
+        start=start,
+        update=update,
+        resolve=resolve,
+        list=list_experiences,
+        show=show,
     )
-    app.command("start")(start)
-    app.command("update")(update)
-    app.command("resolve")(resolve)
-    app.command("list")(list_experiences)
-    app.command("show")(show)
-    return app
 
 
 def start(

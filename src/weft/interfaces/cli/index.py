@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from weft import config
-from weft.interfaces.cli import PARTLY_DONE, output
-from weft.interfaces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder
+from weft.interfaces.cli import PARTLY_DONE, AsJson, EmbedderSpec, OwnTenant, StoreFolder, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT
@@ -162,6 +161,7 @@ class _ChangeFilter:
 
     def __call__(self, change: "Change", path: str) -> bool:
         changed = PurePath(path)
+        # Indexing writes there itself, and would trigger itself for ever.
         if changed.is_relative_to(self._store):
             return False
         return any(
@@ -171,6 +171,7 @@ class _ChangeFilter:
 
 def _is_read(parts: tuple[str, ...]) -> bool:
     """Return whether a path, given by its parts below a watched folder, may be read by a source."""
+    # Checked first, because the parts begin with a dot.
     if parts == _GIT_HEAD_LOG or (parts and parts[-1] in _IGNORE_FILES):
         return True
     return not any(part.startswith(".") or part in _UNREAD_FOLDERS for part in parts)
@@ -205,6 +206,7 @@ def copy(
 ) -> None:
     """Copy a store into another folder or onto a server. If interrupted, the same command continues."""
     with (
+        # --index is meant for the new store; the old one is only read row by row.
         config.open_weft(start, embedder="none", around=config.environment_without_index()) as source,
         config.open_weft(end, embedder="none", create=True) as target,
         show_progress("copying") as progress,

@@ -13,8 +13,7 @@ from msgspec import Struct
 from weft import config
 from weft.errors import InvalidInput, StoreError
 from weft.interfaces import client_settings
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, StoreFolder, Tenants
+from weft.interfaces.cli import AsJson, StoreFolder, Tenants, output
 from weft.interfaces.request import clean
 
 _MAX_NAME_LENGTH: Final = 64
@@ -108,6 +107,7 @@ def _change_hooks(
 
 def _apply(change: _Change, dry_run: bool, as_json: bool) -> None:
     """Write the changed file unless it is a dry run, and print what was done."""
+    # A file that already says the same is not touched, so that no backup piles up.
     writes = change.is_needed and not dry_run
     backup = client_settings.replace_file(change.file, change.after) if writes else None
     if as_json:

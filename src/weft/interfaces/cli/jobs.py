@@ -7,8 +7,7 @@ import typer
 
 from weft import config
 from weft.errors import InvalidInput, UnknownName, WeftError
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, OwnTenant, StoreFolder
+from weft.interfaces.cli import AsJson, OwnTenant, StoreFolder, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT
@@ -23,18 +22,16 @@ _POLL_SECONDS: Final = 2.0
 """How long `weft jobs run --wait` sleeps while the queue is empty: each look is one query to the server."""
 
 
-def make_app(decorated: bool) -> typer.Typer:
+def make_jobs_group(decorated: bool) -> typer.Typer:
     """Build the commands under `weft jobs`."""
-    app = typer.Typer(
-        help="Queue and do work in a store on a server.",
-        no_args_is_help=True,
-        rich_markup_mode="rich" if decorated else None,
+    return output.make_group(
+        "Queue and do work in a store on a server.",
+        decorated,
+        list=list_jobs,
+        add=add,
+        run=run,
+        retry=retry,
     )
-    app.command("list")(list_jobs)
-    app.command("add")(add)
-    app.command("run")(run)
-    app.command("retry")(retry)
-    return app
 
 
 # --- the commands ------------------------------------------------------------------------------------------
@@ -91,6 +88,7 @@ def run(
                 finished.append(job.id)
                 if not as_json:
                     output.write_note(_describe(job))
+            # Jobs that are due are all done before the first pause.
             elif wait:
                 time.sleep(_POLL_SECONDS)
             else:
@@ -127,6 +125,7 @@ def open_queue(weft: "Weft") -> "JobQueue":
     """Return the queue of a store on a server; raise InvalidInput for an embedded store, which has none."""
     from weft.store.sqlite.store import SqliteStore
 
+    # An embedded store has one writer at a time, so there is nobody to leave work for.
     if isinstance(weft.store, SqliteStore):
         raise InvalidInput(
             f"The embedded store in {weft.location} has no queue: its work is done at once. Use `weft index` and "

@@ -5,9 +5,11 @@ from typing import Annotated, Final
 
 import typer
 
+# A module of its own, because those of other commands load more than the handshake should wait for.
 from weft.errors import InvalidInput, MissingExtra
-from weft.interfaces.cli.options import EmbedderSpec, StoreFolder, Tenants
+from weft.interfaces.cli import EmbedderSpec, StoreFolder, Tenants
 
+# Anything else could be reached from other machines.
 _LOOPBACK_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
 _MCP_LIBRARIES: Final = ("mcp", "mcp_types", "anyio")
 """The top-level modules that the extra `mcp` installs."""

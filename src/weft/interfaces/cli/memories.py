@@ -8,8 +8,7 @@ import typer
 
 from weft import config
 from weft.errors import InvalidInput
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder
+from weft.interfaces.cli import AsJson, EmbedderSpec, OwnTenant, StoreFolder, output
 from weft.interfaces.request import clean
 from weft.model import DEFAULT_TENANT
 
@@ -54,6 +53,7 @@ def remember(
     # Lines are cleaned one by one, because `clean` would join them.
     cleaned = "\n".join(clean(line) for line in text.splitlines()).strip()
     names = None if tags is None else [clean(tag).lstrip("#") for tag in tags]
+    # A first memory may make the store; a memory that is to be changed must be in one already.
     with config.open_weft(store, embedder=embedder, create=update is None) as weft:
         if update is not None:
             memory = memory_store.update_memory(
@@ -119,6 +119,7 @@ def memories(
             found = list_memories(context, category=category, limit=limit, tenant=clean(tenant))
         else:
             found = search_memories(context, clean(question), category=category, limit=limit, tenant=clean(tenant))
+        # Usage is counted beside the store, so that reading a page never writes to it.
         uses = UsageLog(weft.folder).read_uses([(memory.tenant, memory.key) for memory in found])
     _write_memories([(memory, uses.get((memory.tenant, memory.key))) for memory in found], as_json)
 

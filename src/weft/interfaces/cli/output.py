@@ -75,6 +75,7 @@ class ProgressBar:
         # The timer's thread draws the bar while the working thread reports to it.
         self._lock = threading.Lock()
         self._timer = threading.Timer(delay, self._appear)
+        # The process must be able to end while the timer still waits.
         self._timer.daemon = True
         self._timer.start()
 
@@ -139,6 +140,7 @@ def write_note(text: str) -> None:
 
 def write_json(value: object, *, indented: bool = True) -> None:
     """Print a value as JSON, indented or on one line."""
+    # Some mappings have keys that are no strings.
     option = orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indented else 0)
     write(orjson.dumps(value, default=_to_json, option=option).decode())
 
@@ -208,6 +210,7 @@ def as_dict(value: Any, *without: str) -> dict[str, Any]:
 
 def short_path(location: Path | str) -> str:
     """Return a path relative to the working folder if it is inside; the URL of a server as it is."""
+    # Path() would turn the double slash of a URL into a single one.
     if "://" in str(location):
         return str(location)
     path = Path(location)

@@ -10,8 +10,7 @@ import typer
 
 from weft import config
 from weft.errors import MissingExtra
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, EmbedderSpec, OwnTenant, StoreFolder
+from weft.interfaces.cli import AsJson, EmbedderSpec, OwnTenant, StoreFolder, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.keys import KeyRing
 from weft.interfaces.request import clean
@@ -40,13 +39,14 @@ def serve(
     """Serve the store over HTTP until interrupted. /docs describes the routes."""
     try:
         # FastAPI and Uvicorn come with an extra, and the other commands of this module do without.
-        from weft.interfaces.rest.server import serve as run
+        from weft.interfaces.rest.app import serve as run
     except ModuleNotFoundError as error:
         raise MissingExtra("weft serve", "serve") from error
     around = config.read_environment()
     folder = config.find_store(store, around)
     server = config.server_url(store, around)
     settings = config.ServeSettings(folder, config.choose_embedder(embedder, around), read_only, server=server)
+    # Said every time: without keys the protection is only that other machines cannot reach the service.
     if not KeyRing(folder).keys():
         output.write_note(
             "No API key is configured: only this machine is served, and it may read and write everything."
@@ -120,7 +120,7 @@ def link(
 # --- weft keys ---------------------------------------------------------------------------------------------
 
 
-def make_app(decorated: bool) -> typer.Typer:
+def make_keys_group(decorated: bool) -> typer.Typer:
     """Build the commands under `weft keys`."""
     return output.make_group(
         "Create, list and revoke API keys.", decorated, create=create_key, list=list_keys, revoke=revoke_key
@@ -138,6 +138,7 @@ def create_key(
 ) -> None:
     """Create a key and print it once. Only its hash is kept."""
     names = [clean(tenant) for tenant in tenants]
+    # The clock is read here, because the library takes the moment as an argument.
     key, secret = _open_keys(store).create(clean(name), names, write=write, now=datetime.now(UTC))
     if as_json:
         output.write_json({**output.as_dict(key, "hash"), "key": secret})

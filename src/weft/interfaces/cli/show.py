@@ -7,11 +7,10 @@ import typer
 
 from weft import config
 from weft.errors import InvalidInput
-from weft.interfaces.cli import output
-from weft.interfaces.cli.options import AsJson, AsOf, StoreFolder, Tenants
+from weft.interfaces.cli import AsJson, AsOf, StoreFolder, Tenants, output
 from weft.interfaces.cli.output import show_progress
+from weft.interfaces.describe import whole_text
 from weft.interfaces.request import clean, read_tenants
-from weft.interfaces.whole_text import whole_text
 from weft.model import Node, View
 
 if TYPE_CHECKING:
@@ -67,6 +66,7 @@ def related(
     """List the neighbours of a node with their links, strongest first."""
     readable = read_tenants(tenants)
     with config.open_weft(store, embedder="none") as weft:
+        # A title may name several nodes; arrows are drawn from the view of all of them.
         start_keys = {node.key for node in _find_nodes(weft, clean(name), readable)}
         neighbours = weft.related(clean(name), tenants=readable, limit=limit)
     if as_json:
@@ -121,6 +121,7 @@ def status(tenants: Tenants = None, store: StoreFolder = None, as_json: AsJson =
 
 def _engine_line(engine: Mapping[str, str | int], index: Mapping[str, str | int], sequence: int) -> str:
     """Return the engines that store and search, with versions, and how many writes each is behind."""
+    # A search needs both indexes, so the slower one counts.
     behind = sequence - min(int(index["lexical_sequence"]), int(index["vector_sequence"]))
     searched = f"searched by {index.get('engine', 'files')}"
     # A number of writes, or a text if the server or its replica did not answer; embedded stores have neither.

@@ -82,6 +82,7 @@ def _make_status(call: HookCall) -> str:
     """Return a line about what the store holds, and one for each open experience; empty for an empty store."""
     with call.weft.store.snapshot(View(call.tenants)) as snapshot:
         passages = snapshot.statistics(()).passages
+        # Counted by a filter, because whole nodes would have to be read otherwise.
         counts = {kind: len(snapshot.matching_ids(_learned_filter(kind))) for kind in _LEARNED_PLURALS}
     if not passages:
         return ""
@@ -131,6 +132,7 @@ def _knows_any_word(call: HookCall, prompt: str) -> bool:
     from weft.scoring.bm25 import term_hash
     from weft.text import analyze
 
+    # A look at term statistics is much cheaper than a page, and most prompts to go on end here.
     terms = {term_hash(term) for term in analyze(_SMALL_TALK.sub(" ", prompt))}
     with call.weft.store.snapshot(View(call.tenants)) as snapshot:
         return any(snapshot.statistics(tuple(terms)).frequency.values())
@@ -196,6 +198,7 @@ def _handle_tool(call: HookCall) -> str:
 def _make_warning(call: HookCall, run: Run, experience: "Experience | None") -> str:
     """Return past failures in the domain of this one; empty if the session was warned of that domain before."""
     domain = _RUN_DOMAINS[run.kind] if experience is None else experience.domain
+    # Claiming is atomic: of two hooks at the same moment only one warns.
     if call.session is not None and not call.weft.contexts.claim(call.session, f"{_WARNING_PROFILE} {domain}"):
         return ""
     strategy = {} if experience is None else {"strategy": experience.strategy}

@@ -78,6 +78,7 @@ def find_run(command: str) -> Run | None:
         return None
     # The operators after which a failure of the command before still is the failure of the whole.
     transparent = ("&&", "|") if "pipefail" in command else ("&&",)
+    # From the end: the last test decides what the output ends with.
     for i in reversed(range(len(parts))):
         words, operator = parts[i]
         kind = _classify(words)
@@ -106,6 +107,7 @@ def _split_commands(command: str) -> Iterator[tuple[list[str], str]]:
             if words:
                 yield words, word
             words = []
+        # The file of a redirection is no argument of the command.
         elif is_target_of_redirection:
             is_target_of_redirection = False
         else:
@@ -145,6 +147,7 @@ def _find_program(words: Sequence[str]) -> tuple[str, list[str]]:
     """Return the program that really runs and its arguments, after assignments, wrappers and runners."""
     rest = list(words)
     while rest:
+        # Programs may be written with a path, also of Windows.
         name = rest[0].replace("\\", "/").rsplit("/", 1)[-1]
         if _ASSIGNMENT.match(rest[0]):
             rest = rest[1:]

@@ -59,6 +59,7 @@ def _make_answer(arguments: Sequence[str], watchdog: Watchdog) -> bytes:
     try:
         settings = read_settings([word for word in arguments if word != "--debug"])
         event = read_event(sys.stdin.buffer.read())
+        # The deadline starts anew here, because reading the event had one of its own.
         default = _DEADLINE_SECONDS.get(event.name, _TOOL_DEADLINE_SECONDS)
         watchdog.set_deadline(default if settings.deadline is None else settings.deadline)
         if not event.is_relevant:

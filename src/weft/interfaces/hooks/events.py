@@ -44,6 +44,7 @@ def read_settings(arguments: Sequence[str]) -> Settings:
         store=values.get("store"),
         profile=values.get("profile"),
         tenants=tuple(value for name, value in pairs if name == "--tenant"),
+        # Cut silently: a hook has nobody to report a mistake to.
         max_tokens=min(int(values.get("max-tokens", _DEFAULT_MAX_TOKENS)), _LARGEST_MAX_TOKENS),
         deadline=float(values["deadline"]) if "deadline" in values else None,
     )
@@ -114,6 +115,7 @@ def format_answer(event: Event, text: str) -> bytes:
     if not text or len(text) > _MAX_ANSWER_CHARACTERS:
         return b""
     answer = {"hookEventName": event.name, "additionalContext": text}
+    # ASCII, because the client may read it in the encoding of the system.
     return json.dumps({"suppressOutput": True, "hookSpecificOutput": answer}).encode("ascii") + b"\n"
 
 

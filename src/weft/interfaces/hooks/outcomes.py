@@ -101,6 +101,7 @@ def first_error(output: str) -> str:
 
 def claim_started(weft: "Weft", session: str, output: str, tenant: str) -> None:
     """Record that the session started the experience named in the output, so that no other session resolves it."""
+    # The ids of experiences in the output of `weft experience start`, or of the tool, however it is formatted.
     ids = set(_EXPERIENCE_ID.findall(output))
     for experience in _list_open(weft, tenant):
         if experience.id in ids:
@@ -117,6 +118,7 @@ def find_waiting(weft: "Weft", session: str, tenant: str) -> Experience | None:
     own = [experience for experience in open_experiences if session in owners[experience.id]]
     if own:
         return max(own, key=lambda experience: (experience.attempted, experience.id))
+    # With two or more that nobody claimed there is no telling which one the test is about.
     unclaimed = [experience for experience in open_experiences if not owners[experience.id]]
     return unclaimed[0] if len(unclaimed) == 1 else None
 

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from weft.errors import MissingExtra
-from weft.interfaces.integrations.retrieval import Retrieval
+from weft.interfaces.integrations import Retrieval
 
 try:
     from haystack import Document, component, default_to_dict

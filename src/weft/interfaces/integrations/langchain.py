@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import Field
 
 from weft.errors import MissingExtra
-from weft.interfaces.integrations.retrieval import Retrieval
+from weft.interfaces.integrations import Retrieval
 
 try:
     from langchain_core.callbacks import CallbackManagerForRetrieverRun

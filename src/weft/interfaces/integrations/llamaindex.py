@@ -3,7 +3,7 @@
 from typing import Any
 
 from weft.errors import MissingExtra
-from weft.interfaces.integrations.retrieval import Retrieval
+from weft.interfaces.integrations import Retrieval
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever

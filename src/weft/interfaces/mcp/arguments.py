@@ -22,13 +22,16 @@ _SCHEMAS: Final[Mapping[Kind, dict[str, Any]]] = {
 }
 _YES: Final = ("true", "yes", "on", "1")
 _NO: Final = ("false", "no", "off", "0")
+"""The words that models write for true and false."""
+_MAX_SHOWN_CHARACTERS: Final = 80
+"""Characters of a refused value in the message about it."""
 
 
 def schema_of(parameters: Sequence[RequestField], required: Sequence[str] = ()) -> dict[str, Any]:
-    """The JSON schema of a tool's arguments; other names are left to `read_arguments`, which knows aliases."""
+    """Return the JSON schema of a tool's arguments; other names are left to `read_arguments`."""
     schema: dict[str, Any] = {
         "type": "object",
-        "properties": {each.name: _property(each) for each in parameters},
+        "properties": {parameter.name: _property(parameter) for parameter in parameters},
     }
     return {**schema, "required": list(required)} if required else schema
 
@@ -39,17 +42,19 @@ def _property(parameter: RequestField) -> dict[str, Any]:
     return {**_SCHEMAS[parameter.kind], **own, "description": parameter.help}
 
 
-def read_arguments(given: Mapping[str, Any], parameters: Sequence[RequestField]) -> dict[str, Any]:
+def read_arguments(arguments: Mapping[str, Any], parameters: Sequence[RequestField]) -> dict[str, Any]:
     """Return the arguments by their proper names, as values of their types; absent and null ones are left out."""
-    known = {_plain(name): each for each in parameters for name in (each.name, *each.aliases)}
+    by_name = {_plain(name): field for field in parameters for name in (field.name, *field.aliases)}
     found: dict[str, Any] = {}
-    for name, value in given.items():
-        parameter = known.get(_plain(name))
+    for name, value in arguments.items():
+        parameter = by_name.get(_plain(name))
         if parameter is None:
-            raise UnknownName("argument", name, [each.name for each in parameters])
+            raise UnknownName("argument", name, [field.name for field in parameters])
+        # Models send empty values for arguments that they have no use for.
         if value is None or value in ("", []):
             continue
         read = _read(parameter, value)
+        # The same value under two names is harmless, two values are a contradiction.
         if found.setdefault(parameter.name, read) != read:
             raise InvalidInput(f"{parameter.name!r} is given twice, as {found[parameter.name]!r} and as {read!r}.")
     return found
@@ -70,6 +75,7 @@ def _number(parameter: RequestField, value: Any) -> int:
     number = value
     if isinstance(value, str) and re.fullmatch(r"\s*[+-]?[0-9][0-9_,]{0,14}(\.0+)?\s*", value):
         number = float(re.sub(r"[_,\s]", "", value))
+    # To Python True is the number 1; NaN and infinity differ from their own floor.
     if isinstance(number, bool) or not isinstance(number, int | float) or number != number // 1:
         raise _refusal(parameter, value, "a whole number")
     low, high = parameter.least, parameter.most
@@ -99,25 +105,26 @@ def _flag(parameter: RequestField, value: Any) -> bool:
 
 
 def _mapping(parameter: RequestField, value: Any) -> dict[str, Any]:
-    opened = _opened(value)
-    if not isinstance(opened, dict):
+    decoded = _decode(value)
+    if not isinstance(decoded, dict):
         raise _refusal(parameter, value, "an object of names and values")
-    return {clean(name): clean(each) if isinstance(each, str) else each for name, each in opened.items()}
+    return {clean(name): clean(item) if isinstance(item, str) else item for name, item in decoded.items()}
 
 
 def _texts(parameter: RequestField, value: Any) -> tuple[str, ...]:
-    opened = _opened(value)
-    if isinstance(opened, list):
-        parts = [_text(parameter, each) for each in opened]
+    decoded = _decode(value)
+    if isinstance(decoded, list):
+        parts = [_text(parameter, item) for item in decoded]
     elif parameter.kind == "texts":
-        parts = [each.strip() for each in _text(parameter, opened).split(",")]
+        parts = [part.strip() for part in _text(parameter, decoded).split(",")]
     else:
         parts = [_text(parameter, value)]
     return tuple(part for part in parts if part)
 
 
-def _opened(value: Any) -> Any:
+def _decode(value: Any) -> Any:
     """Decode lists and objects that are sent as a string of JSON."""
+    # Some clients send every argument as a string.
     if isinstance(value, str) and value.strip()[:1] in ("[", "{"):
         try:
             return orjson.loads(value)
@@ -141,8 +148,8 @@ def _choice(parameter: RequestField, value: str) -> str:
 
 
 def _refusal(parameter: RequestField, value: Any, wanted: str) -> InvalidInput:
-    given = str(value)
-    shown = given if len(given) <= 80 else f"{given[:80]}…"
+    text = str(value)
+    shown = text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}…"
     return InvalidInput(f"{parameter.name!r} takes {wanted}, not {shown!r}. Leave it out for the default.")
 
 

@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from weft.errors import InvalidInput
 from weft.interfaces.describe import experience_lines, one_line
+from weft.interfaces.mcp import ServedStore
 from weft.interfaces.mcp.answers import Answer, cut
-from weft.interfaces.mcp.open_store import Shelf
 from weft.memory import Experience, Lesson, Outcome, RootCause
 from weft.model import DEFAULT_TENANT
 
@@ -16,117 +16,144 @@ if TYPE_CHECKING:
     from weft.indexing.ingest import IndexingContext
 
 
-_ATTEMPT = ("hypothesis", "action", "prediction", "strategy")
+_ATTEMPT: Final = ("hypothesis", "action", "prediction", "strategy")
+"""The arguments that describe an attempt."""
+_TEXT_WIDTH: Final = 200
+"""Characters of a memory that an answer repeats."""
+_EXPERIENCE_TOKENS: Final = 2_000
+"""Tokens of an experience in an answer: the caller wrote most of it and needs no more than a reminder."""
+_PREMORTEM_TOKENS: Final = 1_500
+_PREMORTEM_ITEMS: Final = 10
+"""The budget of a premortem and its items of each kind by default, as the design documents them."""
 
 
-def remember(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
-    """Return a memory stored, changed or merged, with what it may contradict."""
+def remember(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
+    """Store, change or merge a memory, and say what it may contradict."""
     from weft.memory.memory_store import remember, update_memory
 
-    words = {name: given[name] for name in ("category", "importance", "tags") if name in given}
-    more = {"now": _now(), "tenant": own_tenant(shelf), **words}
-    if "key" in given:
-        memory = update_memory(_shop(shelf), given["key"], text=given.get("text"), **more)
+    words = {name: arguments[name] for name in ("category", "importance", "tags") if name in arguments}
+    options = {"now": _now(), "tenant": _own_tenant(served), **words}
+    if "key" in arguments:
+        memory = update_memory(_indexing_context(served), arguments["key"], text=arguments.get("text"), **options)
         return Answer((f"Updated {memory.key}.",), {"key": memory.key})
-    done = remember(_shop(shelf), given.get("text", ""), **more)
-    lines = [f"{'Merged into' if done.merged else 'Remembered as'} {done.memory.key}."]
-    lines += [f"Secrets were taken out: {', '.join(done.redacted)}."] if done.redacted else []
+    result = remember(_indexing_context(served), arguments.get("text", ""), **options)
+    lines = [f"{'Merged into' if result.merged else 'Remembered as'} {result.memory.key}."]
+    lines += [f"Secrets were taken out: {', '.join(result.redacted)}."] if result.redacted else []
     lines += [
-        f"{each.key} may contradict {each.other} ({each.why}), which says: “{one_line(each.other_text, 200)}”. "
-        "If it does, forget one of them."
-        for each in done.contradictions
+        f"{found.key} may contradict {found.other} ({found.why}), which says: "
+        f"“{one_line(found.other_text, _TEXT_WIDTH)}”. If it does, forget one of them."
+        for found in result.contradictions
     ]
-    facts = {"key": done.memory.key, "merged": done.merged, "contradicts": [e.other for e in done.contradictions]}
+    facts = {
+        "key": result.memory.key,
+        "merged": result.merged,
+        "contradicts": [found.other for found in result.contradictions],
+    }
     return Answer(("\n".join(lines),), facts)
 
 
-def forget(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
+def forget(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
     """Remove memories and say which."""
     from weft.interfaces.memory_actions import forget_memories
 
-    keys = given.get("key", ())
+    keys = arguments.get("key", ())
     if not keys:
         raise InvalidInput("No key is given. Give the key of a memory, as `search` prints it.")
-    gone = forget_memories(shelf.weft(create=True), keys, own_tenant(shelf))
-    lines = [f"Forgot {memory.key}: {one_line(memory.text, 200)}" for memory in gone]
+    gone = forget_memories(served.weft(create=True), keys, _own_tenant(served))
+    lines = [f"Forgot {memory.key}: {one_line(memory.text, _TEXT_WIDTH)}" for memory in gone]
     return Answer(("\n".join(lines),), {"forgotten": [memory.key for memory in gone]})
 
 
-def start_experience(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
-    """Return an experience begun."""
+def start_experience(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
+    """Start an experience."""
     from weft.memory.experience_store import start_experience
 
-    told = {name: given.get(name, "") for name in ("domain", "goal", *_ATTEMPT)}
-    files = given.get("files", ())
-    begun = start_experience(_shop(shelf), **told, files=files, now=_now(), tenant=own_tenant(shelf))
-    return _told(begun, f"Started {begun.id}. Resolve it with resolve_experience when the outcome is known.")
+    texts = {name: arguments.get(name, "") for name in ("domain", "goal", *_ATTEMPT)}
+    files = arguments.get("files", ())
+    experience = start_experience(
+        _indexing_context(served), **texts, files=files, now=_now(), tenant=_own_tenant(served)
+    )
+    return _describe(
+        experience, f"Started {experience.id}. Resolve it with resolve_experience when the outcome is known."
+    )
 
 
-def update_experience(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
-    """Return the next attempt of an experience."""
+def update_experience(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
+    """Record the next attempt of an experience."""
     from weft.memory.experience_store import update_experience
 
-    changes = {name: given[name] for name in (*_ATTEMPT, "files") if name in given}
-    told = update_experience(_shop(shelf), _name(given), now=_now(), tenant=own_tenant(shelf), **changes)
-    return _told(told, f"Updated {told.id}: attempt {told.iterations}.")
+    changes = {name: arguments[name] for name in (*_ATTEMPT, "files") if name in arguments}
+    experience = update_experience(
+        _indexing_context(served), _name(arguments), now=_now(), tenant=_own_tenant(served), **changes
+    )
+    return _describe(experience, f"Updated {experience.id}: attempt {experience.iterations}.")
 
 
-def resolve_experience(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
-    """Return the outcome of an experience; values are found anew in the background when enough has changed."""
+def resolve_experience(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
+    """Record the outcome of an experience; values are found anew in the background when enough has changed."""
     from weft.interfaces.memory_actions import start_values_refresh
     from weft.memory.experience_store import resolve_experience
 
-    cause, worked, takeaway = given.get("root_cause"), given.get("lesson", ""), given.get("takeaway", "")
-    outcome = Outcome(
-        status=given.get("outcome", ""),
-        result=given.get("result", ""),
-        surprise=given.get("surprise", ""),
-        root_cause=RootCause(cause, given.get("root_cause_description", "")) if cause is not None else None,
-        lesson=Lesson(worked, takeaway) if worked or takeaway else None,
-        automatic=given.get("automatic", False),
+    cause, what_worked, takeaway = (
+        arguments.get("root_cause"),
+        arguments.get("lesson", ""),
+        arguments.get("takeaway", ""),
     )
-    context, tenant = _shop(shelf), own_tenant(shelf)
-    told = resolve_experience(context, _name(given), outcome, now=_now(), tenant=tenant)
-    start_values_refresh(context, shelf.settings.store, tenant)
-    return _told(told, f"Resolved {told.id} as {told.status} ({told.tier}).")
+    outcome = Outcome(
+        status=arguments.get("outcome", ""),
+        result=arguments.get("result", ""),
+        surprise=arguments.get("surprise", ""),
+        root_cause=RootCause(cause, arguments.get("root_cause_description", "")) if cause is not None else None,
+        lesson=Lesson(what_worked, takeaway) if what_worked or takeaway else None,
+        automatic=arguments.get("automatic", False),
+    )
+    context, tenant = _indexing_context(served), _own_tenant(served)
+    experience = resolve_experience(context, _name(arguments), outcome, now=_now(), tenant=tenant)
+    start_values_refresh(context, served.settings.store, tenant)
+    return _describe(experience, f"Resolved {experience.id} as {experience.status} ({experience.tier}).")
 
 
-def premortem(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
+def premortem(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
     """Return past failures in a domain on one page."""
     from weft.assemblers.learning.store_searcher import make_assembler
 
-    made = make_assembler(shelf.weft(), shelf.tenants)
-    room = min(given.get("max_tokens") or 1500, shelf.settings.room)
-    asking = made.get_premortem_context(
-        given.get("domain", ""), given.get("strategy"), given.get("limit", 10), room
+    assembler = make_assembler(served.weft(), served.tenants)
+    room = min(arguments.get("max_tokens") or _PREMORTEM_TOKENS, served.settings.max_text_tokens)
+    coroutine = assembler.get_premortem_context(
+        arguments.get("domain", ""), arguments.get("strategy"), arguments.get("limit", _PREMORTEM_ITEMS), room
     )
-    warning = asyncio.run(asking)
+    # Tools run in threads without an event loop, so that a new one can be run.
+    warning = asyncio.run(coroutine)
     text = warning.markdown or "Nothing went wrong there yet, as far as this store knows."
     facts = {"tokens": warning.token_count, "items": len(warning.items), "notes": list(warning.notes)}
     return Answer((text,), facts)
 
 
-def own_tenant(shelf: Shelf) -> str:
+def _own_tenant(served: ServedStore) -> str:
     """Return the one tenant that is written to."""
-    if len(shelf.tenants) != 1:
+    # With several tenants it would be a guess whose memory is written.
+    if len(served.tenants) != 1:
         raise InvalidInput(
-            f"This server reads {', '.join(shelf.tenants)}; start one with a single --tenant to write."
+            f"This server reads {', '.join(served.tenants)}; start one with a single --tenant to write."
         )
-    return shelf.tenants[0] or DEFAULT_TENANT
+    return served.tenants[0] or DEFAULT_TENANT
 
 
-def _shop(shelf: Shelf) -> "IndexingContext":
-    return shelf.weft(create=True).indexing_context()
+def _indexing_context(served: ServedStore) -> "IndexingContext":
+    return served.weft(create=True).indexing_context()
 
 
-def _name(given: Mapping[str, Any]) -> str:
-    return str(given.get("id", ""))
+def _name(arguments: Mapping[str, Any]) -> str:
+    return str(arguments.get("id", ""))
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _told(experience: Experience, opening: str) -> Answer:
+def _describe(experience: Experience, opening: str) -> Answer:
     text = "\n".join([opening, *experience_lines(experience)])
-    return Answer((cut(text, 2_000),), {"id": experience.id, "status": experience.status, "tier": experience.tier})
+    return Answer(
+        (cut(text, _EXPERIENCE_TOKENS),),
+        {"id": experience.id, "status": experience.status, "tier": experience.tier},
+    )

@@ -4,7 +4,7 @@ import logging
 import socket
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio.to_thread
 import mcp_types as types
@@ -14,27 +14,28 @@ from mcp.shared.exceptions import MCPError
 
 from weft import __version__
 from weft.errors import InvalidInput, UnknownName, WeftError
-from weft.interfaces.mcp.open_store import INSTRUCTIONS, Settings, Shelf
+from weft.interfaces.mcp import INSTRUCTIONS, ServedStore, Settings
 
 if TYPE_CHECKING:
     from weft.interfaces.mcp.tools import ToolCard
 
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
-META: str = "weft"
+META: Final = "weft"
 """The key under which a result's facts travel: many clients show a model either structured content or text, so
 structured content would hide the page."""
 
 
-def make_server(shelf: Shelf) -> "Server[Any]":
-    """Return a server whose calls are answered from the shelf."""
+def make_server(served: ServedStore, resources_per_page: int | None = None) -> "Server[Any]":
+    """Return a server that answers from the store; `resources_per_page` bounds a page of the list of resources."""
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(card) for card in _cards(shelf).values()])
+        return types.ListToolsResult(tools=[_tool(card) for card in _cards(served).values()])
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return await anyio.to_thread.run_sync(partial(_call, shelf, params.name, params.arguments or {}))
+        # The engine is synchronous; in the event loop a page would block every other call.
+        return await anyio.to_thread.run_sync(partial(_call, served, params.name, params.arguments or {}))
 
     return Server(
         "weft",
@@ -43,16 +44,16 @@ def make_server(shelf: Shelf) -> "Server[Any]":
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        **_resource_handlers(shelf),
-        **_prompt_handlers(shelf),
+        **_resource_handlers(served, resources_per_page),
+        **_prompt_handlers(served),
     )
 
 
-def _cards(shelf: Shelf) -> "dict[str, ToolCard]":
-    # Loaded by the first who asks, like everything behind it: the handshake must not wait for it.
+def _cards(served: ServedStore) -> "dict[str, ToolCard]":
+    # Loaded by the first request, like everything behind it: the handshake must not wait for it.
     from weft.interfaces.mcp.tools import offered
 
-    return offered(shelf.settings.write)
+    return offered(served.settings.write)
 
 
 def _tool(card: "ToolCard") -> types.Tool:
@@ -71,24 +72,25 @@ def _tool(card: "ToolCard") -> types.Tool:
     )
 
 
-def _call(shelf: Shelf, name: str, given: dict[str, Any]) -> types.CallToolResult:
-    """The answer of a tool; whatever goes wrong becomes a result that says so, which a model can act on."""
+def _call(served: ServedStore, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+    """Return the answer of a tool; whatever goes wrong becomes a result that says so, which a model can act on."""
     from weft.interfaces.mcp.arguments import read_arguments
 
-    cards = _cards(shelf)
+    cards = _cards(served)
     try:
         if name not in cards:
             raise UnknownName("tool", name, cards)
         card = cards[name]
-        answer = card.answer(shelf, read_arguments(given, card.parameters))
+        answer = card.answer(served, read_arguments(arguments, card.parameters))
     except WeftError as error:
         return _failure(str(error))
     except Exception as error:
+        # Over stdio the log goes to stderr, which clients keep apart from the protocol.
         logging.getLogger(__name__).exception("The tool %s failed", name)
         return _failure(f"Unexpected {type(error).__name__}: {error}. The server's log has the details.")
     content: list[Any] = [types.TextContent(type="text", text=_sendable(text)) for text in answer.texts]
     facts = dict(answer.facts)
-    structured = facts if shelf.settings.structured else None
+    structured = facts if served.settings.structured else None
     return types.CallToolResult(content=content, structured_content=structured, _meta={META: facts})
 
 
@@ -98,23 +100,25 @@ def _failure(message: str) -> types.CallToolResult:
 
 
 def _sendable(text: str) -> str:
-    """Text that JSON can carry: half of a surrogate pair, which no valid text holds, is replaced."""
+    """Return text that JSON can carry: half of a surrogate pair, which no valid text holds, is replaced."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _resource_handlers(shelf: Shelf) -> dict[str, Any]:
+def _resource_handlers(served: ServedStore, page_size: int | None) -> dict[str, Any]:
     async def list_resources(
         context: Any, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         cursor = None if params is None else params.cursor
-        from weft.interfaces.mcp import resources as shown
+        from weft.interfaces.mcp import answers
 
-        listed, following = await _threaded(lambda: shown.list_nodes(shelf, cursor))
+        entries, next_cursor = await _run_in_thread(lambda: answers.list_nodes(served, cursor, page_size))
         resources = [
-            types.Resource(uri=each.address, name=each.name, description=each.description, mime_type="text/plain")
-            for each in listed
+            types.Resource(
+                uri=entry.address, name=entry.name, description=entry.description, mime_type="text/plain"
+            )
+            for entry in entries
         ]
-        return types.ListResourcesResult(resources=resources, next_cursor=following)
+        return types.ListResourcesResult(resources=resources, next_cursor=next_cursor)
 
     async def list_templates(context: Any, params: Any) -> types.ListResourceTemplatesResult:
         from weft.interfaces.mcp.answers import NODE_ADDRESS
@@ -129,9 +133,9 @@ def _resource_handlers(shelf: Shelf) -> dict[str, Any]:
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        from weft.interfaces.mcp import resources as shown
+        from weft.interfaces.mcp import answers
 
-        texts = await _threaded(lambda: shown.read_node(shelf, params.uri))
+        texts = await _run_in_thread(lambda: answers.read_node(served, params.uri))
         contents: list[Any] = [
             types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=_sendable(text))
             for text in texts
@@ -145,7 +149,7 @@ def _resource_handlers(shelf: Shelf) -> dict[str, Any]:
     }
 
 
-def _prompt_handlers(shelf: Shelf) -> dict[str, Any]:
+def _prompt_handlers(served: ServedStore) -> dict[str, Any]:
     arguments = [
         types.PromptArgument(
             name="topic", description="A question, or the key or title of a node.", required=True
@@ -154,26 +158,28 @@ def _prompt_handlers(shelf: Shelf) -> dict[str, Any]:
     ]
 
     async def list_prompts(context: Any, params: Any) -> types.ListPromptsResult:
-        from weft.interfaces.mcp import resources as shown
+        from weft.interfaces.mcp import answers
 
-        lenses = await _threaded(lambda: shown.list_lenses(shelf))
+        lenses = await _run_in_thread(lambda: answers.list_lenses(served))
         prompts = [
-            types.Prompt(name=name, title=f"Context for {name}", description=told, arguments=arguments)
-            for name, told in lenses.items()
+            types.Prompt(name=name, title=f"Context for {name}", description=description, arguments=arguments)
+            for name, description in lenses.items()
         ]
         return types.ListPromptsResult(prompts=prompts)
 
     async def get_prompt(context: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        from weft.interfaces.mcp import resources as shown
+        from weft.interfaces.mcp import answers
 
-        told, text = await _threaded(lambda: shown.lens_prompt(shelf, params.name, params.arguments or {}))
+        description, text = await _run_in_thread(
+            lambda: answers.lens_prompt(served, params.name, params.arguments or {})
+        )
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=_sendable(text)))
-        return types.GetPromptResult(description=told, messages=[message])
+        return types.GetPromptResult(description=description, messages=[message])
 
     return {"on_list_prompts": list_prompts, "on_get_prompt": get_prompt}
 
 
-async def _threaded(work: Callable[[], Found]) -> Found:
+async def _run_in_thread(work: Callable[[], Result]) -> Result:
     """Return the result of the work; our errors become the protocol's, with the same message."""
     try:
         return await anyio.to_thread.run_sync(work)
@@ -183,35 +189,36 @@ async def _threaded(work: Callable[[], Found]) -> Found:
 
 def serve_stdio(settings: Settings) -> None:
     """Serve one client over stdin and stdout until it goes away."""
-    shelf = Shelf(settings)
+    served = ServedStore(settings)
 
     async def serve() -> None:
-        server = make_server(shelf)
-        async with stdio_server() as (reading, writing):
-            await server.run(reading, writing, server.create_initialization_options())
+        server = make_server(served)
+        async with stdio_server() as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
 
     try:
         anyio.run(serve)
     finally:
-        shelf.close()
+        served.close()
 
 
 def serve_http(settings: Settings, host: str, port: int, announce: Callable[[str], None]) -> None:
     """Serve any number of clients until interrupted; `announce` gets the address once it takes connections."""
     import uvicorn
 
-    shelf = Shelf(settings)
-    app = make_server(shelf).streamable_http_app(host=host, json_response=True, stateless_http=True)
-    with _listening(host, port) as listener:
-        shown = f"[{host}]" if ":" in host else host
-        announce(f"http://{shown}:{listener.getsockname()[1]}/mcp")
+    served = ServedStore(settings)
+    # Stateless, so that a client may reconnect or be balanced over several servers.
+    app = make_server(served).streamable_http_app(host=host, json_response=True, stateless_http=True)
+    with _listen(host, port) as listener:
+        shown_host = f"[{host}]" if ":" in host else host
+        announce(f"http://{shown_host}:{listener.getsockname()[1]}/mcp")
         try:
             uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
         finally:
-            shelf.close()
+            served.close()
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)

@@ -220,6 +220,7 @@ _INDEX: Final = ToolCard(
     removes=True,
 )
 
+# The order is that of the list a client shows; the tool to call first comes first.
 READING: Final = (_CONTEXT, _SEARCH, _FETCH, _EXPLAIN, _LENSES, PREMORTEM)
 WRITING: Final = (_INDEX, REMEMBER, FORGET, START, UPDATE, RESOLVE)
 

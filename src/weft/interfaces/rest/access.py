@@ -12,6 +12,7 @@ from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.served_store import Served
 
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
+"""The names under which this machine asks itself."""
 
 bearer = HTTPBearer(auto_error=False, description="An API key made with `weft keys create`.")
 
@@ -32,8 +33,9 @@ class Caller(Struct, frozen=True):
 
     def readable(self, tenants: Iterable[str]) -> tuple[str, ...]:
         """Return those of the tenants that the caller may read, each once."""
+        # The others are left out without an error, which would say that they exist.
         wanted = dict.fromkeys(tenants)
-        return tuple(each for each in wanted if self.tenants is None or each in self.tenants)
+        return tuple(tenant for tenant in wanted if self.tenants is None or tenant in self.tenants)
 
     def check_write(self, tenant: str) -> None:
         """Refuse a write that the caller may not make."""
@@ -41,44 +43,47 @@ class Caller(Struct, frozen=True):
             raise Problem(403, f"Tenant {tenant!r} may not be written to. Use a key made for it with --write.")
 
 
-async def served(request: Request) -> Served:
+async def get_served(request: Request) -> Served:
     """Return the store behind the service."""
-    # Asynchronous, like `caller`, because a plain function would be sent through a thread and wait for its turn.
-    found: Served = request.app.state.served
-    return found
+    # Asynchronous, like `get_caller`: a plain function would be sent through a thread and wait for its turn.
+    served: Served = request.app.state.served
+    return served
 
 
-Service = Annotated[Served, Depends(served)]
+Service = Annotated[Served, Depends(get_served)]
 
 
-async def caller(
+async def get_caller(
     request: Request,
     service: Service,
+    # Not read: it only makes the description of the route say that a key is needed.
     _documented: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
 ) -> Caller:
     """Return the caller of a route that reads or writes."""
-    return identified(request, service)
+    return identify_caller(request, service)
 
 
-def identified(request: Request, service: Served) -> Caller:
+def identify_caller(request: Request, service: Served) -> Caller:
     """Return the caller, by API key, or without keys by coming from this machine."""
+    # A service that only reads grants no key more than that.
     writable = not service.serving.read_only
     if not service.keys.keys():
         if not is_local(request):
             raise Problem(403, "No API key is configured, so only this machine is served. Run: weft keys create")
         return Caller(None, writable)
-    key = service.keys.find(_presented(request))
+    key = service.keys.find(_presented_token(request))
     if key is None:
         raise Problem(401, "No valid API key was given. Send `Authorization: Bearer KEY` with one that is in use.")
     return Caller(frozenset(key.tenants), key.write and writable, key.id)
 
 
-def _presented(request: Request) -> str:
-    scheme, _, given = request.headers.get("authorization", "").partition(" ")
-    return given.strip() if scheme.lower() == "bearer" else request.headers.get("x-api-key", "")
+def _presented_token(request: Request) -> str:
+    """Return the token in the headers of a request, or an empty string."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else request.headers.get("x-api-key", "")
 
 
-Who = Annotated[Caller, Depends(caller)]
+CurrentCaller = Annotated[Caller, Depends(get_caller)]
 
 
 def is_local(request: Request) -> bool:

@@ -1,28 +1,42 @@
-"""The service as an ASGI app: routes, errors, limits and metrics put together."""
+"""The service as an ASGI app (routes, errors, limits and metrics put together), and how uvicorn runs it.
 
+It runs in this process, or in several that each open the store themselves.
+"""
+
+import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI, Request
+from msgspec.structs import replace
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from weft import __version__
-from weft.errors import WeftError
-from weft.interfaces.rest import contexts, edges, learning, nodes, problems
-from weft.interfaces.rest.access import Service, identified, is_local
+from weft import __version__, config
+from weft.api import Weft
+from weft.errors import InvalidInput, WeftError
+from weft.interfaces.keys import KeyRing
+from weft.interfaces.rest import contexts, learning, nodes_and_edges, problems
+from weft.interfaces.rest.access import Service, identify_caller, is_local, is_loopback
 from weft.interfaces.rest.convert import answer
 from weft.interfaces.rest.problems import MEDIA_TYPE, Problem, document
 from weft.interfaces.rest.responses import ProblemDocument
-from weft.interfaces.rest.served_store import Metrics, Served
+from weft.interfaces.rest.served_store import Metrics, Served, Serving
 
-LARGEST_BODY: Final = 8 << 20
-# More than compute at once (`Served.turns`): some write, or wait for a server.
+MAX_BODY_BYTES: Final = 8 << 20
+"""Bytes of a request: a batch of 1,000 nodes of a few pages each fits, and all of it is in memory at once."""
 THREADS: Final = 8
-_SAID: Final = (400, 401, 403, 404, 405, 409, 413, 422, 503)
+"""More threads than compute at once (`Served.turns`): some write, or wait for a server."""
+_DOCUMENTED_ERRORS: Final = (400, 401, 403, 404, 405, 409, 413, 422, 503)
+"""The statuses of errors that the description of every route names."""
+_PENDING_CONNECTIONS: Final = 1024
+"""Connections that the system holds for us: callers that come before a process accepts them are not refused."""
+_WORKER: Final = "weft.interfaces.rest.app:make_worker_app"
+"""The function that every worker process calls, by name, because nothing else can be handed to a new process."""
 
 health = APIRouter(tags=["service"])
 
@@ -34,27 +48,36 @@ def make_app(served: Served) -> FastAPI:
         version=__version__,
         description="What is known about a question, within a token budget, for many tenants.",
         lifespan=_lifespan,
-        responses={status: _told(status) for status in _SAID},
+        responses={status: _describe_problem() for status in _DOCUMENTED_ERRORS},
     )
     app.state.served = served
-    for router in (contexts.router, nodes.router, edges.router, learning.router, health):
+    for router in (
+        contexts.router,
+        nodes_and_edges.node_router,
+        nodes_and_edges.edge_router,
+        learning.router,
+        health,
+    ):
         app.include_router(router)
     problems.install(app)
-    _say_keys_are_optional(app.openapi())
-    app.add_middleware(_Counted, metrics=served.metrics)
-    app.add_middleware(_Limited)
+    _describe_keys_as_optional(app.openapi())
+    # Middleware that is added last runs first: a body that is too large is refused before anything is measured.
+    app.add_middleware(_RequestMetrics, metrics=served.metrics)
+    app.add_middleware(_BodyLimit)
     return app
 
 
-def _say_keys_are_optional(description: dict[str, Any]) -> None:
+def _describe_keys_as_optional(description: dict[str, Any]) -> None:
     """Describe keys as optional: where none is configured, none is needed."""
+    # In OpenAPI an empty requirement beside others means that the call also works without a key.
     for operations in description["paths"].values():
         for operation in operations.values():
             if "security" in operation:
                 operation["security"].append({})
 
 
-def _told(status: int) -> dict[str, Any]:
+def _describe_problem() -> dict[str, Any]:
+    # Shared by all errors; spelled out, because FastAPI would describe the model as application/json.
     return {
         "model": ProblemDocument,
         "description": "A problem document (RFC 9457).",
@@ -64,12 +87,13 @@ def _told(status: int) -> dict[str, Any]:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    # Set here, because the limiter belongs to the event loop, which runs only now.
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
     yield
     app.state.served.close()
 
 
-class _Limited:
+class _BodyLimit:
     """Middleware that refuses bodies that are too large before anything reads them whole."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -80,18 +104,19 @@ class _Limited:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        body = await _whole(receive, scope)
+        body = await _read_body(receive, scope)
         if body is None:
-            detail = f"The body is larger than {LARGEST_BODY:,} bytes. Send less at once, in batches."
+            detail = f"The body is larger than {MAX_BODY_BYTES:,} bytes. Send less at once, in batches."
             await document(413, detail, scope["path"])(scope, receive, send)
             return
         await self._app(scope, _replay(body, receive), send)
 
 
-async def _whole(receive: Receive, scope: Scope) -> bytes | None:
+async def _read_body(receive: Receive, scope: Scope) -> bytes | None:
     """Return the body, or None when it is too large."""
+    # A body that announces its size is refused before it is read; others are counted as they come.
     length = dict(scope["headers"]).get(b"content-length", b"0")
-    if length.isdigit() and int(length) > LARGEST_BODY:
+    if length.isdigit() and int(length) > MAX_BODY_BYTES:
         return None
     parts: list[bytes] = []
     size, more = 0, True
@@ -100,25 +125,26 @@ async def _whole(receive: Receive, scope: Scope) -> bytes | None:
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         more = message["type"] == "http.request" and message.get("more_body", False)
-        if size > LARGEST_BODY:
+        if size > MAX_BODY_BYTES:
             return None
     return b"".join(parts)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return a function that gives the app the body that was read already, then what else arrives."""
     sent = False
 
-    async def again() -> Message:
+    async def receive_again() -> Message:
         nonlocal sent
         if sent:
             return await receive()
         sent = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return again
+    return receive_again
 
 
-class _Counted:
+class _RequestMetrics:
     """Middleware that records how long every request took and which were errors."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
@@ -129,17 +155,19 @@ class _Counted:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        # An app that raises sends no status, and the server then answers with 500.
         started, status = time.perf_counter(), 500
 
-        async def noting(message: Message) -> None:
+        async def send_and_note(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await self._app(scope, receive, noting)
+            await self._app(scope, receive, send_and_note)
         finally:
+            # The pattern of the route, not the path: ids in it would make a metric for every node.
             route = getattr(scope.get("route"), "path", "none")
             self._metrics.requests.labels(scope["method"], route).observe(time.perf_counter() - started)
             if status >= 400:
@@ -166,5 +194,96 @@ def readyz(service: Service) -> Response:
 def metrics(request: Request, service: Service) -> Response:
     """Return metrics for Prometheus; where keys are in use, to this machine or to a holder of a key."""
     if not is_local(request):
-        identified(request, service)
+        identify_caller(request, service)
     return Response(service.metrics.exposition(), media_type="text/plain; version=0.0.4")
+
+
+# --- running it --------------------------------------------------------------------------------------------
+
+
+def serve(
+    settings: config.ServeSettings, host: str, port: int, workers: int, announce: Callable[[str], None]
+) -> None:
+    """Serve until interrupted; `announce` gets the address once the store could be opened."""
+    _check_host(settings, host)
+    listener = _listen(host, port)
+    # The address is bound by now, so that a port of 0 has become the one to announce.
+    shown_host = f"[{host}]" if ":" in host else host
+    address = f"http://{shown_host}:{listener.getsockname()[1]}"
+    if workers == 1:
+        app = make_app_for(settings)
+        announce(address)
+        _serve_here(app, listener)
+    else:
+        # A store that cannot be opened is reported here: a worker that fails over it would only be started again.
+        _open_store(settings).close()
+        announce(address)
+        _serve_in_workers(settings, listener, workers)
+
+
+def _serve_here(app: FastAPI, listener: socket.socket) -> None:
+    import uvicorn
+
+    server_config = uvicorn.Config(app, log_level="warning", access_log=False)
+    uvicorn.Server(server_config).run(sockets=[listener])
+
+
+def _serve_in_workers(settings: config.ServeSettings, listener: socket.socket, workers: int) -> None:
+    import uvicorn
+    from uvicorn.supervisors import Multiprocess
+
+    with TemporaryDirectory(prefix="weft-figures-") as figures:
+        config.pass_to_workers(replace(settings, metrics_folder=figures))
+        server_config = uvicorn.Config(
+            _WORKER, factory=True, workers=workers, log_level="warning", access_log=False
+        )
+        Multiprocess(server_config, sockets=[listener]).run()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on the address."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        # The protocol is named because asyncio sends small answers without delay only on such sockets.
+        listener = socket.socket(family, kind, socket.IPPROTO_TCP)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        # Callers that learn the address may connect before a process answers; they wait here.
+        listener.listen(_PENDING_CONNECTIONS)
+    except OSError as error:
+        raise InvalidInput(
+            f"{host}:{port} cannot be listened on ({error.strerror}). Choose another --host or --port."
+        ) from error
+    return listener
+
+
+def _check_host(settings: config.ServeSettings, host: str) -> None:
+    """Refuse to listen to other machines while there are no keys."""
+    if not is_loopback(host) and not KeyRing(settings.store).keys():
+        raise InvalidInput(
+            f"{host} is not this machine alone, and no API key is configured. Make one with "
+            "`weft keys create --tenant NAME`, or serve on 127.0.0.1."
+        )
+
+
+def make_app_for(settings: config.ServeSettings) -> FastAPI:
+    """Return the app over the store of the settings, which must open now."""
+    serving = Serving(settings.store, settings.read_only, settings.metrics_folder, bool(settings.server))
+    served = Served(serving, lambda: _open_store(settings))
+    served.weft()
+    return make_app(served)
+
+
+def _open_store(settings: config.ServeSettings) -> Weft:
+    """Return the store, opened as the settings say."""
+    return config.open_weft(
+        settings.server or settings.store,
+        embedder=settings.embedder or None,
+        read_only=settings.read_only,
+        create=False,
+    )
+
+
+def make_worker_app() -> FastAPI:
+    """Return the app of a worker process."""
+    return make_app_for(config.settings_from_parent())

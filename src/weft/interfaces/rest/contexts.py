@@ -20,9 +20,9 @@ from weft.assemblers.knowledge.knowledge_context import (
 from weft.errors import UnknownName
 from weft.interfaces.ask import Targets, blend_topics
 from weft.interfaces.request import CONTEXT_FIELDS, fields_for, make_request, make_view
-from weft.interfaces.rest.access import Caller, Service, Who
+from weft.interfaces.rest.access import Caller, CurrentCaller, Service
 from weft.interfaces.rest.convert import answer, candidate_from, edge_shape, encoded, node_shape
-from weft.interfaces.rest.nodes import NodeId, node_of
+from weft.interfaces.rest.nodes_and_edges import NodeId, node_of
 from weft.interfaces.rest.problems import Problem, StrictRoute
 from weft.interfaces.rest.requests import ContextRequest, FilterInput, Neighbourhood, SearchRequest
 from weft.interfaces.rest.responses import ContextResponse, GraphResponse, ProfileList, SearchResponse
@@ -35,53 +35,60 @@ from weft.profiles.types import Lens, Profile, Score
 from weft.store.records import ListedEdge
 
 KNOWLEDGE: Final = "knowledge"
+"""The profile of the documented lists, and of a page whose request names no profile."""
+_EDGES_PER_NODE: Final = 5
+"""Edges read for each node of a neighbourhood, at most: an answer with more of them is hard to draw."""
 _FLAGS: Final = ("include_entities", "include_examples", "include_schemas")
+"""Fields that are parameters of the profile `knowledge`."""
 _LIST_FIELDS: Final = (
     *("entry_types", "entry_limit", "expand", "expansion_types", "max_depth", "context_limit"),
     *(*_FLAGS, "max_tokens", "lens"),
 )
-# Profile and lens alone do not ask for a page: the lists have them too.
+"""Fields of the request for the lists, which `KnowledgeRequest` has under the same names."""
 _PAGE_FIELDS: Final = (
     *(field.name for field in fields_for("rest", CONTEXT_FIELDS) if field.name not in ("profile", "lens")),
     *("start", "topics", "filter", "candidates"),
 )
+"""Fields that only a page has. Profile and lens alone do not ask for one: the lists have them too."""
 
 
-def wants_page(given: ContextRequest) -> bool:
+def _wants_page(body: ContextRequest) -> bool:
     """Whether something is asked for that only a printed page can give."""
-    if (given.profile or KNOWLEDGE) != KNOWLEDGE:
+    if (body.profile or KNOWLEDGE) != KNOWLEDGE:
         return True
-    return any(getattr(given, name) not in (None, [], {}) for name in _PAGE_FIELDS)
+    return any(getattr(body, name) not in (None, [], {}) for name in _PAGE_FIELDS)
 
 
-def knowledge_request(given: ContextRequest) -> KnowledgeRequest:
+def _knowledge_request(body: ContextRequest) -> KnowledgeRequest:
     """Return the request for the lists."""
-    named: dict[str, Any] = {name: getattr(given, name) for name in _LIST_FIELDS}
+    values: dict[str, Any] = {name: getattr(body, name) for name in _LIST_FIELDS}
     for name in ("entry_types", "expansion_types"):
-        named[name] = None if named[name] is None else tuple(named[name])
-    return KnowledgeRequest(query=given.query, **named)
+        values[name] = None if values[name] is None else tuple(values[name])
+    return KnowledgeRequest(query=body.query, **values)
 
 
-def page_for(
-    given: ContextRequest, weft: Weft, tenants: tuple[str, ...], observe: StageCallback, session: str | None
+def _make_page(
+    body: ContextRequest, weft: Weft, tenants: tuple[str, ...], observe: StageCallback, session: str | None
 ) -> Context:
-    """Return the page, by the profile that is named or `knowledge`, whose limits are those of the request."""
-    name = given.profile or KNOWLEDGE
-    values = {field.name: getattr(given, field.name) for field in fields_for("rest", CONTEXT_FIELDS)}
-    values |= {"tenants": tenants, "token_model": given.token_model, "parameters": _parameters(given)}
-    values["depth"] = None if name == KNOWLEDGE else _depth(given)
-    values["max_tokens"] = given.max_tokens if "max_tokens" in given.model_fields_set else UNSET
-    targets = _targets(given, weft, make_view(values))
+    """Return the page by the named profile, or by `knowledge` within the limits of the request."""
+    name = body.profile or KNOWLEDGE
+    values = {field.name: getattr(body, field.name) for field in fields_for("rest", CONTEXT_FIELDS)}
+    values |= {"tenants": tenants, "token_model": body.token_model, "parameters": _parameters(body)}
+    # The depth of `knowledge` is set in the profile itself, by `_profile`.
+    values["depth"] = None if name == KNOWLEDGE else _depth(body)
+    # A null budget that was sent means no limit; one that was not leaves it to the profile.
+    values["max_tokens"] = body.max_tokens if "max_tokens" in body.model_fields_set else UNSET
+    targets = _targets(body, weft, make_view(values))
     request = make_request(
         values,
         question=targets.question,
         start=targets.start,
         topics=targets.topics,
         profile=name,
-        filter=_filter(given),
-        candidates=_candidates(given, tenants),
+        filter=_filter(body),
+        candidates=_candidates(body, tenants),
     )
-    now, profile = datetime.now(UTC), _profile(given, weft.profile(name))
+    now, profile = datetime.now(UTC), _profile(body, weft.profile(name))
     if session is None:
         page = weft.assemble(request, now, observe, profile)
     else:
@@ -89,55 +96,55 @@ def page_for(
     return replace(page, notes=(*targets.notes, *page.notes))
 
 
-def _targets(given: ContextRequest, weft: Weft, view: View) -> Targets:
-    if not given.topics:
-        return Targets(given.query, tuple(given.start))
-    others = [text for text in (given.query, *given.start) if text.strip()]
-    words, shares = [topic.query for topic in given.topics], [topic.share for topic in given.topics]
+def _targets(body: ContextRequest, weft: Weft, view: View) -> Targets:
+    if not body.topics:
+        return Targets(body.query, tuple(body.start))
+    others = [text for text in (body.query, *body.start) if text.strip()]
+    words, shares = [topic.query for topic in body.topics], [topic.share for topic in body.topics]
     return blend_topics(weft, [*words, *others], view, [*shares, *(1.0 for _ in others)])
 
 
-def _candidates(given: ContextRequest, tenants: tuple[str, ...]) -> tuple[Candidate, ...] | None:
+def _candidates(body: ContextRequest, tenants: tuple[str, ...]) -> tuple[Candidate, ...] | None:
     """Return what the caller found elsewhere, as nodes of the first tenant that is read."""
-    if given.candidates is None:
+    if body.candidates is None:
         return None
-    if given.topics:
+    if body.topics:
         raise Problem(422, "Topics are searched for. Leave out candidates, or ask without topics.", "candidates")
     return tuple(
-        Candidate(candidate_from(each, tenant), score=each.score)
+        Candidate(candidate_from(candidate, tenant), score=candidate.score)
         for tenant in tenants[:1]
-        for each in given.candidates
+        for candidate in body.candidates
     )
 
 
-def _profile(given: ContextRequest, profile: Profile) -> Profile:
+def _profile(body: ContextRequest, profile: Profile) -> Profile:
     """Return the profile within the limits of the request; others than `knowledge` have limits of their own."""
     if profile.name == KNOWLEDGE:
-        return bound_profile(profile, knowledge_request(given))
-    for field in sorted(given.model_fields_set & {"entry_limit", "context_limit", "expansion_types"}):
+        return bound_profile(profile, _knowledge_request(body))
+    for field in sorted(body.model_fields_set & {"entry_limit", "context_limit", "expansion_types"}):
         raise Problem(422, f"{field} is of profile {KNOWLEDGE!r}; {profile.name!r} has limits of its own.", field)
     return profile
 
 
-def _depth(given: ContextRequest) -> int | None:
-    if not given.expand:
+def _depth(body: ContextRequest) -> int | None:
+    if not body.expand:
         return 0
-    return given.max_depth if "max_depth" in given.model_fields_set else None
+    return body.max_depth if "max_depth" in body.model_fields_set else None
 
 
-def _parameters(given: ContextRequest) -> dict[str, Json]:
-    if (given.profile or KNOWLEDGE) != KNOWLEDGE:
-        return dict(given.parameters)
-    return {**{flag: getattr(given, flag) for flag in _FLAGS}, **given.parameters}
+def _parameters(body: ContextRequest) -> dict[str, Json]:
+    if (body.profile or KNOWLEDGE) != KNOWLEDGE:
+        return dict(body.parameters)
+    return {**{flag: getattr(body, flag) for flag in _FLAGS}, **body.parameters}
 
 
-def _filter(given: ContextRequest) -> Filter:
+def _filter(body: ContextRequest) -> Filter:
     """Return the filter; the entry types of `knowledge` are in its probes, so that links lead on to others."""
-    own = () if (given.profile or KNOWLEDGE) == KNOWLEDGE else tuple(given.entry_types or ())
-    wanted = given.filter or FilterInput()
+    own = () if (body.profile or KNOWLEDGE) == KNOWLEDGE else tuple(body.entry_types or ())
+    wanted = body.filter or FilterInput()
     return Filter(
         kinds=tuple(dict.fromkeys((*own, *wanted.kinds))),
-        tags=tuple(each.lstrip("#") for each in wanted.tags),
+        tags=tuple(tag.lstrip("#") for tag in wanted.tags),
         sources=tuple(wanted.sources),
         where=tuple(sorted(wanted.where.items())),
         since=wanted.since,
@@ -145,17 +152,17 @@ def _filter(given: ContextRequest) -> Filter:
     )
 
 
-def is_timeless(profile: Profile) -> bool:
+def _is_timeless(profile: Profile) -> bool:
     """Whether no score of the profile weighs how fresh a node is."""
     scores = [profile.score, *(section.score for section in profile.sections if section.score)]
-    return not any("recency" in _signals(each) for each in scores)
+    return not any("recency" in _signals(score) for score in scores)
 
 
 def _signals(score: Score) -> set[str]:
     return {*score.weights, *score.boosts, *(name for weights in score.without.values() for name in weights)}
 
 
-def printed(page: Context) -> dict[str, Any]:
+def _page_fields(page: Context) -> dict[str, Any]:
     """Return the fields of an answer beside the lists: the page, its ledger and its manifest."""
     return {
         "text": page.text,
@@ -173,123 +180,138 @@ router = APIRouter(tags=["context"], route_class=StrictRoute)
 
 
 @router.post("/api/context", response_model=ContextResponse, response_model_exclude_none=True)
-def context(given: ContextRequest, service: Service, who: Who) -> Response:
+def context(body: ContextRequest, service: Service, caller: CurrentCaller) -> Response:
     """Return what is known about a query: entry points, their context and entities, within a token budget."""
-    weft, tenants = service.weft(), who.readable(given.tenant_ids)
-    _check_names(given, weft)
+    weft, tenants = service.weft(), caller.readable(body.tenant_ids)
+    _check_names(body, weft)
     versions = weft.store.tenant_versions(View(tenants))
-    # A null that was sent and one that was not can mean different things to a profile.
-    edited = profile_files_state(weft.folders)
-    key = (versions, given.model_dump_json(), frozenset(given.model_fields_set), tenants, edited)
-    # A session is told something else every time.
-    known = service.answers.get(key) if given.session is None else None
-    service.metrics.cache.labels("miss" if known is None else "hit").inc()
-    if known is None:
-        notes = tenant_notes(given.tenant_ids, {tenant for tenant, _ in versions})
+    profile_state = profile_files_state(weft.folders)
+    # The set fields belong to the key: a null that was sent and one that was not can mean different things.
+    key = (versions, body.model_dump_json(), frozenset(body.model_fields_set), tenants, profile_state)
+    # A session receives something else every time, so its answers are never kept.
+    encoded_answer = service.answers.get(key) if body.session is None else None
+    service.metrics.cache.labels("miss" if encoded_answer is None else "hit").inc()
+    if encoded_answer is None:
+        notes = _tenant_notes(body.tenant_ids, {tenant for tenant, _ in versions})
+        # Answers from the cache take no turn: only computing is limited.
         with service.turns:
-            body, lasting = _answered(given, service, weft, who, notes)
-            known = encoded(body)
+            answer_body, lasting = _compute_answer(body, service, weft, caller, notes)
+            encoded_answer = encoded(answer_body)
         if lasting:
-            service.answers.keep(key, known)
-    return Response(known, media_type="application/json")
+            service.answers.keep(key, encoded_answer)
+    return Response(encoded_answer, media_type="application/json")
 
 
-def tenant_notes(asked: Sequence[str], held: set[str]) -> list[str]:
+def _tenant_notes(tenant_ids: Sequence[str], held: set[str]) -> list[str]:
     """Return a note for each tenant asked for that holds nothing readable."""
-    if not asked:
+    if not tenant_ids:
         return ["tenant_ids is empty, so nothing was read: name the tenants to read."]
     return [
-        f"Tenant {each!r} holds nothing that this caller may read: check tenant_ids."
-        for each in dict.fromkeys(asked)
-        if each not in held
+        f"Tenant {tenant!r} holds nothing that this caller may read: check tenant_ids."
+        for tenant in dict.fromkeys(tenant_ids)
+        if tenant not in held
     ]
 
 
-def _check_names(given: ContextRequest, weft: Weft) -> None:
+def _check_names(body: ContextRequest, weft: Weft) -> None:
     """Refuse names that would be paths on the server."""
-    if given.profile is not None and given.profile not in (names := available_profiles(weft.folders)):
-        raise UnknownName("profile", given.profile, names)
-    if given.token_model.strip().endswith(".json"):
+    if body.profile is not None and body.profile not in (names := available_profiles(weft.folders)):
+        raise UnknownName("profile", body.profile, names)
+    if body.token_model.strip().endswith(".json"):
         raise Problem(422, "token_model is the name of a model or encoding here, not a path.", "token_model")
 
 
-def _answered(
-    given: ContextRequest, service: Served, weft: Weft, who: Caller, notes: list[str]
+def _compute_answer(
+    body: ContextRequest, service: Served, weft: Weft, caller: Caller, notes: list[str]
 ) -> tuple[dict[str, Any], bool]:
     """Return the answer, and whether it stays true until the tenants change."""
-    clock, tenants = service.metrics.clock(), who.readable(given.tenant_ids)
-    if not wants_page(given):
-        request = knowledge_request(given)
-        lists = weft.knowledge(request, tenants=tenants, token_model=given.token_model, observe=clock)
+    clock, tenants = service.metrics.clock(), caller.readable(body.tenant_ids)
+    if not _wants_page(body):
+        request = _knowledge_request(body)
+        lists = weft.knowledge(request, tenants=tenants, token_model=body.token_model, observe=clock)
         service.metrics.tokens.inc(lists.stats.total_tokens or 0)
-        return _shape(lists, notes), True
-    session = None if given.session is None else who.session(given.session)
-    page = page_for(given, weft, tenants, clock, session)
+        return _list_fields(lists, notes), True
+    session = None if body.session is None else caller.session(body.session)
+    page = _make_page(body, weft, tenants, clock, session)
     service.metrics.tokens.inc(page.tokens)
-    with weft.reading(View(tenants, given.as_of, given.consistency or "")) as reading:
+    with weft.reading(View(tenants, body.as_of, body.consistency or "")) as reading:
         lists = page_as_lists(page, reading.snapshot)
-    fresh = given.consistency in (None, STRONG)
-    lasting = fresh and session is None and is_timeless(weft.profile(page.profile))
-    return {**_shape(lists, notes), **printed(page)}, lasting
+    # A page from a replica may be behind the versions in its key, and one that weighs age changes by itself.
+    fresh = body.consistency in (None, STRONG)
+    lasting = fresh and session is None and _is_timeless(weft.profile(page.profile))
+    return {**_list_fields(lists, notes), **_page_fields(page)}, lasting
 
 
-def _shape(lists: KnowledgeContext, notes: list[str]) -> dict[str, Any]:
+def _list_fields(lists: KnowledgeContext, notes: list[str]) -> dict[str, Any]:
     return {
         "entry_points": lists.entry_points,
         "context": lists.context,
         "entities": lists.entities,
         "stats": lists.stats,
-        # A tenant that holds nothing was told by its name already.
-        "notes": [*notes, *(each for each in lists.notes if not notes or each != NOTHING_HELD)],
+        # A tenant that holds nothing was named already.
+        "notes": [*notes, *(note for note in lists.notes if not notes or note != NOTHING_HELD)],
     }
 
 
 @router.post("/api/search", response_model=SearchResponse)
-def search(given: SearchRequest, service: Service, who: Who) -> Response:
+def search(body: SearchRequest, service: Service, caller: CurrentCaller) -> Response:
     """Return the nodes that match best, without walking."""
-    weft, tenants = service.weft(), who.readable(given.tenant_ids)
+    weft, tenants = service.weft(), caller.readable(body.tenant_ids)
     held = {tenant for tenant, _ in weft.store.tenant_versions(View(tenants))}
-    wanted = Filter(kinds=tuple(given.node_types), tags=tuple(given.tags))
+    wanted = Filter(kinds=tuple(body.node_types), tags=tuple(body.tags))
     with service.turns:
-        found = weft.search(given.query, limit=given.limit, match=given.match, filter=wanted, tenants=tenants)
+        found = weft.search(body.query, limit=body.limit, match=body.match, filter=wanted, tenants=tenants)
     results = [
-        {**node_shape(each.node), "score": each.parts.get("relevance", 0.0), "match_source": each.match_source}
-        for each in found.candidates
+        {
+            **node_shape(candidate.node),
+            "score": candidate.parts.get("relevance", 0.0),
+            "match_source": candidate.match_source,
+        }
+        for candidate in found.candidates
     ]
-    return answer({"results": results, "notes": [*tenant_notes(given.tenant_ids, held), *found.notes]})
+    return answer({"results": results, "notes": [*_tenant_notes(body.tenant_ids, held), *found.notes]})
 
 
 @router.get("/api/graph/{node_id}", response_model=GraphResponse)
 def graph(
-    node_id: NodeId, given: Annotated[Neighbourhood, QueryParameters()], service: Service, who: Who
+    node_id: NodeId, listing: Annotated[Neighbourhood, QueryParameters()], service: Service, caller: CurrentCaller
 ) -> Response:
     """Return a node's neighbourhood, nearest and strongest first."""
     weft = service.weft()
-    node = node_of(weft, who, node_id)
-    tenants = (*who.readable(given.tenant_id), node.tenant) if given.tenant_id else _all_of(who, weft)
-    lens = Lens("graph", walk="breadth", depth=given.depth, edges=tuple(given.edge_type), limit=given.limit)
+    node = node_of(weft, caller, node_id)
+    tenants = (
+        (*caller.readable(listing.tenant_id), node.tenant)
+        if listing.tenant_id
+        else _readable_tenants(caller, weft)
+    )
+    lens = Lens("graph", walk="breadth", depth=listing.depth, edges=tuple(listing.edge_type), limit=listing.limit)
     with weft.store.snapshot(View(tuple(dict.fromkeys(tenants)))) as snapshot:
         walked = walk_graph([Candidate(node)], lens, snapshot)
-        ids = {each.node.id for each in walked.candidates}
-        edges = [each for each in snapshot.edges(sorted(ids), 5 * given.limit) if {each[0], each[1]} <= ids]
-    wanted = [each for each in edges if not given.edge_type or each[2].type in given.edge_type]
-    nodes = [{**node_shape(each.node), "distance": each.distance} for each in walked.candidates]
-    shapes = [edge_shape(ListedEdge(source, target, edge, (), (0, 0, 0))) for source, target, edge in wanted]
+        ids = {candidate.node.id for candidate in walked.candidates}
+        found = snapshot.edges(sorted(ids), _EDGES_PER_NODE * listing.limit)
+    edges = [
+        (source, target, edge)
+        for source, target, edge in found
+        # Edges that lead out of the neighbourhood would name nodes that the answer does not have.
+        if {source, target} <= ids and (not listing.edge_type or edge.type in listing.edge_type)
+    ]
+    nodes = [{**node_shape(candidate.node), "distance": candidate.distance} for candidate in walked.candidates]
+    shapes = [edge_shape(ListedEdge(source, target, edge, (), (0, 0, 0))) for source, target, edge in edges]
     return answer({"nodes": nodes, "edges": shapes, "notes": walked.notes})
 
 
-def _all_of(who: Caller, weft: Weft) -> tuple[str, ...]:
-    return weft.store.tenants() if who.tenants is None else tuple(sorted(who.tenants))
+def _readable_tenants(caller: Caller, weft: Weft) -> tuple[str, ...]:
+    return weft.store.tenants() if caller.tenants is None else tuple(sorted(caller.tenants))
 
 
 @router.get("/api/profiles", response_model=ProfileList)
-def profiles(service: Service, who: Who) -> Response:
+def profiles(service: Service, caller: CurrentCaller) -> Response:
     """Return the kinds of page there are, and what each takes."""
     weft = service.weft()
-    return answer({"profiles": [_described(weft.profile(name)) for name in available_profiles(weft.folders)]})
+    return answer({"profiles": [_profile_shape(weft.profile(name)) for name in available_profiles(weft.folders)]})
 
 
-def _described(profile: Profile) -> dict[str, Any]:
+def _profile_shape(profile: Profile) -> dict[str, Any]:
     return {
         "name": profile.name,
         "description": profile.description,

@@ -1,7 +1,7 @@
 """Convert nodes and edges between the store and their JSON form."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import orjson
 import xxhash
@@ -15,8 +15,14 @@ from weft.model import Alias, Node, Origin
 from weft.sources.values import to_json, to_text
 from weft.store.records import ListedEdge
 
-SOURCE = "api"
-FOUND = "found"
+SOURCE: Final = "api"
+"""The source of nodes that are written over HTTP with a key that names none."""
+FOUND: Final = "found"
+"""The source of nodes that callers found elsewhere, so that their keys cannot be those of stored nodes."""
+_KEY_DIGITS: Final = 20
+"""Hexadecimal digits of a key that is made of content: 80 bits, so that no two contents share one by chance."""
+_MAX_CURSOR_DIGITS: Final = 18
+"""Digits of a number in a cursor: more would not fit the 64 bits of an id."""
 
 Listed = TypeVar("Listed")
 
@@ -48,56 +54,58 @@ def node_shape(node: Node) -> dict[str, Any]:
     }
 
 
-def node_from(given: NodeInput) -> Node:
+def node_from(node_input: NodeInput) -> Node:
     """Return the node that a request describes."""
-    text, fields = split_content(plain_content(given.content))
-    key = given.key or _made_key(given)
+    text, fields = split_content(plain_content(node_input.content))
+    key = node_input.key or _content_key(node_input)
+    # Keys begin with their source; one that the caller left out is this service.
     full = key if ":" in key else f"{SOURCE}:{key}"
     return Node(
         key=full,
-        kind=given.node_type,
-        tenant=given.tenant_id,
-        title=to_text(given.title),
-        summary=to_text(given.summary or ""),
+        kind=node_input.node_type,
+        tenant=node_input.tenant_id,
+        title=to_text(node_input.title),
+        summary=to_text(node_input.summary or ""),
         text=text,
         fields=fields,
-        tags=tuple(dict.fromkeys(given.tags)),
-        aliases=aliases_from(given.aliases),
+        tags=tuple(dict.fromkeys(node_input.tags)),
+        aliases=aliases_from(node_input.aliases),
         origin=Origin(source=full.partition(":")[0]),
     )
 
 
-def candidate_from(given: CandidateInput, tenant: str) -> Node:
+def candidate_from(candidate: CandidateInput, tenant: str) -> Node:
     """Return the node that a caller found elsewhere; no stored one has its key."""
-    text, fields = split_content(plain_content(given.content))
+    text, fields = split_content(plain_content(candidate.content))
     return Node(
-        key=f"{FOUND}:{given.key or _made_key(given)}",
-        kind=given.node_type,
+        key=f"{FOUND}:{candidate.key or _content_key(candidate)}",
+        kind=candidate.node_type,
         tenant=tenant,
-        title=to_text(given.title),
-        summary=to_text(given.summary or ""),
+        title=to_text(candidate.title),
+        summary=to_text(candidate.summary or ""),
         text=text,
         fields=fields,
-        tags=tuple(dict.fromkeys(given.tags)),
+        tags=tuple(dict.fromkeys(candidate.tags)),
         origin=Origin(source=FOUND),
     )
 
 
-def aliases_from(given: Sequence[str]) -> tuple[Alias, ...]:
+def aliases_from(names: Sequence[str]) -> tuple[Alias, ...]:
     """Return other names, as given by the service's callers."""
-    return tuple(Alias(each, f"{SOURCE}@1") for each in dict.fromkeys(given))
+    return tuple(Alias(name, f"{SOURCE}@1") for name in dict.fromkeys(names))
 
 
 def plain_content(content: dict[str, Any]) -> dict[str, Any]:
     """Return content as every store can hold it."""
-    made = to_json(content)
-    return dict(made) if isinstance(made, dict) else {}
+    plain = to_json(content)
+    return dict(plain) if isinstance(plain, dict) else {}
 
 
-def _made_key(given: NodeInput | CandidateInput) -> str:
+def _content_key(item: NodeInput | CandidateInput) -> str:
     """Return a key made of what the node says, so that sending it twice is noticed."""
-    told = [given.node_type, given.title, given.summary, given.content]
-    return xxhash.xxh3_128_hexdigest(orjson.dumps(told, option=orjson.OPT_SORT_KEYS))[:20]
+    # Sorted, because the same content may come with its fields in another order.
+    parts = [item.node_type, item.title, item.summary, item.content]
+    return xxhash.xxh3_128_hexdigest(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS))[:_KEY_DIGITS]
 
 
 def edge_shape(listed: ListedEdge) -> dict[str, Any]:
@@ -120,12 +128,12 @@ def page_of(
     found: Sequence[Listed],
     limit: int,
     shape: Callable[[Listed], object],
-    place: Callable[[Listed], str],
+    cursor_of: Callable[[Listed], str],
 ) -> Response:
-    """Return a page of a list, and its cursor where one more was found than the page holds."""
+    """Return a page of a list; it has a cursor if one item more was found than the page holds."""
     page = found[:limit]
-    more = place(page[-1]) if len(found) > limit else None
-    return answer({name: [shape(each) for each in page], "next_cursor": more})
+    next_cursor = cursor_of(page[-1]) if len(found) > limit else None
+    return answer({name: [shape(item) for item in page], "next_cursor": next_cursor})
 
 
 def cursor_numbers(cursor: str | None, size: int) -> tuple[int, ...]:
@@ -133,6 +141,8 @@ def cursor_numbers(cursor: str | None, size: int) -> tuple[int, ...]:
     if cursor is None:
         return (0,) * size
     parts = cursor.split("-")
-    if len(parts) != size or not all(part.isascii() and part.isdigit() and len(part) <= 18 for part in parts):
+    if len(parts) != size or not all(
+        part.isascii() and part.isdigit() and len(part) <= _MAX_CURSOR_DIGITS for part in parts
+    ):
         raise Problem(422, f"{cursor[:40]!r} is no cursor. Give the next_cursor of the page before.", "cursor")
     return tuple(map(int, parts))

@@ -16,7 +16,7 @@ from weft.assemblers.learning.store_searcher import make_assembler
 from weft.errors import InvalidInput
 from weft.interfaces.memory_actions import forget_memories, start_values_refresh
 from weft.interfaces.rest import learning_models as schema
-from weft.interfaces.rest.access import Caller, Service, Who
+from weft.interfaces.rest.access import Caller, CurrentCaller, Service
 from weft.interfaces.rest.convert import answer
 from weft.interfaces.rest.problems import Problem, StrictRoute
 from weft.interfaces.rest.requests import Name
@@ -39,170 +39,184 @@ ExperienceId = Annotated[str, Path(min_length=1, max_length=200, description="Th
 
 
 @router.post("/api/memories", status_code=201, response_model=schema.RememberedOutput)
-def store_memory(given: schema.MemoryInput, service: Service, who: Who) -> Response:
+def store_memory(body: schema.MemoryInput, service: Service, caller: CurrentCaller) -> Response:
     """Remember something; what says the same is merged, what says otherwise is reported."""
-    who.check_write(given.tenant_id)
+    caller.check_write(body.tenant_id)
     weft = service.weft()
-    done = remember(
+    result = remember(
         weft.indexing_context(),
-        to_text(given.text),
+        to_text(body.text),
         now=_now(),
-        category=given.category,
-        importance=given.importance,
-        tags=given.tags,
-        tenant=given.tenant_id,
+        category=body.category,
+        importance=body.importance,
+        tags=body.tags,
+        tenant=body.tenant_id,
     )
-    told = {
-        "memory": _memory_shapes(weft, (done.memory,))[0],
-        "merged": done.merged,
-        "contradictions": [asdict(each) for each in done.contradictions],
-        "redacted": list(done.redacted),
+    stored = {
+        "memory": _memory_shapes(weft, (result.memory,))[0],
+        "merged": result.merged,
+        "contradictions": [asdict(contradiction) for contradiction in result.contradictions],
+        "redacted": list(result.redacted),
     }
-    return answer(told, 201)
+    return answer(stored, 201)
 
 
 @router.get("/api/memories", response_model=schema.MemoryPage)
 def read_memories(
-    given: Annotated[schema.MemoryListing, QueryParameters()], service: Service, who: Who
+    listing: Annotated[schema.MemoryListing, QueryParameters()], service: Service, caller: CurrentCaller
 ) -> Response:
     """Return the newest memories, or with `query` those that have most to do with it."""
-    weft, tenant = service.weft(), _readable(who, given.tenant_id)
+    weft, tenant = service.weft(), _readable(caller, listing.tenant_id)
     context = weft.indexing_context()
-    if given.query is None:
-        found = list_memories(context, category=given.category, limit=given.limit, tenant=tenant)
+    if listing.query is None:
+        found = list_memories(context, category=listing.category, limit=listing.limit, tenant=tenant)
     else:
-        found = search_memories(context, given.query, category=given.category, limit=given.limit, tenant=tenant)
+        found = search_memories(
+            context, listing.query, category=listing.category, limit=listing.limit, tenant=tenant
+        )
     return answer({"memories": _memory_shapes(weft, found)})
 
 
 @router.patch("/api/memories/{key}", response_model=schema.MemoryOutput)
-def change_memory(key: MemoryKey, given: schema.MemoryChange, service: Service, who: Who) -> Response:
+def change_memory(key: MemoryKey, body: schema.MemoryChange, service: Service, caller: CurrentCaller) -> Response:
     """Change what is named of a memory; its older text is kept."""
-    who.check_write(given.tenant_id)
+    # Rights come first: a caller without them must not learn which keys exist.
+    caller.check_write(body.tenant_id)
     weft = service.weft()
-    _known_memory(weft, key, given.tenant_id)
+    _check_memory(weft, key, body.tenant_id)
     memory = update_memory(
         weft.indexing_context(),
         key,
         now=_now(),
-        text=None if given.text is None else to_text(given.text),
-        category=given.category,
-        importance=given.importance,
-        tags=given.tags,
-        tenant=given.tenant_id,
+        text=None if body.text is None else to_text(body.text),
+        category=body.category,
+        importance=body.importance,
+        tags=body.tags,
+        tenant=body.tenant_id,
     )
     return answer(_memory_shapes(weft, (memory,))[0])
 
 
 @router.delete("/api/memories/{key}", status_code=204)
 def remove_memory(
-    key: MemoryKey, tenant_id: Annotated[Name, QueryParameters()], service: Service, who: Who
+    key: MemoryKey, tenant_id: Annotated[Name, QueryParameters()], service: Service, caller: CurrentCaller
 ) -> Response:
     """Forget a memory."""
-    who.check_write(tenant_id)
+    caller.check_write(tenant_id)
     weft = service.weft()
-    _known_memory(weft, key, tenant_id)
+    _check_memory(weft, key, tenant_id)
     forget_memories(weft, [key], tenant_id)
     return Response(status_code=204)
 
 
 @router.post("/api/experiences", status_code=201, response_model=schema.ExperienceOutput)
-def begin_experience(given: schema.ExperienceInput, service: Service, who: Who) -> Response:
+def begin_experience(body: schema.ExperienceInput, service: Service, caller: CurrentCaller) -> Response:
     """Write down what is about to be tried."""
-    who.check_write(given.tenant_id)
-    words = {name: to_text(getattr(given, name)) for name in ("goal", "hypothesis", "action", "prediction")}
-    begun = start_experience(
+    caller.check_write(body.tenant_id)
+    words = {name: to_text(getattr(body, name)) for name in ("goal", "hypothesis", "action", "prediction")}
+    experience = start_experience(
         service.weft().indexing_context(),
-        domain=given.domain,
-        strategy=given.strategy,
+        domain=body.domain,
+        strategy=body.strategy,
         now=_now(),
-        files=given.files,
-        tenant=given.tenant_id,
+        files=body.files,
+        tenant=body.tenant_id,
         **words,
     )
-    return answer(_experience_shape(begun), 201)
+    return answer(_experience_shape(experience), 201)
 
 
 @router.get("/api/experiences", response_model=schema.ExperiencePage)
 def read_experiences(
-    given: Annotated[schema.ExperienceListing, QueryParameters()], service: Service, who: Who
+    listing: Annotated[schema.ExperienceListing, QueryParameters()], service: Service, caller: CurrentCaller
 ) -> Response:
     """Return the newest experiences."""
     found = list_experiences(
         service.weft().indexing_context(),
-        domain=given.domain,
-        strategy=given.strategy,
-        status=given.outcome,
-        limit=given.limit,
-        tenant=_readable(who, given.tenant_id),
+        domain=listing.domain,
+        strategy=listing.strategy,
+        status=listing.outcome,
+        limit=listing.limit,
+        tenant=_readable(caller, listing.tenant_id),
     )
-    return answer({"experiences": [_experience_shape(each) for each in found]})
+    return answer({"experiences": [_experience_shape(experience) for experience in found]})
 
 
 @router.get("/api/experiences/{experience_id}", response_model=schema.ExperienceOutput)
 def read_experience(
-    experience_id: ExperienceId, tenant_id: Annotated[Name, QueryParameters()], service: Service, who: Who
+    experience_id: ExperienceId,
+    tenant_id: Annotated[Name, QueryParameters()],
+    service: Service,
+    caller: CurrentCaller,
 ) -> Response:
     """Return one experience with every attempt."""
-    return answer(_experience_shape(_known_experience(service.weft(), experience_id, _readable(who, tenant_id))))
+    return answer(
+        _experience_shape(_find_known_experience(service.weft(), experience_id, _readable(caller, tenant_id)))
+    )
 
 
 @router.patch("/api/experiences/{experience_id}", response_model=schema.ExperienceOutput)
 def change_experience(
-    experience_id: ExperienceId, given: schema.ExperienceChange, service: Service, who: Who
+    experience_id: ExperienceId, body: schema.ExperienceChange, service: Service, caller: CurrentCaller
 ) -> Response:
     """Write down the next attempt of an open experience."""
-    who.check_write(given.tenant_id)
-    _known_experience(service.weft(), experience_id, given.tenant_id)
+    caller.check_write(body.tenant_id)
+    _find_known_experience(service.weft(), experience_id, body.tenant_id)
     named = {
         name: to_text(words)
         for name in ("hypothesis", "action", "prediction")
-        if (words := getattr(given, name)) is not None
+        if (words := getattr(body, name)) is not None
     }
     try:
-        told = update_experience(
+        experience = update_experience(
             service.weft().indexing_context(),
             experience_id,
             now=_now(),
-            strategy=given.strategy,
-            files=given.files,
-            tenant=given.tenant_id,
+            strategy=body.strategy,
+            files=body.files,
+            tenant=body.tenant_id,
             **named,
         )
     except learning.AlreadyResolved as error:
         raise Problem(409, str(error)) from error
-    return answer(_experience_shape(told))
+    return answer(_experience_shape(experience))
 
 
 @router.post("/api/experiences/{experience_id}/resolution", response_model=schema.ExperienceOutput)
-def end_experience(experience_id: ExperienceId, given: schema.Resolution, service: Service, who: Who) -> Response:
+def end_experience(
+    experience_id: ExperienceId, body: schema.Resolution, service: Service, caller: CurrentCaller
+) -> Response:
     """Write down what came of an experience, once; a second outcome is a conflict."""
-    who.check_write(given.tenant_id)
+    caller.check_write(body.tenant_id)
     weft = service.weft()
-    _known_experience(weft, experience_id, given.tenant_id)
+    _find_known_experience(weft, experience_id, body.tenant_id)
     context = weft.indexing_context()
     try:
-        told = resolve_experience(context, experience_id, _outcome(given), now=_now(), tenant=given.tenant_id)
+        experience = resolve_experience(context, experience_id, _outcome(body), now=_now(), tenant=body.tenant_id)
     except learning.AlreadyResolved as error:
         raise Problem(409, str(error)) from error
+    # The background process is given the folder of the store; one on a server cannot be opened by that.
     if not service.serving.on_server:
-        start_values_refresh(context, service.serving.store, given.tenant_id)
-    return answer(_experience_shape(told))
+        start_values_refresh(context, service.serving.store, body.tenant_id)
+    return answer(_experience_shape(experience))
 
 
 @router.get("/api/values", response_model=schema.ValuePage)
-def read_values(given: Annotated[schema.ValueListing, QueryParameters()], service: Service, who: Who) -> Response:
+def read_values(
+    listing: Annotated[schema.ValueListing, QueryParameters()], service: Service, caller: CurrentCaller
+) -> Response:
     """Return what many experiences have in common, the largest cluster first."""
-    tenant = _readable(who, given.tenant_id)
-    found = list_values(service.weft().indexing_context(), axis=given.axis, limit=given.limit, tenant=tenant)
-    return answer({"values": [_value_shape(each) for each in found]})
+    tenant = _readable(caller, listing.tenant_id)
+    found = list_values(service.weft().indexing_context(), axis=listing.axis, limit=listing.limit, tenant=tenant)
+    return answer({"values": [_value_shape(value) for value in found]})
 
 
 @router.post("/api/premortem", response_model=schema.FormattedOutput)
-def premortem(given: schema.PremortemRequest, service: Service, who: Who) -> Response:
+def premortem(body: schema.PremortemRequest, service: Service, caller: CurrentCaller) -> Response:
     """Return past failures in a domain, and with a strategy, on one page within a budget."""
-    made = make_assembler(service.weft(), who.readable(given.tenant_ids))
-    warning = asyncio.run(made.get_premortem_context(given.domain, given.strategy, given.limit, given.max_tokens))
+    assembler = make_assembler(service.weft(), caller.readable(body.tenant_ids))
+    # Routes run in threads of their own, which have no event loop, so that a new one can be run.
+    warning = asyncio.run(assembler.get_premortem_context(body.domain, body.strategy, body.limit, body.max_tokens))
     return answer({**dataclasses.asdict(warning), "notes": list(warning.notes)})
 
 
@@ -210,35 +224,37 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _readable(who: Caller, tenant: str) -> str:
-    """Return the tenant, or for a caller who may not read it one that holds nothing."""
-    return next(iter(who.readable([tenant])), "")
+def _readable(caller: Caller, tenant: str) -> str:
+    """Return the tenant; for a caller who may not read it, the empty name, under which nothing is stored."""
+    return next(iter(caller.readable([tenant])), "")
 
 
-def _known_memory(weft: Weft, key: str, tenant: str) -> None:
+def _check_memory(weft: Weft, key: str, tenant: str) -> None:
+    """Answer with 404 if the tenant has no memory of that key, where the library would call the input invalid."""
     try:
         find_memory(weft.indexing_context(), key, tenant=tenant)
     except InvalidInput as error:
         raise Problem(404, str(error)) from error
 
 
-def _known_experience(weft: Weft, name: str, tenant: str) -> Experience:
+def _find_known_experience(weft: Weft, name: str, tenant: str) -> Experience:
+    """Return an experience by its id; answer with 404 if the tenant has none of that id."""
     try:
         return find_experience(weft.indexing_context(), name, tenant=tenant)
     except InvalidInput as error:
         raise Problem(404, str(error)) from error
 
 
-def _outcome(given: schema.Resolution) -> learning.Outcome:
-    cause, worked, takeaway = given.root_cause, to_text(given.lesson), to_text(given.takeaway)
-    described = to_text(given.root_cause_description)
+def _outcome(resolution: schema.Resolution) -> learning.Outcome:
+    cause, what_worked, takeaway = resolution.root_cause, to_text(resolution.lesson), to_text(resolution.takeaway)
+    description = to_text(resolution.root_cause_description)
     return learning.Outcome(
-        status=given.outcome,
-        result=to_text(given.result),
-        surprise=to_text(given.surprise),
-        root_cause=learning.RootCause(cause, described) if cause is not None else None,
-        lesson=learning.Lesson(worked, takeaway) if worked or takeaway else None,
-        automatic=given.automatic,
+        status=resolution.outcome,
+        result=to_text(resolution.result),
+        surprise=to_text(resolution.surprise),
+        root_cause=learning.RootCause(cause, description) if cause is not None else None,
+        lesson=learning.Lesson(what_worked, takeaway) if what_worked or takeaway else None,
+        automatic=resolution.automatic,
     )
 
 
@@ -259,27 +275,27 @@ def _memory_shape(memory: Memory, used: MemoryUsage) -> dict[str, Any]:
         "updated": memory.updated.isoformat(),
         "use_count": used.times,
         "last_used": used.last.isoformat() if used.last else None,
-        "history": [{"text": each.text, "until": each.until.isoformat()} for each in memory.history],
+        "history": [{"text": version.text, "until": version.until.isoformat()} for version in memory.history],
     }
 
 
-def _experience_shape(told: Experience) -> dict[str, Any]:
-    before = [{**asdict(each), "at": each.at.isoformat()} for each in told.before]
+def _experience_shape(experience: Experience) -> dict[str, Any]:
+    before = [{**asdict(attempt), "at": attempt.at.isoformat()} for attempt in experience.before]
     return {
         **{
-            name: getattr(told, name)
+            name: getattr(experience, name)
             for name in (
                 *("id", "domain", "strategy", "goal", "hypothesis", "action", "prediction"),
                 *("status", "result", "surprise", "tier", "iterations"),
             )
         },
-        "tenant_id": told.tenant,
-        "root_cause": asdict(told.root_cause) if told.root_cause else None,
-        "lesson": asdict(told.lesson) if told.lesson else None,
-        "started": told.started.isoformat(),
-        "resolved": told.resolved.isoformat() if told.resolved else None,
+        "tenant_id": experience.tenant,
+        "root_cause": asdict(experience.root_cause) if experience.root_cause else None,
+        "lesson": asdict(experience.lesson) if experience.lesson else None,
+        "started": experience.started.isoformat(),
+        "resolved": experience.resolved.isoformat() if experience.resolved else None,
         "before": before,
-        "files": list(told.files),
+        "files": list(experience.files),
     }
 
 

@@ -10,36 +10,40 @@ from weft.interfaces.rest.requests import Body, Known, Name, Tags, Tenants
 from weft.memory import AXES, CATEGORIES, DOMAINS, OPEN, OUTCOMES, ROOT_CAUSES, STRATEGIES
 from weft.memory.memories import MAX_MEMORY_CHARACTERS
 
-_SAYING: Final = r"\w"
-"""A text needs at least one character of a word."""
+_WORD_CHARACTER: Final = r"\w"
+"""A pattern that a text must contain: one of punctuation alone says nothing, and searches could not find it."""
+
+_MAX_TEXT_CHARACTERS: Final = 20_000
+"""Characters of a goal, a result and so on: some pages, which a page of any budget can excerpt."""
 
 
 def _known(allowed: Sequence[str]) -> AfterValidator:
     """Return a check that a string is one of a closed vocabulary."""
+    # A check of ours instead of Literal, because its message lists what is allowed in our words.
 
-    def known(given: str) -> str:
-        if given not in allowed:
+    def check(word: str) -> str:
+        if word not in allowed:
             raise PydanticCustomError("word", "one of: {allowed}", {"allowed": ", ".join(allowed)})
-        return given
+        return word
 
-    return AfterValidator(known)
+    return AfterValidator(check)
 
 
-def _told(allowed: Sequence[str]) -> Any:
-    """Return the schema of such a string."""
+def _enum(allowed: Sequence[str]) -> Any:
+    """Return the field of a closed vocabulary, whose description lists the allowed words."""
     return Field(json_schema_extra={"enum": list(allowed)})
 
 
-Category = Annotated[str, _known(CATEGORIES), _told(CATEGORIES)]
-Domain = Annotated[str, _known(DOMAINS), _told(DOMAINS)]
-Strategy = Annotated[str, _known(STRATEGIES), _told(STRATEGIES)]
-Outcome = Annotated[str, _known(OUTCOMES), _told(OUTCOMES)]
-Status = Annotated[str, _known((OPEN, *OUTCOMES)), _told((OPEN, *OUTCOMES))]
-RootCause = Annotated[str, _known(ROOT_CAUSES), _told(ROOT_CAUSES)]
-Axis = Annotated[str, _known(AXES), _told(AXES)]
-Words = Annotated[str, Field(max_length=20_000, pattern=_SAYING)]
-Maybe = Annotated[str, Field(max_length=20_000)]
-MemoryText = Annotated[str, Field(max_length=MAX_MEMORY_CHARACTERS, pattern=_SAYING)]
+Category = Annotated[str, _known(CATEGORIES), _enum(CATEGORIES)]
+Domain = Annotated[str, _known(DOMAINS), _enum(DOMAINS)]
+Strategy = Annotated[str, _known(STRATEGIES), _enum(STRATEGIES)]
+Outcome = Annotated[str, _known(OUTCOMES), _enum(OUTCOMES)]
+Status = Annotated[str, _known((OPEN, *OUTCOMES)), _enum((OPEN, *OUTCOMES))]
+RootCause = Annotated[str, _known(ROOT_CAUSES), _enum(ROOT_CAUSES)]
+Axis = Annotated[str, _known(AXES), _enum(AXES)]
+Words = Annotated[str, Field(max_length=_MAX_TEXT_CHARACTERS, pattern=_WORD_CHARACTER)]
+OptionalWords = Annotated[str, Field(max_length=_MAX_TEXT_CHARACTERS)]
+MemoryText = Annotated[str, Field(max_length=MAX_MEMORY_CHARACTERS, pattern=_WORD_CHARACTER)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 Limit = Annotated[int, Field(ge=1, le=200)]
 
@@ -102,12 +106,12 @@ class Resolution(Body):
 
     tenant_id: Name
     outcome: Outcome
-    result: Maybe = ""
-    surprise: Maybe = ""
+    result: OptionalWords = ""
+    surprise: OptionalWords = ""
     root_cause: RootCause | None = None
-    root_cause_description: Maybe = ""
-    lesson: Maybe = ""
-    takeaway: Maybe = ""
+    root_cause_description: OptionalWords = ""
+    lesson: OptionalWords = ""
+    takeaway: OptionalWords = ""
     automatic: bool = False
 
 

@@ -15,6 +15,7 @@ from weft.errors import InvalidInput, StoreReadOnly, UnknownName, WeftError
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_AFTER: Final = "1"
+"""Seconds after which a caller may ask again: a store that is locked or replaced is back by then."""
 
 _TITLES: Final = {
     400: "The request cannot be read",
@@ -59,21 +60,22 @@ def document(
     return Response(orjson.dumps(body), status, headers, MEDIA_TYPE)
 
 
-def of_error(error: Exception, path: str) -> Response:
-    """Return the answer to whatever went wrong."""
+def problem_response(error: Exception, path: str) -> Response:
+    """Return the problem document for an error."""
     if isinstance(error, Problem):
-        return _problem(error, path)
+        return _problem_document(error, path)
     if isinstance(error, UnknownName):
         # Well formed, but of something that is not there: no description can list what users will name.
-        return _problem(Problem(404, str(error), error.what), path)
+        return _problem_document(Problem(404, str(error), error.what), path)
     if isinstance(error, StoreReadOnly | InvalidInput):
         return document(422 if isinstance(error, InvalidInput) else 403, str(error), path)
     if isinstance(error, WeftError):
         return document(503, str(error), path, headers={"Retry-After": RETRY_AFTER})
+    # The message of an unexpected error may hold stored text, so only its type is sent.
     return document(500, f"An unexpected {type(error).__name__}; the server's log says more.", path)
 
 
-def _problem(error: Problem, path: str) -> Response:
+def _problem_document(error: Problem, path: str) -> Response:
     headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
     if error.status == 503:
         headers["Retry-After"] = RETRY_AFTER
@@ -86,11 +88,11 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        found = [_told(each) for each in error.errors()]
-        status = 400 if any(each["type"] == "json_invalid" for each in error.errors()) else 422
-        first = f"{found[0]['field']}: {found[0]['detail']}"
-        more = f" ({len(found) - 1} more below)" if len(found) > 1 else ""
-        return document(status, f"{first}{more}. Correct it and send again.", request.url.path, found)
+        errors = [_describe_error(found) for found in error.errors()]
+        status = 400 if any(found["type"] == "json_invalid" for found in error.errors()) else 422
+        first = f"{errors[0]['field']}: {errors[0]['detail']}"
+        more = f" ({len(errors) - 1} more below)" if len(errors) > 1 else ""
+        return document(status, f"{first}{more}. Correct it and send again.", request.url.path, errors)
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> Response:
@@ -100,38 +102,40 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(WeftError)
     async def known(request: Request, error: WeftError) -> Response:
-        return of_error(error, request.url.path)
+        return problem_response(error, request.url.path)
 
     @app.exception_handler(Problem)
     async def problem(request: Request, error: Problem) -> Response:
-        return of_error(error, request.url.path)
+        return problem_response(error, request.url.path)
 
     @app.exception_handler(Exception)
     async def unexpected(request: Request, error: Exception) -> Response:
-        return of_error(error, request.url.path)
+        return problem_response(error, request.url.path)
 
 
 def _allowed(app: FastAPI, path: str) -> str:
-    """Return all methods that the path takes; the router itself tells only those of its first match."""
+    """Return all methods that the path takes; the router itself names only those of its first match."""
     matching = [route for route in app.routes if isinstance(route, Route) and route.path_regex.match(path)]
     return ", ".join(sorted({method for route in matching for method in route.methods or ()}))
 
 
-def _told(error: Mapping[str, Any]) -> dict[str, str]:
+def _describe_error(error: Mapping[str, Any]) -> dict[str, str]:
     """Return one validation error: the field, and what is allowed there."""
-    place = [str(part) for part in error["loc"][1:]]
+    # The first part says where the value stood: in the body, the path or the query.
+    path = [str(part) for part in error["loc"][1:]]
     context = error.get("ctx") or {}
     if error["type"] == "unknown_field":
-        place.append(str(context["name"]))
+        path.append(str(context["name"]))
     if error["type"] == "json_invalid":
         return {"field": "body", "detail": f"not valid JSON ({context.get('error', '')})"}
-    given = error.get("input")
-    shown = f" (given {repr(given)[:80]})" if isinstance(given, str | int | float) else ""
-    return {"field": ".".join(place) or "body", "detail": f"{error['msg']}{shown}"}
+    # Only short plain values are repeated; an object may be the whole body.
+    value = error.get("input")
+    value_shown = f" (given {repr(value)[:80]})" if isinstance(value, str | int | float) else ""
+    return {"field": ".".join(path) or "body", "detail": f"{error['msg']}{value_shown}"}
 
 
 class StrictRequest(Request):
-    """A request whose body is strict JSON."""
+    """A request whose body is strict JSON: Python's own reader would accept NaN and Infinity."""
 
     async def json(self) -> Any:
         """Return the body as JSON."""
@@ -139,13 +143,13 @@ class StrictRequest(Request):
 
 
 class StrictRoute(APIRoute):
-    """A route that reads its body that way."""
+    """A route that reads its body as a `StrictRequest`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of a request."""
         handle = super().get_route_handler()
 
-        async def strictly(request: Request) -> Response:
+        async def handle_strictly(request: Request) -> Response:
             return await handle(StrictRequest(request.scope, request.receive))
 
-        return strictly
+        return handle_strictly

@@ -26,108 +26,16 @@ NodeType = Literal[
 ]
 
 LARGEST_ID: Final = LARGEST_NUMBER
-_DEEPEST: Final = 32
-_MOST_VALUES: Final = 20_000
-_MOST_TEXTS: Final = 100
-_MOST_PARAMETERS: Final = 50
-
-
-class Known(BaseModel):
-    """A request in which every field is known."""
-
-    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="null")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_fields(cls, given: Any) -> Any:
-        for name in given if isinstance(given, dict) else ():
-            if name not in cls.model_fields:
-                raise _unknown_field(str(name), list(cls.model_fields))
-        return given
-
-
-class Body(Known):
-    """A JSON body, read strictly: neither true nor "10" passes for a number."""
-
-    model_config = ConfigDict(strict=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _whole_numbers(cls, given: Any) -> Any:
-        """Take 10.0 for 10: JSON has one kind of number."""
-        if not isinstance(given, dict):
-            return given
-        return {name: int(each) if _is_whole(each) else each for name, each in given.items()}
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, float) and value.is_integer()
-
-
-def _unknown_field(name: str, known: list[str]) -> PydanticCustomError:
-    close = get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    message = "there is no such field.{hint} Known: {known}"
-    return PydanticCustomError(
-        "unknown_field", message, {"name": name[:80], "hint": hint, "known": ", ".join(known)}
-    )
-
-
-def _bounded(content: dict[str, Any]) -> dict[str, Any]:
-    """Refuse content that is nested or large beyond what a node holds."""
-    todo: list[tuple[Any, int]] = [(content, 1)]
-    seen = 0
-    while todo:
-        value, depth = todo.pop()
-        seen += 1
-        if depth > _DEEPEST or seen > _MOST_VALUES:
-            raise PydanticCustomError(
-                "content_bounds", f"content holds at most {_MOST_VALUES} values, nested at most {_DEEPEST} deep"
-            )
-        if isinstance(value, float) and not math.isfinite(value):
-            raise PydanticCustomError("content_number", "numbers in content are finite")
-        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-        todo += [(each, depth + 1) for each in inner]
-    return content
-
-
+_MAX_CONTENT_DEPTH: Final = 32
+_MAX_CONTENT_VALUES: Final = 20_000
+"""Bounds on the content of a node: deeper or larger values would make one request cost what a thousand do."""
+_MAX_TEXTS: Final = 100
+_MAX_PARAMETERS: Final = 50
+"""Bounds on the lists and mappings of a request for a page; profiles have a handful of parameters."""
 _UNSEEN: Final = r"\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
 """Controls, and characters that no reader sees but that turn or break lines."""
 NAME: Final = rf"^[^{_UNSEEN}]*[^\s{_UNSEEN}][^{_UNSEEN}]*$"
-
-
-def described(pattern: str) -> dict[str, Any]:
-    """Return the pattern for the description; the check itself is ours, because its message says what to do."""
-    return {"pattern": pattern}
-
-
-def _named(text: str) -> str:
-    if not re.fullmatch(NAME, text):
-        raise PydanticCustomError("name", "a name has visible characters, no control characters, not only blanks")
-    return text
-
-
-Name = Annotated[
-    str, Field(min_length=1, max_length=200, json_schema_extra=described(NAME)), AfterValidator(_named)
-]
-Tenants = Annotated[list[Name], Field(max_length=256)]
-Kind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-Identifier = Annotated[int, Field(ge=1, le=LARGEST_ID)]
-Content = Annotated[dict[str, Any], AfterValidator(_bounded)]
-Tags = Annotated[list[Name], Field(max_length=100)]
-Query = Annotated[str, Field(max_length=20_000)]
-
-
-def _written(given: Any) -> Any:
-    """Refuse anything but text: pydantic would take a number for seconds."""
-    if not isinstance(given, str):
-        raise PydanticCustomError("time", "a time is a text in ISO 8601 with its zone, as 2026-05-01T12:00:00Z")
-    return given
-
-
-Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_written)]
-
-
+"""The pattern of a name: some visible character, and none that is invisible."""
 CONTEXT_EXAMPLE: Final[dict[str, Any]] = {
     "query": "How do I process a refund request?",
     "tenant_ids": ["purchasing", "shared"],
@@ -142,13 +50,105 @@ CONTEXT_EXAMPLE: Final[dict[str, Any]] = {
     "max_tokens": 8000,
     "token_model": "gpt-4",
 }
-
-
+"""The documented example of a request."""
 _BOTH: Final[dict[str, Any]] = {
     "required": ["topics", "candidates"],
     "properties": {"topics": {"type": "array", "minItems": 1}, "candidates": {"type": "array"}},
 }
 """A request may bring topics to search for or candidates found elsewhere, not both."""
+
+
+class Known(BaseModel):
+    """A request in which every field is known."""
+
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="null")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_fields(cls, values: Any) -> Any:
+        for name in values if isinstance(values, dict) else ():
+            if name not in cls.model_fields:
+                raise _unknown_field(str(name), list(cls.model_fields))
+        return values
+
+
+class Body(Known):
+    """A JSON body, read strictly: neither true nor "10" passes for a number."""
+
+    model_config = ConfigDict(strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_numbers(cls, values: Any) -> Any:
+        """Take 10.0 for 10: JSON has one kind of number."""
+        if not isinstance(values, dict):
+            return values
+        return {
+            name: int(value) if isinstance(value, float) and value.is_integer() else value
+            for name, value in values.items()
+        }
+
+
+def _unknown_field(name: str, known: list[str]) -> PydanticCustomError:
+    # A lower bound than the usual 0.6, so that an abbreviated name is still recognised.
+    close = get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    message = "there is no such field.{hint} Known: {known}"
+    return PydanticCustomError(
+        "unknown_field", message, {"name": name[:80], "hint": hint, "known": ", ".join(known)}
+    )
+
+
+def _check_content(content: dict[str, Any]) -> dict[str, Any]:
+    """Refuse content that is nested or large beyond what a node holds."""
+    # A list of its own instead of recursion, which hostile nesting would exhaust.
+    todo: list[tuple[Any, int]] = [(content, 1)]
+    seen = 0
+    while todo:
+        value, depth = todo.pop()
+        seen += 1
+        if depth > _MAX_CONTENT_DEPTH or seen > _MAX_CONTENT_VALUES:
+            raise PydanticCustomError(
+                "content_bounds",
+                f"content holds at most {_MAX_CONTENT_VALUES} values, nested at most {_MAX_CONTENT_DEPTH} deep",
+            )
+        if isinstance(value, float) and not math.isfinite(value):
+            raise PydanticCustomError("content_number", "numbers in content are finite")
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        todo += [(item, depth + 1) for item in inner]
+    return content
+
+
+def described(pattern: str) -> dict[str, Any]:
+    """Return the pattern for the description; the check itself is ours, because its message says what to do."""
+    return {"pattern": pattern}
+
+
+def _check_name(text: str) -> str:
+    if not re.fullmatch(NAME, text):
+        raise PydanticCustomError("name", "a name has visible characters, no control characters, not only blanks")
+    return text
+
+
+Name = Annotated[
+    str, Field(min_length=1, max_length=200, json_schema_extra=described(NAME)), AfterValidator(_check_name)
+]
+Tenants = Annotated[list[Name], Field(max_length=256)]
+Kind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+Identifier = Annotated[int, Field(ge=1, le=LARGEST_ID)]
+Content = Annotated[dict[str, Any], AfterValidator(_check_content)]
+Tags = Annotated[list[Name], Field(max_length=100)]
+Query = Annotated[str, Field(max_length=20_000)]
+
+
+def _check_time_text(value: Any) -> Any:
+    """Refuse anything but text: pydantic would take a number for seconds."""
+    if not isinstance(value, str):
+        raise PydanticCustomError("time", "a time is a text in ISO 8601 with its zone, as 2026-05-01T12:00:00Z")
+    return value
+
+
+Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_check_time_text)]
 
 
 class TopicInput(Body):
@@ -195,11 +195,11 @@ def page_model(fields: Sequence[RequestField] = CONTEXT_FIELDS) -> type[Body]:
 
 def _model_field(field: RequestField) -> Any:
     if field.kind == "texts":
-        kind: Any = Annotated[list[Query], Field(max_length=_MOST_TEXTS)]
+        kind: Any = Annotated[list[Query], Field(max_length=_MAX_TEXTS)]
         return kind, Field(default_factory=list, description=field.help)
     if field.kind == "mapping":
         kind = dict[Annotated[str, Field(min_length=1, max_length=200)], str | int | float | bool]
-        return kind, Field(default_factory=dict, max_length=_MOST_PARAMETERS, description=field.help)
+        return kind, Field(default_factory=dict, max_length=_MAX_PARAMETERS, description=field.help)
     if field.kind == "number":
         return int | None, Field(None, ge=field.least, le=field.most or LARGEST_ID, description=field.help)
     if field.kind == "flag":

@@ -16,13 +16,21 @@ from weft.errors import StoreError
 from weft.interfaces.keys import KeyRing
 from weft.store.sqlite.store import FILE_NAME
 
-_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
+_LATENCY_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
+"""Upper bounds in seconds of the buckets of latency: an answer takes milliseconds, a cold one a second or more."""
+# Reading lets go of the interpreter at every row, so more threads that compute at once mostly pass it around: with
+# four, a question took nearly twice the processor time. Threads that wait for a server leave it to the others.
+_AT_ONCE: Final = 2
+_AT_ONCE_ON_SERVER: Final = 8
+_MAX_ANSWERS: Final = 1000
+_MAX_ANSWER_BYTES: Final = 16 << 20
+"""Bounds on the answers that each process keeps: how many, and how many bytes of memory they take together."""
 
 
 class Metrics:
     """Latency by route and by stage, tokens handed out, cache hits and errors.
 
-    Of several processes each writes to the folder `figures`, and any of them tells the sums.
+    Each of several processes writes to the folder `figures`, and any of them can report the sums.
     """
 
     def __init__(self, figures: str = "") -> None:
@@ -33,39 +41,32 @@ class Metrics:
         self.cache = self._counter("weft_cache_total", "Contexts by where they came from.", ("result",))
         self.errors = self._counter("weft_errors_total", "Answers that were errors.", ("status",))
 
-    def _histogram(self, name: str, told: str, labels: tuple[str, ...]) -> Histogram:
-        return Histogram(name, told, labels, buckets=_SECONDS, registry=self._registry)
+    def _histogram(self, name: str, help: str, labels: tuple[str, ...]) -> Histogram:
+        return Histogram(name, help, labels, buckets=_LATENCY_BUCKETS, registry=self._registry)
 
-    def _counter(self, name: str, told: str, labels: tuple[str, ...]) -> Counter:
-        return Counter(name, told, labels, registry=self._registry)
+    def _counter(self, name: str, help: str, labels: tuple[str, ...]) -> Counter:
+        return Counter(name, help, labels, registry=self._registry)
 
     def clock(self) -> Callable[[str], None]:
-        """Return a watcher that books the time since it was last called under the stage it is told."""
+        """Return a function to call at the end of each stage, which records the time since the call before."""
         last = time.perf_counter()
 
-        def told(stage: str) -> None:
+        def record(stage: str) -> None:
             nonlocal last
             now = time.perf_counter()
             self.stages.labels(stage).observe(now - last)
             last = now
 
-        return told
+        return record
 
     def exposition(self) -> bytes:
-        """Return all of it in Prometheus' text format."""
-        told = self._registry
+        """Return all metrics in Prometheus' text format."""
+        registry = self._registry
         if self._figures:
-            told = CollectorRegistry()
-            MultiProcessCollector(told, self._figures)  # type: ignore[no-untyped-call]
-        return generate_latest(told)
-
-
-# Reading lets go of the interpreter at every row, so more who compute at once mostly pass it around: with four, a
-# question took nearly twice the processor time. Who waits for a server meanwhile leaves it to others.
-_AT_ONCE: Final = 2
-_AT_ONCE_ON_SERVER: Final = 8
-_MOST_ANSWERS: Final = 1000
-_MOST_BYTES: Final = 16 << 20
+            # A fresh registry, which reads the files of all processes at the moment it is asked.
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry, self._figures)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)
 
 
 class Serving(Struct, frozen=True):
@@ -77,8 +78,8 @@ class Serving(Struct, frozen=True):
     on_server: bool = False
 
 
-class Answers:
-    """Answers kept by key, the least recently used dropped first; a key holds the versions of its tenants."""
+class AnswerCache:
+    """Answers by key, the least recently used dropped first. A key holds the versions of its tenants."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[object, bytes] = OrderedDict()
@@ -94,11 +95,11 @@ class Answers:
             return answer
 
     def keep(self, key: object, answer: bytes) -> None:
-        """Keep an answer, and let go of old ones."""
+        """Keep an answer, and drop the oldest ones beyond the bounds."""
         with self._guard:
             self._bytes += len(answer) - len(self._kept.pop(key, b""))
             self._kept[key] = answer
-            while len(self._kept) > _MOST_ANSWERS or self._bytes > _MOST_BYTES:
+            while len(self._kept) > _MAX_ANSWERS or self._bytes > _MAX_ANSWER_BYTES:
                 self._bytes -= len(self._kept.popitem(last=False)[1])
 
 
@@ -109,7 +110,7 @@ class Served:
         self.serving = serving
         self.keys = KeyRing(serving.store)
         self.metrics = Metrics(serving.figures)
-        self.answers = Answers()
+        self.answers = AnswerCache()
         self.turns = threading.BoundedSemaphore(_AT_ONCE_ON_SERVER if serving.on_server else _AT_ONCE)
         """A lock taken while an answer is computed, so that writing never waits for answers."""
         self._opener = opener
@@ -121,7 +122,7 @@ class Served:
     def weft(self) -> Weft:
         """Return the open store; raises StoreError while its file is gone, and opens it again when it is back."""
         if self.serving.on_server:
-            # Its connections are replaced by the store itself.
+            # A store on a server replaces broken connections itself, and has no file that could be exchanged.
             return self._weft or self._open((0, 0))
         try:
             state = self._file.stat()
@@ -131,19 +132,21 @@ class Served:
                 f"The store in {self.serving.store} is gone ({error.strerror}). Put it back; it is opened again "
                 "by itself."
             ) from error
-        place = (state.st_dev, state.st_ino)
-        if place == self._opened and self._weft is not None:
+        # Another inode under the same name is another store: it was replaced while we had the old one open.
+        file_id = (state.st_dev, state.st_ino)
+        if file_id == self._opened and self._weft is not None:
             return self._weft
-        return self._open(place)
+        return self._open(file_id)
 
-    def _open(self, place: tuple[int, int]) -> Weft:
+    def _open(self, file_id: tuple[int, int]) -> Weft:
         with self._guard:
-            if place != self._opened or self._weft is None:
+            # Another thread may have opened it while this one waited.
+            if file_id != self._opened or self._weft is None:
                 old, self._weft = self._weft, None
                 if old is not None:
                     old.close()
                 self._weft = self._opener()
-                self._opened = place
+                self._opened = file_id
             return self._weft
 
     def close(self) -> None:
