@@ -276,13 +276,19 @@ class Frame(Struct, frozen=True):
 
 
 class Fusion(Struct, frozen=True):
-    """The weights by which two searches become one relevance: their calibrated scores, title terms and phrases."""
+    """The weights by which two searches become one relevance: their calibrated scores, title terms and phrases.
+
+    Sections that print passages order their snippets by `snippet_lexical` and `snippet_semantic`, beside the other
+    parts of a node's score.
+    """
 
     lexical: float = 0.7
     semantic: float = 0.3
     pool: int = 40
     title_weight: float = 2.0
     phrase_weight: float = 0.0
+    snippet_lexical: float = 0.4
+    snippet_semantic: float = 0.6
 
 
 class Adapt(Struct, frozen=True):
