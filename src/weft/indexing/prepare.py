@@ -34,8 +34,8 @@ PREPARATION: Final = "2"
 """The version of this module: raise it when the same node would be prepared differently, so that all are again."""
 
 _HEADING_SHARE: Final = 0.3
-"""The weight of title and heading in a snippet's vector, beside 1 for its own words; from 0.15 to 0.5 pages answered
-as many questions."""
+"""The weight of title and heading in a snippet's vector, beside 1 for its own words; with 0.15 to 0.5 pages
+answered as many questions."""
 
 _MAX_FIELD_CHARACTERS: Final = 4_000
 """Characters of one text field that are searched: enough for any description, and a field that holds a whole
@@ -147,8 +147,8 @@ def _embed_snippets(
 ) -> list[bytes]:
     """Return the vectors of the snippets of all passages that have several, in order.
 
-    A snippet's vector is that of its words, and a little of its title's and heading's: alone it may say "it" of both.
-    There are none with a model that is too slow for so many texts; then a snippet is as near as its passage.
+    A snippet's vector is that of its words, and a little of its title's and heading's: alone it may say "it" of
+    both. There are none with a model that is too slow for so many texts; then a snippet is as near as its passage.
     """
     divided = [
         (node, each) for (node, _), passages in zip(nodes, cut, strict=True) for each in passages if each.spans[1:]

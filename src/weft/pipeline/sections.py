@@ -273,6 +273,9 @@ def fill_section(
     """Return the slots of a section, the subjects beyond its limit, and what the session has of its parts."""
     if section.for_each is not None:
         return _fill_subjects(section, section.for_each, candidates, ranking, heading_cost)
+    if section.unit == "passage":
+        # Ranked again: the score of a text says nothing about which of its passages is best.
+        candidates = ranking.rank_section(section, ranking.split(candidates, matched=True))
     plan = ranking.plan
 
     # Neighbours come straight from the graph, past the filter and the session: both are asked here.
@@ -284,7 +287,7 @@ def fill_section(
         )
 
     items, pointers = split_related(candidates, section.asides, ranking.reading.snapshot, may_show)
-    snippets = ranking.rank_snippets(section, items) if section.unit == "passage" else None
+    snippets = ranking.rank_snippets(section, items) if section.unit == "snippet" else None
     placed = section_slot(plan, section, items, heading_cost, snippets)
     return [placed, pointers_slot(placed, pointers)] if pointers else [placed], [], []
 

@@ -1,4 +1,4 @@
-"""Rank the snippets of a section's candidates: each by its own words and meaning, by its passage's, and by its node.
+"""Rank the snippets of a section's candidates: by their own words and meaning, their passage's, and their node.
 
 A snippet alone is too short to be found by, and a passage too long to be printed for one sentence of it. Both are
 measured, and what was found out about the node (walk, bridge, name) is added.
@@ -22,30 +22,32 @@ if TYPE_CHECKING:
     from weft.pipeline.query import Floats
 
 _OWN_SHARE: Final = 0.5
-"""The share of a snippet itself in its words and its meaning; its passage has the rest. Alone, either answers fewer
-questions."""
+"""The share of a snippet itself in its words and its meaning; its passage has the rest. Alone, either answers
+fewer questions."""
+_SHORT_TEXT_TOKENS: Final = 160
+"""A text of so few tokens is printed whole or not at all: a note, a turn of a chat, a small function."""
 _SCORE_DECIMALS: Final = 6
 
 
 class RankedSnippets(Struct, frozen=True):
     """Snippets as parallel lists, each candidate's together and in reading order; `order` lists them best first.
 
-    `owner` is the index of a snippet's candidate. Neighbours in the lists with the same owner whose spans only blanks
-    part are neighbours in the text.
+    `owner` is the index of a snippet's candidate. Neighbours in the lists with one owner and only blanks between
+    their spans are neighbours in the text.
     """
 
-    owner: Sequence[int]
-    start: Sequence[int]
-    end: Sequence[int]
-    tokens: Sequence[int]
-    score: Sequence[float]
-    order: Sequence[int]
+    owner: list[int]
+    start: list[int]
+    end: list[int]
+    tokens: list[int]
+    score: list[float]
+    order: list[int]
 
 
 def rank_snippets(
     candidates: Sequence[Candidate], query: Query, fusion: Fusion, weights: Mapping[str, float], snapshot: Snapshot
 ) -> RankedSnippets:
-    """Rank the snippets of those passages of the candidates that speak to the question, or of all where none does."""
+    """Rank the snippets of the candidates' passages that speak to the question, or of all where none does."""
     passages, owners = _choose_passages(candidates, snapshot)
     embedder = snapshot.embedder()
     columns = unpack_snippets(
@@ -59,16 +61,29 @@ def rank_snippets(
     measured = fusion.snippet_lexical * words + fusion.snippet_semantic * meaning
     others = np.array([_other_parts(candidate, weights) for candidate in candidates])
     score = np.round(measured + others[owner], _SCORE_DECIMALS)
+    return _rank(candidates, columns.rows, owner.tolist(), score.tolist())
+
+
+def _rank(
+    candidates: Sequence[Candidate], rows: Sequence[SnippetRow], owners: Sequence[int], scores: Sequence[float]
+) -> RankedSnippets:
+    """Return the snippets with their order; a short text is one snippet, as good as its best one."""
+    found = RankedSnippets([], [], [], [], [], [])
+    for row, owner, score in zip(rows, owners, scores, strict=True):
+        whole = candidates[owner].text_tokens
+        is_short = whole is not None and whole <= _SHORT_TEXT_TOKENS
+        if is_short and found.owner and found.owner[-1] == owner:
+            found.end[-1] = row.end
+            found.score[-1] = max(found.score[-1], score)
+            continue
+        found.owner.append(owner)
+        found.start.append(row.start)
+        found.end.append(row.end)
+        found.tokens.append(whole if is_short and whole else row.tokens)
+        found.score.append(score)
     # The candidates come in their total order, and snippets in that of the text: ties keep both.
-    order = np.argsort(-score, kind="stable")
-    return RankedSnippets(
-        owner.tolist(),
-        [row.start for row in columns.rows],
-        [row.end for row in columns.rows],
-        [row.tokens for row in columns.rows],
-        score.tolist(),
-        order.tolist(),
-    )
+    found.order.extend(sorted(range(len(found.score)), key=lambda index: (-found.score[index], index)))
+    return found
 
 
 def _choose_passages(candidates: Sequence[Candidate], snapshot: Snapshot) -> tuple[list[PassageRow], list[int]]:

@@ -24,7 +24,7 @@ from weft.render.node_values import (
     read_value,
     split_label,
 )
-from weft.text import is_code
+from weft.text import is_code, is_inside_sentence
 
 _NOT_IN_SUMMARIES: Final = frozenset({"fields", "tags", "links", "tree", "images"})
 # Fields that have blocks of their own, so the `fields` block leaves them out unless it names them.
@@ -200,7 +200,21 @@ def _body_piece(item: Item, block: Block, style: ItemStyle, code: bool) -> Piece
     body = build_body(item, code, block.limit, style.titled)
     if body is None or (_is_summary(item, body) and any(other.block == "summary" for other in style.blocks)):
         return None
+    if not body.code and item.candidate.window is None:
+        body = _mark_cut_sentences(item, body)
     return Prose("code" if body.code else "text", body)
+
+
+def _mark_cut_sentences(item: Item, body: Body) -> Body:
+    """Mark what was left out around prose only where that cuts a sentence: most excerpts lack an end of the text."""
+    if not item.spans:
+        return body
+    text, start, end = item.candidate.node.text, item.spans[0][0], item.spans[-1][1]
+    return replace(
+        body,
+        gap_before=body.gap_before and is_inside_sentence(text, start),
+        gap_after=body.gap_after and is_inside_sentence(text, end),
+    )
 
 
 def _is_summary(item: Item, body: Body) -> bool:
@@ -211,6 +225,9 @@ def _is_summary(item: Item, body: Body) -> bool:
 
 def _bullet(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     body = build_body(item, limit=block.limit, titled=style.titled)
+    if body and item.candidate.window:
+        # A passage in a list reads as a quotation.
+        body = _mark_cut_sentences(item, body)
     return Prose("bullet", body) if body else None
 
 

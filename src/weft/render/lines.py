@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Detail, Item, ManifestEntry, Node, Origin
-from weft.text import find_body_start, is_blank, is_inside_sentence
+from weft.text import find_body_start, is_blank
 
 # Controls, line and paragraph separators, direction overrides, surrogates and noncharacters.
 _UNPRINTABLE: Final = re.compile(
@@ -232,10 +232,8 @@ def _quote_spans(node: Node, spans: Sequence[Span], bounds: Span, code: bool, li
     runs = [run for run in runs if run.text]
     if not runs:
         return None
-    start, end = shown[0][0], shown[-1][1]
-    # What was left out around prose is marked where it cuts a sentence: an excerpt seldom has both ends of a text.
-    gap_before = not is_blank(text, bounds[0], start) and (code or is_inside_sentence(text, start))
-    gap_after = not is_blank(text, end, bounds[1]) and (code or is_inside_sentence(text, end))
+    gap_before = not is_blank(text, bounds[0], shown[0][0])
+    gap_after = not is_blank(text, shown[-1][1], bounds[1])
     return Body(tuple(runs), gap_before, gap_after, code)
 
 

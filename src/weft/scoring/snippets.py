@@ -1,8 +1,8 @@
 """Pack the snippets of a passage into a few bytes when it is stored, and unpack them for many passages at once.
 
-A packed passage is a header, then one array after the other over its snippets: where each begins and ends in the
-node's text, its tokens and its length in terms, how many bytes of terms it has; then the terms of all, their counts,
-and their vectors. A passage of one snippet is packed as its tokens alone: all else is known of the passage itself.
+A packed passage is a header and a row a snippet (where it begins and ends in the node's text, its tokens, length
+and number of terms), then the terms of all snippets, the counts of these, and the vectors. A passage of one
+snippet is packed as its tokens alone: all else is known of the passage itself.
 """
 
 import struct
@@ -50,7 +50,7 @@ class SnippetRow(Struct, frozen=True):
 
 
 class SnippetColumns(Struct, frozen=True):
-    """The snippets of some passages, passage by passage in reading order, and the vectors of those that have one."""
+    """The snippets of some passages in reading order, and the vectors of those that have one."""
 
     rows: tuple[SnippetRow, ...]
     vectors: Mapping[int, bytes]

@@ -1,7 +1,7 @@
-"""Cut a passage into snippets, the smallest pieces that a page prints: some thirty words in whole sentences or lines.
+"""Cut a passage into snippets, the smallest pieces that a page prints: some thirty words in whole sentences.
 
-Search finds passages, because a question and its answer are seldom in one sentence. A page prints snippets of them,
-because a passage that holds the answer is mostly about other things.
+Search finds passages, because a question and its answer are seldom in one sentence. A page prints snippets of
+them, because a passage that holds the answer is mostly about other things.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ pages."""
 _MAX_WORDS: Final = 48
 """Words that a snippet does not exceed, unless one sentence does."""
 _MIN_HEADING_WORDS: Final = 6
-"""A snippet with fewer words takes the heading below it along: it is a heading itself, or a line that leads to it."""
+"""A snippet with fewer words takes the heading below it along: it is a heading itself, or leads to it."""
 _MIN_WORDS: Final = 12
 """A last snippet with fewer words joins the one before it: alone it would be a fragment."""
 
@@ -49,13 +49,13 @@ def _snippets(text: str) -> Iterator[tuple[int, int, int]]:
 
 
 def _begins_anew(block: Block, opens_block: bool, size: int, words: int) -> bool:
-    """Whether a sentence opens a new snippet: behind a heading's text, a full paragraph, or where it grew too long."""
+    """Whether a sentence opens a new snippet: it is a heading, or the snippet is full."""
     if block.heading:
         return size >= _MIN_HEADING_WORDS
     return (opens_block and size >= SNIPPET_WORDS) or size + words > _MAX_WORDS
 
 
 def _line_start(text: str, bound: int, position: int) -> int:
-    """Return the beginning of a line of which only blanks stand before the position: indentation is part of code."""
+    """Return where the line begins, if only blanks stand before the position: indentation is part of code."""
     line = max(text.rfind("\n", bound, position) + 1, bound)
     return position if text[line:position].strip() else line
