@@ -355,7 +355,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "limit": section(limit=1),
         "item_cap": section({"relax": False}, item_cap=0.1),
         "relax": section({"item_cap": 0.02}, relax=False),
-        "asides": inside("novel", "general", LIGHT, "sections", asides=("mentions",)),
+        "asides": inside("novel", "general", LIGHT, "sections", {"unit": "node"}, asides=("mentions",)),
         "pointers": section({"unit": "node", "detail": (Detail.POINTER,), "pointers": None}, pointers=1),
         "detail": section({"unit": "node"}, detail=(Detail.POINTER,)),
         "blocks": section(blocks=(Block("title"),)),

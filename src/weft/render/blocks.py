@@ -30,6 +30,8 @@ _NOT_IN_SUMMARIES: Final = frozenset({"fields", "tags", "links", "tree", "images
 # Fields that have blocks of their own, so the `fields` block leaves them out unless it names them.
 _FIELDS_WITH_OWN_BLOCK: Final = frozenset({"relationships", "images", "signature"})
 
+_SECTION_ITEM_LEVEL: Final = 3
+"""The depth of the heading of an item in a section; items in parts of a subject stand deeper."""
 _PLAIN_KINDS: Final = frozenset({"note", "document"})
 """Kinds that most texts have: printing them tells a reader nothing."""
 
@@ -200,13 +202,14 @@ def _body_piece(item: Item, block: Block, style: ItemStyle, code: bool) -> Piece
     body = build_body(item, code, block.limit, style.titled)
     if body is None or (_is_summary(item, body) and any(other.block == "summary" for other in style.blocks)):
         return None
-    if not body.code and item.candidate.window is None:
+    # What a subject is defined by keeps its marks: the reader must know that there is more of it.
+    if not body.code and style.level == _SECTION_ITEM_LEVEL:
         body = _mark_cut_sentences(item, body)
     return Prose("code" if body.code else "text", body)
 
 
 def _mark_cut_sentences(item: Item, body: Body) -> Body:
-    """Mark what was left out around prose only where that cuts a sentence: most excerpts lack an end of the text."""
+    """Mark what was left out around prose only where that cuts a sentence: most excerpts lack an end."""
     if not item.spans:
         return body
     text, start, end = item.candidate.node.text, item.spans[0][0], item.spans[-1][1]

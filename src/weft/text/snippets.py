@@ -37,22 +37,25 @@ def _snippets(text: str) -> Iterator[tuple[int, int, int]]:
     """Yield start, end and words of each snippet."""
     first = last = size = 0
     for block in split_blocks(text):
-        for number, (low, high) in enumerate(block.units):
-            words = len(text[low:high].split())
-            if size and _begins_anew(block, number == 0, size, words):
+        words = [len(text[low:high].split()) for low, high in block.units]
+        if size and _ends_before(block, size, sum(words)):
+            yield first, last, size
+            size = 0
+        for (low, high), own in zip(block.units, words, strict=True):
+            if size and size + own > _MAX_WORDS:
                 yield first, last, size
                 size = 0
             first = low if not size else first
-            last, size = high, size + words
+            last, size = high, size + own
     if size:
         yield first, last, size
 
 
-def _begins_anew(block: Block, opens_block: bool, size: int, words: int) -> bool:
-    """Whether a sentence opens a new snippet: it is a heading, or the snippet is full."""
+def _ends_before(block: Block, size: int, words: int) -> bool:
+    """Whether a snippet of this size ends before a paragraph: it is full, or would have to cut the paragraph."""
     if block.heading:
         return size >= _MIN_HEADING_WORDS
-    return (opens_block and size >= SNIPPET_WORDS) or size + words > _MAX_WORDS
+    return size >= SNIPPET_WORDS or (size >= _MIN_WORDS and size + words > _MAX_WORDS >= words)
 
 
 def _line_start(text: str, bound: int, position: int) -> int:
