@@ -210,6 +210,8 @@ def cases() -> dict[tuple[str, str], Case]:
         ),
         "title_weight": inside("repo", "general", LOCKED, "fusion", title_weight=40.0),
         "phrase_weight": inside("repo", "general", LOCKED, "fusion", phrase_weight=40.0),
+        "snippet_lexical": inside("repo", "general", LOCKED, "fusion", snippet_lexical=40.0),
+        "snippet_semantic": inside("repo", "general", LOCKED, "fusion", snippet_semantic=40.0),
     }
     scored = {
         "combine": score({"weights": {"relevance": 1.0, "recency": 1.0}}, combine="product"),
@@ -353,9 +355,9 @@ def cases() -> dict[tuple[str, str], Case]:
         "limit": section(limit=1),
         "item_cap": section({"relax": False}, item_cap=0.1),
         "relax": section({"item_cap": 0.02}, relax=False),
-        "asides": inside("novel", "general", LIGHT, "sections", asides=("mentions",)),
-        "pointers": section({"detail": (Detail.POINTER,), "pointers": None}, pointers=1),
-        "detail": section(detail=(Detail.POINTER,)),
+        "asides": inside("novel", "general", LIGHT, "sections", {"unit": "node"}, asides=("mentions",)),
+        "pointers": section({"unit": "node", "detail": (Detail.POINTER,), "pointers": None}, pointers=1),
+        "detail": section({"unit": "node"}, detail=(Detail.POINTER,)),
         "blocks": section(blocks=(Block("title"),)),
         "order": section(order="title"),
         "when": Case(

@@ -122,6 +122,9 @@ class StaticEmbedder:
     A row of the table holds two four-bit codes a byte (first half low, second half high) and, last, its scale.
     """
 
+    embeds_snippets = True
+    """Whether it is quick enough to embed every snippet of a store beside every passage."""
+
     def __init__(self, table: NDArray[np.uint8], vocabulary: dict[str, int], name: str = NAME) -> None:
         self.name = name
         self._half = int(table.shape[1]) - 1

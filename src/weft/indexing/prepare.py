@@ -10,25 +10,32 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import orjson
 import xxhash
-from msgspec.structs import asdict
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from weft.indexing.worker import ITEMS_BEFORE_START, WorkerJob, WorkerProcess
 from weft.model import Json, Node, Passage, to_plain
 from weft.ports import Embedder, PreparedNode, PreparedPassage, TokenCounter
 from weft.scoring.bm25 import pack, term_hashes
 from weft.scoring.sketch import sketch
+from weft.scoring.snippets import Snippet, pack_snippets
 from weft.scoring.vectors import quantise
-from weft.text import analyze, split_passages
+from weft.text import analyze, split_passages, split_snippets
 
 if TYPE_CHECKING:
     from weft.ports import PassageRow
     from weft.store.postgres import PostgresStore
 
 
-PREPARATION: Final = "1"
+PREPARATION: Final = "2"
 """The version of this module: raise it when the same node would be prepared differently, so that all are again."""
+
+_HEADING_SHARE: Final = 0.3
+"""The weight of title and heading in a snippet's vector, beside 1 for its own words; with 0.15 to 0.5 pages
+answered as many questions."""
 
 _MAX_FIELD_CHARACTERS: Final = 4_000
 """Characters of one text field that are searched: enough for any description, and a field that holds a whole
@@ -81,38 +88,77 @@ def content_hash(node: Node, embed: Embedder | None) -> str:
 
 def prepare(nodes: Sequence[NodeInUnit], embed: Embedder | None, count: TokenCounter) -> tuple[PreparedNode, ...]:
     """Return the prepared form of each (node, unit)."""
+    cut = [_cut(node) for node, _ in nodes]
     # The token counter releases the interpreter lock, so it runs on a second core while the rest is done here.
     with ThreadPoolExecutor(1) as executor:
         counting = executor.submit(count.count_many, [node.text for node, _ in nodes])
-        split = [_split(node) for node, _ in nodes]
-        vectors = iter(_embed(nodes, split, embed))
-        packed = [_pack(node, passages, vectors) for (node, _), passages in zip(nodes, split, strict=True)]
-        tokens = counting.result()
+        counting_snippets = executor.submit(
+            count.count_many, [text for passages in cut for passage in passages for text in passage.texts]
+        )
+        vectors = iter(_embed(nodes, cut, embed))
+        snippet_vectors = iter(_embed_snippets(nodes, cut, embed))
+        tokens, snippet_tokens = counting.result(), iter(counting_snippets.result())
+    embedder = embed.name if embed is not None else ""
+    packed = [
+        _pack(node, passages, vectors, snippet_tokens, snippet_vectors, embedder)
+        for (node, _), passages in zip(nodes, cut, strict=True)
+    ]
     return tuple(
         PreparedNode(node, content_hash(node, embed), passages, counted, sketched, unit)
         for (node, unit), (passages, sketched), counted in zip(nodes, packed, tokens, strict=True)
     )
 
 
-def _split(node: Node) -> tuple[Passage, ...]:
-    """Split a node's text into passages; a node without text has an empty one, by which its title is found."""
-    passages = tuple(split_passages(node.text, markdown=node.language == "markdown"))
-    return passages or (Passage(0, 0, 0, 1, 1),)
+class _CutPassage(Struct, frozen=True):
+    """A passage with the spans and texts of its snippets."""
+
+    passage: Passage
+    spans: tuple[tuple[int, int], ...]
+    texts: tuple[str, ...]
+
+
+def _cut(node: Node) -> list[_CutPassage]:
+    """Cut a node's text into passages and these into snippets.
+
+    A node without text has an empty passage, by which its title is found.
+    """
+    passages = split_passages(node.text, markdown=node.language == "markdown") or [Passage(0, 0, 0, 1, 1)]
+    found = []
+    for passage in passages:
+        spans = tuple(split_snippets(node.text, passage.start, passage.end))
+        found.append(_CutPassage(passage, spans, tuple([node.text[start:end] for start, end in spans])))
+    return found
 
 
 def _embed(
-    nodes: Sequence[NodeInUnit], split: Sequence[tuple[Passage, ...]], embed: Embedder | None
+    nodes: Sequence[NodeInUnit], cut: Sequence[Sequence[_CutPassage]], embed: Embedder | None
 ) -> list[bytes]:
     """Return the stored vector of every passage of every node, in order; empty without an embedder."""
-    total = sum(len(passages) for passages in split)
-    if embed is None or not total:
-        return [b""] * total
     texts = [
-        embedded_text(node, passage)
-        for (node, _), passages in zip(nodes, split, strict=True)
-        for passage in passages
+        embedded_text(node, each.passage)
+        for (node, _), passages in zip(nodes, cut, strict=True)
+        for each in passages
     ]
-    return quantise(embed.embed(texts))
+    return quantise(embed.embed(texts)) if embed is not None and texts else [b""] * len(texts)
+
+
+def _embed_snippets(
+    nodes: Sequence[NodeInUnit], cut: Sequence[Sequence[_CutPassage]], embed: Embedder | None
+) -> list[bytes]:
+    """Return the vectors of the snippets of all passages that have several, in order.
+
+    A snippet's vector is that of its words, and a little of its title's and heading's: alone it may say "it" of
+    both. There are none with a model that is too slow for so many texts; then a snippet is as near as its passage.
+    """
+    divided = [
+        (node, each) for (node, _), passages in zip(nodes, cut, strict=True) for each in passages if each.spans[1:]
+    ]
+    if not divided or embed is None or not getattr(embed, "embeds_snippets", False):
+        return [b""] * sum(len(each.spans) for _, each in divided)
+    words = embed.embed([text for _, each in divided for text in each.texts])
+    headings = embed.embed([" ".join([node.title, *each.passage.heading_path[-1:]]) for node, each in divided])
+    owners = np.repeat(np.arange(len(divided)), [len(each.spans) for _, each in divided])
+    return quantise(words + _HEADING_SHARE * headings[owners])
 
 
 def embedded_text(node: Node, passage: Passage) -> str:
@@ -122,24 +168,43 @@ def embedded_text(node: Node, passage: Passage) -> str:
 
 
 def _pack(
-    node: Node, passages: tuple[Passage, ...], vectors: Iterator[bytes]
+    node: Node,
+    passages: Sequence[_CutPassage],
+    vectors: Iterator[bytes],
+    snippet_tokens: Iterator[int],
+    snippet_vectors: Iterator[bytes],
+    embedder: str,
 ) -> tuple[tuple[PreparedPassage, ...], bytes]:
-    """Return the node's passages with their terms and vectors, and the node's sketch."""
+    """Return the node's passages with their terms, vectors and snippets, and the node's sketch."""
     title = _hash_terms([node.title, *(alias.text for alias in node.aliases)])
     tags = [term for tag in node.tags for term in _hash_tag(tag)]
     metadata = [*_hash_terms([node.summary]), *tags, *_hash_terms(_field_texts(node.fields.values()))]
     words: list[int] = []
     packed = []
-    for passage in passages:
-        headings = _hash_terms(passage.heading_path)
-        body = _hash_terms([node.text[passage.start : passage.end]])
+    for each in passages:
+        # Title terms stand in every passage, so that any passage of a node is found by the node's name.
+        names = [*title, *_hash_terms(each.passage.heading_path)]
+        bodies = [_hash_terms([text]) for text in each.texts]
+        body = [term for terms in bodies for term in terms]
         words += body
         # Summary, tags and fields are found through the first passage only, so that they count once.
-        extra = metadata if passage.ordinal == 0 else []
-        # Title terms stand in every passage, so that any passage of a node is found by the node's name.
-        hashes, counts, length = pack([*title, *headings], [*body, *extra])
-        packed.append(PreparedPassage(passage, hashes, counts, length, next(vectors)))
+        extra = metadata if each.passage.ordinal == 0 else []
+        hashes, counts, length = pack(names, [*body, *extra])
+        snippets = [Snippet(start, end, next(snippet_tokens)) for start, end in each.spans]
+        if each.spans[1:]:
+            snippets = [
+                _measure_snippet(snippet, names, terms, next(snippet_vectors))
+                for snippet, terms in zip(snippets, bodies, strict=True)
+            ]
+        stored = pack_snippets(snippets, embedder)
+        packed.append(PreparedPassage(each.passage, hashes, counts, length, next(vectors), stored))
     return tuple(packed), sketch(words or metadata or title)
+
+
+def _measure_snippet(snippet: Snippet, names: Sequence[int], terms: Sequence[int], vector: bytes) -> Snippet:
+    """Return the snippet with its terms, those of its title and headings among them, and its vector."""
+    hashes, counts, length = pack(names, terms)
+    return replace(snippet, term_hashes=hashes, term_counts=counts, length=length, vector=vector)
 
 
 def _hash_terms(texts: Iterable[str]) -> list[int]:

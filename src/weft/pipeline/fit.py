@@ -17,6 +17,7 @@ from weft.pipeline.slot_filler import (
     SlotFiller,
 )
 from weft.pipeline.slots import Outcome, Slot
+from weft.pipeline.snippet_filler import SnippetFiller
 from weft.profiles.types import Select
 
 
@@ -46,6 +47,16 @@ def fit(
     return tuple([outcome for filler in fillers for outcome in filler.outcomes()])
 
 
+Filler = SlotFiller | SnippetFiller
+
+
+def _make_filler(slot: Slot, page: PageBudget, tokens: float) -> Filler:
+    """Return what fills a slot; a page without a budget prints all of every text, and needs no snippets."""
+    if slot.snippets is None or page.total == UNLIMITED:
+        return SlotFiller(slot, page, tokens)
+    return SnippetFiller(slot, page, tokens, slot.snippets)
+
+
 class _LeftoverRule(Enum):
     """The order in which the members of a group get what is left over."""
 
@@ -67,7 +78,7 @@ class _Group(Struct, frozen=True):
 
     page: PageBudget
     share_tokens: float
-    members: "tuple[_Group | SlotFiller, ...]"
+    members: "tuple[_Group | Filler, ...]"
     rule: _LeftoverRule = _LeftoverRule.IN_TURN
 
     @property
@@ -75,13 +86,13 @@ class _Group(Struct, frozen=True):
         """The tokens of its items and headings."""
         return sum([member.spent for member in self.members])
 
-    def fillers(self) -> Iterator[SlotFiller]:
+    def fillers(self) -> Iterator[Filler]:
         """Yield the fillers of all its slots in printed order."""
         for member in self.members:
-            if isinstance(member, SlotFiller):
-                yield member
-            else:
+            if isinstance(member, _Group):
                 yield from member.fillers()
+            else:
+                yield member
 
     def share_leftovers(self) -> None:
         """Offer what the members leave to each other, the innermost groups first, until none takes much of it."""
@@ -130,24 +141,22 @@ def _make_group(slots: Sequence[Slot], page: PageBudget, share_tokens: float, de
     filled = [branch for branch in branches if any(slot.candidates for slot in branch)]
     shares = [sum([slot.share for slot in branch]) for branch in filled]
     total = sum(shares)
-    members: list[_Group | SlotFiller] = []
+    members: list[_Group | Filler] = []
     for branch, share in zip(filled, shares, strict=True):
         tokens = share_tokens * share / total
         if len(branch[0].groups) > depth:
             members.append(_make_group(branch, page, tokens, depth + 1))
         else:
-            members.append(SlotFiller(branch[0], page, tokens))
+            members.append(_make_filler(branch[0], page, tokens))
     return _Group(page, share_tokens, tuple(members), _RULE_BY_DEPTH[depth])
 
 
 def _fill_by_relevance(slots: Sequence[Slot], page: PageBudget) -> _Group:
     """Let all slots draw on the whole page, the best-scored candidate of any slot first."""
-    fillers = [SlotFiller(slot, page, page.total) for slot in slots if slot.candidates]
+    fillers = [_make_filler(slot, page, page.total) for slot in slots if slot.candidates]
     # Ties fall by the order of slots and candidates, which is total.
     ranked = sorted(
-        (-candidate.score, number, index)
-        for number, filler in enumerate(fillers)
-        for index, candidate in enumerate(filler.slot.candidates)
+        (-score, number, index) for number, filler in enumerate(fillers) for score, index in filler.units()
     )
     for _, number, index in ranked:
         fillers[number].try_place(index, page.remaining)

@@ -47,7 +47,7 @@ _SEPARATOR: Final = "\n" * (_REACH_CHARACTERS + 1)
 """Stands between a title and a text, so that no phrase begins in the one and ends in the other."""
 _MAX_WORD_CHARACTERS: Final = 24
 """A word is read no further than this, unless its beginning is longer."""
-_MAX_SPANS: Final = 4
+_MAX_SPANS: Final = 6
 """Passages of a node that are kept as its best ones; an excerpt of a page seldom has room for more."""
 
 NodeMeasures = tuple[dict[str, float], dict[int, float], tuple[tuple[int, int], ...], bytes]

@@ -20,6 +20,7 @@ from weft.pipeline.query import Reading, Scale
 from weft.pipeline.retrieve import Gathered, add_relevance, split_into_passages
 from weft.pipeline.score import active_weights, order_by_coverage, score
 from weft.pipeline.slots import HeadingCost, PlacedSlot, part_slot, pointers_slot, section_slot
+from weft.pipeline.snippets import RankedSnippets, rank_snippets
 from weft.pipeline.subjects import SubjectPart, fill_parts
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import ForEach, Part, Section
@@ -172,6 +173,14 @@ class Ranking(Struct, frozen=True):
         ordered = score(measured, rule, self.plan.lens_for(section.lens), self.now, self.absent)
         return ordered[: _CONSIDERED_PER_PRINTED * part.limit] if part.limit else ordered
 
+    def rank_snippets(self, section: Section, candidates: Sequence[Candidate]) -> RankedSnippets | None:
+        """Rank the snippets of a section's candidates; those that a caller brought have none."""
+        if self.plan.request.candidates is not None:
+            return None
+        weights = active_weights(section.score or self.plan.profile.score, self.absent)
+        fusion, snapshot = self.plan.profile.fusion, self.reading.snapshot
+        return rank_snippets(candidates, self.gathered.query, fusion, weights, snapshot)
+
     def split(self, candidates: Sequence[Candidate], *, matched: bool = False) -> tuple[Candidate, ...]:
         """Return the passages of the candidates, or only those that matched, measured against the question."""
         query, scale, fusion = self.gathered.query, self.gathered.scale, self.plan.profile.fusion
@@ -278,7 +287,8 @@ def fill_section(
         )
 
     items, pointers = split_related(candidates, section.asides, ranking.reading.snapshot, may_show)
-    placed = section_slot(plan, section, items, heading_cost)
+    snippets = ranking.rank_snippets(section, items) if section.unit == "snippet" else None
+    placed = section_slot(plan, section, items, heading_cost, snippets)
     return [placed, pointers_slot(placed, pointers)] if pointers else [placed], [], []
 
 

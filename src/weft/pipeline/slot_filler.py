@@ -119,8 +119,12 @@ class SlotFiller(Struct):
         self.offered, self.failed_at, self.failed_as_pointer = [-1.0] * size, [-1.0] * size, [False] * size
         # Costs are guessed once, since they do not depend on what else is placed.
         self.min_costs = _min_costs(self.slot)
-        self.refs = [_text_ref(candidate) for candidate in self.slot.candidates]
+        self.refs = [find_text_ref(candidate) for candidate in self.slot.candidates]
         self.limits = _item_limits(self.slot, self.share_tokens), _item_limits(self.slot, UNLIMITED)
+
+    def units(self) -> Iterator[tuple[float, int]]:
+        """Yield score and index of everything that can be placed."""
+        yield from ((candidate.score, index) for index, candidate in enumerate(self.slot.candidates))
 
     def offer(self, tokens: float, *, relaxed: bool = False) -> None:
         """Offer so many tokens, if the page has them, to every candidate in turn."""
@@ -338,7 +342,8 @@ def _has_whole(slot: Slot, candidate: Candidate) -> bool:
     return bool(candidate.node.text) or not (slot.quotes and (slot.shows_subject or slot.reprints))
 
 
-def _text_ref(candidate: Candidate) -> TextRef:
+def find_text_ref(candidate: Candidate) -> TextRef:
+    """Return what tells a candidate's text from all others."""
     passage = candidate.passage or candidate.window
     is_whole = passage == (0, len(candidate.node.text))
     return candidate.node.tenant, candidate.node.key, None if is_whole else passage

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from weft.model import Candidate, Detail, Item
 from weft.pipeline.plan import Plan
+from weft.pipeline.snippets import RankedSnippets
 from weft.pipeline.subjects import SubjectPart
 from weft.profiles import fill
 from weft.profiles.types import Block, Order, Part, Section
@@ -48,6 +49,8 @@ class Slot(Struct, frozen=True):
     shows_subject: bool = False
     reprints: bool = False
     groups: tuple[str, ...] = ()
+    snippets: RankedSnippets | None = None
+    """The snippets of its candidates, where these are printed by snippet."""
 
 
 class PlacedSlot(Struct, frozen=True):
@@ -101,7 +104,11 @@ class Outcome(Struct, frozen=True):
 
 
 def section_slot(
-    plan: Plan, section: Section, candidates: tuple[Candidate, ...], heading_cost: HeadingCost
+    plan: Plan,
+    section: Section,
+    candidates: tuple[Candidate, ...],
+    heading_cost: HeadingCost,
+    snippets: RankedSnippets | None = None,
 ) -> PlacedSlot:
     """Return the slot of a section that prints items."""
     heading = fill(section.heading, plan.values)
@@ -118,6 +125,7 @@ def section_slot(
         quotes=_prints_text(section.blocks),
         # A text may be shown in part by one section, and another part of it by this one.
         reprints=section.unit == "passage",
+        snippets=snippets,
     )
     return PlacedSlot(slot, section, heading)
 

@@ -28,7 +28,7 @@ class PreparedPassage(Struct, frozen=True):
     `term_hashes` are ascending little-endian uint32 hashes of the distinct terms; `term_counts` has one byte
     per term: the count in title and headings in the high four bits, in the body in the low four, each at most
     15. `vector` is the int8-quantised unit vector (its scale is 1 / its own norm), or empty if the passage
-    has none.
+    has none. `snippets` are its smallest printable pieces, packed by `weft.scoring.snippets`.
     """
 
     passage: Passage
@@ -37,6 +37,7 @@ class PreparedPassage(Struct, frozen=True):
     term_counts: bytes
     length: int
     vector: bytes = b""
+    snippets: bytes = b""
 
 
 class PreparedNode(Struct, frozen=True):
@@ -219,6 +220,10 @@ class Snapshot(Protocol):
 
     def vectors(self, passage_ids: Sequence[int]) -> "Vectors":
         """Return one row per passage id: its unit vector, or zeros if the passage has none."""
+        ...
+
+    def snippets(self, passage_ids: Sequence[int]) -> dict[int, bytes]:
+        """Return the packed snippets by passage id; passages stored by an older Weft have none."""
         ...
 
     def statistics(self, term_hashes: Sequence[int]) -> TermStatistics:

@@ -20,6 +20,7 @@ Scope = Literal["page", "section", "none"]
 Order = Literal["score", "time", "sequence", "title"]
 Split = Literal["equal", "importance"]
 Unit = Literal["node", "passage"]
+SectionUnit = Literal["node", "passage", "snippet"]
 Select = Literal["share", "relevance"]
 ParameterType = Literal["text", "integer", "number", "flag", "choice"]
 
@@ -233,7 +234,8 @@ class Section(Struct, frozen=True):
     other sections present; `item_cap` limits one item to a fraction of the section's first budget; with
     `relax` that limit gives way in the end, when nothing else wants the room. What was walked to against a
     link of one of the types in `asides`, as a caller is, is only pointed to, with that link. With the unit
-    `passage` long candidates are printed by their best passages.
+    `passage` long candidates are printed by their best passages; with `snippet` the best thirty words or so of all
+    candidates are printed, in the order of their texts.
     """
 
     name: str
@@ -242,7 +244,7 @@ class Section(Struct, frozen=True):
     kinds: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     reach: Reach = "any"
-    unit: Unit = "node"
+    unit: SectionUnit = "node"
     share: float = 1.0
     limit: int | None = None
     item_cap: float | None = None
@@ -276,13 +278,19 @@ class Frame(Struct, frozen=True):
 
 
 class Fusion(Struct, frozen=True):
-    """The weights by which two searches become one relevance: their calibrated scores, title terms and phrases."""
+    """The weights by which two searches become one relevance: their calibrated scores, title terms and phrases.
+
+    Sections that print passages order their snippets by `snippet_lexical` and `snippet_semantic`, beside the other
+    parts of a node's score.
+    """
 
     lexical: float = 0.7
     semantic: float = 0.3
     pool: int = 40
     title_weight: float = 2.0
     phrase_weight: float = 0.0
+    snippet_lexical: float = 0.4
+    snippet_semantic: float = 0.6
 
 
 class Adapt(Struct, frozen=True):

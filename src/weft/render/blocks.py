@@ -17,6 +17,7 @@ from weft.render.node_values import (
     display_name,
     fill_form,
     format_location,
+    format_occasion,
     format_path,
     format_score,
     format_value,
@@ -29,8 +30,10 @@ _NOT_IN_SUMMARIES: Final = frozenset({"fields", "tags", "links", "tree", "images
 # Fields that have blocks of their own, so the `fields` block leaves them out unless it names them.
 _FIELDS_WITH_OWN_BLOCK: Final = frozenset({"relationships", "images", "signature"})
 
-_DEFAULT_KIND: Final = "note"
-"""The kind of nodes that have no other: printing it tells a reader nothing."""
+_SECTION_ITEM_LEVEL: Final = 3
+"""The depth of the heading of an item in a section; items in parts of a subject stand deeper."""
+_PLAIN_KINDS: Final = frozenset({"note", "document"})
+"""Kinds that most texts have: printing them tells a reader nothing."""
 
 
 class ItemStyle(Struct, frozen=True):
@@ -145,12 +148,25 @@ def _labelled_form(block: Block, dialect: Dialect) -> str:
 
 
 def _location(item: Item, block: Block, style: ItemStyle) -> Piece | None:
-    """Make a phrase of the node's location, or of its kind; a `brief` one leaves out the default kind."""
+    """Make a phrase of where the shown text stands, when it was said and by whom, or else of the node's kind.
+
+    A `brief` one leaves out a kind that tells nothing.
+    """
     node = item.candidate.node
-    location = format_location(node)
-    if not location and block.label == "brief" and node.kind == _DEFAULT_KIND:
-        return None
-    return Phrase("location", location or one_line(node.kind))
+    location = format_location(node, _first_line(item))
+    if not location and not (block.label == "brief" and node.kind in _PLAIN_KINDS):
+        location = one_line(node.kind)
+    words = " · ".join([part for part in (location, *format_occasion(node)) if part])
+    return Phrase("location", words) if words else None
+
+
+def _first_line(item: Item) -> int | None:
+    """Return the line of the file at which the shown part of a text begins."""
+    node = item.candidate.node
+    first = node.origin.first_line
+    if first is None or item.detail is not Detail.EXCERPT or not item.spans:
+        return first
+    return first + node.text.count("\n", 0, item.spans[0][0])
 
 
 def _summary(item: Item, block: Block, style: ItemStyle) -> Piece | None:
@@ -186,7 +202,22 @@ def _body_piece(item: Item, block: Block, style: ItemStyle, code: bool) -> Piece
     body = build_body(item, code, block.limit, style.titled)
     if body is None or (_is_summary(item, body) and any(other.block == "summary" for other in style.blocks)):
         return None
+    # What a subject is defined by keeps its marks: the reader must know that there is more of it.
+    if not body.code and style.level == _SECTION_ITEM_LEVEL:
+        body = _mark_cut_sentences(item, body)
     return Prose("code" if body.code else "text", body)
+
+
+def _mark_cut_sentences(item: Item, body: Body) -> Body:
+    """Mark what was left out around prose only where that cuts a sentence: most excerpts lack an end."""
+    if not item.spans:
+        return body
+    text, start, end = item.candidate.node.text, item.spans[0][0], item.spans[-1][1]
+    return replace(
+        body,
+        gap_before=body.gap_before and is_inside_sentence(text, start),
+        gap_after=body.gap_after and is_inside_sentence(text, end),
+    )
 
 
 def _is_summary(item: Item, body: Body) -> bool:
@@ -198,13 +229,8 @@ def _is_summary(item: Item, body: Body) -> bool:
 def _bullet(item: Item, block: Block, style: ItemStyle) -> Piece | None:
     body = build_body(item, limit=block.limit, titled=style.titled)
     if body and item.candidate.window:
-        # A passage in a list reads as a quotation: its gaps are marked only where they cut a sentence.
-        text, start, end = item.candidate.node.text, item.spans[0][0], item.spans[-1][1]
-        before, after = (
-            body.gap_before and is_inside_sentence(text, start),
-            body.gap_after and is_inside_sentence(text, end),
-        )
-        body = Body(body.runs, before, after)
+        # A passage in a list reads as a quotation.
+        body = _mark_cut_sentences(item, body)
     return Prose("bullet", body) if body else None
 
 

@@ -19,6 +19,10 @@ _OPTIONAL: Final = re.compile(r"\[\[(.*?)\]\]")
 _LINE_START: Final = re.compile(r"[ \t>*+\-\d.)]*")
 _MARKDOWN_MARKS: Final = re.compile(r"[*`]")
 
+_EVENT_KINDS: Final = frozenset({"commit", "message", "session", "decision", "memory", "experience"})
+"""Kinds of nodes that happened at a time: a reader must know which of two came later."""
+_AUTHOR_FIELDS: Final = ("author", "speaker")
+"""Fields that name who said or did it. A message's role stands in its title."""
 _COMMIT_HASH_LENGTH: Final = 10
 """Characters of a commit hash that are printed: enough to be unique even in very large repositories."""
 _VALUE_DECIMALS: Final = 4
@@ -50,15 +54,27 @@ def display_name(node: Node) -> str:
     return one_line(node.title) or one_line(node.key)
 
 
-def format_location(node: Node) -> str:
-    """Return the file and line, the URL or the commit that the node came from; empty if it has none of them."""
+def format_location(node: Node, line: int | None = None) -> str:
+    """Return the file and line, the URL or the commit that the node came from; empty if it has none of them.
+
+    `line` takes the place of the node's first line, where a later part of its text is shown.
+    """
     origin = node.origin
     if origin.file:
-        file = one_line(origin.file)
-        return f"{file}:{origin.first_line}" if origin.first_line is not None else file
+        file, line = one_line(origin.file), origin.first_line if line is None else line
+        return f"{file}:{line}" if line is not None else file
     if origin.commit and not origin.url:
         return f"commit {one_line(origin.commit)[:_COMMIT_HASH_LENGTH]}"
     return one_line(origin.url or "")
+
+
+def format_occasion(node: Node) -> tuple[str, str]:
+    """Return the day on which something was said or done, and who did; empty for texts that are not an event."""
+    if node.kind not in _EVENT_KINDS:
+        return "", ""
+    time = node.created or node.modified
+    author = next((node.fields[name] for name in _AUTHOR_FIELDS if isinstance(node.fields.get(name), str)), "")
+    return f"{time:%Y-%m-%d}" if time else "", one_line(str(author))
 
 
 def format_reference(node: Node) -> str:

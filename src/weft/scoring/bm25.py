@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import xxhash
@@ -24,6 +24,25 @@ _TITLE_SHIFT: Final = 4
 """A count byte has the title's count in its high four bits and the body's in the low ones."""
 _CACHED_TERM_HASHES: Final = 50_000
 """Terms whose hash is remembered, a few megabytes: most of the vocabulary of a collection."""
+
+
+class TermRow(Protocol):
+    """Anything with packed terms: a stored passage, or a snippet of one."""
+
+    @property
+    def length(self) -> int:
+        """The number of its terms."""
+        ...
+
+    @property
+    def term_hashes(self) -> bytes:
+        """The hashes of its distinct terms, ascending."""
+        ...
+
+    @property
+    def term_counts(self) -> bytes:
+        """A count byte for each of them."""
+        ...
 
 
 def term_hash(term: str) -> int:
@@ -78,7 +97,7 @@ def passage_statistics(rows: Sequence[PassageRow], hashes: Sequence[int]) -> Ter
 
 
 def score_terms(
-    rows: Sequence[PassageRow], query: Mapping[int, float], statistics: TermStatistics, title_weight: float
+    rows: Sequence[TermRow], query: Mapping[int, float], statistics: TermStatistics, title_weight: float
 ) -> "NDArray[np.float64]":
     """Return what each term of the query, in ascending order, adds to the BM25 score of each passage."""
     scores = np.zeros((len(rows), len(query)))
@@ -99,7 +118,7 @@ def score_terms(
 
 
 def _matches(
-    rows: Sequence[PassageRow], terms: "NDArray[np.uint32]"
+    rows: Sequence[TermRow], terms: "NDArray[np.uint32]"
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]":
     """Return the row, the index of the term, and the count byte of every one of the terms in every row."""
     # One pass over the terms of all rows at once, because a loop over rows in Python would be slow.

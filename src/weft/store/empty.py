@@ -46,6 +46,10 @@ class EmptySnapshot(Struct):
 
         return np.zeros((len(passage_ids), 0), dtype=np.float32)
 
+    def snippets(self, passage_ids: Sequence[int]) -> dict[int, bytes]:
+        """Return no snippets: nodes that a caller brings have no passages."""
+        return {}
+
     def all_terms(self) -> list[tuple[int, int, bytes, bytes]]:
         """Return no terms: nodes that a caller brings have no passages."""
         return []

@@ -213,12 +213,18 @@ def _read_passages(reader: ExportReader, span: tuple[int, int]) -> dict[int, lis
     vectors = reader.vectors(*span)
     found: dict[int, list[PreparedPassage]] = {}
     rows = reader.rows(
-        f"SELECT {PASSAGE_COLUMNS} FROM passages p WHERE {_within('p.node_id', span)}"
+        f"SELECT {PASSAGE_COLUMNS}, p.snippets FROM passages p WHERE {_within('p.node_id', span)}"
         " ORDER BY p.node_id, p.ordinal"
     )
-    for row in read_passages(rows):
-        vector = vectors.get(row.id, b"")
-        prepared = PreparedPassage(row.passage, row.term_hashes, row.term_counts, row.length, vector)
+    for row, snippets in zip(read_passages(row[:-1] for row in rows), [row[-1] for row in rows], strict=True):
+        prepared = PreparedPassage(
+            row.passage,
+            row.term_hashes,
+            row.term_counts,
+            row.length,
+            vectors.get(row.id, b""),
+            bytes(snippets or b""),
+        )
         found.setdefault(row.node_id, []).append(prepared)
     return found
 

@@ -5,6 +5,7 @@ from weft.text.folding import fold, is_code, looks_like_code, name_words, normal
 from weft.text.passages import split_passages
 from weft.text.proper_nouns import find_name_spans, find_proper_names, name_spellings
 from weft.text.sentences import is_blank, is_inside_sentence, split_sentences
+from weft.text.snippets import split_snippets
 from weft.text.terms import analyze
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "normalise_name",
     "split_passages",
     "split_sentences",
+    "split_snippets",
 ]
 
 

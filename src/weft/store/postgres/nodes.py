@@ -44,6 +44,7 @@ _PASSAGES: Final = CopyTarget(
     length="int8",
     term_hashes="bytea",
     term_counts="bytea",
+    snippets="bytea",
 )
 _WORDS: Final = CopyTarget(
     "words", passage_id="int8", node_id="int8", tenant_id="int4", position="int8", words="text"
@@ -252,7 +253,10 @@ class NodeWriter:
                 owner = (self.last_passage, item.node_id, item.tenant_id, position)
                 lines = (passage.first_line, passage.last_line, pack_texts(passage.heading_path))
                 span = (passage.ordinal, passage.start, passage.end)
-                rows.append((*owner, *span, *lines, prepared.length, terms, prepared.term_counts))
+                rows.append((
+                    *(*owner, *span, *lines, prepared.length),
+                    *(terms, prepared.term_counts, prepared.snippets or None),
+                ))  # fmt: skip
                 words.append((*owner, passage_words(terms, weighted_counts(prepared.term_counts).tolist())))
                 self._statistics.add_passage(item.tenant_id, prepared.length, terms)
                 if prepared.vector:

@@ -167,6 +167,7 @@ MIGRATIONS: Final[Migrations] = (
     ("nodes, edges, passages and what is derived", _FIRST_TABLES),
     ("row-level security by tenant", _ROW_SECURITY),
     ("a queue of jobs", _JOBS_TABLE),
+    ("the snippets of passages", "ALTER TABLE passages ADD COLUMN snippets bytea"),
 )
 """(name, script) of every step, in order; a step that was released is never changed, only followed by another."""
 SCHEMA_VERSION: Final = len(MIGRATIONS)

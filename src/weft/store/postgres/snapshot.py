@@ -222,6 +222,20 @@ class PostgresSnapshot:
         self.passages([number for number in ids if number not in self._vectors])
         return {number: self._vectors[number] for number in ids if self._vectors.get(number)}
 
+    def snippets(self, passage_ids: Sequence[int]) -> dict[int, bytes]:
+        """Return the packed snippets of those passages that have any."""
+        ids = _unique(passage_ids)
+        if not ids:
+            return {}
+        return {
+            number: bytes(packed)
+            for number, packed in self.rows(
+                "SELECT p.id, p.snippets FROM passages p WHERE p.id = ANY(%(ids)s) AND p.snippets IS NOT NULL"
+                f" AND {self.visible.of('p')}",
+                ids=bigint_array(ids),
+            )
+        }
+
     def statistics(self, term_hashes: Sequence[int]) -> TermStatistics:
         """Return the term statistics of exactly this view."""
         terms = {int(term) for term in term_hashes}

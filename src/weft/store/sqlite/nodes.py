@@ -17,7 +17,7 @@ _UPSERT_NODE: Final = (
     f"INSERT INTO nodes ({', '.join(WRITTEN_COLUMNS)}) VALUES ({', '.join('?' * len(WRITTEN_COLUMNS))})"
     f" ON CONFLICT (id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in WRITTEN_COLUMNS[1:])}"
 )
-_INSERT_PASSAGE: Final = f"INSERT INTO passages VALUES ({', '.join('?' * 13)})"
+_INSERT_PASSAGE: Final = f"INSERT INTO passages VALUES ({', '.join('?' * 14)})"
 
 
 class StoredKey(NamedTuple):
@@ -208,7 +208,7 @@ class NodeWriter:
                     *(self._last_passage, item.node_id, item.tenant_id, position, passage.ordinal),
                     *(passage.start, passage.end, passage.first_line, passage.last_line),
                     *(pack_texts(passage.heading_path), prepared.length),
-                    *(prepared.term_hashes, prepared.term_counts),
+                    *(prepared.term_hashes, prepared.term_counts, prepared.snippets or None),
                 ))  # fmt: skip
                 self._statistics.add_passage(item.tenant_id, prepared.length, prepared.term_hashes)
                 if prepared.vector:

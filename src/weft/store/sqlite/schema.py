@@ -131,10 +131,15 @@ _TENANT_VERSIONS: Final = """
 CREATE TABLE tenant_versions (tenant_id INTEGER PRIMARY KEY, sequence INTEGER NOT NULL);
 """
 
+_SNIPPETS: Final = """
+ALTER TABLE passages ADD COLUMN snippets BLOB;
+"""
+
 # Migrations are only ever appended: their number is the schema version, and stores keep the name of each.
 MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
     ("nodes, edges, passages and what is derived", _FIRST_SCHEMA),
     ("the last write that touched each tenant", _TENANT_VERSIONS),
+    ("the snippets of passages", _SNIPPETS),
 )
 SCHEMA_VERSION: Final = len(MIGRATIONS)
 """The version that this Weft writes; a store says its own in `user_version`."""

@@ -47,6 +47,7 @@ class ViewRows:
         self.passages = CachedRows[PassageRow]()
         self.passages_of = CachedRows[tuple[PassageRow, ...]]()
         self.vectors = CachedRows[bytes]()
+        self.snippets = CachedRows[bytes]()
         self.frequency = CachedRows[int]()
         self._facts: dict[str, Any] = {}
 
@@ -242,6 +243,19 @@ class SqliteSnapshot:
                 " CROSS JOIN vectors v ON v.passage_id = p.id AND length(v.vector) = ?"
                 f" WHERE {self.visible.of('p')}",
                 (_json(passage_ids), dimensions),
+            ).fetchall()
+        )
+
+    def snippets(self, passage_ids: Sequence[int]) -> dict[int, bytes]:
+        """Return the packed snippets of those passages that have any."""
+        return self._cache.snippets.get_rows(passage_ids, self._read_snippets)
+
+    def _read_snippets(self, passage_ids: Sequence[int]) -> dict[int, bytes]:
+        return dict(
+            self.connection.execute(
+                "SELECT p.id, p.snippets FROM json_each(?) j CROSS JOIN passages p ON p.id = j.value"
+                f" WHERE {self.visible.of('p')} AND p.snippets IS NOT NULL",
+                (_json(passage_ids),),
             ).fetchall()
         )
 

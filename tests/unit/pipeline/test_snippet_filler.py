@@ -1,0 +1,89 @@
+"""Pages of snippets: the best of all texts, those of one text together, short texts whole, the budget kept."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from weft import Node, Weft
+from weft.model import Detail
+
+FILLER = "The committee met again in the long room and postponed every other matter until the spring of the year."
+ANSWER = "The harbour lamp burns nine barrels of whale oil in a winter month, says the keeper of the stores."
+QUESTION = "How many barrels of whale oil does the harbour lamp burn?"
+
+
+def long_text(answer: str = ANSWER) -> str:
+    before = "\n\n".join(f"{FILLER} Item {number} was read twice." for number in range(20))
+    after = "\n\n".join(f"{FILLER} Item {number} was put off." for number in range(20, 40))
+    return f"{before}\n\n{answer}\n\n{after}"
+
+
+@pytest.fixture
+def weft(tmp_path: Path) -> Iterator[Weft]:
+    with Weft.open(tmp_path / ".weft") as opened:
+        opened.put([
+            Node("n:minutes", "note", title="Minutes", text=long_text()),
+            Node("n:stores", "note", title="Stores", text="Whale oil for the lamp: nine barrels."),
+            *(Node(f"n:{number}", "note", title=f"Ships {number}", text=long_text(FILLER)) for number in range(5)),
+        ])  # fmt: skip
+        yield opened
+
+
+@pytest.mark.parametrize("budget", [60, 90, 150, 300, 700, 1500])
+def test_the_budget_is_kept(weft: Weft, budget: int) -> None:
+    assert weft.context(QUESTION, max_tokens=budget).tokens <= budget
+
+
+def test_the_answer_in_the_middle_of_a_long_text_is_printed_on_a_small_page(weft: Weft) -> None:
+    assert "nine barrels of whale oil" in weft.context(QUESTION, max_tokens=150).text
+
+
+def test_a_short_text_is_printed_whole(weft: Weft) -> None:
+    context = weft.context(QUESTION, max_tokens=400)
+    (stores,) = [entry for entry in context.ledger if entry.key == "n:stores"]
+    assert stores.detail is Detail.WHOLE
+
+
+def test_snippets_of_one_text_stand_under_one_heading_in_reading_order(weft: Weft) -> None:
+    text = weft.context(QUESTION, max_tokens=1500).text
+    assert text.count("### Minutes") == 1
+    body = text.partition("### Minutes")[2].partition("\n### ")[0]
+    numbers = [int(word) for word in body.replace(".", " ").split() if word.isdigit()]
+    assert numbers == sorted(numbers)
+
+
+def test_the_location_is_the_first_line_that_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "minutes.md").write_text(f"# Minutes\n\n{long_text()}\n", "utf-8")
+    with Weft.open(tmp_path / ".weft") as weft:
+        weft.index(str(tmp_path / "docs"))
+        page = weft.context(QUESTION, max_tokens=120).text
+    shown = next(line for line in page.splitlines() if line.startswith("*minutes.md:"))
+    line = int(shown.strip("*").rpartition(":")[2])
+    written = (tmp_path / "docs" / "minutes.md").read_text("utf-8").splitlines()
+    assert written[line - 1] in page
+
+
+def test_what_leads_to_the_next_snippet_brings_it_along(tmp_path: Path) -> None:
+    lead = "Whoever asks how the harbour lamp is lit in winter must do all of the following things in order"
+    steps = "\n".join(f"- step {number} of the many steps that have to be taken there" for number in range(4))
+    filler = "\n\n".join(f"{FILLER} Item {number}." for number in range(12))
+    with Weft.open(tmp_path / ".weft") as weft:
+        weft.put(
+            [
+                Node(
+                    "n:lamp",
+                    "note",
+                    title="Lamp",
+                    text=f"{filler}\n\n{lead} {FILLER[:-1]}:\n\n{steps}\n\n{filler}",
+                )
+            ]
+        )
+        assert "step 0 of" in weft.context("how is the harbour lamp lit in winter?", max_tokens=220).text
+
+
+def test_where_no_snippet_fits_names_are_listed(weft: Weft) -> None:
+    context = weft.context(QUESTION, max_tokens=40)
+    assert context.tokens <= 40
+    assert "Minutes" in context.text or "Stores" in context.text

@@ -1,0 +1,47 @@
+"""Snippets: all of a text, in whole sentences and lines, none of them too short to stand alone."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.text import is_blank, split_snippets
+
+SENTENCE = "The harbour lamp burns whale oil and the keeper counts every barrel of it twice."
+
+
+def snippets(text: str) -> list[str]:
+    return [text[start:end] for start, end in split_snippets(text, 0, len(text))]
+
+
+def test_sentences_are_never_cut() -> None:
+    text = " ".join([SENTENCE] * 12)
+    assert all(snippet.startswith("The") and snippet.endswith(".") for snippet in snippets(text))
+
+
+def test_a_full_paragraph_ends_a_snippet() -> None:
+    paragraph = " ".join([SENTENCE] * 3)
+    assert snippets(f"{paragraph}\n\n{paragraph}") == [paragraph, paragraph]
+
+
+def test_a_heading_stands_with_the_text_below_it() -> None:
+    found = snippets(f"{SENTENCE} {SENTENCE}\n\n## Oil\n\n{SENTENCE} {SENTENCE}")
+    assert found[1].startswith("## Oil\n\nThe harbour")
+
+
+def test_the_last_words_join_the_snippet_before_them() -> None:
+    assert snippets(f"{SENTENCE} {SENTENCE}\n\nSo be it.") == [f"{SENTENCE} {SENTENCE}\n\nSo be it."]
+
+
+def test_code_keeps_its_indentation() -> None:
+    body = "\n".join(f"    value_{number} = compute(value_{number - 1}, factor)" for number in range(1, 40))
+    assert all(snippet.startswith("    value_") for snippet in snippets(f"def f():\n{body}")[1:])
+
+
+@given(st.text(alphabet="ab .\n#`-?é世", max_size=600), st.integers(0, 20))
+def test_together_they_hold_all_that_is_not_blank(text: str, start: int) -> None:
+    spans = split_snippets(text, min(start, len(text)), len(text))
+    position = min(start, len(text))
+    for low, high in spans:
+        assert low < high
+        assert is_blank(text, position, low)
+        position = high
+    assert is_blank(text, position, len(text))
