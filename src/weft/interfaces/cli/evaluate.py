@@ -1,4 +1,4 @@
-"""`weft eval`: measure ranking and evidence on a judged set, or compare two such runs, and print the result."""
+"""`weft eval`: measure ranking and evidence on a judged set, judge pages, or compare two such runs."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -14,6 +14,7 @@ from weft import __version__
 from weft.errors import InvalidInput
 from weft.interfaces.cli import PARTLY_DONE, output
 from weft.interfaces.cli.demo import open_named_or_temporary
+from weft.interfaces.cli.evaluate_pages import DEFAULT_BUDGETS, PageJob, judge, write_judged
 from weft.interfaces.cli.options import AsJson, EmbedderSpec
 from weft.interfaces.cli.output import show_progress
 from weft.model import Context, Filter
@@ -26,24 +27,46 @@ if TYPE_CHECKING:
 
 
 _COMPARE: Final = "compare"
+_DEFAULT_PROFILE: Final = "general"
+_DEFAULT_TEMPLATE: Final = "{text}"
+_DEFAULT_BUDGETS: Final = "2000,8000"
 _MAX_BUDGET: Final = 10**12
 """Budgets in tokens stay below this: larger numbers are typing errors."""
-_SHARE_PREFIXES: Final = ("recall@", "ndcg@", "mrr", "evidence_recall@", "all_evidence@", "fill")
+_SHARE_PREFIXES: Final = ("recall@", "ndcg@", "mrr", "evidence_recall@", "all_evidence@", "gold_text@", "fill")
 """How the names of measures begin that are shares from 0 to 1, printed as percentages."""
 
 
 def evaluate(
     words: Annotated[
-        list[str], typer.Argument(metavar="DIR | compare A B", help="A judged set, or two --per-query files.")
+        list[str],
+        typer.Argument(
+            metavar="DIR | SET.json | compare A B",
+            help="A judged set, questions with facts, or two --per-query files.",
+        ),
     ],
     *,
-    profile: Annotated[str, typer.Option(metavar="NAME", help="Kind of page to measure.")] = "general",
+    source: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="What the questions of a SET.json are about.")
+    ] = None,
+    baseline: Annotated[
+        str, typer.Option(metavar="NAME,NAME", help="With a SET.json: naive pages beside ours; bm25, mix, grep.")
+    ] = "",
+    pages: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="With a SET.json: write every page to this folder.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Kind of page to measure. Default: that of every question.")
+    ] = None,
     budget: Annotated[
-        str, typer.Option(metavar="N,N", help="Budgets in tokens, separated by commas.")
-    ] = "2000,8000",
+        str | None,
+        typer.Option(
+            metavar="N,N",
+            help=f"Budgets in tokens. Default: {_DEFAULT_BUDGETS}; for a SET.json {DEFAULT_BUDGETS}.",
+        ),
+    ] = None,
     query_template: Annotated[
         str, typer.Option(metavar="TEXT", help="How to put a question, as in '{meta.story} {text}'.")
-    ] = "{text}",
+    ] = _DEFAULT_TEMPLATE,
     history: Annotated[
         bool, typer.Option("--history", help="Send the conversation along with each question.")
     ] = False,
@@ -61,31 +84,72 @@ def evaluate(
     embedder: EmbedderSpec = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure ranking and evidence on a judged set, or compare two such runs."""
+    """Measure evidence on a judged set, judge whether pages answer questions, or compare two such runs."""
     if words[0] == _COMPARE and len(words) == 3:
         _compare(Path(words[1]), Path(words[2]), as_json)
         return
     if len(words) != 1:
         raise InvalidInput(
-            f"{' '.join(words)!r} is not one folder. Give `weft eval DIR`, or `weft eval compare A B` for two "
-            "files that --per-query wrote."
+            f"{' '.join(words)!r} is not one set. Give `weft eval DIR`, `weft eval SET.json --source PATH`, or "
+            "`weft eval compare A B` for two files that --per-query wrote."
         )
-    from weft.evaluation import CorpusSource, Evaluation, QuestionShape, question_rows, read_folder
-
-    judged = read_folder(Path(words[0]))
-    source, shape = CorpusSource(judged, scoped=scoped), QuestionShape(query_template, history)
-    exam = Evaluation(judged, source, _parse_budgets(budget), shape, scoped, limit)
-    # Mistakes in the template and the output file are reported before the indexing, which takes long.
-    exam.check()
+    path = Path(words[0])
     if per_query is not None:
         _check_writable(per_query)
+    # A path that does not exist is taken for what its name says.
+    if path.is_file() or (path.suffix == ".json" and not path.is_dir()):
+        shaped = history or scoped or ablate or query_template != _DEFAULT_TEMPLATE
+        _refuse(shaped, path, "a file", "--history, --scoped, --ablate and --query-template", "a folder")
+        budgets, names = _parse_budgets(budget or DEFAULT_BUDGETS), _split_names(baseline)
+        job = PageJob(path, source, budgets, profile, names, limit, store, embedder, pages)
+        verdicts = judge(job, per_query)
+        write_judged(verdicts, budgets, as_json)
+        _exit_if_problems(verdicts)
+        return
+    _refuse(bool(source or baseline or pages), path, "a folder", "--source, --baseline and --pages", "a SET.json")
+    shape, budgets = (query_template, history), _parse_budgets(budget or _DEFAULT_BUDGETS)
+    exam = _read_exam(path, budgets, shape, scoped, limit)
     with open_named_or_temporary(store, "weft-eval-", embedder) as weft:
-        answers, result = _run(weft, exam, weft.profile(profile), ablate)
+        answers, result = _run(weft, exam, weft.profile(profile or _DEFAULT_PROFILE), ablate)
     if per_query is not None:
-        per_query.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in question_rows(answers)))
+        _write_rows(per_query, answers)
     _write_result(result, as_json)
+    _exit_if_problems(result)
+
+
+def _read_exam(
+    folder: Path, budgets: tuple[int, ...], shape: tuple[str, bool], scoped: bool, limit: int | None
+) -> "Evaluation":
+    """Read the judged set in a folder, and refuse a shape of questions that does not suit it."""
+    from weft.evaluation import CorpusSource, Evaluation, QuestionShape, read_folder
+
+    judged = read_folder(folder)
+    exam = Evaluation(judged, CorpusSource(judged, scoped=scoped), budgets, QuestionShape(*shape), scoped, limit)
+    # Mistakes in the template are reported before the indexing, which takes long.
+    exam.check()
+    return exam
+
+
+def _write_rows(path: Path, answers: "Sequence[QuestionResult]") -> None:
+    from weft.evaluation import question_rows
+
+    path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in question_rows(answers)))
+
+
+def _split_names(text: str) -> tuple[str, ...]:
+    """Return the names of a list such as `bm25,grep`, each once."""
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def _exit_if_problems(result: Mapping[str, Any]) -> None:
     if result["problems"]:
         raise typer.Exit(PARTLY_DONE)
+
+
+def _refuse(given: bool, path: Path, what: str, options: str, other: str) -> None:
+    """Raise InvalidInput if options were given that belong to the other kind of set."""
+    if given:
+        raise InvalidInput(f"{str(path)!r} is {what}; {options} are for {other}. Leave them out.")
 
 
 def _parse_budgets(text: str) -> tuple[int, ...]:
