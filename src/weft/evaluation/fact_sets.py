@@ -119,7 +119,7 @@ def _check_ids(ids: Sequence[str]) -> None:
 
 
 def missing_facts(page: str, question: FactQuestion, title: str = "") -> tuple[str, ...]:
-    """Return the facts of a question that a page lacks; what repeats the question, as a title does, is not read."""
+    """Return the facts of a question that a page lacks; the question itself, as in a title, is no fact."""
     body = _blank_question(page, question.text, title)
     return tuple(fact for fact in question.facts if re.search(fact, body) is None)
 
