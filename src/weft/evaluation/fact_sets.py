@@ -120,7 +120,7 @@ def _check_ids(ids: Sequence[str]) -> None:
 
 def missing_facts(page: str, question: FactQuestion, title: str = "") -> tuple[str, ...]:
     """Return the facts of a question that a page lacks; the question itself, as in a title, is no fact."""
-    body = _blank_question(page, question.text, title)
+    body = blank_question(page, question.text, title)
     return tuple(fact for fact in question.facts if re.search(fact, body) is None)
 
 
@@ -131,7 +131,7 @@ def grade_share(share: float) -> Grade:
     return Grade.PARTLY if share >= 0.5 else Grade.NO
 
 
-def _blank_question(page: str, question: str, title: str) -> str:
+def blank_question(page: str, question: str, title: str) -> str:
     """Return the page without its title, which may hold only the beginning of the question, and the question."""
     if title_pattern := _pattern(title):
         page = title_pattern.sub("\n", page, count=1)
