@@ -52,6 +52,8 @@ _TEXTS_PER_BATCH: Final = 500
 """Texts embedded at a time, which bounds the memory they take."""
 _FULL_MARGIN: Final = 25
 """Tokens below the budget at which a page counts as full: hardly any piece is shorter."""
+_TINY: Final = 1e-9
+"""Stands in for a divisor of zero: no passage has a word of the question, or all are equally near."""
 _SCORE_DECIMALS: Final = 9
 """Decimals of scores that order passages: the last digits may differ between machines."""
 
@@ -62,6 +64,7 @@ _GREP_SEARCHED: Final = 3
 """Words of these for which lines are searched: a person tries two or three."""
 _LINES_BEFORE: Final = 2
 _LINES_AFTER: Final = 6
+"""Lines of a window after the hit; more than before it, because what a line begins is told below it."""
 _MIN_LINES_APART: Final = 5
 """Hits of one file that are nearer to each other than this would print nearly the same lines."""
 
@@ -178,9 +181,9 @@ def rank_by_words_and_meaning(passages: Sequence[str], embedder: Embedder | None
         words = score(question)
         kept = np.argsort(-words, kind="stable")[:_MAX_LEXICAL]
         lexical = np.zeros(len(passages))
-        lexical[kept] = words[kept] / max(words.max(), 1e-9)
+        lexical[kept] = words[kept] / max(words.max(), _TINY)
         cosines = vectors @ _embed([question], embedder)[0]
-        meaning = (cosines - cosines.min()) / max(float(np.ptp(cosines)), 1e-9)
+        meaning = (cosines - cosines.min()) / max(float(np.ptp(cosines)), _TINY)
         return _best(passages, (1 - _MEANING_SHARE) * lexical + _MEANING_SHARE * meaning)
 
     return rank
@@ -227,7 +230,7 @@ def _embed(texts: Sequence[str], embedder: Embedder) -> "Floats":
         for start in range(0, len(texts), _TEXTS_PER_BATCH)
     ]
     found = np.concatenate(parts)
-    unit: Floats = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
+    unit: Floats = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), _TINY)
     return unit
 
 
