@@ -14,7 +14,7 @@ from weft import __version__
 from weft.errors import InvalidInput
 from weft.interfaces.cli import PARTLY_DONE, output
 from weft.interfaces.cli.demo import open_named_or_temporary
-from weft.interfaces.cli.evaluate_pages import DEFAULT_BUDGETS, PageJob, judge, write_judged
+from weft.interfaces.cli.evaluate_pages import DEFAULT_BUDGETS, PageJob, check_writable, judge, write_judged
 from weft.interfaces.cli.options import AsJson, EmbedderSpec
 from weft.interfaces.cli.output import show_progress
 from weft.model import Context, Filter
@@ -55,7 +55,7 @@ def evaluate(
         Path | None, typer.Option(metavar="DIR", help="With a SET.json: write every page to this folder.")
     ] = None,
     profile: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Kind of page to measure. Default: that of every question.")
+        str | None, typer.Option(metavar="NAME", help="Kind of page to measure. Default: that of weft context.")
     ] = None,
     budget: Annotated[
         str | None,
@@ -94,8 +94,6 @@ def evaluate(
             "`weft eval compare A B` for two files that --per-query wrote."
         )
     path = Path(words[0])
-    if per_query is not None:
-        _check_writable(per_query)
     # A path that does not exist is taken for what its name says.
     if path.is_file() or (path.suffix == ".json" and not path.is_dir()):
         shaped = history or scoped or ablate or query_template != _DEFAULT_TEMPLATE
@@ -109,6 +107,8 @@ def evaluate(
     _refuse(bool(source or baseline or pages), path, "a folder", "--source, --baseline and --pages", "a SET.json")
     shape, budgets = (query_template, history), _parse_budgets(budget or _DEFAULT_BUDGETS)
     exam = _read_exam(path, budgets, shape, scoped, limit)
+    if per_query is not None:
+        check_writable(per_query)
     with open_named_or_temporary(store, "weft-eval-", embedder) as weft:
         answers, result = _run(weft, exam, weft.profile(profile or _DEFAULT_PROFILE), ablate)
     if per_query is not None:
@@ -158,15 +158,6 @@ def _parse_budgets(text: str) -> tuple[int, ...]:
     if not all(part.isascii() and part.isdigit() and 0 < int(part) < _MAX_BUDGET for part in parts):
         raise InvalidInput(f"{text!r} is not a list of budgets. Give whole numbers of tokens, such as 2000,8000.")
     return tuple(sorted({int(part) for part in parts}))
-
-
-def _check_writable(path: Path) -> None:
-    """Raise InvalidInput if the file cannot be written: before the measuring, which takes long, not after it."""
-    try:
-        path.touch()
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InvalidInput(f"{str(path)!r} cannot be written: {reason}. Name another file.") from error
 
 
 def _run(

@@ -47,13 +47,15 @@ def judge(job: PageJob, per_query: Path | None) -> dict[str, Any]:
     source = _check_source(job.source)
     if job.limit is not None and job.limit < 1:
         raise InvalidInput(f"A limit of {job.limit} questions asks nothing. Give 1 or more.")
+    # Mistakes are reported before the indexing, which takes long.
     if job.pages is not None:
         _make_folder(job.pages)
+    if per_query is not None:
+        check_writable(per_query)
     with (
         open_named_or_temporary(job.store, "weft-eval-", job.embedder) as weft,
         show_progress("indexing") as progress,
     ):
-        # Mistakes are reported before the indexing, which takes long.
         evaluation.check_baselines(job.baselines, weft.reader.embedder)
         profile = None if job.profile is None else weft.profile(job.profile).name
         started = time.perf_counter()
@@ -84,6 +86,15 @@ def judge(job: PageJob, per_query: Path | None) -> dict[str, Any]:
         },
         "problems": [asdict(problem) for problem in report.problems],
     }
+
+
+def check_writable(path: Path) -> None:
+    """Raise InvalidInput if the file cannot be written: before the measuring, which takes long, not after it."""
+    try:
+        path.touch()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InvalidInput(f"{str(path)!r} cannot be written: {reason}. Name another file.") from error
 
 
 def _check_source(source: Path | None) -> Path:
