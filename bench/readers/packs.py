@@ -53,6 +53,7 @@ def make_packs(asked: Sequence[Asked], per_pack: int, seed: int) -> list[Pack]:
     for start in range(0, len(shuffled), per_pack):
         chunk = shuffled[start : start + per_pack]
         sides = _sides(len(chunk), start // per_pack, chance)
+        # The turn moves every question to its other page.
         for turn, reader in enumerate(READERS):
             dealt = [
                 Dealt(number, one, MAKERS[(side + turn) % len(MAKERS)])
@@ -96,6 +97,7 @@ def pack_text(pack: Pack) -> str:
     parts = [f"# {pack.name}", INSTRUCTIONS.format(answers=answers_name(pack.name)).rstrip()]
     for dealt in pack.questions:
         page = dealt.asked.pages[dealt.maker]
+        # A page is quoted as it is, Markdown and all: it must not look like part of the pack.
         fence = _fence(page)
         parts += [f"## {dealt.number}. {' '.join(dealt.asked.text.split())}", f"{fence}\n{page}\n{fence}"]
     return "\n\n".join(parts) + "\n"

@@ -82,10 +82,12 @@ def _ask_folder(folder: Path, settings: Settings) -> list[Asked]:
     """Ask the questions of a judged set whose answers are known."""
     judged = read_folder(folder)
     shape = QuestionShape(settings.templates.get(judged.name, "{text}"))
+    # A question without a known answer could be read, but not graded.
     questions = [question for question in judged.measurable_questions(False) if question.answers]
     if not questions:
         raise SystemExit(f"No question of {str(folder)!r} has a known answer; readers could not be graded.")
     shape.check(questions)
+    # Long documents are cut as files are, so that both sides print passages.
     passages = [
         passage
         for document in judged.documents

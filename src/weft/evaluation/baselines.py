@@ -134,6 +134,7 @@ def _fill(pieces: Iterable[str], budget: int, counter: TokenCounter) -> str:
 
 def read_text_files(source: Path) -> Iterator[TextFile]:
     """Yield the text files at a path, without what .gitignore and .weftignore exclude, in the order of names."""
+    # The same walk as indexing, so that neither side reads what the other may not.
     for file in walk(source).files:
         if file.path.stat().st_size <= _MAX_FILE_BYTES:
             content = file.path.read_bytes()
@@ -179,6 +180,7 @@ def rank_by_words_and_meaning(passages: Sequence[str], embedder: Embedder | None
 
     def rank(question: str) -> list[str]:
         words = score(question)
+        # Stable, so that of equal passages the same ones are kept everywhere.
         kept = np.argsort(-words, kind="stable")[:_MAX_LEXICAL]
         lexical = np.zeros(len(passages))
         lexical[kept] = words[kept] / max(words.max(), _TINY)

@@ -104,12 +104,14 @@ def _read_fact(fact: object, id: str) -> str:
             f"The fact {fact!r} of question {id!r} is not a regular expression: {error}. Escape signs such as "
             "( [ . * + ? with a backslash, which JSON writes as two."
         ) from error
+    # An expression that matches nothing at all, such as `a*`, would be fulfilled by an empty page.
     if pattern.search(""):
         raise InvalidInput(f"The fact {fact!r} of question {id!r} matches every page. Name what must stand there.")
     return fact
 
 
 def _check_ids(ids: Sequence[str]) -> None:
+    # Rows and files are named after ids, so that one of two would be lost.
     for number, id in enumerate(ids):
         if id in ids[:number]:
             raise InvalidInput(f"The id {id!r} is that of two questions. Give each its own.")
@@ -133,6 +135,7 @@ def grade_share(share: float) -> Grade:
 
 def blank_question(page: str, question: str, title: str) -> str:
     """Return the page without its title, which may hold only the beginning of the question, and the question."""
+    # Once, because the title stands first and its words may come back in the text.
     if title_pattern := _pattern(title):
         page = title_pattern.sub("\n", page, count=1)
     pattern = _pattern(question, _MIN_BLANKED_WORDS)

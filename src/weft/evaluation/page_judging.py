@@ -63,6 +63,7 @@ def judge_pages(
     verdicts: list[PageVerdict] = []
     for done, question in enumerate(exam.questions, start=1):
         for maker in exam.makers:
+            # Budgets innermost: a maker ranks once for a question, and cuts the ranking at each of them.
             for budget in exam.budgets:
                 started = clock()
                 page = exam.makers[maker](question.text, budget)
@@ -91,6 +92,7 @@ def judge_pages(
 
 def summarise_pages(verdicts: Sequence[PageVerdict], budgets: Sequence[int]) -> Row:
     """Return the measures of one maker's pages: shares of questions and facts, grades, and what the pages cost."""
+    # By budget throughout: what is answered with 8,000 tokens says nothing about 1,000.
     by_budget = {budget: [verdict for verdict in verdicts if verdict.budget == budget] for budget in budgets}
     times = [verdict.milliseconds for verdict in verdicts]
     return {
@@ -131,6 +133,7 @@ def verdict_rows(verdicts: Sequence[PageVerdict]) -> list[Row]:
     for id, question in questions.items():
         own = [verdict for verdict in verdicts if verdict.question.id == id]
         makers = dict.fromkeys(verdict.maker for verdict in own if verdict.maker != OWN_PAGES)
+        # Our own verdicts stand at the top of a row, where `compare` reads its measures.
         row: Row = {"id": id, "asked": question.text, "facts": list(question.facts)}
         row |= _verdict_values([verdict for verdict in own if verdict.maker == OWN_PAGES])
         row["baselines"] = {
