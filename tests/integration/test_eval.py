@@ -84,6 +84,8 @@ def test_every_measure_is_what_an_independent_computation_gives(folder: Path, tm
             shares.append(sum(hits) / len(hits))
         assert found[f"evidence_recall@{budget}"] == pytest.approx(sum(shares) / 5, abs=1e-6)
         assert found[f"all_evidence@{budget}"] == pytest.approx(sum(share == 1 for share in shares) / 5, abs=1e-6)
+        # The long text is printed in part at most; the short ones are there or not.
+        assert found[f"gold_text@{budget}"] <= found[f"evidence_recall@{budget}"] + 1e-6
         spent = [counter_for("cl100k_base")[0].count(page.text) / budget for page in made]
         assert found[f"fill@{budget}"] == pytest.approx(sum(spent) / 5, abs=1e-6)
     assert found["budget_violations"] == 0
@@ -162,7 +164,7 @@ def test_the_command_prints_the_measures_as_a_table(cli: Cli, folder: Path) -> N
 def test_json_has_every_documented_key_and_nothing_is_left_behind(cli: Cli, folder: Path) -> None:
     found = json.loads(cli("eval", folder, "--budget", "500, 120", "--json").out)
     measures = {"recall@5", "recall@10", "ndcg@10", "mrr"} | {
-        f"{name}@{budget}" for name in ("evidence_recall", "all_evidence") for budget in (120, 500)
+        f"{name}@{budget}" for name in ("evidence_recall", "all_evidence", "gold_text") for budget in (120, 500)
     }
     assert measures | {"budget_violations", "fill", "latency_ms", "index_seconds", "peak_mb"} <= found.keys()
     assert all(0 <= found[name] <= 1 for name in measures)
@@ -252,8 +254,8 @@ def test_a_scope_that_excludes_all_gold_leaves_the_question_out(cli: Cli, folder
     ("words", "message"),
     [
         (["nowhere"], "There is no folder"),
-        (["SET", "SET"], "is not one folder"),
-        (["compare", "SET"], "is not one folder"),
+        (["SET", "SET"], "is not one set"),
+        (["compare", "SET"], "is not one set"),
         (["compare", "absent", "absent"], "cannot be read"),
         (["SET", "--budget", "2000,x"], "not a list of budgets"),
         (["SET", "--budget", "0"], "not a list of budgets"),

@@ -31,6 +31,7 @@ def measure_question(answered: QuestionResult) -> dict[str, float]:
     for page in answered.pages:
         found[f"evidence_recall@{page.budget}"] = len(page.evidence) / len(gold)
         found[f"all_evidence@{page.budget}"] = float(len(page.evidence) == len(gold))
+        found[f"gold_text@{page.budget}"] = page.gold_text
     return found
 
 

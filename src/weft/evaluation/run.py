@@ -17,6 +17,7 @@ from weft.evaluation.corpus import CorpusSource
 from weft.evaluation.judged_sets import JudgedSet, Question
 from weft.history.record import printed_items
 from weft.model import Context, Detail, Filter, Item, Json, LedgerEntry
+from weft.ports import TokenCounter
 from weft.text.folding import UNSPACED
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
@@ -134,13 +135,14 @@ Progress = Callable[[str, int, int | None], None]
 
 class PageResult(Struct, frozen=True):
     """One page as measured: its budget, its real tokens, its time; by key, the gold documents whose evidence it
-    shows, and the detail in which it prints them, evidence or not."""
+    shows, and the detail in which it prints them, evidence or not; and the share of the gold text it prints."""
 
     budget: int
     tokens: int
     milliseconds: float
     evidence: Mapping[str, Detail]
     printed: Mapping[str, Detail]
+    gold_text: float
 
 
 class QuestionResult(Struct, frozen=True):
@@ -221,9 +223,15 @@ def _measure_page(
     context: Context, budget: int, milliseconds: float, answers: Sequence[str], texts: Mapping[str, str]
 ) -> PageResult:
     # Counted again and not taken from the page, so that a page which miscounts itself is found out.
-    tokens = counter_for(DEFAULT_ENCODING)[0].count(context.text)
+    tokens = page_counter().count(context.text)
     printed = {entry.key: entry.detail for entry in context.ledger if entry.key in texts}
-    return PageResult(budget, tokens, milliseconds, find_evidence(context, answers, texts), printed)
+    evidence = find_evidence(context, answers, texts)
+    return PageResult(budget, tokens, milliseconds, evidence, printed, printed_share(context, texts))
+
+
+def page_counter() -> TokenCounter:
+    """Return the counter that measures every page, ours and those of others."""
+    return counter_for(DEFAULT_ENCODING)[0]
 
 
 # --- evidence ------------------------------------------------------------------------------------------------
@@ -260,6 +268,40 @@ def _holds_answer(item: Item, wanted: Sequence[str], page: str) -> bool:
     # A span may begin inside of a word, and so hold a word that the document does not have.
     whole = _words(text)
     return any(answer in whole and any(answer in span for span in printed) for answer in wanted)
+
+
+def printed_share(context: Context, texts: Mapping[str, str]) -> float:
+    """Return the share of the letters and digits of some documents, given as texts by key, that a page prints.
+
+    Spans count once, however often they are printed. The same text under another key counts as well.
+    """
+    page = _letters(_unescaped_text(context))
+    # By text and not by key: of documents with the same text one is printed, and whichever it is, it is there.
+    wanted = {_letters(text) for text in texts.values()}
+    printed: dict[str, list[Item]] = {}
+    for item in printed_items(context.page.sections):
+        letters = _letters(item.candidate.node.text)
+        if letters in wanted and item.detail in (Detail.WHOLE, Detail.EXCERPT):
+            printed.setdefault(letters, []).append(item)
+    shown = {letters: _count_printed(items, page) for letters, items in printed.items()}
+    gold = [_letters(text) for text in texts.values()]
+    return sum(shown.get(letters, 0) for letters in gold) / max(sum(map(len, gold)), 1)
+
+
+def _count_printed(items: Sequence[Item], page: str) -> int:
+    """Return how many letters and digits of one text lie in what items claim to print and the page does print."""
+    text = items[0].candidate.node.text
+    spans = {
+        span for item in items for span in (item.spans if item.detail is Detail.EXCERPT else [(0, len(text))])
+    }
+    count = reached = 0
+    for start, end in sorted(spans):
+        # Line by line, because a page may print numbers before the lines of code.
+        for line in text[max(start, reached) : end].splitlines():
+            letters = _letters(line)
+            count += len(letters) if letters in page else 0
+        reached = max(reached, end)
+    return count
 
 
 def _words(text: str) -> str:

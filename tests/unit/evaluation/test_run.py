@@ -6,7 +6,7 @@ import pytest
 
 from weft.errors import InvalidInput, UnknownName
 from weft.evaluation import Question, QuestionShape
-from weft.evaluation.run import find_evidence, rank_keys
+from weft.evaluation.run import find_evidence, printed_share, rank_keys
 from weft.model import Candidate, Context, Detail, Item, LedgerEntry, Node, Page, PlacedGroup, PlacedSection
 
 QUESTION = Question(
@@ -99,6 +99,38 @@ def test_items_inside_groups_count() -> None:
         *("", (), (), (), (), {}, ""),
     )
     assert evidence(inside) == {"set:d1": Detail.WHOLE}
+
+
+# --- the share of the gold text ---
+
+
+def letters(text: str) -> int:
+    return sum(character.isalnum() for character in text)
+
+
+def test_a_whole_text_is_printed_in_full_and_a_pointer_not_at_all() -> None:
+    assert printed_share(context(item(Detail.WHOLE)), {"set:d1": TEXT}) == 1.0
+    assert printed_share(context(item(Detail.POINTER), text=TEXT), {"set:d1": TEXT}) == 0.0
+
+
+def test_excerpts_count_by_their_letters_and_overlapping_ones_once() -> None:
+    page = context(item(Detail.EXCERPT, spans=[SPAN]), item(Detail.EXCERPT, spans=[(SPAN[0] + 4, SPAN[1])]))
+    assert printed_share(page, {"set:d1": TEXT}) == pytest.approx(letters(TEXT[slice(*SPAN)]) / letters(TEXT))
+
+
+def test_the_share_is_that_of_all_gold_texts_together() -> None:
+    other = "Another text of the gold."
+    share = printed_share(context(item(Detail.WHOLE)), {"set:d1": TEXT, "set:d2": other})
+    assert share == pytest.approx(letters(TEXT) / (letters(TEXT) + letters(other)))
+
+
+def test_the_same_text_under_another_key_is_printed_gold_and_what_the_page_lacks_is_not() -> None:
+    assert printed_share(context(item(Detail.WHOLE, key="set:twin")), {"set:d1": TEXT}) == 1.0
+    assert printed_share(context(item(Detail.WHOLE), text="# Context"), {"set:d1": TEXT}) == 0.0
+
+
+def test_gold_without_a_letter_has_no_printed_share() -> None:
+    assert printed_share(context(item(Detail.WHOLE, text="")), {"set:d1": ""}) == 0.0
 
 
 def entry(key: str, score: float) -> LedgerEntry:

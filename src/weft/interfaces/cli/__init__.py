@@ -55,7 +55,7 @@ COMMANDS: Final = {
     "profile": "profiles",
     "lens": "profiles",
     "eval": "evaluate",
-    "demo": "evaluate",
+    "demo": "demo",
 }
 """The module of each command, in the order of `weft --help`; `version`, the last one, is in this module."""
 _GROUPS: Final = ("jobs", "profile", "lens", "keys", "experience", "entities")

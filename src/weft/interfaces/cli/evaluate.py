@@ -1,12 +1,7 @@
-"""`weft eval` and `weft demo`: measure a judged set, or show the example worlds.
+"""`weft eval`: measure ranking and evidence on a judged set, judge pages, or compare two such runs."""
 
-Both index into a temporary store unless `--store` names one.
-"""
-
-import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -15,12 +10,12 @@ import orjson
 import typer
 from msgspec.structs import asdict
 
-from weft import __version__, config
-from weft.errors import InvalidInput, SourceError
-from weft.interfaces.cli import PARTLY_DONE, AsJson, EmbedderSpec, StoreFolder, output
+from weft import __version__
+from weft.errors import InvalidInput
+from weft.interfaces.cli import PARTLY_DONE, AsJson, EmbedderSpec, output
+from weft.interfaces.cli.demo import open_named_or_temporary
+from weft.interfaces.cli.evaluate_pages import DEFAULT_BUDGETS, PageJob, check_writable, judge, write_judged
 from weft.interfaces.cli.output import show_progress
-from weft.interfaces.describe import format_origin
-from weft.interfaces.request import clean, read_budget
 from weft.model import Context, Filter
 
 if TYPE_CHECKING:
@@ -31,31 +26,46 @@ if TYPE_CHECKING:
 
 
 _COMPARE: Final = "compare"
+_DEFAULT_PROFILE: Final = "general"
+_DEFAULT_TEMPLATE: Final = "{text}"
+_DEFAULT_BUDGETS: Final = "2000,8000"
 _MAX_BUDGET: Final = 10**12
 """Budgets in tokens stay below this: larger numbers are typing errors."""
-_SHARE_PREFIXES: Final = ("recall@", "ndcg@", "mrr", "evidence_recall@", "all_evidence@", "fill")
+_SHARE_PREFIXES: Final = ("recall@", "ndcg@", "mrr", "evidence_recall@", "all_evidence@", "gold_text@", "fill")
 """How the names of measures begin that are shares from 0 to 1, printed as percentages."""
-_PACKAGE: Final = Path(__file__).parents[2]
-_DEFAULT_QUESTION: Final = "How do I process a refund?"
-_MAX_LISTED_SOURCES: Final = 8
-"""Sources listed below the page: enough to see where it came from without pushing it off the screen."""
-
-
-# --- weft eval ---------------------------------------------------------------------------------------------
 
 
 def evaluate(
     words: Annotated[
-        list[str], typer.Argument(metavar="DIR | compare A B", help="A judged set, or two --per-query files.")
+        list[str],
+        typer.Argument(
+            metavar="DIR | SET.json | compare A B",
+            help="A judged set, questions with facts, or two --per-query files.",
+        ),
     ],
     *,
-    profile: Annotated[str, typer.Option(metavar="NAME", help="Kind of page to measure.")] = "general",
+    source: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="What the questions of a SET.json are about.")
+    ] = None,
+    baseline: Annotated[
+        str, typer.Option(metavar="NAME,NAME", help="With a SET.json: naive pages beside ours; bm25, mix, grep.")
+    ] = "",
+    pages: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="With a SET.json: write every page to this folder.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Kind of page to measure. Default: that of weft context.")
+    ] = None,
     budget: Annotated[
-        str, typer.Option(metavar="N,N", help="Budgets in tokens, separated by commas.")
-    ] = "2000,8000",
+        str | None,
+        typer.Option(
+            metavar="N,N",
+            help=f"Budgets in tokens. Default: {_DEFAULT_BUDGETS}; for a SET.json {DEFAULT_BUDGETS}.",
+        ),
+    ] = None,
     query_template: Annotated[
         str, typer.Option(metavar="TEXT", help="How to put a question, as in '{meta.story} {text}'.")
-    ] = "{text}",
+    ] = _DEFAULT_TEMPLATE,
     history: Annotated[
         bool, typer.Option("--history", help="Send the conversation along with each question.")
     ] = False,
@@ -73,32 +83,72 @@ def evaluate(
     embedder: EmbedderSpec = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure ranking and evidence on a judged set, or compare two such runs."""
+    """Measure evidence on a judged set, judge whether pages answer questions, or compare two such runs."""
     if words[0] == _COMPARE and len(words) == 3:
         _compare(Path(words[1]), Path(words[2]), as_json)
         return
     if len(words) != 1:
         raise InvalidInput(
-            f"{' '.join(words)!r} is not one folder. Give `weft eval DIR`, or `weft eval compare A B` for two "
-            "files that --per-query wrote."
+            f"{' '.join(words)!r} is not one set. Give `weft eval DIR`, `weft eval SET.json --source PATH`, or "
+            "`weft eval compare A B` for two files that --per-query wrote."
         )
-    from weft.evaluation import CorpusSource, Evaluation, QuestionShape, question_rows, read_folder
-
-    judged = read_folder(Path(words[0]))
-    source, shape = CorpusSource(judged, scoped=scoped), QuestionShape(query_template, history)
-    exam = Evaluation(judged, source, _parse_budgets(budget), shape, scoped, limit)
-    # Mistakes in the template and the output file are reported before the indexing, which takes long.
-    exam.check()
+    path = Path(words[0])
+    # A path that does not exist is taken for what its name says.
+    if path.is_file() or (path.suffix == ".json" and not path.is_dir()):
+        shaped = history or scoped or ablate or query_template != _DEFAULT_TEMPLATE
+        _refuse(shaped, path, "a file", "--history, --scoped, --ablate and --query-template", "a folder")
+        budgets, names = _parse_budgets(budget or DEFAULT_BUDGETS), _split_names(baseline)
+        job = PageJob(path, source, budgets, profile, names, limit, store, embedder, pages)
+        verdicts = judge(job, per_query)
+        write_judged(verdicts, budgets, as_json)
+        _exit_if_problems(verdicts)
+        return
+    _refuse(bool(source or baseline or pages), path, "a folder", "--source, --baseline and --pages", "a SET.json")
+    shape, budgets = (query_template, history), _parse_budgets(budget or _DEFAULT_BUDGETS)
+    exam = _read_exam(path, budgets, shape, scoped, limit)
     if per_query is not None:
-        _check_writable(per_query)
-    with _open_named_or_temporary(store, "weft-eval-", embedder) as weft:
-        answers, result = _run(weft, exam, weft.profile(profile), ablate)
+        check_writable(per_query)
+    with open_named_or_temporary(store, "weft-eval-", embedder) as weft:
+        answers, result = _run(weft, exam, weft.profile(profile or _DEFAULT_PROFILE), ablate)
     if per_query is not None:
-        per_query.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in question_rows(answers)))
+        _write_rows(per_query, answers)
     _write_result(result, as_json)
+    _exit_if_problems(result)
+
+
+def _read_exam(
+    folder: Path, budgets: tuple[int, ...], shape: tuple[str, bool], scoped: bool, limit: int | None
+) -> "Evaluation":
+    """Read the judged set in a folder, and refuse a shape of questions that does not suit it."""
+    from weft.evaluation import CorpusSource, Evaluation, QuestionShape, read_folder
+
+    judged = read_folder(folder)
+    exam = Evaluation(judged, CorpusSource(judged, scoped=scoped), budgets, QuestionShape(*shape), scoped, limit)
+    # Mistakes in the template are reported before the indexing, which takes long.
+    exam.check()
+    return exam
+
+
+def _write_rows(path: Path, answers: "Sequence[QuestionResult]") -> None:
+    from weft.evaluation import question_rows
+
+    path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in question_rows(answers)))
+
+
+def _split_names(text: str) -> tuple[str, ...]:
+    """Return the names of a list such as `bm25,grep`, each once."""
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def _exit_if_problems(result: Mapping[str, Any]) -> None:
     if result["problems"]:
-        # The measures are printed all the same; the code tells scripts that some input was not used.
         raise typer.Exit(PARTLY_DONE)
+
+
+def _refuse(given: bool, path: Path, what: str, options: str, other: str) -> None:
+    """Raise InvalidInput if options were given that belong to the other kind of set."""
+    if given:
+        raise InvalidInput(f"{str(path)!r} is {what}; {options} are for {other}. Leave them out.")
 
 
 def _parse_budgets(text: str) -> tuple[int, ...]:
@@ -107,15 +157,6 @@ def _parse_budgets(text: str) -> tuple[int, ...]:
     if not all(part.isascii() and part.isdigit() and 0 < int(part) < _MAX_BUDGET for part in parts):
         raise InvalidInput(f"{text!r} is not a list of budgets. Give whole numbers of tokens, such as 2000,8000.")
     return tuple(sorted({int(part) for part in parts}))
-
-
-def _check_writable(path: Path) -> None:
-    """Raise InvalidInput if the file cannot be written: before the measuring, which takes long, not after it."""
-    try:
-        path.touch()
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InvalidInput(f"{str(path)!r} cannot be written: {reason}. Name another file.") from error
 
 
 def _run(
@@ -165,7 +206,6 @@ def _measure_ablations(
 
     full = {answer.question.id: evaluation.measure_question(answer) for answer in answers}
     ablations = {}
-    # The store is the same for all: only the profile changes, so nothing is indexed again.
     for ability in evaluation.ABLATIONS:
         ask = _make_asker(weft, evaluation.without_ability(profile, ability), now)
         reduced = evaluation.evaluate(exam, ask, time.perf_counter, progress)
@@ -300,69 +340,3 @@ def _verdict(difference: "Difference") -> str:
     if not difference.real:
         return "no difference shown"
     return "B is better" if difference.difference > 0 else "A is better"
-
-
-# --- weft demo ---------------------------------------------------------------------------------------------
-
-
-def demo(
-    words: Annotated[list[str] | None, typer.Argument(metavar="QUESTION", help="Ask this instead.")] = None,
-    profile: Annotated[str, typer.Option(metavar="NAME", help="Kind of page.")] = "general",
-    max_tokens: Annotated[str, typer.Option(metavar="N", help="The budget: a number, or none.")] = "900",
-    store: StoreFolder = None,
-    as_json: AsJson = False,
-) -> None:
-    """Index the example worlds and print a page. The store is temporary unless --store names one."""
-    question, budget = clean(" ".join(words or ())) or _DEFAULT_QUESTION, read_budget(max_tokens)
-    with _open_named_or_temporary(store, "weft-demo-") as weft, show_progress("indexing the examples") as progress:
-        for world in _example_worlds():
-            weft.index(world, progress=progress)
-        # Some of the example worlds bring tenants of their own; the demo reads them all.
-        tenants = tuple(weft.status().by_tenant)
-        context = weft.context(question, profile=profile, max_tokens=budget, tenants=tenants)
-        node_count = weft.status().nodes
-    if as_json:
-        output.write_json(output.as_dict(context, "page"))
-        return
-    output.write(context.text)
-    _print_summary(context, node_count)
-
-
-def _example_worlds() -> list[Path]:
-    """Return the folders of the example worlds."""
-    # They are inside the package when it is installed, and at the root when it runs from a checkout.
-    for examples in (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples"):
-        if examples.is_dir():
-            return sorted(world for world in examples.iterdir() if world.is_dir())
-    raise SourceError("The example worlds are missing from this installation. Install Weft again with pip.")
-
-
-def _print_summary(context: Context, node_count: int) -> None:
-    limit = "no limit" if context.max_tokens is None else f"of {context.max_tokens:,}"
-    output.write(
-        f"\n--- {context.tokens:,} tokens ({limit}), counted by {context.token_model}; "
-        f"{node_count:,} nodes searched"
-    )
-    for source in context.sources[:_MAX_LISTED_SOURCES]:
-        output.write(
-            f"    {source.detail.value:8} {source.origin.source}: {format_origin(source.origin) or source.key}"
-        )
-    more = len(context.sources) - _MAX_LISTED_SOURCES
-    if more > 0:
-        output.write(f"    and {output.count_noun(more, 'source')} more")
-    output.write('--- Next: `weft index PATH`, then `weft context "your question" --explain`')
-
-
-# --- the store of both -------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _open_named_or_temporary(
-    store: str | Path | None, prefix: str, embedder: str | None = None
-) -> "Iterator[Weft]":
-    """Open the named store, or a temporary one whose folder begins with `prefix` and is removed afterwards."""
-    # Made in any case, which is simpler than two ways and costs nothing.
-    with tempfile.TemporaryDirectory(prefix=prefix) as folder:
-        location = store if store is not None else Path(folder) / config.STORE_NAME
-        with config.open_weft(location, embedder=embedder, create=True) as weft:
-            yield weft
