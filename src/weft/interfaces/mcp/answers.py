@@ -127,12 +127,14 @@ def fetch(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
         nodes = weft.show(name, tenants=view.tenants, as_of=view.as_of)
         texts += [whole_text(weft, node, view) for node in nodes]
         missing += [] if nodes else [name]
+    reasons = [reason for name in missing for reason in weft.reader.why_not_read(name, view.tenants)]
     if not texts:
-        raise InvalidInput(f"No node is named {', '.join(map(repr, missing))}. `search` finds what is close.")
+        advice = " ".join(reasons) or "`search` finds what is close."
+        raise InvalidInput(f"No node is named {', '.join(map(repr, missing))}. {advice}")
     shown, more = page_of(texts, number, room)
     if not shown:
         raise InvalidInput(f"There is no page {number}. Pages are counted from 1.")
-    notes = [f"No node is named {name!r}." for name in missing]
+    notes = [*(f"No node is named {name!r}." for name in missing), *reasons]
     following = [f"[… goes on: call fetch again with page {number + 1}]"] if more else []
     return Answer((*shown, *following), {"page": number, "more": more, "notes": notes})
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from weft.indexing.not_read import count_reasons
 from weft.model import Edge, Node
 from weft.ports import Unit
 from weft.sources import open_source
@@ -201,7 +202,7 @@ def test_a_damaged_memory_is_begun_anew(shop: Path, tmp_path: Path) -> None:
 def remarks(folder: Path) -> dict[str, int]:
     source = open_source(str(folder), name="s")
     list(source.units())
-    return dict(source.count_skipped())
+    return dict(source.count_skipped()) | dict(count_reasons(source.list_skipped()))
 
 
 def test_what_nobody_wrote_is_passed_over_and_counted(tmp_path: Path) -> None:
@@ -240,7 +241,7 @@ def test_a_file_named_on_the_command_line_is_read_whatever_it_is(tmp_path: Path)
 def test_a_huge_file_is_passed_over(tmp_path: Path) -> None:
     with (tmp_path / "huge.py").open("wb") as stream:
         stream.truncate(200_000_000)
-    assert remarks(tmp_path) == {"larger than 5 MB": 1}
+    assert remarks(tmp_path) == {"too large": 1}
 
 
 def test_a_function_of_ten_thousand_lines_is_one_node(tmp_path: Path) -> None:
