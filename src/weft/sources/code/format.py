@@ -9,7 +9,7 @@ import xxhash
 from msgspec import Struct
 
 from weft.ports import Problem, ReportProgress, Unit, ignore_progress
-from weft.sources.code.languages import SUFFIXES, Language, find_language
+from weft.sources.code.languages import SUFFIXES, Language, find_language, find_script_language
 from weft.sources.code.nodes import containment_edges, file_nodes, link_edges
 from weft.sources.code.outline import Outline, pack, unpack
 from weft.sources.code.parse import parse_outline
@@ -50,7 +50,7 @@ class Code:
     again when a definition it refers to is added, removed or moved.
     """
 
-    suffixes = SUFFIXES
+    suffixes = SUFFIXES | {""}
 
     def __init__(self, settings: SourceSettings) -> None:
         self.settings = settings
@@ -59,13 +59,17 @@ class Code:
         self._stamps: dict[str, str] = {}
         self._repository: Repository | None = None
         self._digest = ""
+        self._languages: dict[str, Language] = {}
         self._tell: ReportProgress = ignore_progress
         self._remarks: Counter[str] = Counter()
         self._skipped: dict[str, str] = {}
 
     def takes(self, file: File) -> bool:
-        """Take every file with one of the suffixes."""
-        return True
+        """Take every file with one of the suffixes, and a script whose first line names its language."""
+        language = find_language(file.name) or find_script_language(file.path)
+        if language is not None:
+            self._languages[file.name] = language
+        return language is not None
 
     def report_progress_to(self, tell: ReportProgress) -> None:
         """Report to `tell` from now on how many of the changed files are parsed."""
@@ -115,7 +119,7 @@ class Code:
         outline = repository.outlines.get(unit)
         if outline is None or stamp != self._stamps[unit]:
             # The file changed since the units were listed: the next run resolves its names.
-            outline = parse_outline(content.text, _file_language(unit))
+            outline = parse_outline(content.text, self._languages[unit])
         if content.exclusion:
             return Unit(unit, stamp)
         nodes = file_nodes(unit, content.text, outline, self.settings)
@@ -174,7 +178,7 @@ class Code:
         if content.exclusion:
             self._cache.put(name, stamp, b"", remark=content.exclusion)
             return ""
-        outline = parse_outline(content.text, _file_language(name))
+        outline = parse_outline(content.text, self._languages[name])
         interface = _interface_digest(outline)
         self._cache.put(name, stamp, pack(outline), interface, _BROKEN if outline.broken else "")
         return interface
@@ -197,12 +201,6 @@ def _names_by_last_part(outline: Outline) -> dict[str, str]:
     for symbol in outline.symbols:
         named.setdefault(symbol.name.rpartition(".")[2], []).append(symbol.name)
     return {last: names[0] for last, names in named.items() if len(names) == 1}
-
-
-def _file_language(name: str) -> Language:
-    language = find_language(name)
-    assert language is not None, name  # a file goes to this format only if its suffix is one of these languages
-    return language
 
 
 def _read_file(file: File) -> _FileContent:

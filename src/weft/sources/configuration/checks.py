@@ -14,6 +14,7 @@ _MAX_DEPTH: Final = 12
 """Levels of a JSON file beyond which it is data: people do not nest settings so deep."""
 _MAX_LIST: Final = 50
 """Entries of a list at the top of a YAML file beyond which it is data, such as a table of people."""
+_MAX_COMMENTED_CHARACTERS: Final = 20_000
 _TEMPLATE: Final = re.compile(r"(?<!\$)\{\{|\{%")
 """Marks of a template, which is no YAML or JSON before it is filled in; `${{ }}` of workflows is."""
 _JSON_COMMENT: Final = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
@@ -68,8 +69,11 @@ def _parse_json(text: str) -> object:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
         first = error
-    # Many programs allow comments and a comma before a closing bracket in their JSON.
+    # Many programs allow comments and a comma before a closing bracket in their JSON, which people write and keep
+    # short; in a long file the patterns could backtrack for minutes.
     try:
+        if len(text) > _MAX_COMMENTED_CHARACTERS:
+            raise first
         bare = _JSON_COMMENT.sub(lambda found: found[1] or "", text)
         return orjson.loads(_JSON_LAST_COMMA.sub(lambda found: found[1] or "", bare))
     except orjson.JSONDecodeError:

@@ -51,7 +51,7 @@ _LANGUAGE_BY_NAME: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"pipfile", TOML),
         (r"(?:gem|rake|vagrant|brew|pod|fast|danger)file", "ruby"),
         (r"jenkinsfile(?:\.\w+)?", "groovy"),
-        (r"build|workspace|tiltfile", "starlark"),
+        (r"(?-i:BUILD|WORKSPACE)|tiltfile", "starlark"),
         (r"procfile", YAML),
         (r"\.(?:coveragerc|editorconfig|flake8|isort|pylintrc)", INI),
         (r"\.(?:babelrc|eslintrc|prettierrc|stylelintrc)", "jsonc"),

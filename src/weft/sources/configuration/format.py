@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from weft.model import Alias, Edge, Node, Origin
 from weft.ports import Problem, Unit
 from weft.sources.code.resolve import is_test
-from weft.sources.configuration.checks import parse
+from weft.sources.configuration.checks import Parsed, parse
 from weft.sources.configuration.file_types import find_data_folders, find_file_type, is_lock_file
 from weft.sources.configuration.parts import Part, split_parts
 from weft.sources.configuration.summaries import summarise
@@ -105,8 +105,10 @@ def read_configuration(file: File, language: str, settings: SourceSettings, *, h
     text = clean(decoded)
     if not text.strip():
         return Unit(file.name, stamp, skipped=EMPTY)
-    parsed = parse(text, language)
-    reason = parsed.data or (MINIFIED if looks_minified(text) else "")
+    # A file of endless lines is not parsed: the parser of TOML takes gigabytes for a key of many dots.
+    is_minified = looks_minified(text)
+    parsed = Parsed() if is_minified else parse(text, language)
+    reason = MINIFIED if is_minified else parsed.data
     if reason and not file.explicit:
         return Unit(file.name, stamp, problems=problems, skipped=reason)
     if parsed.problem:

@@ -15,6 +15,8 @@ _MAX_DEPTH: Final = 3
 _MAX_JOINED_NAMES: Final = 3
 """Names that the title of joined parts lists."""
 _MAX_TITLE_CHARACTERS: Final = 60
+_MAX_SEARCHED_CHARACTERS: Final = 300
+"""How much of a line is searched for a title; the patterns backtrack, and no title stands further right."""
 
 _TABLE: Final = re.compile(r"\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY: Final = re.compile(r"""(["']?)([^\s"'#:{}\[\],][^"'#:{}]*)\1\s*:(?:\s|$)""")
@@ -78,14 +80,14 @@ def _cut(lines: Sequence[str], whole: Part, language: str) -> list[Part]:
         starts = [
             (number, title)
             for number in inside
-            if _indent(lines[number - 1]) == indent and (title := _indented_title(lines[number - 1].strip()))
+            if _indent(lines[number - 1]) == indent and (title := _indented_title(lines[number - 1]))
         ]
     else:
         # A table or target has no inner ones that begin a line.
         starts = [
             (number, title)
             for number in range(whole.first, whole.last + 1)
-            if not nested and (title := find_title(lines[number - 1]))
+            if not nested and (title := find_title(lines[number - 1][:_MAX_SEARCHED_CHARACTERS]))
         ]
     if not starts:
         return []
@@ -129,7 +131,7 @@ def _with_comments(lines: Sequence[str], number: int, first: int) -> int:
 
 def _least_indent(lines: Sequence[str], numbers: range) -> int | None:
     """Return the smallest indentation of a line with a key or an entry, or None if there is none."""
-    indents = (_indent(lines[number - 1]) for number in numbers if _indented_title(lines[number - 1].strip()))
+    indents = (_indent(lines[number - 1]) for number in numbers if _indented_title(lines[number - 1]))
     return min(indents, default=None)
 
 
@@ -138,6 +140,7 @@ def _indent(line: str) -> int:
 
 
 def _indented_title(line: str) -> str | None:
+    line = line.strip()[:_MAX_SEARCHED_CHARACTERS]
     if line.startswith("#"):
         return None
     if key := _KEY.match(line):

@@ -27,7 +27,7 @@ _LISTED_AS: Final = {
     "toml": "Tables",
     "yaml": "Keys",
 }
-_REQUIRE_BLOCK: Final = re.compile(r"^require\s*\((.*?)^\)|^require\s+(\S+ \S+)", re.MULTILINE | re.DOTALL)
+_GO_REQUIREMENT: Final = re.compile(r"^(?:require)?[ \t]+([\w.-]+\.[\w./-]+) v\S+[ \t]*$", re.MULTILINE)
 _MODULE: Final = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 _GO_VERSION: Final = re.compile(r"^go\s+(\S+)", re.MULTILINE)
 _PACKAGE: Final = re.compile(r"^\s*([A-Za-z0-9][\w.\[\],-]*)[^#\n]*", re.MULTILINE)
@@ -100,8 +100,8 @@ def _describe_crate(value: Mapping[str, Any]) -> list[str]:
 
 def _describe_go_module(text: str) -> list[str]:
     module, version = _MODULE.search(text), _GO_VERSION.search(text)
-    lines = [line.strip() for block, one in _REQUIRE_BLOCK.findall(text) for line in (block or one).split("\n")]
-    direct = [line.split(" ")[0] for line in lines if line and "// indirect" not in line and line[:2] != "//"]
+    # Indirect requirements end in a comment that says so, replacements have an arrow.
+    direct = _GO_REQUIREMENT.findall(text)
     return [
         f"Go module {module[1]}." if module else "",
         f"Minimum Go version: {version[1]}." if version else "",

@@ -325,3 +325,32 @@ def test_a_source_that_let_go_of_its_outlines_reads_the_same_units_again(shop: P
     before = [source.read(name) for name in names]
     source.release_memory()
     assert [source.read(name) for name in names] == before
+
+
+def test_a_script_without_suffix_is_read_by_the_interpreter_it_names(tmp_path: Path) -> None:
+    files = {
+        "scripts/build": "#!/bin/sh\n# Builds it.\nmake_all() {\n  go\n}\n",
+        "scripts/check": "#!/usr/bin/env -S python3.12\ndef check(): ...\n",
+        "scripts/other": "#!/usr/bin/perl\nprint 1;\n",
+        "plain": "no script\n",
+    }
+    nodes, _, _ = read(lay(tmp_path, files))
+    assert set(nodes) == {"scripts/build", "scripts/build#make_all", "scripts/check", "scripts/check#check"}
+    assert (nodes["scripts/build"].language, nodes["scripts/check"].language) == ("bash", "python")
+    build = nodes["scripts/build#make_all"]
+    assert (build.origin.first_line, build.summary) == (2, "Builds it.")
+    assert remarks(tmp_path) == {"unknown type": 2}
+
+
+def test_cython_is_outlined_where_it_is_python_and_text_where_it_is_not(tmp_path: Path) -> None:
+    fast = "cdef int fast(int x) nogil:\n    return x"
+    nodes, _, _ = read(lay(tmp_path, {"a.pyx": f"def good():\n    return 1\n\n{fast}\n"}))
+    assert fast in "\n".join(node.text for node in nodes.values())
+    assert {node.language for node in nodes.values()} == {"python"}
+
+
+def test_what_stands_outside_the_script_of_a_component_is_kept_with_its_lines(tmp_path: Path) -> None:
+    page = "<template>\n  <p class='big'>{{ x }}</p>\n</template>\n<script>\nfunction go() {}\n</script>\n"
+    nodes, _, _ = read(lay(tmp_path, {"A.vue": page}))
+    assert nodes["A.vue"].text.startswith("<template>\n  <p class='big'>")
+    assert (nodes["A.vue#go"].origin.first_line, nodes["A.vue#go"].language) == (5, "vue")
