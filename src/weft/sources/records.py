@@ -44,6 +44,8 @@ _QUOTED_CHARACTERS: Final = 60
 """How much of a line that is not JSON its problem quotes."""
 _DELIMITERS: Final = ",;\t|"
 _LINE_SUFFIXES: Final = (".jsonl", ".ndjson")
+_READER_VERSION: Final = "2"
+"""Part of the stamp of JSON and CSV; to be changed whenever the same file would give other nodes."""
 _CONFIGURATION_SUFFIX: Final = ".json"
 _NO_RECORDS: Final = "no records"
 _NODE_COLUMNS: Final = frozenset({"key", "id", "_id"})
@@ -134,7 +136,7 @@ class Records:
 def _blocks(file: File) -> Iterator[tuple[str, str, _Block]]:
     """List the units of a file as (name, stamp, block)."""
     if file.path.suffix.lower() not in _LINE_SUFFIXES:
-        yield file.name, file_stamp(file.path), _Block(file)
+        yield file.name, f"{file_stamp(file.path)}-{_READER_VERSION}", _Block(file)
         return
     try:
         yield from _line_blocks(file)

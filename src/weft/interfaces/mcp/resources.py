@@ -72,7 +72,8 @@ def read_node(shelf: Shelf, address: str) -> tuple[str, ...]:
     weft, view = shelf.weft(), View(shelf.tenants)
     nodes = weft.show(name, tenants=view.tenants)
     if not nodes:
-        raise InvalidInput(f"No node is named {name[:200]!r}. The tool `search` finds what is close.")
+        advice = " ".join(weft.reader.why_not_read(name, view.tenants)) or "The tool `search` finds what is close."
+        raise InvalidInput(f"No node is named {name[:200]!r}. {advice}")
     texts, more = page_of([whole_text(weft, node, view) for node in nodes], 1, shelf.settings.room)
     return (*texts, "[… goes on: the tool `fetch` reads it page by page]") if more else texts
 

@@ -28,7 +28,7 @@ from weft.sources.files import (
 )
 from weft.sources.walk_files import File
 
-_PARSER_VERSION: Final = "2"
+_PARSER_VERSION: Final = "3"
 """To be changed whenever the same file would give another outline or other nodes; all are then parsed anew."""
 _PASSED_OVER: Final = "passed over"
 """The links state of a file that gets no unit."""

@@ -64,7 +64,7 @@ _LANGUAGE_BY_NAME: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     )
 )
 _REQUIREMENTS_FOLDER: Final = "requirements"
-"""A folder in which every text file lists packages."""
+"""A folder in which every file of these suffixes lists packages."""
 # JSON of other names may hold records, which a reader finds out by its content.
 _KNOWN_JSON: Final = re.compile(
     r"(?:angular|app|biome|bower|components|composer|deno|devcontainer|firebase|lerna|manifest|nest-cli|now|nx"
@@ -92,7 +92,7 @@ def find_file_type(path: str) -> str | None:
     for pattern, language in _LANGUAGE_BY_NAME:
         if pattern.fullmatch(parts.name):
             return language
-    if suffix == ".txt" and parts.parent.name == _REQUIREMENTS_FOLDER:
+    if suffix in (".txt", ".in") and parts.parent.name == _REQUIREMENTS_FOLDER:
         return "requirements"
     if suffix == ".json":
         return JSON if _KNOWN_JSON.fullmatch(parts.name) else None
