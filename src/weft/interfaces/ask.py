@@ -24,6 +24,8 @@ DEFAULT_PROFILE: Final = "general"
 # A session's name is printed in notes and kept in a file: long enough for ids, short enough to read.
 _LONGEST_SESSION_NAME: Final = 200
 _SHARE: Final = re.compile(r"\d{1,6}(\.\d{1,6})?%?\Z")
+_PATH: Final = re.compile(r"\S*[./]\S*[^\s?!.]")
+"""A word that may be the path of a file: it has a dot or a slash and does not end like a sentence."""
 _EQUAL_SHARES: Final = "equal"
 
 
@@ -141,7 +143,7 @@ def find_targets(
         return blend_topics(weft, words, view, parse_shares(blend, len(words)))
     nodes = {word: weft.show(word, tenants=view.tenants, as_of=view.as_of) for word in words}
     if not words or not all(nodes.values()):
-        return Targets(question=" ".join(words))
+        return Targets(question=" ".join(words), notes=_not_read_notes(weft, words, view, nodes))
     ambiguous = [word for word in words if _is_also_a_word(weft, word, nodes[word], view)]
     return Targets(
         question=" ".join(ambiguous), start=tuple(words), notes=tuple(_ambiguity_note(word) for word in ambiguous)
@@ -163,6 +165,14 @@ def parse_shares(blend: str, topics: int) -> tuple[float, ...]:
             'topics of several words: weft context "project X" "person Y" --blend 60/40.'
         )
     return tuple(float(part.rstrip("%")) for part in parts)
+
+
+def _not_read_notes(
+    weft: "Weft", words: Sequence[str], view: View, nodes: Mapping[str, Sequence[Node]]
+) -> tuple[str, ...]:
+    """Return a note for each word that means a file which was not read; sentences cannot mean one."""
+    paths = [word for word in words if _PATH.fullmatch(word) and not nodes[word]]
+    return tuple(note for word in paths for note in weft.reader.why_not_read(word, view.tenants))
 
 
 def blend_topics(weft: "Weft", words: Sequence[str], view: View, shares: Sequence[float]) -> Targets:

@@ -8,6 +8,7 @@ from weft.ports.search import CombinedIndex, Embedder, Index, Proposals, TokenCo
 from weft.ports.sources import (
     CountsSkipped,
     HoldsMemory,
+    ListsSkipped,
     Problem,
     ReportProgress,
     ReportsProgress,
@@ -48,6 +49,7 @@ __all__ = [
     "Fingerprint",
     "HoldsMemory",
     "Index",
+    "ListsSkipped",
     "NameRow",
     "NodeRow",
     "PassageRow",

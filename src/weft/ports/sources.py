@@ -23,7 +23,7 @@ class Unit(Struct, frozen=True):
 
     `name` identifies the unit within its source; `stamp` changes whenever its content may have changed, so
     that an unchanged unit is not read again. A node that is missing from the unit at its next reading is
-    removed from the store.
+    removed from the store. `skipped` says why a unit without nodes was not read, as in `ListsSkipped`.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Unit(Struct, frozen=True):
     nodes: tuple[Node, ...] = ()
     edges: tuple[Edge, ...] = ()
     problems: tuple[Problem, ...] = ()
+    skipped: str = ""
 
 
 class Source(Protocol):
@@ -97,6 +98,18 @@ class CountsSkipped(Protocol):
 
     def count_skipped(self) -> Mapping[str, int]:
         """Return how many files or folders the last listing skipped or read only in part, by reason."""
+        ...
+
+
+@runtime_checkable
+class ListsSkipped(Protocol):
+    """A source, or a part of one, that names the files and folders it did not read."""
+
+    def list_skipped(self) -> Mapping[str, str]:
+        """Return the reason for each file, or folder (its name ends in `/`), that the last listing skipped.
+
+        What follows `: ` in a reason is a detail: reasons that differ only in it are counted as one.
+        """
         ...
 
 

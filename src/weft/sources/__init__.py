@@ -17,11 +17,15 @@ from weft.model import DEFAULT_TENANT
 from weft.ports import Source, Unit
 from weft.sources.chat.conversations import Conversations
 from weft.sources.code import Code
+from weft.sources.code.languages import find_script_language
+from weft.sources.configuration import Configuration
+from weft.sources.configuration.file_types import find_file_type
 from weft.sources.documents.html import Html
 from weft.sources.documents.manuscript import Manuscript
+from weft.sources.documents.notebook import Notebook
 from weft.sources.documents.pdf_and_word import Docx, Pdf
-from weft.sources.documents.plain_text import PlainText, RestructuredText
-from weft.sources.files import NOTES, STORY, FileSource, FormatFactory, SourceSettings
+from weft.sources.documents.plain_text import PlainText, RestructuredText, is_document_name
+from weft.sources.files import ANY_SUFFIX, NOTES, STORY, FileSource, FormatFactory, SourceSettings
 from weft.sources.git import History
 from weft.sources.notes.markdown_notes import Markdown
 from weft.sources.records import Records
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
 
 
 FORMATS: Final[tuple[FormatFactory, ...]] = (
+    # By whole names (`requirements.txt`, `package.json`), before the formats that take every file of the suffix.
+    Configuration,
     # A manuscript is recognised by its content, so it comes before the formats that take every file of a suffix;
     # likewise an export of Tana and a conversation before other records.
     Manuscript,
@@ -39,6 +45,7 @@ FORMATS: Final[tuple[FormatFactory, ...]] = (
     RestructuredText,
     PlainText,
     Html,
+    Notebook,
     Pdf,
     Docx,
     Tana,
@@ -88,10 +95,11 @@ def open_source(
 ) -> FileSource:
     """Open the files at a path or `file:` address as one source, named after the folder or file by default."""
     root = _existing_path(address)
-    suffixes = frozenset[str]().union(*(factory.suffixes for factory in FORMATS))
-    if root.is_file() and root.suffix.lower() not in suffixes:
+    suffixes = frozenset[str]().union(*(factory.suffixes for factory in FORMATS)) - {ANY_SUFFIX, ""}
+    if root.is_file() and root.suffix.lower() not in suffixes and not _has_known_name(root):
         raise SourceError(
-            f"{address!r} is no kind of file that can be read. Known: {', '.join(sorted(suffixes))}."
+            f"{address!r} is no kind of file that can be read. Known: {', '.join(sorted(suffixes))}, and "
+            "configuration files such as pyproject.toml, Dockerfile and Makefile."
         )
     chosen_name = default_source_name(root) if name is None else _checked_name(name)
     if reading and reading not in READINGS:
@@ -106,6 +114,15 @@ def open_source(
         code = next(reader for _, reader in formats if isinstance(reader, Code))
         formats.append((History.suffixes, History(settings, root, code)))
     return FileSource(root, chosen_name, settings.maker, tuple(formats))
+
+
+def _has_known_name(file: Path) -> bool:
+    """Say whether a file is read for its whole name or its first line, whatever its suffix is."""
+    return (
+        find_file_type(file.name) is not None
+        or is_document_name(file.name)
+        or (not file.suffix and find_script_language(file) is not None)
+    )
 
 
 def _open_tana(address: str, name: str | None, tenant: str, token: str) -> "TanaLive":

@@ -8,11 +8,14 @@ from typing import Final, Protocol, runtime_checkable
 
 import xxhash
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from weft.ports import CountsSkipped, HoldsMemory, Problem, ReportProgress, ReportsProgress, Unit
+from weft.ports import CountsSkipped, HoldsMemory, ListsSkipped, Problem, ReportProgress, ReportsProgress, Unit
 from weft.sources.walk_files import File, walk
 
 __all__ = [
+    "ANY_SUFFIX",
+    "BINARY",
     "BINARY_SNIFF_BYTES",
     "MAX_TEXT_BYTES",
     "MAX_TEXT_CHARACTERS",
@@ -47,6 +50,21 @@ NOTES: Final = "notes"
 
 UNREADABLE: Final = "unreadable"
 """The stamp of a unit whose file cannot be read now; it differs from every stamp made of a time and a size."""
+
+ANY_SUFFIX: Final = "*"
+"""Among the suffixes of a format: it is asked about every file, because it goes by whole names."""
+
+BINARY: Final = "binary"
+EMPTY: Final = "empty"
+UNKNOWN_TYPE: Final = "unknown type"
+"""Why a file is not read."""
+_BINARY_NAMES: Final = """
+    7z a avif avi bin bmp bz2 class db dll dylib eot exe flac gif gz heic ico jar jpeg jpg lib m4a mkv mo mov
+    mp3 mp4 npy npz o obj odt ogg otf parquet pickle pkl png pptx psd pyc pyd rar so sqlite tar tgz tif tiff
+    ttf wasm wav webm webp whl woff woff2 xls xlsx xz zip zst
+"""
+_BINARY_SUFFIXES: Final = frozenset(f".{name}" for name in _BINARY_NAMES.split())
+"""Suffixes of files that hold no text; others that no format takes are of an unknown type."""
 
 _CONTROL: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 _VERTICAL: Final = re.compile("[\x0b\x0c\x85]")
@@ -115,6 +133,7 @@ class FileSource(Struct):
     _format_by_unit: dict[str, Format] = field(default_factory=dict)
     _broken: dict[str, Problem] = field(default_factory=dict)
     _remarks: Counter[str] = field(default_factory=Counter)
+    _skipped: dict[str, str] = field(default_factory=dict)
 
     def identity(self) -> str:
         """Return a fingerprint of the path, which tells this source from another one of the same name."""
@@ -124,7 +143,7 @@ class FileSource(Struct):
         """List the (name, stamp) of every unit, format by format and by path."""
         self._format_by_unit.clear()
         found = walk(self.root)
-        self._broken, self._remarks = found.broken, found.remarks
+        self._broken, self._skipped, self._remarks = found.broken, found.skipped, Counter()
         files_by_format = self._assign_files(found.files)
         for _, reader in self.formats:
             if isinstance(reader, SurveyingFormat):
@@ -135,6 +154,8 @@ class FileSource(Struct):
                 yield unit, stamp
             if isinstance(reader, CountsSkipped):
                 self._remarks.update(reader.count_skipped())
+            if isinstance(reader, ListsSkipped):
+                self._skipped.update(reader.list_skipped())
         # Listed as units, so that what is stored of an unreadable folder is kept and its problem reported.
         for unit in self._broken:
             yield unit, UNREADABLE
@@ -152,20 +173,31 @@ class FileSource(Struct):
                 reader.release_memory()
 
     def count_skipped(self) -> Mapping[str, int]:
-        """Count the files and folders passed over when the units were last listed, by reason."""
+        """Count the files that were read only in part when the units were last listed, by reason."""
         return {reason: count for reason, count in sorted(self._remarks.items()) if count}
 
+    def list_skipped(self) -> Mapping[str, str]:
+        """Return the reason for each file and folder passed over when the units were last listed."""
+        return dict(sorted(self._skipped.items()))
+
     def _assign_files(self, files: Sequence[File]) -> dict[int, list[File]]:
-        """Group the files by the id of the format that reads them; a file that no format takes is left out."""
+        """Group the files by the id of the format that reads them; a file that no format takes is skipped."""
         assigned: dict[int, list[File]] = {id(reader): [] for _, reader in self.formats}
         for file in files:
             # Only formats of the suffix are asked, in their order: some of them read the file to decide.
             suffix = Path(file.name).suffix.lower()
             owner = next(
-                (reader for suffixes, reader in self.formats if suffix in suffixes and reader.takes(file)), None
+                (
+                    reader
+                    for suffixes, reader in self.formats
+                    if (suffix in suffixes or ANY_SUFFIX in suffixes) and reader.takes(file)
+                ),
+                None,
             )
             if owner is not None:
                 assigned[id(owner)].append(file)
+            else:
+                self._skipped[file.name] = _untaken_reason(file, suffix)
         return assigned
 
     def read(self, unit: str) -> Unit:
@@ -179,10 +211,25 @@ class FileSource(Struct):
         if unit not in self._format_by_unit:
             return Unit(unit, "", problems=(Problem(unit, "There is no such file any more; index again."),))
         try:
-            return self._format_by_unit[unit].read(unit)
+            return _with_reason(self._format_by_unit[unit].read(unit))
         # An empty stamp keeps what is stored of the unit; the file may only be locked for the moment.
         except OSError as error:
             return Unit(unit, "", problems=(Problem(unit, f"It cannot be read: {error.strerror or error}."),))
+
+
+def _untaken_reason(file: File, suffix: str) -> str:
+    """Return why no format takes a file."""
+    if suffix in _BINARY_SUFFIXES:
+        return BINARY
+    if file_stamp(file.path).endswith("-0"):
+        return EMPTY
+    return f"{UNKNOWN_TYPE}: {suffix}" if suffix else UNKNOWN_TYPE
+
+
+def _with_reason(unit: Unit) -> Unit:
+    """Return the unit; one that was read and holds nothing says that it is empty."""
+    is_empty = bool(unit.stamp) and not (unit.nodes or unit.edges or unit.problems or unit.skipped)
+    return replace(unit, skipped=EMPTY) if is_empty else unit
 
 
 def file_stamp(path: Path) -> str:

@@ -61,6 +61,8 @@ class ParsedRecords(Struct):
     nodes: list[RecordNode] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    is_broken: bool = False
+    """Whether a whole file could not be parsed."""
 
 
 class RecordReader:

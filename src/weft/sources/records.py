@@ -9,8 +9,11 @@ from typing import Final
 import orjson
 import xxhash
 from msgspec import Struct
+from msgspec.structs import replace
 
 from weft.ports import Problem, Unit
+from weft.sources.configuration.file_types import JSON, find_data_folders
+from weft.sources.configuration.format import read_configuration
 from weft.sources.files import (
     BINARY_SNIFF_BYTES,
     MAX_TEXT_CHARACTERS,
@@ -41,6 +44,10 @@ _QUOTED_CHARACTERS: Final = 60
 """How much of a line that is not JSON its problem quotes."""
 _DELIMITERS: Final = ",;\t|"
 _LINE_SUFFIXES: Final = (".jsonl", ".ndjson")
+_READER_VERSION: Final = "2"
+"""Part of the stamp of JSON and CSV; to be changed whenever the same file would give other nodes."""
+_CONFIGURATION_SUFFIX: Final = ".json"
+_NO_RECORDS: Final = "no records"
 _NODE_COLUMNS: Final = frozenset({"key", "id", "_id"})
 _EDGE_COLUMNS: Final = (frozenset({"source", "target"}), frozenset({"from", "to"}))
 
@@ -63,6 +70,8 @@ class Records:
         self.settings = settings
         self._blocks: dict[str, _Block] = {}
         self._unit_numbers: dict[str, int] = {}
+        self._data_folders: dict[str, str] = {}
+        """Why a JSON file without records is not read as configuration either, by name."""
         self._unit_by_key_hash: dict[int, int] = {}
         """The number of the unit in which a key was read first. Hashes and numbers stand for keys and names,
         because a source may have millions of records."""
@@ -74,6 +83,9 @@ class Records:
     def units(self, files: Sequence[File]) -> Iterator[tuple[str, str]]:
         """List the (name, stamp) of every unit: hashes of blocks for JSONL, time and size for the rest."""
         self._blocks.clear()
+        self._data_folders = find_data_folders(
+            file.name for file in files if file.path.suffix.lower() == _CONFIGURATION_SUFFIX
+        )
         self._unit_by_key_hash.clear()
         for file in files:
             for name, stamp, block in _blocks(file):
@@ -87,11 +99,23 @@ class Records:
         parsed = ParsedRecords()
         reader = _READERS.get(block.file.path.suffix.lower(), _read_lines)
         stamp = reader(block, self.settings, parsed)
+        if parsed.is_broken or not (parsed.nodes or parsed.edges or parsed.problems):
+            return self._without_records(block.file, Unit(unit, stamp, problems=tuple(parsed.problems)))
         kept = self._drop_repeated_keys(unit, parsed)
         # The edges of a record that a later one replaces are dropped with it.
         edges = [edge for record in kept for edge in record.edges] + parsed.edges
         edges += sequence_edges(record.node for record in kept)
         return Unit(unit, stamp, tuple(record.node for record in kept), tuple(edges), tuple(parsed.problems))
+
+    def _without_records(self, file: File, unit: Unit) -> Unit:
+        """Return a JSON file without records as configuration, and any other as it is, skipped."""
+        if file.path.suffix.lower() != _CONFIGURATION_SUFFIX:
+            return replace(unit, skipped=_NO_RECORDS)
+        if file.name in self._data_folders and not file.explicit:
+            return replace(unit, skipped=self._data_folders[file.name])
+        read = read_configuration(file, JSON, self.settings)
+        # What is kept as text has its own problem; a file that is not kept is reported by its own.
+        return replace(read, stamp=unit.stamp, problems=read.problems if read.nodes else unit.problems)
 
     def _drop_repeated_keys(self, unit: str, parsed: ParsedRecords) -> list[RecordNode]:
         """Keep the last record of each key, and report keys that repeat within the unit or in another one."""
@@ -112,7 +136,7 @@ class Records:
 def _blocks(file: File) -> Iterator[tuple[str, str, _Block]]:
     """List the units of a file as (name, stamp, block)."""
     if file.path.suffix.lower() not in _LINE_SUFFIXES:
-        yield file.name, file_stamp(file.path), _Block(file)
+        yield file.name, f"{file_stamp(file.path)}-{_READER_VERSION}", _Block(file)
         return
     try:
         yield from _line_blocks(file)
@@ -197,12 +221,10 @@ def _read_json(block: _Block, settings: SourceSettings, parsed: ParsedRecords) -
         parsed.problems.append(problem)
         return file_stamp(file.path)
     value = _parse_json(content.removeprefix(b"\xef\xbb\xbf"), file.name, parsed)
+    parsed.is_broken = value is None
     records = _find_records(value[0]) if value else ()
-    # Folders are full of JSON that is configuration; only a file that the user named must hold records.
+    # Folders are full of JSON that is configuration; only a list that the user named must hold records.
     if records is None or not (file.explicit or _looks_like_records(records)):
-        if file.explicit:
-            reason = 'The file holds no records; a list, or {"nodes": [...], "edges": [...]}, is allowed.'
-            parsed.problems.append(Problem(file.name, reason))
         return file_stamp(file.path)
     for number, record in enumerate(records, start=1):
         parse_record(record, f"{file.name}: record {number}", settings, parsed)

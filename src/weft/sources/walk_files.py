@@ -1,7 +1,7 @@
 """Find the files of a source below a folder, without those that .gitignore and .weftignore exclude."""
 
 import os
-from collections import Counter
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,7 +20,28 @@ _IGNORE_FILES: Final = (".gitignore", ".weftignore")
 """In this order, so that .weftignore has the last word."""
 _STORE_FILE: Final = "weft.sqlite"
 """The file that marks a folder as one of our own stores, whatever the folder is called."""
-_SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "venv"})
+SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "venv"})
+"""Folders that hold what programs installed or derived, often in thousands of files."""
+_NEVER_LISTED: Final = frozenset({".git", ".weft", ".DS_Store", *_IGNORE_FILES})
+"""Hidden entries that nobody asks for; a report that listed them would say nothing."""
+_READ_HIDDEN_FOLDERS: Final = frozenset(
+    {".azure-pipelines", ".buildkite", ".ci", ".circleci", ".devcontainer", ".forgejo", ".gitea", ".github"}
+    | {".gitlab", ".woodpecker"}
+)
+"""Hidden folders in which a project says how it is built and tested."""
+_READ_HIDDEN_FILE: Final = re.compile(
+    r"\.env\.(?:default|defaults|dist|example|sample|template)"
+    r"|\..+\.(?:cfg|ini|json|jsonc|json5|toml|ya?ml)"
+    r"|\.(?:babelrc|browserslistrc|bazelrc|clang-format|clang-tidy|coveragerc|dockerignore|editorconfig|eslintrc)"
+    r"|\.(?:flake8|isort|node-version|nvmrc|prettierrc|pylintrc|python-version|ruby-version|stylelintrc|tool-versions)"
+)
+"""Hidden files that hold the settings of a project; others are settings and caches of programs."""
+_ENVIRONMENT_FILE: Final = re.compile(r"\.env(?:\..+|rc)?|\.netrc|\.npmrc|\.pypirc|\.htpasswd")
+
+HIDDEN: Final = "hidden"
+SECRETS: Final = "may hold secrets"
+LINK_OUTSIDE: Final = "link that leaves the folder"
+LINK_INSIDE: Final = "link inside the folder"
 
 
 class File(Struct, frozen=True):
@@ -34,6 +55,13 @@ class File(Struct, frozen=True):
     explicit: bool = False
 
 
+def is_hidden(name: str, *, is_folder: bool) -> bool:
+    """Say whether a file or folder is passed over because its name begins with a dot."""
+    if not name.startswith("."):
+        return False
+    return name not in _READ_HIDDEN_FOLDERS if is_folder else _READ_HIDDEN_FILE.fullmatch(name) is None
+
+
 def walk(root: Path) -> "Walk":
     """Find the files at a path: the file itself, or all files below the folder, sorted by name."""
     if root.is_file():
@@ -42,21 +70,25 @@ def walk(root: Path) -> "Walk":
     if above and _is_ignored(above, rules):
         # A user who names an ignored folder wants it read, so the rules that exclude it are dropped.
         rules = ()
-    found = Walk(_above=above)
+    found = Walk(_above=above, _root=root.resolve())
     found.enter(root, "", rules)
     found.files.sort(key=lambda file: file.name)
     return found
 
 
 class Walk(Struct):
-    """The files found below a folder, the folders that could not be read, and counts of what was passed over."""
+    """The files found below a folder, the folders that could not be read, and what was passed over.
+
+    `skipped` holds a reason by name; the name of a folder, of which nothing is read, ends in `/`.
+    """
 
     files: list[File] = field(default_factory=list)
     broken: dict[str, Problem] = field(default_factory=dict)
-    remarks: Counter[str] = field(default_factory=Counter)
+    skipped: dict[str, str] = field(default_factory=dict)
     _visited: set[tuple[int, int]] = field(default_factory=set)
     _above: str = ""
     """The path from the repository down to the root, to which ignore rules above the root are relative."""
+    _root: Path = Path()
 
     def enter(self, folder: Path, prefix: str, rules: "tuple[IgnoreRules, ...]") -> None:
         """Collect the files of a folder and of the folders below it; `prefix` is the folder's name with a `/`."""
@@ -67,18 +99,17 @@ class Walk(Struct):
             where = prefix or "."
             self.broken[where] = Problem(where, f"The folder cannot be read: {error.strerror or error}.")
             return
-        # Symbolic links can lead back to a folder that was visited already, even to one above this one.
+        # A folder can be mounted twice; links are not followed.
         if (status.st_dev, status.st_ino) in self._visited:
             return
         self._visited.add((status.st_dev, status.st_ino))
         if any(entry.name == _STORE_FILE for entry in entries):
-            self.remarks["in Weft stores"] += 1
+            self.skipped[_printable_name(prefix)] = "in Weft stores"
             return
         # Inner rules come last, and the last that mention a path decide, as in git.
         all_rules = (*rules, *_rules_in(folder, len(self._above) + len(prefix)))
         for entry in entries:
-            # Hidden files are settings and caches of programs.
-            if not entry.name.startswith("."):
+            if entry.name not in _NEVER_LISTED:
                 self._take(entry, folder, prefix, all_rules)
 
     def _take(
@@ -91,15 +122,38 @@ class Walk(Struct):
             where = _printable_name(name)
             self.broken[where] = Problem(where, f"It cannot be read: {error.strerror or error}.")
             return
-        if rules and _is_ignored(f"{self._above}{name}{'/' if is_folder else ''}", rules):
-            self.remarks[IGNORED] += 1
-        elif not is_folder:
-            self.files.append(File(_printable_name(name), folder / entry.name))
-        # After the ignore rules, so that an ignored folder is counted as ignored.
-        elif entry.name in _SKIPPED_FOLDERS:
-            self.remarks[f"in {entry.name}"] += 1
-        else:
+        shown = _printable_name(name) + ("/" if is_folder else "")
+        reason = self._skip_reason(entry, f"{self._above}{name}{'/' if is_folder else ''}", is_folder, rules)
+        if reason:
+            self.skipped[shown] = reason
+        elif is_folder:
             self.enter(folder / entry.name, f"{name}/", rules)
+        else:
+            self.files.append(File(shown, folder / entry.name))
+
+    def _skip_reason(
+        self, entry: "os.DirEntry[str]", path: str, is_folder: bool, rules: "tuple[IgnoreRules, ...]"
+    ) -> str:
+        """Return why a file or folder is passed over, or an empty text."""
+        if is_hidden(entry.name, is_folder=is_folder):
+            return SECRETS if _ENVIRONMENT_FILE.fullmatch(entry.name) and not is_folder else HIDDEN
+        if rules and _is_ignored(path, rules):
+            return IGNORED
+        # After the ignore rules, so that an ignored folder is counted as ignored.
+        if is_folder and entry.name in SKIPPED_FOLDERS:
+            return f"in {entry.name}"
+        return self._link_reason(entry) if entry.is_symlink() else ""
+
+    def _link_reason(self, entry: "os.DirEntry[str]") -> str:
+        """Return why a symbolic link is passed over: its target is read under its own path, or not at all."""
+        try:
+            target = Path(entry.path).resolve(strict=True)
+        # A broken link is listed as a file that cannot be read, which keeps what is stored of it.
+        except (OSError, RuntimeError):
+            return ""
+        if not target.is_relative_to(self._root):
+            return LINK_OUTSIDE
+        return f"{LINK_INSIDE}: {_printable_name(target.relative_to(self._root).as_posix())}"
 
 
 class IgnoreRules(Struct, frozen=True):

@@ -28,13 +28,13 @@ def compile_once(pattern: str) -> re.Pattern[str]:
 
 _CODE_NAMES: Final = """
     ada apex asm assembly astro awk bash bat batch bazel bicep c c# c++ clj clojure cmake cobol coffeescript
-    common-lisp console cpp crystal csharp css cuda cypher d dart delphi diff dockerfile elisp elixir elm
-    erlang f# fish fortran fsharp gdscript glsl go gradle graphql groovy hack haskell haxe hcl hlsl html ini
-    java javascript jinja js json json5 jsonc jsonl jsx julia kotlin less lisp lua makefile matlab mermaid
-    mojo nim nix objective-c objectivec ocaml pascal perl php plsql postgresql powershell prolog properties
-    proto protobuf puppet py python r racket reason rego rescript ruby rust sass scala scheme scss sh shell
-    smalltalk solidity sparql sql starlark svelte swift systemverilog tcl terraform thrift toml tsql tsx
-    typescript vb vbnet verilog vhdl vim vue wasm wgsl xml xslt yaml yml zig zsh
+    common-lisp console cpp crystal csharp css cuda cypher d dart delphi diff dockerfile dotenv elisp elixir
+    elm erlang f# fish fortran fsharp gdscript glsl go gomod gradle graphql groovy hack haskell haxe hcl hlsl
+    html ini java javascript jinja js json json5 jsonc jsonl jsx julia kotlin less lisp lua makefile matlab
+    mermaid mojo nim nix objective-c objectivec ocaml pascal perl php plsql postgresql powershell prolog
+    properties proto protobuf puppet py python r racket reason rego requirements rescript ruby rust sass scala
+    scheme scss sh shell smalltalk solidity sparql sql starlark svelte swift systemverilog tcl terraform thrift
+    toml tsql tsx typescript vb vbnet verilog vhdl vim vue wasm wgsl xml xslt yaml yml zig zsh
 """
 _CODE_LANGUAGES: Final = frozenset(_CODE_NAMES.split())
 _CODE_SIGN: Final = re.compile(r"[_./]|::|[a-z0-9][A-Z]|[A-Za-z]\d")

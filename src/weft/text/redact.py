@@ -78,8 +78,11 @@ class _Secret(Struct, frozen=True):
     kind: str
 
 
-def redact(text: str) -> Redacted:
-    """Return the text with `[redacted: KIND]` in the place of every secret that was recognised."""
+def redact(text: str, *, keep_lines: bool = False) -> Redacted:
+    """Return the text with `[redacted: KIND]` in the place of every secret that was recognised.
+
+    With `keep_lines`, a secret of several lines leaves as many, so that what follows keeps its line numbers.
+    """
     # Several patterns find the same key; joined, it is replaced once and no end of it remains.
     secrets = _join_overlapping(
         sorted(_find_secrets(text), key=lambda secret: (secret.start, -secret.end, secret.kind))
@@ -90,6 +93,8 @@ def redact(text: str) -> Redacted:
     reached = 0
     for secret in secrets:
         parts += [text[reached : secret.start], f"[redacted: {secret.kind}]"]
+        if keep_lines:
+            parts.append("\n" * text.count("\n", secret.start, secret.end))
         reached = secret.end
     return Redacted("".join([*parts, text[reached:]]), tuple(secret.kind for secret in secrets))
 

@@ -204,7 +204,11 @@ def test_workspace_selects_by_relevance_and_prints_in_groups() -> None:
     assert (profile.select, profile.frame.separator, profile.frame.sources) == ("relevance", True, 10)
     groups = replace(profile, sections=tuple(each for each in profile.sections if each.when is None))
     assert table(groups, "name", "heading", "kinds") == [
-        ("code", "Relevant Code", ("function", "method", "class", "interface", "type", "file", "module")),
+        (
+            "code",
+            "Relevant Code",
+            ("function", "method", "class", "interface", "type", "file", "module", "config"),
+        ),
         ("documentation", "Related Documentation", ("document", "note", "section", "requirement", "feature")),
         ("conversation", "Previous Conversations", ("session", "message", "decision")),
         ("other", "Other Context", ()),

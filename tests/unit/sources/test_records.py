@@ -274,11 +274,12 @@ def test_json_holds_a_list_or_nodes_and_edges(tmp_path: Path) -> None:
 
 
 def test_other_json_and_csv_in_a_folder_is_passed_over_but_reported_when_named(tmp_path: Path) -> None:
-    (tmp_path / "package.json").write_text('{"name": "x"}')
     (tmp_path / "fixture.json").write_text('[{"model": "app.thing", "pk": 1}]')
     (tmp_path / "table.csv").write_text("colour,size\nred,3\n")
     assert read_all(tmp_path) == Unit("all", "")
-    assert "holds no records" in read_all(tmp_path / "package.json").problems[0].reason
+    source = open_source(str(tmp_path), name="s")
+    reasons = {name: source.read(name).skipped for name, _ in source.units()}
+    assert reasons == {"fixture.json": "data: a list of 1 values", "table.csv": "no records"}
     assert "name no records" in read_all(tmp_path / "table.csv").problems[0].reason
 
 

@@ -36,12 +36,13 @@ def test_a_folder_of_a_repository_heeds_the_rules_above_it(tmp_path: Path) -> No
     assert listed(tmp_path / "docs") == {"a.md"}
 
 
-def test_ignored_files_and_folders_are_counted(tmp_path: Path) -> None:
+def test_ignored_files_and_folders_are_named(tmp_path: Path) -> None:
     lay(tmp_path, "a.md", "out/b.md", "out/c.md", "d.md")
     (tmp_path / ".gitignore").write_text("out/\nd.md\n", encoding="utf-8")
     source = open_source(str(tmp_path), name="s")
     list(source.units())
-    assert source.count_skipped() == {"ignored by .gitignore or .weftignore": 2}
+    reason = "ignored by .gitignore or .weftignore"
+    assert source.list_skipped() == {"d.md": reason, "out/": reason}
 
 
 def test_a_store_is_not_read_whatever_it_is_called(tmp_path: Path) -> None:
@@ -49,7 +50,7 @@ def test_a_store_is_not_read_whatever_it_is_called(tmp_path: Path) -> None:
     assert listed(tmp_path) == {"a.md"}
     source = open_source(str(tmp_path), name="s")
     list(source.units())
-    assert source.count_skipped() == {"in Weft stores": 1}
+    assert source.list_skipped() == {"kept/": "in Weft stores"}
 
 
 def test_an_ignored_folder_is_read_when_it_is_the_one_asked_for(tmp_path: Path) -> None:
@@ -59,3 +60,38 @@ def test_an_ignored_folder_is_read_when_it_is_the_one_asked_for(tmp_path: Path) 
     assert listed(tmp_path) == set()
     assert listed(tmp_path / "worlds") == {"one/a.md", "b.md"}
     assert listed(tmp_path / "worlds" / "one") == {"a.md"}
+
+
+def test_a_file_reached_by_a_link_is_read_once_under_its_own_path(tmp_path: Path) -> None:
+    lay(tmp_path, "docs/a.md", "docs/b.md")
+    (tmp_path / "A.md").symlink_to(Path("docs", "a.md"))
+    (tmp_path / "also").symlink_to(tmp_path / "docs", target_is_directory=True)
+    source = open_source(str(tmp_path), name="s")
+    assert {name for name, _ in source.units()} == {"docs/a.md", "docs/b.md"}
+    assert source.list_skipped() == {
+        "A.md": "link inside the folder: docs/a.md",
+        "also/": "link inside the folder: docs",
+    }
+
+
+def test_links_that_leave_the_folder_are_not_followed(tmp_path: Path) -> None:
+    lay(tmp_path, "in/a.md", "out/b.md")
+    (tmp_path / "in" / "b.md").symlink_to(tmp_path / "out" / "b.md")
+    (tmp_path / "in" / "out").symlink_to(tmp_path / "out", target_is_directory=True)
+    source = open_source(str(tmp_path / "in"), name="s")
+    assert {name for name, _ in source.units()} == {"a.md"}
+    assert source.list_skipped() == dict.fromkeys(("b.md", "out/"), "link that leaves the folder")
+
+
+def test_a_folder_that_is_itself_reached_by_a_link_is_read(tmp_path: Path) -> None:
+    lay(tmp_path, "real/a.md", "real/sub/b.md")
+    (tmp_path / "link").symlink_to(tmp_path / "real", target_is_directory=True)
+    (tmp_path / "real" / "sub" / "round").symlink_to(tmp_path / "real", target_is_directory=True)
+    assert listed(tmp_path / "link") == {"a.md", "sub/b.md"}
+
+
+def test_hidden_folders_of_ci_are_read_and_others_are_named(tmp_path: Path) -> None:
+    lay(tmp_path, ".github/CONTRIBUTING.md", ".github/.secret/x.md", ".obsidian/x.md", ".git/x.md", ".note.md")
+    source = open_source(str(tmp_path), name="s")
+    assert {name for name, _ in source.units()} == {".github/CONTRIBUTING.md"}
+    assert source.list_skipped() == dict.fromkeys((".github/.secret/", ".note.md", ".obsidian/"), "hidden")

@@ -32,8 +32,6 @@ _TANA: Final = "tana://"
 _GIT_HEAD_LOG: Final = (".git", "logs", "HEAD")
 """The file that git writes whenever a commit is made or another one is checked out."""
 _IGNORE_FILES: Final = (".gitignore", ".weftignore")
-_UNREAD_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "venv"})
-"""Folders that no source reads and that change in bursts of thousands of files."""
 
 
 # --- weft index --------------------------------------------------------------------------------------------
@@ -103,6 +101,8 @@ def _write_report(report: "Report", location: str) -> None:
     if report.passed_over:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in report.passed_over.items())
         output.write(f"Passed over or read in part: {reasons}.")
+        if report.not_read:
+            output.write("`weft index --json` lists them by name, `weft show PATH` says why one was not read.")
     if report.entities:
         output.write(f"{output.count_noun(report.entities, 'entity', 'entities')} found in the story.")
     if report.problems:
@@ -174,7 +174,13 @@ def _is_read(parts: tuple[str, ...]) -> bool:
     # Checked first, because the parts begin with a dot.
     if parts == _GIT_HEAD_LOG or (parts and parts[-1] in _IGNORE_FILES):
         return True
-    return not any(part.startswith(".") or part in _UNREAD_FOLDERS for part in parts)
+    # Loaded here, because only `--watch` needs it.
+    from weft.sources.walk_files import SKIPPED_FOLDERS, is_hidden
+
+    last = len(parts) - 1
+    return not any(
+        part in SKIPPED_FOLDERS or is_hidden(part, is_folder=number < last) for number, part in enumerate(parts)
+    )
 
 
 # --- weft remove, weft copy --------------------------------------------------------------------------------

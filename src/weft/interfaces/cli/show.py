@@ -49,8 +49,10 @@ def _find_nodes(weft: "Weft", name: str, tenants: tuple[str, ...], as_of: int | 
     """Return the nodes of a name; raise InvalidInput if there are none."""
     nodes = weft.show(name, tenants=tenants, as_of=as_of) if name else ()
     if not nodes:
+        reasons = " ".join(weft.reader.why_not_read(name, tenants))
         raise InvalidInput(
-            f"No node of {', '.join(tenants)} is named {name!r}. Give a key, an id, a title or an alias; "
+            reasons
+            or f"No node of {', '.join(tenants)} is named {name!r}. Give a key, an id, a title or an alias; "
             f'`weft search "{name}"` finds what is close.'
         )
     return nodes

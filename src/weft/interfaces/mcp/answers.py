@@ -140,12 +140,14 @@ def fetch(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
         texts += [whole_text(weft, node, view) for node in nodes]
         # One wrong key among several must not cost the others.
         missing += [] if nodes else [name]
+    reasons = [reason for name in missing for reason in weft.reader.why_not_read(name, view.tenants)]
     if not texts:
-        raise InvalidInput(f"No node is named {', '.join(map(repr, missing))}. `search` finds what is close.")
+        advice = " ".join(reasons) or "`search` finds what is close."
+        raise InvalidInput(f"No node is named {', '.join(map(repr, missing))}. {advice}")
     shown, more = page_of(texts, number, room)
     if not shown:
         raise InvalidInput(f"There is no page {number}. Pages are counted from 1.")
-    notes = [f"No node is named {name!r}." for name in missing]
+    notes = [*(f"No node is named {name!r}." for name in missing), *reasons]
     following = [f"[… goes on: call fetch again with page {number + 1}]"] if more else []
     return Answer((*shown, *following), {"page": number, "more": more, "notes": notes})
 
@@ -327,7 +329,8 @@ def read_node(served: ServedStore, address: str) -> tuple[str, ...]:
     # An address may also hold a title, and several nodes may share it.
     nodes = weft.show(name, tenants=view.tenants)
     if not nodes:
-        raise InvalidInput(f"No node is named {name[:200]!r}. The tool `search` finds what is close.")
+        advice = " ".join(weft.reader.why_not_read(name, view.tenants)) or "The tool `search` finds what is close."
+        raise InvalidInput(f"No node is named {name[:200]!r}. {advice}")
     texts, more = page_of([whole_text(weft, node, view) for node in nodes], 1, served.settings.max_text_tokens)
     return (*texts, "[… goes on: the tool `fetch` reads it page by page]") if more else texts
 

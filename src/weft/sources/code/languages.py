@@ -3,9 +3,10 @@
 A new language is a line in `LANGUAGES` and a query in `queries/`.
 """
 
+import re
 from functools import cache
 from importlib import import_module, resources
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -19,7 +20,8 @@ class Language(Struct, frozen=True):
     """One language: the suffixes of its files, and the package and entry point of its grammar.
 
     `queries` are files in `queries/`, joined in this order; by default the one of the language's name. Names of a
-    `package` language are known in all files of their folder without being imported.
+    `package` language are known in all files of their folder without being imported. Of an `embedded` one only the
+    `<script>` elements are parsed.
     """
 
     name: str
@@ -28,10 +30,12 @@ class Language(Struct, frozen=True):
     entry: str = "language"
     queries: tuple[str, ...] = ()
     package: bool = False
+    embedded: bool = False
 
 
 LANGUAGES: Final[tuple[Language, ...]] = (
-    Language("python", (".py", ".pyi", ".pyw"), "tree_sitter_python"),
+    # Of Cython, what is also Python is outlined, and the rest kept as text between.
+    Language("python", (".py", ".pyi", ".pyw", ".pyx", ".pxd", ".pxi"), "tree_sitter_python"),
     Language(
         "typescript",
         (".ts", ".mts", ".cts"),
@@ -47,6 +51,23 @@ LANGUAGES: Final[tuple[Language, ...]] = (
         "tree_sitter_javascript",
         queries=("ecmascript", "javascript"),
     ),
+    # TypeScript for both, whose grammar also understands nearly all of JavaScript.
+    Language(
+        "vue",
+        (".vue",),
+        "tree_sitter_typescript",
+        "language_typescript",
+        ("ecmascript", "typescript"),
+        embedded=True,
+    ),
+    Language(
+        "svelte",
+        (".svelte",),
+        "tree_sitter_typescript",
+        "language_typescript",
+        ("ecmascript", "typescript"),
+        embedded=True,
+    ),
     Language("go", (".go",), "tree_sitter_go", package=True),
     Language("rust", (".rs",), "tree_sitter_rust"),
     Language("java", (".java",), "tree_sitter_java", package=True),
@@ -58,6 +79,11 @@ LANGUAGES: Final[tuple[Language, ...]] = (
     Language("php", (".php",), "tree_sitter_php", "language_php", package=True),
     Language("kotlin", (".kt", ".kts"), "tree_sitter_kotlin", package=True),
     Language("swift", (".swift",), "tree_sitter_swift", package=True),
+    Language("scala", (".scala", ".sc"), "tree_sitter_scala", package=True),
+    Language("elixir", (".ex", ".exs"), "tree_sitter_elixir"),
+    Language("lua", (".lua",), "tree_sitter_lua"),
+    Language("haskell", (".hs",), "tree_sitter_haskell"),
+    Language("zig", (".zig",), "tree_sitter_zig"),
     Language("bash", (".sh", ".bash"), "tree_sitter_bash"),
     Language("sql", (".sql",), "tree_sitter_sql"),
 )
@@ -65,6 +91,15 @@ LANGUAGES: Final[tuple[Language, ...]] = (
 _BY_SUFFIX: Final = {suffix: language for language in LANGUAGES for suffix in language.suffixes}
 
 SUFFIXES: Final = frozenset(_BY_SUFFIX)
+
+_INTERPRETER: Final = re.compile(rb"#!\s*\S*?(?:/env\s+(?:-S\s+)?(?:\w+=\S+\s+)*)?([a-z]+)[\d.]*(?:\s|$)")
+_BY_INTERPRETER: Final = {
+    **dict.fromkeys(("bash", "dash", "ksh", "sh", "zsh"), "bash"),
+    **dict.fromkeys(("bun", "deno", "node"), "javascript"),
+    **{name: name for name in ("lua", "php", "python", "ruby")},
+}
+_SNIFFED_BYTES: Final = 200
+"""How much of a file is searched for the line that names its interpreter; it is the first one."""
 
 
 class Grammar(Struct, frozen=True):
@@ -81,6 +116,17 @@ class Grammar(Struct, frozen=True):
 def find_language(path: str) -> Language | None:
     """Return the language of a file by its suffix, or None."""
     return _BY_SUFFIX.get(PurePosixPath(path).suffix.lower())
+
+
+def find_script_language(file: Path) -> Language | None:
+    """Return the language of a file without suffix by the interpreter that its first line names, or None."""
+    try:
+        with file.open("rb") as stream:
+            found = _INTERPRETER.match(stream.read(_SNIFFED_BYTES))
+    except OSError:
+        return None
+    name = _BY_INTERPRETER.get(PurePosixPath(found[1].decode()).name) if found else None
+    return next((language for language in LANGUAGES if language.name == name), None)
 
 
 @cache

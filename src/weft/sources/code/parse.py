@@ -28,7 +28,7 @@ _MAX_REFERENCES: Final = 400
 """References kept of one definition or file; those with more are tables or generated."""
 _MAX_RECEIVER_CHARACTERS: Final = 60
 """A longer expression before the dot of a call is no name that could be resolved."""
-_COMMENT_START: Final = re.compile(r"^\s*(?:/\*+!?|//+!?|\*+(?!/)|#+!?|--+)[ \t]?")
+_COMMENT_START: Final = re.compile(r"^\s*(?:/\*+!?|//+!?|\*+(?!/)|#+!?|--+(?:[ \t]*[|^])?)[ \t]?")
 _COMMENT_END: Final = re.compile(r"\s*\*+/\s*$|</?(?:summary|para|remarks)>")
 _QUOTES: Final = re.compile(r"""^[rRuUbBfF]*("{3}|'{3}|"|')(.*)\1$""", re.DOTALL)
 _LEGAL_NOTICE: Final = re.compile(r"copyright|licen[cs]e|SPDX-", re.IGNORECASE)
@@ -55,9 +55,15 @@ _WRAPPERS: Final = frozenset(
 )
 """Types of nodes that may stand around a definition and belong to it."""
 
-_COMMENT_TYPES: Final = frozenset({"comment", "line_comment", "block_comment", "multiline_comment", "marginalia"})
+_COMMENT_TYPES: Final = frozenset(
+    {"block_comment", "comment", "haddock", "line_comment", "marginalia", "multiline_comment"}
+)
+_EQUATIONS: Final = frozenset({"bind", "function", "signature"})
+"""Types of nodes of Haskell that together define one function: its signature, and an equation for each case."""
 _LEADING_TYPES: Final = _COMMENT_TYPES | {"attribute_item", "attribute_list", "decorator"}
 _NAME: Final = re.compile(r"[\w$]+(?:(?:\.|::|->|\\)[\w$]+)*")
+_SCRIPT: Final = re.compile(r"<script\b[^<>]{0,400}>", re.IGNORECASE)
+_NOT_LINE_END: Final = re.compile(r"[^\n]")
 _NAME_SEPARATORS: Final = re.compile(r"::|->|\\")
 _SIGNATURE_END: Final = re.compile(r"\s*(?::|\{|=|=>|\bas\b)?\s*$", re.IGNORECASE)
 
@@ -91,7 +97,7 @@ def parse_outline(text: str, language: Language) -> Outline:
     from tree_sitter import QueryCursor
 
     grammar = load_grammar(language)
-    root = grammar.parse(text.encode())
+    root = grammar.parse((_keep_scripts(text) if language.embedded else text).encode())
     matches = [captures for _, captures in QueryCursor(grammar.query).matches(root)]
     scopes, symbols, framing = _nest_definitions(_find_definitions(matches))
     whole = _Scope(0, root.end_byte + 1, "file", "", None)
@@ -113,6 +119,21 @@ def parse_outline(text: str, language: Language) -> Outline:
         framing=framing,
         broken=root.has_error,
     )
+
+
+def _keep_scripts(text: str) -> str:
+    """Return a page with blanks outside its `<script>` elements, so that lines stay where they are."""
+    kept: list[str] = []
+    reached = 0
+    lowered = text.lower()
+    while opening := _SCRIPT.search(text, reached):
+        # A script that is never closed is left out, and so is everything after it.
+        end = lowered.find("</script", opening.end())
+        if end < 0:
+            break
+        kept += [_NOT_LINE_END.sub(" ", text[reached : opening.end()]), text[opening.end() : end]]
+        reached = end
+    return "".join([*kept, _NOT_LINE_END.sub(" ", text[reached:])])
 
 
 def _find_definitions(matches: Iterable["Captures"]) -> list[_Definition]:
@@ -159,6 +180,11 @@ def _nest_definitions(definitions: Sequence[_Definition]) -> tuple[list[_Scope],
             continue
         outer = enclosing[-1] if enclosing else None
         name = f"{outer.name}.{definition.name}" if outer else definition.name
+        if node.type in _EQUATIONS and scopes and scopes[-1].symbol is not None and scopes[-1].name == name:
+            symbols[-1] = replace(symbols[-1], last_line=_last_row(node) + 1)
+            scopes[-1].end = node.end_byte
+            enclosing.append(scopes[-1])
+            continue
         scope = _Scope(node.start_byte, node.end_byte, definition.kind, name, None)
         if definition.kind == "scope":
             framing += [node.start_point.row + 1, node.end_point.row + 1]
@@ -200,6 +226,9 @@ def _leading_nodes(node: "SyntaxNode") -> Iterator["SyntaxNode"]:
     before = node.prev_sibling
     while before is not None and before.type in _LEADING_TYPES and _last_row(before) >= row - 1:
         earlier = before.prev_sibling
+        # The line that names the interpreter belongs to the script.
+        if earlier is None and _node_bytes(before).startswith(b"#!"):
+            break
         # A comment at the end of a line of code belongs to that line.
         if (
             earlier is not None
@@ -264,7 +293,7 @@ def _find_references(matches: Iterable["Captures"]) -> list[tuple[int, Reference
         node = captures[kind][0]
         on, _, name = _read_name(node).rpartition(".")
         if "on" in captures:
-            written = _node_text(captures["on"][0])
+            written = _node_text(captures["on"][0]).rstrip(".")
             on = (
                 _NAME_SEPARATORS.sub(".", written)
                 if len(written) < _MAX_RECEIVER_CHARACTERS and _NAME.fullmatch(written)
@@ -297,7 +326,8 @@ def _find_imports(matches: Iterable["Captures"]) -> tuple[Import, ...]:
         if "from" not in captures:
             continue
         node = captures["from"][0]
-        module = _node_text(node).strip("\"'`<>; \t")
+        # Scala has no node for the path alone.
+        module = _node_text(node).removeprefix("import ").strip("\"'`<>; \t")
         item = _node_text(captures["item"][0]) if "item" in captures else "*" if "all" in captures else ""
         alias = _node_text(captures["as"][0]) if "as" in captures else ""
         found.setdefault((module, item, alias), Import(module, item, alias, node.start_point.row + 1))

@@ -19,7 +19,10 @@ _NAME_ONLY: Final = 0.5
 
 _SELF_NAMES: Final = frozenset({"self", "this", "cls", "super", "$this", "Self", "static", "parent", "base"})
 _PACKAGE_LANGUAGES: Final = frozenset(language.name for language in LANGUAGES if language.package)
-_LANGUAGE_FAMILIES: Final = {"tsx": "typescript", "javascript": "typescript", "c": "cpp"}
+_LANGUAGE_FAMILIES: Final = {
+    **dict.fromkeys(("javascript", "svelte", "tsx", "vue"), "typescript"),
+    "c": "cpp",
+}
 """Languages whose files import each other count as one."""
 _EDGE_TYPES: Final = {"base": "inherits", "call": "calls", "use": "references"}
 _MAX_HOPS: Final = 4

@@ -10,6 +10,7 @@ from msgspec import Struct
 from weft.sources.documents import DocumentFiles, ParsedDocument, title_from_name
 from weft.sources.documents.sections import Document, Heading
 from weft.sources.files import clean, decode, resolve_link
+from weft.sources.walk_files import File
 
 _ADORNMENT: Final = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*")
 _NUMBERED: Final = re.compile(r"(\d{1,2}(?:\.\d{1,3})*)\.?[ \t]+(?=[^\W\d_])\S.{0,78}")
@@ -19,7 +20,17 @@ _MAX_HEADING_CHARACTERS: Final = 90
 _MIN_CAPITALS: Final = 4
 """The shortest line in capitals that is a heading; shorter ones are mostly abbreviations."""
 _COMMENT_OR_DIRECTIVE: Final = re.compile(r"\.\. ")
+_DOCUMENT_NAME: Final = re.compile(
+    r"(?:authors|changelog|changes|citation|contributing|contributors|copying|copyright|credits|history|install"
+    r"|licen[cs]e|maintainers|news|notice|patents|readme|security|thanks|todo|version)(?:[-_]\w+)?",
+    re.IGNORECASE,
+)
 _DOC_ROLE: Final = re.compile(r":doc:`(?:[^`<]*<)?([^`<>]+)>?`")
+
+
+def is_document_name(path: str) -> bool:
+    """Say whether a file without suffix is a text that people read: a readme, a licence, a list of changes."""
+    return _DOCUMENT_NAME.fullmatch(PurePosixPath(path).name) is not None
 
 
 class _Line(Struct, frozen=True):
@@ -30,7 +41,11 @@ class _Line(Struct, frozen=True):
 class PlainText(DocumentFiles):
     """The text files of a source; a line that looks like a heading begins a section."""
 
-    suffixes: ClassVar[frozenset[str]] = frozenset({".txt", ".text"})
+    suffixes: ClassVar[frozenset[str]] = frozenset({".txt", ".text", ""})
+
+    def takes(self, file: File) -> bool:
+        """Take every file with a suffix of text, and a readme, a licence and the like without one."""
+        return bool(PurePosixPath(file.name).suffix) or is_document_name(file.name)
 
     def parse(self, name: str, content: bytes) -> ParsedDocument:
         """Return the text with its headings."""

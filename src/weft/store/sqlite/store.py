@@ -313,6 +313,10 @@ def _make_folder(path: Path, create: bool) -> None:
         raise StoreError(f"There is no Weft store in {path}. Make one with `weft index PATH`.")
     try:
         path.mkdir(parents=True, exist_ok=True)
+        ignore_file = path / ".gitignore"
+        if not ignore_file.exists():
+            # A store inside a repository is never meant to be committed with it.
+            ignore_file.write_text("*\n", encoding="utf-8")
     except OSError as error:
         raise StoreReadOnly(
             f"The folder {path} cannot be made ({error.strerror}). Choose another one with --store."

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from weft.indexing.not_read import count_reasons
 from weft.model import Edge, Node
 from weft.ports import Unit
 from weft.sources import open_source
@@ -201,7 +202,7 @@ def test_a_damaged_memory_is_begun_anew(shop: Path, tmp_path: Path) -> None:
 def remarks(folder: Path) -> dict[str, int]:
     source = open_source(str(folder), name="s")
     list(source.units())
-    return dict(source.count_skipped())
+    return dict(source.count_skipped()) | dict(count_reasons(source.list_skipped()))
 
 
 def test_what_nobody_wrote_is_passed_over_and_counted(tmp_path: Path) -> None:
@@ -240,7 +241,7 @@ def test_a_file_named_on_the_command_line_is_read_whatever_it_is(tmp_path: Path)
 def test_a_huge_file_is_passed_over(tmp_path: Path) -> None:
     with (tmp_path / "huge.py").open("wb") as stream:
         stream.truncate(200_000_000)
-    assert remarks(tmp_path) == {"larger than 5 MB": 1}
+    assert remarks(tmp_path) == {"too large": 1}
 
 
 def test_a_function_of_ten_thousand_lines_is_one_node(tmp_path: Path) -> None:
@@ -324,3 +325,32 @@ def test_a_source_that_let_go_of_its_outlines_reads_the_same_units_again(shop: P
     before = [source.read(name) for name in names]
     source.release_memory()
     assert [source.read(name) for name in names] == before
+
+
+def test_a_script_without_suffix_is_read_by_the_interpreter_it_names(tmp_path: Path) -> None:
+    files = {
+        "scripts/build": "#!/bin/sh\n# Builds it.\nmake_all() {\n  go\n}\n",
+        "scripts/check": "#!/usr/bin/env -S python3.12\ndef check(): ...\n",
+        "scripts/other": "#!/usr/bin/perl\nprint 1;\n",
+        "plain": "no script\n",
+    }
+    nodes, _, _ = read(lay(tmp_path, files))
+    assert set(nodes) == {"scripts/build", "scripts/build#make_all", "scripts/check", "scripts/check#check"}
+    assert (nodes["scripts/build"].language, nodes["scripts/check"].language) == ("bash", "python")
+    build = nodes["scripts/build#make_all"]
+    assert (build.origin.first_line, build.summary) == (2, "Builds it.")
+    assert remarks(tmp_path) == {"unknown type": 2}
+
+
+def test_cython_is_outlined_where_it_is_python_and_text_where_it_is_not(tmp_path: Path) -> None:
+    fast = "cdef int fast(int x) nogil:\n    return x"
+    nodes, _, _ = read(lay(tmp_path, {"a.pyx": f"def good():\n    return 1\n\n{fast}\n"}))
+    assert fast in "\n".join(node.text for node in nodes.values())
+    assert {node.language for node in nodes.values()} == {"python"}
+
+
+def test_what_stands_outside_the_script_of_a_component_is_kept_with_its_lines(tmp_path: Path) -> None:
+    page = "<template>\n  <p class='big'>{{ x }}</p>\n</template>\n<script>\nfunction go() {}\n</script>\n"
+    nodes, _, _ = read(lay(tmp_path, {"A.vue": page}))
+    assert nodes["A.vue"].text.startswith("<template>\n  <p class='big'>")
+    assert (nodes["A.vue#go"].origin.first_line, nodes["A.vue#go"].language) == (5, "vue")

@@ -380,6 +380,155 @@ CREATE FUNCTION total(a INT) RETURNS INT AS $$ SELECT sum(x) FROM orders $$ LANG
         {"orders": {"use customers"}, "open_orders": {"use orders"}, "total": {"use orders"}},
         set(),
     ),
+    Sample(
+        "shop/Order.vue",
+        """<template>
+  <p>{{ total }}</p>
+</template>
+
+<script setup lang="ts">
+import { now } from './clock';
+/** What somebody wants. */
+function total(lines: Lines): number { return now() + tax.of(lines); }
+</script>
+""",
+        {"total": "function"},
+        ("total", "function total(lines: Lines): number", "What somebody wants."),
+        {"total": {"call now", "call tax.of", "use Lines"}},
+        {"./clock now"},
+    ),
+    Sample(
+        "shop/Order.svelte",
+        """<script>
+  import { now } from './clock';
+  // What somebody wants.
+  export function total(lines) { return now(); }
+</script>
+<button on:click={total}>{'<'}</button>
+""",
+        {"total": "function"},
+        ("total", "export function total(lines)", "What somebody wants."),
+        {"total": {"call now"}},
+        {"./clock now"},
+    ),
+    Sample(
+        "shop/order.scala",
+        """package shop
+import shop.clock.now
+/** What somebody wants. */
+class Order(val id: Int) extends Base with Thing {
+  def total(lines: Lines): Int = sum(lines) + now() + Tax.of(lines)
+}
+trait Thing { def doIt(): Unit }
+object Tax
+type Lines = List[Line]
+enum Color { case Red }
+def helper(order: Order): Unit = new Calc(order)
+""",
+        {
+            "Order": "class",
+            "Order.total": "method",
+            "Thing": "interface",
+            "Thing.doIt": "method",
+            "Tax": "class",
+            "Lines": "type",
+            "Color": "type",
+            "helper": "function",
+        },
+        ("Order", "class Order(val id: Int) extends Base with Thing", "What somebody wants."),
+        {
+            "Order": {"base Base", "base Thing"},
+            "Order.total": {"call sum", "call now", "call Tax.of", "use Lines"},
+            "helper": {"call Calc", "use Order"},
+        },
+        {"shop.clock.now "},
+    ),
+    Sample(
+        "shop/order.ex",
+        """defmodule Shop.Order do
+  alias Shop.Clock
+  use GenServer
+
+  # What somebody wants.
+  def total(lines) do
+    sum(lines) + Clock.now()
+  end
+
+  defp sum(lines) when is_list(lines), do: Enum.sum(lines)
+end
+""",
+        {"Shop.Order": "module", "Shop.Order.total": "function", "Shop.Order.sum": "function"},
+        ("Shop.Order.total", "def total(lines)", "What somebody wants."),
+        {"Shop.Order": {"base GenServer"}, "Shop.Order.total": {"call sum", "call Clock.now"}},
+        {"Shop.Clock ", "GenServer "},
+    ),
+    Sample(
+        "shop/order.lua",
+        """local clock = require("shop.clock")
+local Order = {}
+-- What somebody wants.
+function Order:total(lines) return self:sum(lines) + clock.now() end
+function Order.new() end
+local function helper(order) return Order.new(order) end
+Order.go = function(x) return plain() end
+""",
+        {"Order.total": "method", "Order.new": "method", "helper": "function", "Order.go": "method"},
+        ("Order.total", "function Order:total(lines)", "What somebody wants."),
+        {"Order.total": {"call self.sum", "call clock.now"}, "helper": {"call Order.new", "use order"}},
+        {"shop.clock "},
+    ),
+    Sample(
+        "Shop/Order.hs",
+        """module Shop.Order (total) where
+import Shop.Clock (now)
+import qualified Shop.Tax as Tax
+import Data.List
+
+data Order = Order { held :: Lines }
+type Lines = [Line]
+class Thing a where
+  doIt :: a -> Int
+instance Thing Order where
+  doIt x = 1
+
+-- | What somebody wants.
+total :: Lines -> Int
+total [] = 0
+total ls = sum ls + now + Tax.of ls + extra 1
+  where extra x = x
+""",
+        {
+            "Order": "type",
+            "Lines": "type",
+            "Thing": "interface",
+            "Thing.doIt": "method",
+            "Thing.doIt~2": "method",
+            "total": "function",
+        },
+        ("total", "total :: Lines -> Int", "What somebody wants."),
+        {"total": {"call sum", "use now", "call Tax.of", "use Lines"}},
+        {"Shop.Clock now", "Shop.Tax ", "Data.List *"},
+    ),
+    Sample(
+        "shop/order.zig",
+        """const std = @import("std");
+const clock = @import("clock.zig");
+/// What somebody wants.
+const Order = struct {
+    pub fn total(self: Order, lines: Lines) u32 {
+        return self.sum(lines) + clock.now();
+    }
+};
+const Color = enum { red };
+pub fn helper(order: Order) void {
+    calc(order);
+}
+""",
+        {"Order": "class", "Order.total": "method", "Color": "type", "helper": "function"},
+        ("Order", "const Order", "What somebody wants."),
+        {"Order.total": {"call self.sum", "call clock.now", "use Lines"}, "helper": {"call calc", "use Order"}},
+        {"std ", "clock.zig "},
+    ),
 ]
 
 

@@ -1,0 +1,163 @@
+"""Say in a sentence or two what a configuration file holds: its project, its packages, its jobs, or its keys."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from weft.sources.configuration.checks import as_mapping
+from weft.sources.configuration.parts import list_titles
+
+_MAX_CHARACTERS: Final = 500
+"""The longest summary: it stands for the file where there is no room for its text."""
+_MAX_NAMES: Final = 12
+"""Names that a summary lists of one sort: about as many as fit on two lines."""
+_MAX_NAME_CHARACTERS: Final = 60
+_LISTED_AS: Final = {
+    "dockerfile": "Builds from",
+    "graphql": "Types",
+    "hcl": "Blocks",
+    "ini": "Sections",
+    "json": "Keys",
+    "jsonc": "Keys",
+    "makefile": "Targets",
+    "protobuf": "Messages and services",
+    "terraform": "Blocks",
+    "thrift": "Types",
+    "toml": "Tables",
+    "yaml": "Keys",
+}
+_GO_REQUIREMENT: Final = re.compile(r"^(?:require)?[ \t]+([\w.-]+\.[\w./-]+) v\S+[ \t]*$", re.MULTILINE)
+_MODULE: Final = re.compile(r"^module\s+(\S+)", re.MULTILINE)
+_GO_VERSION: Final = re.compile(r"^go\s+(\S+)", re.MULTILINE)
+_PACKAGE: Final = re.compile(r"^\s*([A-Za-z0-9][\w.\[\],-]*)[^#\n]*", re.MULTILINE)
+_WORKFLOW: Final = re.compile(r"(?:^|/)\.(?:github|gitea|forgejo)/workflows/[^/]+$")
+_COMPOSE: Final = re.compile(r"(?:docker-)?compose(?:\.[\w.-]+)?\.ya?ml$")
+
+
+def summarise(path: str, text: str, language: str, value: object) -> str:
+    """Return what a file holds, by its name and its parsed value; empty where nothing can be said."""
+    sentences = list(_describe(path, text, language, as_mapping(value)))
+    if not sentences:
+        titles = _top_names(text, language, value)
+        sentences = [f"{_LISTED_AS[language]}: {_list(titles)}."] if titles and language in _LISTED_AS else []
+    summary = " ".join(sentence for sentence in sentences if sentence)
+    return summary if len(summary) <= _MAX_CHARACTERS else summary[:_MAX_CHARACTERS].rsplit(" ", 1)[0] + " …"
+
+
+def _describe(path: str, text: str, language: str, value: Mapping[str, Any]) -> Iterable[str]:
+    name = PurePosixPath(path).name.lower()
+    if _WORKFLOW.search(path):
+        return _describe_workflow(value)
+    if _COMPOSE.search(name) and as_mapping(value.get("services")):
+        return [f"Services: {_list(as_mapping(value['services']))}."]
+    if language == "gomod":
+        return _describe_go_module(text)
+    if language == "requirements":
+        return [f"Required packages: {_list(found[1] for found in _PACKAGE.finditer(text))}."]
+    describe = _BY_NAME.get(name)
+    return describe(value) if describe else ()
+
+
+def _describe_python_project(value: Mapping[str, Any]) -> list[str]:
+    project, poetry = as_mapping(value.get("project")), as_mapping(as_mapping(value.get("tool")).get("poetry"))
+    about = project or poetry
+    requires = about.get("requires-python") or as_mapping(poetry.get("dependencies")).get("python")
+    dependencies = about.get("dependencies")
+    extras = as_mapping(project.get("optional-dependencies") or poetry.get("extras"))
+    return [
+        _introduce("Python project", about),
+        f"Minimum Python version: {requires}." if isinstance(requires, str) else "",
+        f"Runtime dependencies: {_list(dependencies)}." if isinstance(dependencies, list | Mapping) else "",
+        f"Optional dependencies: {_list(extras)}." if extras else "",
+        f"Tools configured: {_list(as_mapping(value.get('tool')))}." if value.get("tool") else "",
+    ]
+
+
+def _describe_package(value: Mapping[str, Any]) -> list[str]:
+    sorts = (("dependencies", "Runtime dependencies"), ("devDependencies", "Development dependencies"))
+    engines = as_mapping(value.get("engines"))
+    return [
+        _introduce("Package", value),
+        f"Required versions: {_list(f'{name} {version}' for name, version in engines.items())}."
+        if engines
+        else "",
+        f"Scripts: {_list(as_mapping(value.get('scripts')))}." if value.get("scripts") else "",
+        *(f"{label}: {_list(as_mapping(value.get(key)))}." for key, label in sorts if value.get(key)),
+    ]
+
+
+def _describe_crate(value: Mapping[str, Any]) -> list[str]:
+    package = as_mapping(value.get("package"))
+    minimum = package.get("rust-version")
+    return [
+        _introduce("Rust crate", package) if package else "Rust workspace.",
+        f"Minimum Rust version: {minimum}." if isinstance(minimum, str) else "",
+        f"Dependencies: {_list(as_mapping(value.get('dependencies')))}." if value.get("dependencies") else "",
+        f"Features: {_list(as_mapping(value.get('features')))}." if value.get("features") else "",
+    ]
+
+
+def _describe_go_module(text: str) -> list[str]:
+    module, version = _MODULE.search(text), _GO_VERSION.search(text)
+    # Indirect requirements end in a comment that says so, replacements have an arrow.
+    direct = _GO_REQUIREMENT.findall(text)
+    return [
+        f"Go module {module[1]}." if module else "",
+        f"Minimum Go version: {version[1]}." if version else "",
+        f"Direct dependencies: {_list(direct)}." if direct else "",
+    ]
+
+
+def _describe_workflow(value: Mapping[str, Any]) -> list[str]:
+    # YAML 1.1 reads the key `on` as true.
+    events = value.get("on", value.get(True))  # type: ignore[call-overload]
+    names = [events] if isinstance(events, str) else events if isinstance(events, list | Mapping) else ()
+    jobs = as_mapping(value.get("jobs"))
+    name = value.get("name")
+    return [
+        f"CI workflow{f' {name}' if isinstance(name, str) else ''}{f', run on {_list(names)}' if names else ''}.",
+        f"Jobs: {_list(jobs)}." if jobs else "",
+        *(_describe_matrix(job, as_mapping(content)) for job, content in jobs.items()),
+    ]
+
+
+def _describe_matrix(name: str, job: Mapping[str, Any]) -> str:
+    matrix = as_mapping(as_mapping(job.get("strategy")).get("matrix"))
+    axes = [f"{axis} {_list(values)}" for axis, values in matrix.items() if _is_axis(axis, values)]
+    return f"Matrix of {name}: {'; '.join(axes)}." if axes else ""
+
+
+def _is_axis(name: object, values: object) -> bool:
+    return name not in ("include", "exclude") and isinstance(values, list) and not any(map(_is_nested, values))
+
+
+def _is_nested(value: object) -> bool:
+    return isinstance(value, list | Mapping)
+
+
+def _introduce(what: str, about: Mapping[str, Any]) -> str:
+    """Return the name, version and description of a project as a sentence."""
+    parts = [what, *(str(about[key]) for key in ("name", "version") if isinstance(about.get(key), str))]
+    description = about.get("description")
+    return " ".join(parts) + (f": {description.strip().rstrip('.')}." if isinstance(description, str) else ".")
+
+
+def _top_names(text: str, language: str, value: object) -> Sequence[str]:
+    if isinstance(value, Mapping):
+        return [str(name) for name in value]
+    return list_titles(text.split("\n"), language)
+
+
+def _list(names: Iterable[object]) -> str:
+    listed = [str(name)[:_MAX_NAME_CHARACTERS] for name in names if str(name)]
+    more = f" and {len(listed) - _MAX_NAMES} more" if len(listed) > _MAX_NAMES else ""
+    return ", ".join(listed[:_MAX_NAMES]) + more
+
+
+_BY_NAME: Final[Mapping[str, Callable[[Mapping[str, Any]], Iterable[str]]]] = {
+    "cargo.toml": _describe_crate,
+    "composer.json": _describe_package,
+    "package.json": _describe_package,
+    "pyproject.toml": _describe_python_project,
+}
