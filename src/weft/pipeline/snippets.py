@@ -59,9 +59,24 @@ def rank_snippets(
     words = _match_words(columns, passages, own_passage, query, fusion)
     meaning = _match_meaning(columns, passages, own_passage, query, snapshot)
     measured = fusion.snippet_lexical * words + fusion.snippet_semantic * meaning
+    factors = np.array([_factor(candidate, weights) for candidate in candidates])
     others = np.array([_other_parts(candidate, weights) for candidate in candidates])
-    score = np.round(measured + others[owner], _SCORE_DECIMALS)
-    return _rank(candidates, columns.rows, owner.tolist(), score.tolist())
+    score = factors[owner] * measured + others[owner]
+    # What a shape wants of a text is wanted for its own sake, the rest of the text is not.
+    shaped = [weights.get("shape", 0.0) * candidate.parts.get("shape", 0.0) for candidate in candidates]
+    for index, row in enumerate(columns.rows):
+        of = owners[own_passage[index]]
+        if shaped[of] and not _is_wanted(candidates[of], row):
+            score[index] -= shaped[of]
+    return _rank(candidates, columns.rows, owner.tolist(), np.round(score, _SCORE_DECIMALS).tolist())
+
+
+def _is_wanted(candidate: Candidate, row: SnippetRow) -> bool:
+    """Whether a snippet stands in the part that was asked for, where only a part of the text was."""
+    if not candidate.spans:
+        return True
+    start, end = candidate.spans[0]
+    return row.start < end and start < row.end
 
 
 def _rank(
@@ -70,16 +85,20 @@ def _rank(
     """Return the snippets with their order; a short text is one snippet, as good as its best one."""
     found = RankedSnippets([], [], [], [], [], [])
     for row, owner, score in zip(rows, owners, scores, strict=True):
-        whole = candidates[owner].text_tokens
-        is_short = whole is not None and whole <= _SHORT_TEXT_TOKENS
+        whole, window = candidates[owner].text_tokens, candidates[owner].window
+        if window is not None and not (row.start < window[1] and window[0] < row.end):
+            continue
+        is_short = window is not None or (whole is not None and whole <= _SHORT_TEXT_TOKENS)
         if is_short and found.owner and found.owner[-1] == owner:
-            found.end[-1] = row.end
+            found.end[-1] = row.end if window is None else window[1]
             found.score[-1] = max(found.score[-1], score)
             continue
+        start, end = window or (row.start, row.end)
         found.owner.append(owner)
-        found.start.append(row.start)
-        found.end.append(row.end)
-        found.tokens.append(whole if is_short and whole else row.tokens)
+        found.start.append(start)
+        found.end.append(end)
+        # The count of a part that was cut out for the question is not stored.
+        found.tokens.append(0 if window else whole if is_short and whole else row.tokens)
         found.score.append(score)
     # The candidates come in their total order, and snippets in that of the text: ties keep both.
     found.order.extend(sorted(range(len(found.score)), key=lambda index: (-found.score[index], index)))
@@ -94,8 +113,8 @@ def _choose_passages(candidates: Sequence[Candidate], snapshot: Snapshot) -> tup
     for row in snapshot.passages_of_nodes([candidate.node.id for candidate in candidates if candidate.node.id]):
         index = index_of[row.node_id]
         spans = candidates[index].spans
-        # By its end, because a span may begin later than its passage, behind the title.
-        if row.passage.end > row.passage.start and (not spans or any(row.passage.end == end for _, end in spans)):
+        start, end = row.passage.start, row.passage.end
+        if end > start and (not spans or any(low < end and start < high for low, high in spans)):
             rows.append(row)
             owners.append(index)
     return rows, owners
@@ -149,9 +168,15 @@ def _stretch(cosine: "Floats") -> "Floats":
     return (cosine - low) / (high - low) if high > low else np.ones(len(cosine))
 
 
+def _factor(candidate: Candidate, weights: Mapping[str, float]) -> float:
+    """Return by what boosts and lenses multiplied the sum of a candidate's weighed parts."""
+    base = sum([weight * candidate.parts.get(name, 0.0) for name, weight in weights.items()])
+    # Repeating what better ones say was taken off afterwards.
+    return (candidate.score - candidate.parts.get("repeated", 0.0)) / base if base > 0 else 1.0
+
+
 def _other_parts(candidate: Candidate, weights: Mapping[str, float]) -> float:
     """Return what a node's score has besides words and meaning, which are measured by snippet."""
-    measured = sum(
-        [weights.get(name, 0.0) * candidate.parts.get(name, 0.0) for name in ("lexical", "semantic", "relevance")]
-    )
-    return candidate.score - measured
+    names = ("lexical", "semantic", "relevance")
+    measured = sum([weights.get(name, 0.0) * candidate.parts.get(name, 0.0) for name in names])
+    return candidate.score - _factor(candidate, weights) * measured

@@ -37,11 +37,12 @@ SIGNALS: Final = (
     "table",
     "named",
     "usage",
+    "shape",
 )
 """The signals that can be weighed: the fused search score and its two halves, the walk's score, what an item adds
 to another that leads to it, closeness, the weight of the last edge, freshness, the node's importance, a value
-looked up in `score.table`, whether the question names the node, and how often a passage names the subject it is
-printed for."""
+looked up in `score.table`, whether the question names the node, how often a passage names the subject it is
+printed for, and how much the shape of the question wants the node."""
 
 BLOCKS: Final = (
     "title",
@@ -73,7 +74,7 @@ LADDER: Final = (Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY, Detail.POINTER)
 class Parameter(Struct, frozen=True):
     """A typed value the caller may give, usable as {name} in questions, filters and headings.
 
-    A flag that is not given is set by a question that holds one of the `phrases`.
+    A flag that is not given is set by a question that holds one of the `phrases`, or that has the `shape`.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Parameter(Struct, frozen=True):
     required: bool = False
     default: Json = None
     phrases: tuple[str, ...] = ()
+    shape: Literal["", "overview"] = ""
     description: str = ""
 
 
