@@ -2,6 +2,7 @@
 
 plan                      plan.py
 query, retrieve           query.py, retrieve.py, repository_map.py
+shapes                    shapes.py, by_shape.py, by_symbol.py, by_text.py
 walk, bridge              walk.py, bridge.py
 score, dedupe, sections   score.py, dedupe.py, sections.py, slots.py, subjects.py
 fit, compose              fit.py, slot_filler.py, compose.py, excerpt.py
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from weft.history import context_id
 from weft.model import Candidate, Context, Request
 from weft.pipeline.bridge import find_bridge_names, follow_names, score_bridges
+from weft.pipeline.by_shape import add_wanted, find_by_shape, kinds_to_leave_out, weigh_by_shape, weighs_shapes
 from weft.pipeline.compose import Printer, compose
 from weft.pipeline.excerpt import QuestionTerms
 from weft.pipeline.ledger import list_citations, make_ledger
@@ -34,6 +36,7 @@ from weft.pipeline.retrieve import (
     unite_topics,
 )
 from weft.pipeline.sections import Layout, Ranking, admit, drop_repeats, fill_section, split_received
+from weft.pipeline.shapes import Shapes, read_shapes
 from weft.pipeline.slots import PlacedSlot, pointers_slot_name
 from weft.pipeline.walk import walk_graph
 from weft.ports import TokenCounter
@@ -111,7 +114,10 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
     question = request.question or " ".join(start.node.title for start in starts)
     query = narrow(understand(question, snapshot, reading.embedder, request.history), request.filter, snapshot)
 
-    found = ask_probes(plan, query, reading)
+    # A caller who brings candidates has asked already.
+    has_shapes = weighs_shapes(plan) and request.candidates is None
+    shapes = read_shapes(request.question) if has_shapes else Shapes()
+    found = ask_probes(plan, query, reading, without=kinds_to_leave_out(plan) if has_shapes else ())
     finished("retrieve")
     searched = [candidate for result in found for candidate in result.candidates]
     entered = merge_candidates([*starts, *brought_candidates(plan, snapshot), *searched], plan)
@@ -121,8 +127,12 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
     finished("expand")
 
     reached = [candidate for walk in walks for candidate in walk.candidates]
+    wanted = find_by_shape(shapes, plan, query, reading, searched)
+    reached = add_wanted(reached, wanted, plan)
     scale = next((result.scale for result in found if result.scale != Scale()), Scale())
     candidates = _relate_to_question(reached, query, scale, plan, reading)
+    if has_shapes:
+        candidates = weigh_by_shape(candidates, wanted, shapes)
     finished("relate")
 
     if not request.filter.empty:

@@ -37,6 +37,10 @@ _PROPOSALS_PER_KEPT: Final = 3
 tenants, so that ours may put a lower one first. Fewer lose such passages, more cost time."""
 
 
+_MIN_WITHOUT_KINDS: Final = 8
+"""Where fewer candidates are found without the kinds that are left out, these are searched for after all."""
+
+
 class RetrievalResult(Struct, frozen=True):
     """The candidates of one probe, best first, the scale of their scores, and how many passages were searched."""
 
@@ -60,8 +64,13 @@ class Gathered(Struct, frozen=True):
     """The candidates that the caller brought for parts of subjects, by subject's key and part's name."""
 
 
-def ask_probes(plan: Plan, query: Query, reading: Reading) -> list[RetrievalResult]:
-    """Return what each probe of the plan finds; nothing where the request brings or names all it wants."""
+def ask_probes(
+    plan: Plan, query: Query, reading: Reading, without: tuple[str, ...] = ()
+) -> list[RetrievalResult]:
+    """Return what each probe of the plan finds; nothing where the request brings or names all it wants.
+
+    Searches leave out the kinds in `without` where there are enough nodes of other kinds.
+    """
     probes = plan.probes()
     # A start node alone is walked from, not searched for, unless the profile's probes ask on their own.
     has_question = (
@@ -78,11 +87,13 @@ def ask_probes(plan: Plan, query: Query, reading: Reading) -> list[RetrievalResu
         probe_query = query if text == query.text else understand(text, reading.snapshot, reading.embedder)
         filter = probe_filter(plan, probe)
         if filter is not None:
-            found.append(_ask_probe(probe_query, probe, filter, plan, reading))
+            found.append(_ask_probe(probe_query, probe, filter, plan, reading, without))
     return found
 
 
-def _ask_probe(query: Query, probe: Probe, filter: Filter, plan: Plan, reading: Reading) -> RetrievalResult:
+def _ask_probe(
+    query: Query, probe: Probe, filter: Filter, plan: Plan, reading: Reading, without: tuple[str, ...]
+) -> RetrievalResult:
     if probe.match == "names":
         named = find_named_nodes(
             query.text, reading.snapshot, probe.name, lambda node: passes_filter(node, filter)
@@ -93,7 +104,14 @@ def _ask_probe(query: Query, probe: Probe, filter: Filter, plan: Plan, reading: 
         from weft.pipeline.repository_map import find_most_referenced
 
         return find_most_referenced(probe, filter, reading.snapshot)
-    return search(query, probe, filter, plan.profile.fusion, reading.snapshot, reading.index)
+    fusion, snapshot, index = plan.profile.fusion, reading.snapshot, reading.index
+    kinds = snapshot.kinds() if without and not filter.kinds else ()
+    kept = tuple(kind for kind in kinds if kind not in without)
+    if kept and len(kept) < len(kinds):
+        narrowed = search(query, probe, replace(filter, kinds=kept), fusion, snapshot, index)
+        if len(narrowed.candidates) >= _MIN_WITHOUT_KINDS:
+            return narrowed
+    return search(query, probe, filter, fusion, snapshot, index)
 
 
 def search(
@@ -271,6 +289,10 @@ def split_into_passages(
     pool = Pool.measure(rows, query, cosine, scale if scale != Scale() else None, fusion)
     passages: list[Candidate] = []
     for candidate in candidates:
+        if candidate.window is not None:
+            # The part to show was chosen before, by the shape of the question.
+            passages.append(_with_relevance(candidate, pool))
+            continue
         node, text_start = candidate.node.id, find_body_start(candidate.node.text, candidate.node.title)
         if passage_counts[node] > 1 or (passage_counts[node] and text_start):
             passages += [

@@ -79,7 +79,9 @@ def _make_scorer(
         raised = _lens_factor(candidate, lens) if raises else 1.0
         if raised != 1.0:
             parts["raised"] = raised
-        return replace(candidate, parts=parts, score=round(base * boosts * raised, 6))
+        # The shape of a question lowers or raises whole kinds.
+        shaped = known.get("shape_factor", 1.0)
+        return replace(candidate, parts=parts, score=round(base * boosts * raised * shaped, 6))
 
     return score_candidate
 

@@ -237,6 +237,10 @@ class Snapshot(Protocol):
         """Return the ids of the nodes that pass the filter, sorted."""
         ...
 
+    def kinds(self) -> tuple[str, ...]:
+        """Return the names of all kinds of the store, sorted, for filters; other tenants' kinds may be among them."""
+        ...
+
     def changes_since(self, since: int, limit: int) -> RecentChanges:
         """Return the changes after a sequence number, of about `limit` nodes.
 

@@ -36,11 +36,12 @@ SIGNALS: Final = (
     "table",
     "named",
     "usage",
+    "shape",
 )
 """The signals that can be weighed: the fused search score and its two halves, the walk's score, what an item adds
 to another that leads to it, closeness, the weight of the last edge, freshness, the node's importance, a value
-looked up in `score.table`, whether the question names the node, and how often a passage names the subject it is
-printed for."""
+looked up in `score.table`, whether the question names the node, how often a passage names the subject it is
+printed for, and how much the shape of the question wants the node."""
 
 BLOCKS: Final = (
     "title",

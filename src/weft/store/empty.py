@@ -71,6 +71,10 @@ class EmptySnapshot(Struct):
         """Return no edges."""
         return []
 
+    def kinds(self) -> tuple[str, ...]:
+        """Return no kinds."""
+        return ()
+
     def matching_ids(self, filter: Filter) -> "Ids":
         """Return no ids."""
         import numpy as np

@@ -158,6 +158,10 @@ class PostgresSnapshot:
         """Return the sorted ids of nodes that pass the filter."""
         return matching_ids(self.connection, self.visible, filter)
 
+    def kinds(self) -> tuple[str, ...]:
+        """Return the names of all kinds of the store, sorted."""
+        return tuple(sorted(name for (name,) in fetch_rows(self.connection, "SELECT name FROM kinds")))
+
     # --- passages ----------------------------------------------------------------------------------------
 
     def passages(self, ids: Sequence[int]) -> list[PassageRow]:

@@ -184,6 +184,10 @@ class SqliteSnapshot:
         """Return the sorted ids of nodes that pass the filter."""
         return matching_ids(self.connection, self.visible, filter)
 
+    def kinds(self) -> tuple[str, ...]:
+        """Return the names of all kinds of the store, sorted."""
+        return tuple(sorted(self._kinds.values()))
+
     # --- passages ----------------------------------------------------------------------------------------
 
     def passages(self, ids: Sequence[int]) -> list[PassageRow]:

@@ -1,0 +1,420 @@
+"""Find what a question of some shape wants, and weigh candidates by it.
+
+`find_by_shape` brings nodes that no search for words would put first: the callers of a function, the beginning of a
+README, the last scene of a novel. `weigh_by_shape` writes into the parts of every candidate how much its shape is
+worth (`shape`, and under the name of the shape, so that a ledger says which was understood), and by what it is
+lowered (`shape_factor`): commits count for less where nobody asked for history.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from weft.model import Candidate, Filter, Node
+from weft.pipeline.by_symbol import (
+    CODE_KINDS,
+    DEFINITION_KINDS,
+    TEST_TAG,
+    find_definitions,
+    find_places,
+    find_uses,
+    follow_calls,
+    span_of_lines,
+    window_around,
+)
+from weft.pipeline.by_text import find_manifests, find_readmes, find_scenes, find_texts_with, find_workflows
+from weft.pipeline.plan import Plan, passes_filter
+from weft.pipeline.query import Query, Reading, understand
+from weft.pipeline.retrieve import search
+from weft.pipeline.shapes import Shape, Shapes
+from weft.ports import NodeRow
+from weft.profiles.types import Probe
+
+Span = tuple[int, int]
+
+COMMIT: Final = "commit"
+
+_UNASKED_COMMIT_FACTOR: Final = 0.4
+"""The factor for commits where nobody asks for history: they repeat the words of what they changed."""
+_ASKED_TESTS_FACTOR: Final = 1.6
+"""The factor for test code where tests are asked for; it takes back what profiles lower tests by."""
+_CHANGE_LOG_VALUE: Final = 0.15
+"""Change logs are raised a little where a release or a change is asked for."""
+_MAX_COMMITS: Final = 6
+_MAX_COMMIT_CHARS: Final = 500
+"""Characters of a commit's message that are shown: the subject, and why."""
+_MAX_RECENT: Final = 4
+_MAX_CALLERS_OF_DEFINITION: Final = 3
+_MAX_TESTS: Final = 12
+_MAX_SCANNED_COMMITS: Final = 50_000
+"""Commits that are compared with the beginning of a hash; a store keeps no more of one repository."""
+_SCAN_BATCH: Final = 2_000
+_CHANGE_LOG: Final = re.compile(
+    r"(?i)(?:^|/)(?:changelog|changes|history|news|release[-_]?notes|releases?)\b[^/]*\Z"
+)
+_HISTORY_WORDS: Final = re.compile(
+    r"(?i)\b(?:which|what|who|when|why|commits?|pull requests?|prs?|introduced?|releases?|versions?|first|since|was|did)\b"
+)
+_RELATIONS: Final = ("calls", "references", "inherits", "imports")
+
+
+class Wanted(Struct, frozen=True):
+    """A node that a shape wants, and how much (0 to 1); `part` is all that is shown of it, None the best of it."""
+
+    row: NodeRow
+    shape: Shape
+    value: float
+    part: Span | None = None
+
+
+class Subject(Struct, frozen=True):
+    """A question with its shapes, what it is put to, and the candidates that the search has found for it."""
+
+    shapes: Shapes
+    plan: Plan
+    query: Query
+    reading: Reading
+    found: Sequence[Candidate]
+
+
+def weighs_shapes(plan: Plan) -> bool:
+    """Return whether the profile of a plan weighs shapes at all; others do not look for any."""
+    rules = [plan.profile.score, *(section.score for section in plan.sections() if section.score)]
+    return any("shape" in rule.weights or "shape" in rule.boosts for rule in rules)
+
+
+def kinds_to_leave_out(plan: Plan) -> tuple[str, ...]:
+    """Return the kinds that the search for a question leaves out, unless it finds next to nothing without them."""
+    # Most repositories hold more commits than anything else: they would crowd the code out of the search. Where
+    # history is asked for, they are searched for apart.
+    return (COMMIT,) if not plan.request.filter.kinds else ()
+
+
+def find_by_shape(
+    shapes: Shapes, plan: Plan, query: Query, reading: Reading, found: Sequence[Candidate]
+) -> dict[int, Wanted]:
+    """Return the nodes that the shapes of a question want, by id, each for the shape that wants it most."""
+    subject = Subject(shapes, plan, query, reading, found)
+    wanted: dict[int, Wanted] = {}
+    for shape, find in _FINDERS.items():
+        if shape not in shapes.asked and not (shape is Shape.DEFINITION and shapes.names):
+            continue
+        for each in find(subject):
+            known = wanted.get(each.row.node.id)
+            if passes_filter(each.row.node, plan.request.filter) and (known is None or known.value < each.value):
+                wanted[each.row.node.id] = each
+    return wanted
+
+
+def add_wanted(candidates: Sequence[Candidate], wanted: Mapping[int, Wanted], plan: Plan) -> list[Candidate]:
+    """Return the candidates, and new ones for what is wanted and was not found."""
+    known = {candidate.node.id for candidate in candidates}
+    probe = plan.profile.probes[0].name
+    fresh = [each for number, each in wanted.items() if number not in known]
+    return [
+        *candidates,
+        *(
+            Candidate(
+                each.row.node,
+                probe=probe,
+                match_source="shape",
+                root=each.row.node.key,
+                text_tokens=each.row.text_tokens,
+                sketch=each.row.sketch,
+            )
+            for each in fresh
+        ),
+    ]
+
+
+def weigh_by_shape(
+    candidates: Sequence[Candidate], wanted: Mapping[int, Wanted], shapes: Shapes
+) -> tuple[Candidate, ...]:
+    """Return the candidates with the part `shape` where a shape wants them, and the factor of their kind."""
+    return tuple([_weigh(candidate, wanted.get(candidate.node.id), shapes) for candidate in candidates])
+
+
+def _weigh(candidate: Candidate, wanted: Wanted | None, shapes: Shapes) -> Candidate:
+    parts = {**_kind_parts(candidate.node, shapes), **candidate.parts}
+    if wanted is None:
+        return replace(candidate, parts=parts) if len(parts) > len(candidate.parts) else candidate
+    value = round(max(wanted.value, parts.get("shape", 0.0)), 6)
+    # What was asked for by its shape is an item of its own, whatever way the walk went to it.
+    weighed = replace(
+        candidate,
+        parts={**parts, "shape": value, f"shape_{wanted.shape}": value},
+        path=(),
+        distance=0,
+        root=candidate.node.key,
+    )
+    if wanted.part is None:
+        return weighed
+    # The stored count is that of the whole text.
+    return replace(weighed, spans=(wanted.part,), window=wanted.part, text_tokens=None)
+
+
+def _kind_parts(node: Node, shapes: Shapes) -> dict[str, float]:
+    """Return the parts that a node gets for its kind alone."""
+    if node.kind == COMMIT:
+        asked = {Shape.HISTORY, Shape.RECENT, Shape.COMMIT} & shapes.asked
+        return {} if asked else {"shape_factor": _UNASKED_COMMIT_FACTOR}
+    if TEST_TAG in node.tags and Shape.TESTS in shapes.asked:
+        return {"shape_factor": _ASKED_TESTS_FACTOR}
+    if {Shape.HISTORY, Shape.RELEASES} & shapes.asked and _CHANGE_LOG.search(node.origin.file or ""):
+        return {"shape": _CHANGE_LOG_VALUE, f"shape_{Shape.RELEASES}": _CHANGE_LOG_VALUE}
+    return {}
+
+
+# --- history -----------------------------------------------------------------------------------------------
+
+
+def _find_history(subject: Subject) -> Iterator[Wanted]:
+    """Yield the commits that match the words of the question, newest first where they match alike."""
+    reading = subject.reading
+    if COMMIT not in reading.snapshot.kinds():
+        return
+    # "Which commit introduced" is in many messages, and says nothing about what was introduced.
+    words = _HISTORY_WORDS.sub(" ", subject.query.text)
+    query = understand(words, reading.snapshot, reading.embedder) if words.split() else subject.query
+    filter = replace(subject.plan.request.filter, kinds=(COMMIT,))
+    probe = Probe("history", limit=4 * _MAX_COMMITS)
+    found = search(query, probe, filter, subject.plan.profile.fusion, reading.snapshot, reading.index)
+    ranked = sorted(
+        found.candidates, key=lambda one: (-round(one.parts["relevance"], 2), -_time(one.node), one.node.key)
+    )
+    stored = reading.snapshot.nodes([one.node.id for one in ranked[:_MAX_COMMITS]])
+    for rank, (one, row) in enumerate(zip(ranked, stored.values(), strict=False)):
+        value = 0.9 * one.parts["relevance"] - 0.001 * rank
+        yield Wanted(row, Shape.HISTORY, max(value, 0.0), _message_part(row.node))
+
+
+def _find_recent(subject: Subject) -> Iterator[Wanted]:
+    """Yield the newest commits that touched what the question names."""
+    snapshot = subject.reading.snapshot
+    named = [row for name in subject.shapes.names for row in find_definitions(name, subject.reading)[:2]]
+    files = [one.node.id for one in subject.found if one.parts.get("named")]
+    near = snapshot.adjacency([*(row.node.id for row in named), *files], 256)
+    touching = [
+        number
+        for number, kind in zip(near.neighbour.tolist(), near.kind.tolist(), strict=True)
+        if near.kinds[kind] == COMMIT
+    ]
+    rows = sorted(
+        snapshot.nodes(list(dict.fromkeys(touching))).values(), key=lambda row: (-_time(row.node), row.node.key)
+    )
+    for rank, row in enumerate(rows[:_MAX_RECENT]):
+        yield Wanted(row, Shape.RECENT, 1.0 - 0.05 * rank, _message_part(row.node))
+
+
+def _time(node: Node) -> float:
+    moment = node.modified or node.created or datetime.min.replace(tzinfo=UTC)
+    return moment.timestamp() if moment.year > 1 else 0.0
+
+
+def _message_part(node: Node) -> Span | None:
+    """Return the beginning of a long commit message, to the end of a line."""
+    if len(node.text) <= _MAX_COMMIT_CHARS:
+        return None
+    end = node.text.rfind("\n", 0, _MAX_COMMIT_CHARS)
+    return 0, end if end > 0 else _MAX_COMMIT_CHARS
+
+
+def _find_commits(subject: Subject) -> Iterator[Wanted]:
+    """Yield the commits whose hashes begin as the question says."""
+    snapshot, hashes = subject.reading.snapshot, subject.shapes.hashes
+    if COMMIT not in snapshot.kinds():
+        return
+    # Keys hold the first twelve characters, so that a longer hash is found at once.
+    found = snapshot.find([f"commit/{each[:12]}" for each in hashes if len(each) >= 12])
+    rows = list(snapshot.nodes([number for numbers in found.values() for number in numbers]).values())
+    short = tuple(each for each in hashes if len(each) < 12)
+    if short:
+        ids = snapshot.matching_ids(Filter(kinds=(COMMIT,)))[:_MAX_SCANNED_COMMITS].tolist()
+        for start in range(0, len(ids), _SCAN_BATCH):
+            batch = snapshot.nodes(ids[start : start + _SCAN_BATCH]).values()
+            rows += [row for row in batch if (row.node.origin.commit or "").startswith(short)]
+    for row in rows:
+        yield Wanted(row, Shape.COMMIT, 1.0)
+
+
+# --- code --------------------------------------------------------------------------------------------------
+
+
+def _find_named(subject: Subject) -> Iterator[Wanted]:
+    """Yield the definitions of the names in a question; where they are asked for, also a few callers of each."""
+    asked = Shape.DEFINITION in subject.shapes.asked
+    for position, name in enumerate(subject.shapes.names):
+        definitions = find_definitions(name, subject.reading)
+        # A name that several definitions share, or that comes later in a long question, says less.
+        top = (1.0 if asked else 0.5) / (1 + 0.3 * position)
+        for rank, row in enumerate(definitions):
+            value = top * max(1.0 - 0.15 * rank, 0.3) * (0.6 if TEST_TAG in row.node.tags else 1.0)
+            yield Wanted(row, Shape.DEFINITION, value / (1 if asked or len(definitions) < 4 else 2))
+        if asked:
+            yield from _uses_of_named(name, definitions, subject)
+
+
+def _uses_of_named(name: str, definitions: Sequence[NodeRow], subject: Subject) -> Iterator[Wanted]:
+    """Yield a few uses of a definition; of a name without one, such as that of a setting, where it is read."""
+    if definitions:
+        uses = find_uses(name, definitions[:2], subject.reading, ("calls",))
+        for rank, use in enumerate(uses[:_MAX_CALLERS_OF_DEFINITION]):
+            part = window_around(use.row.node.text, use.spans)
+            yield Wanted(use.row, Shape.CALLERS, 0.3 - 0.05 * rank, part)
+        return
+    for rank, (row, part) in enumerate(find_texts_with([name], subject.reading, CODE_KINDS)):
+        yield Wanted(
+            row, Shape.DEFINITION, max(0.6 - 0.1 * rank, 0.1) * (0.4 if TEST_TAG in row.node.tags else 1), part
+        )
+
+
+def _find_callers(subject: Subject) -> Iterator[Wanted]:
+    """Yield everything that uses what the question names, those in tests last, each by the lines that do."""
+    for name in subject.shapes.names[:2]:
+        definitions = find_definitions(name, subject.reading)
+        uses = find_uses(name, definitions, subject.reading, _RELATIONS)
+        for rank, use in enumerate(uses):
+            value = 0.4 if use.is_test else 1.0
+            yield Wanted(
+                use.row,
+                Shape.CALLERS,
+                max(value - 0.01 * rank, 0.1),
+                window_around(use.row.node.text, use.spans),
+            )
+
+
+def _find_tests(subject: Subject) -> Iterator[Wanted]:
+    """Yield the tests of what the question names, or else the tests that match its words."""
+    tests: list[Wanted] = []
+    for name in subject.shapes.names[:2]:
+        definitions = find_definitions(name, subject.reading)
+        uses = [use for use in find_uses(name, definitions, subject.reading, ("tests", "calls")) if use.is_test]
+        # A test that bears the name was written for it; others may only need it.
+        uses.sort(key=lambda use: _shared_words(name, use.row.node.title), reverse=True)
+        for rank, use in enumerate(uses[:_MAX_TESTS]):
+            part = window_around(use.row.node.text, use.spans)
+            tests.append(Wanted(use.row, Shape.TESTS, 1.0 - 0.03 * rank, part))
+    if not tests:
+        tests = list(_tests_by_words(subject))
+    yield from tests
+
+
+def _shared_words(name: str, title: str) -> int:
+    words = set(re.split(r"[\W_]+", title.lower()))
+    return sum(word in words for word in set(re.split(r"[\W_]+", name.lower())))
+
+
+def _tests_by_words(subject: Subject) -> Iterator[Wanted]:
+    reading, request = subject.reading, subject.plan.request
+    filter = replace(request.filter, tags=(*request.filter.tags, TEST_TAG))
+    probe = Probe("tests", limit=_MAX_TESTS)
+    found = search(subject.query, probe, filter, subject.plan.profile.fusion, reading.snapshot, reading.index)
+    stored = reading.snapshot.nodes([one.node.id for one in found.candidates])
+    for one in found.candidates:
+        row = stored[one.node.id]
+        head = span_of_lines(row.node.text, 0, 9)
+        yield Wanted(
+            row, Shape.TESTS, 0.6 * one.parts["relevance"], head if row.node.text.count("\n") > 12 else None
+        )
+
+
+def _find_flow(subject: Subject) -> Iterator[Wanted]:
+    """Yield the function that the question names, or the one that matches it best, and what it calls, in order."""
+    relevance = {one.node.id: one.parts.get("relevance", 0.0) for one in subject.found}
+    named = [row for name in subject.shapes.names for row in find_definitions(name, subject.reading)]
+    if named:
+        roots = sorted(named, key=lambda row: (-relevance.get(row.node.id, 0.0), row.node.tenant, row.node.key))
+    else:
+        best = sorted(subject.found, key=lambda one: (-relevance[one.node.id], *one.node.ref))
+        ids = [
+            one.node.id
+            for one in best
+            if one.node.kind in ("function", "method") and TEST_TAG not in one.node.tags
+        ]
+        roots = list(subject.reading.snapshot.nodes(ids[:_MAX_ROOTS]).values())
+    flows = [follow_calls(root, subject.reading) for root in roots[:_MAX_ROOTS]]
+    # The first that calls anything: a function without calls is no flow.
+    flow = next((flow for flow in flows if len(flow) > 2), ())
+    for rank, (row, part) in enumerate(flow):
+        yield Wanted(row, Shape.FLOW, 1.0 - 0.06 * rank, part)
+
+
+_MAX_ROOTS: Final = 3
+"""Functions from which calls are followed until one of them leads somewhere."""
+
+
+def _find_traceback(subject: Subject) -> Iterator[Wanted]:
+    """Yield the definitions of the frames that the store holds, the innermost first."""
+    # The innermost frame comes last in what people paste.
+    places = find_places(tuple(reversed(subject.shapes.frames)), subject.reading)
+    for rank, (row, part) in enumerate(places):
+        yield Wanted(row, Shape.TRACEBACK, max(0.9 - 0.08 * rank, 0.3), part)
+
+
+def _find_places(subject: Subject) -> Iterator[Wanted]:
+    for row, part in find_places(subject.shapes.places, subject.reading):
+        yield Wanted(row, Shape.PLACE, 1.0, part)
+
+
+# --- documents and stories ---------------------------------------------------------------------------------
+
+
+def _find_quotations(subject: Subject) -> Iterator[Wanted]:
+    """Yield the texts that hold a long enough run of the words of an error message or of a quotation."""
+    is_error = Shape.TRACEBACK in subject.shapes.asked
+    kinds = tuple(kind for kind in subject.reading.snapshot.kinds() if kind != COMMIT)
+    for rank, (row, part) in enumerate(find_texts_with(subject.shapes.quotations, subject.reading, kinds)):
+        # An error is raised by code; what documents say about it comes after that.
+        factor = 0.6 if TEST_TAG in row.node.tags else 1.0 if row.node.kind in CODE_KINDS or not is_error else 0.8
+        yield Wanted(row, Shape.QUOTATION, factor * max(1.0 - 0.1 * rank, 0.2), part)
+
+
+def _find_overview(subject: Subject) -> Iterator[Wanted]:
+    for rank, (row, part) in enumerate(find_readmes(subject.reading)):
+        yield Wanted(row, Shape.OVERVIEW, 1.0 - 0.1 * rank, part)
+    for rank, (row, part) in enumerate(find_manifests(subject.reading, "description")):
+        yield Wanted(row, Shape.OVERVIEW, 0.5 - 0.1 * rank, part)
+
+
+def _find_manifest(subject: Subject) -> Iterator[Wanted]:
+    for rank, (row, part) in enumerate(find_manifests(subject.reading, "requirements")):
+        yield Wanted(row, Shape.MANIFEST, 1.0 - 0.1 * rank, part)
+
+
+def _find_automation(subject: Subject) -> Iterator[Wanted]:
+    for rank, row in enumerate(find_workflows(subject.reading)):
+        yield Wanted(row, Shape.AUTOMATION, max(0.9 - 0.1 * rank, 0.3))
+
+
+def _find_opening(subject: Subject) -> Iterator[Wanted]:
+    for rank, (row, part) in find_scenes(subject.reading, subject.shapes.chapters, last=False):
+        yield Wanted(row, Shape.OPENING, 0.6**rank, part)
+
+
+def _find_ending(subject: Subject) -> Iterator[Wanted]:
+    for rank, (row, part) in find_scenes(subject.reading, subject.shapes.chapters, last=True):
+        yield Wanted(row, Shape.ENDING, 0.7**rank, part)
+
+
+_FINDERS: Final[Mapping[Shape, Callable[[Subject], Iterable[Wanted]]]] = {
+    Shape.HISTORY: _find_history,
+    Shape.RECENT: _find_recent,
+    Shape.COMMIT: _find_commits,
+    Shape.TESTS: _find_tests,
+    Shape.DEFINITION: _find_named,
+    Shape.CALLERS: _find_callers,
+    Shape.FLOW: _find_flow,
+    Shape.TRACEBACK: _find_traceback,
+    Shape.PLACE: _find_places,
+    Shape.QUOTATION: _find_quotations,
+    Shape.OVERVIEW: _find_overview,
+    Shape.MANIFEST: _find_manifest,
+    Shape.AUTOMATION: _find_automation,
+    Shape.OPENING: _find_opening,
+    Shape.ENDING: _find_ending,
+}

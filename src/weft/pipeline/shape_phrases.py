@@ -1,0 +1,360 @@
+"""Keep the phrases by which a question shows its shape, as a table that is easy to extend.
+
+The notation is small: a blank is any white space, `..` stands for up to five words, `(a|b)` for one of several, `?`
+for something that may be left out, and `<word>` for a group of `_WORDS`; `<name>` is a word spelt as only code is.
+"""
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cache
+from typing import Final
+
+
+class Shape(StrEnum):
+    """What a question asks for, apart from its subject."""
+
+    HISTORY = "history"
+    RECENT = "recent"
+    RELEASES = "releases"
+    TESTS = "tests"
+    DEFINITION = "definition"
+    CALLERS = "callers"
+    OVERVIEW = "overview"
+    MANIFEST = "manifest"
+    AUTOMATION = "automation"
+    TRACEBACK = "traceback"
+    QUOTATION = "quotation"
+    OPENING = "opening"
+    ENDING = "ending"
+    FLOW = "flow"
+    PLACE = "place"
+    COMMIT = "commit"
+
+
+_WORDS: Final[Mapping[str, str]] = {
+    # What a repository may be called by somebody who does not know it yet.
+    "thing": "project|repo|repository|code ?base|library|package|software|tool|toolkit|framework|program|crate"
+    "|gem",
+    # What may follow it, unless the question goes on about a part ("the package index").
+    "stop": r"(?=\s*(?:$|[?.,;:!)]|\b(?:and|in|for|about|all|do|does|doing|good|used|really|to|at|here|now)\b))",
+    "changed": "added|introduced|removed|dropped|deleted|deprecated|renamed|fixed|changed|replaced|reverted|moved"
+    "|rewritten|refactored|shipped|released|landed|merged|bumped|switched|made|patched",
+    "change": "add|introduce|remove|drop|delete|deprecate|rename|fix|change|replace|revert|move|rewrite|refactor"
+    "|ship|land|merge|bump|switch|arrive|appear|come|go away|become|break|get",
+    "commit": "commits?|pull[- ]requests?|prs?|merge[- ]requests?|patch(es)?|changesets?|revisions?",
+    "release": "versions?|releases?",
+    "covers": "cover|covers|covering|check|checks|checking|exercise|exercises|exercising|verify|verifies|verifying"
+    "|assert|asserts|prove|proves|guard|guards|ensure|ensures|pin|hit|touch|touches|test|tests|use|uses|reproduce",
+    "calls": "calls?|invokes?|uses?|references?|imports?|instantiates?|consumes?|subclass(es)?|inherits? from"
+    "|depends? on|relies on",
+    "called": "called|used|invoked|referenced|imported|instantiated|consumed|subclassed|triggered",
+    "implemented": "implemented|defined|declared|coded|located|handled|enforced|decided|done|computed|written"
+    "|set up"
+    "|created|parsed|checked",
+    "language": "python|go|golang|node(js|\\.js)?|rust|java|jdk|php|ruby|typescript|interpreter|compiler"
+    "|c\\+\\+|runtime",
+    "book": "story|novel|book|tale|narrative|text|plot|play|poem|saga|memoir|whole thing|chapter( \\w+)?|part \\w+"
+    "|everything|it( all)?",
+    # "how do front ends talk" goes on with another verb.
+    "end": r"(?=\s*(?:$|[?.,;:!)]|\b(?:and|for|with|in|on|at|when|up|off|there|here|then|after)\b))",
+    "opens": "opens?|begins?|starts?|commences?",
+    "ends": "ends?|closes?|finish(es)?|concludes?|ended|finished|concluded",
+    "piece": "scenes?|lines?|sentences?|words?|chapters?|pages?|paragraphs?|passages?|images?|events?|thing|things"
+    "|moments?|impressions?|thoughts?|sight",
+}
+
+PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
+    # Commits are wanted: a change is asked for, when it was made, by whom, why, or in which release.
+    Shape.HISTORY: (
+        "(which|what|whose|the|any|this|that|by|first|last|latest|recent|earliest|original|offending) (<commit>)",
+        "(<commit>) (that|which|who|message|hash|sha|log|history|did|introduced|removed|added|fixed|#?\\d+)",
+        "git (log|blame|history|bisect)|(change|commit|revision|edit) history|history of (the|this|that)",
+        "(since )?when (was|were|did|has|have|had)|since when|how long ago|how long has",
+        "since (which|what) (<release>)|(in|from|as of|with|by) (which|what) (<release>)",
+        "(which|what|first|earliest|last) (<release>) .. (<changed>|<change>|has|have|contain|contains"
+        "|include|with)",
+        "(which|what|first|earliest|last) (<release>) (<changed>|that|to|with|has|where|which)",
+        "(<changed>) (in|by|with|since) (which|what|whom)",
+        "who (<changed>|wrote|authored|committed|broke|last touched|touched|maintains|made)",
+        "why (was|were|did|has|have|had|do|does) .. (<changed>)",
+        "(has|have|was|were|is) (this|that|it|the ..) (been )?(already )?(<changed>)( yet| already| since)?",
+        "(has|have) .. been (<changed>)",
+        "what (changed|has changed|have changed|was changed|got changed|is new|was new|was the reason for)",
+    ),
+    # The newest changes of something.
+    Shape.RECENT: (
+        "(last|latest|most recent|recent|newest|lately) .. (commits?|changes?|changed|modified"
+        "|modifications?|edits?)",
+        "(last|recently|lately) (changed|modified|touched|edited|updated|worked on)",
+        "(changed|modified|touched|updated) (last|recently|lately|most recently)",
+    ),
+    # Change logs are worth a little more; commits are not necessarily wanted.
+    Shape.RELEASES: (
+        "change ?logs?|release notes?|what'?s new|breaking changes?|migration guide|(<release>)|since (v)?\\d+",
+        "(<changed>)|upgrad(e|es|ed|ing)|no longer|used to|deprecat(es|ion|ions)|fix(es)?|security (fix|advisory)",
+    ),
+    # Test code is what is asked for, and not how to run it or how to write some.
+    Shape.TESTS: (
+        "(which|what) ((unit|integration|regression|existing|automated|other) )?(tests?|specs?"
+        "|test cases?) (<covers>)",
+        "(which|what) ((unit|integration|regression|existing|automated) )?(tests?|specs?|test cases?) "
+        "(is|are|do|does|would|should|exist|fails?|breaks?|there|for|that|make|makes|protects?|demonstrates?)",
+        "(tests?|test cases?|specs?) (that |which |to )?(<covers>)",
+        "(tests?|test cases?|specs?|test coverage|test suite|test files?) (for|of|around|about|against|behind)",
+        "(how|where) (is|are|was|were) .. (tested|covered|exercised)|(is|are) .. (tested|covered by)",
+        "(is|are) there (any |a |some )?((unit|integration|regression) )?(tests?|specs?)|tested (by|in|anywhere)",
+        "(find|show|list|see|give) (me )?(the |all |any )?((unit|integration|regression) )?(tests?|specs?)",
+    ),
+    # The place where something with a name is written down.
+    Shape.DEFINITION: (
+        "where (is|are|was|were|does|do|did|can|could|in) .. (<implemented>|live|lives|come from|reside|find|set)",
+        "where (is|are|does|do|can i find) <name>",
+        "(definition|implementation|declaration|signature|source|source code|body|docstring) (of|for)",
+        "how (is|are) .. (implemented|defined|coded)|how (does|do) .. work",
+        "(show|give|print|find|open|see) (me )?(the )?(code|source|implementation|definition|signature|body|class"
+        "|function|method)",
+        "(which|what) (file|module|class|function|method|package|line) .. (defines?|implements?|contains?|holds?"
+        "|declares?|handles?|has|have|does|is)",
+        "what (does|is|are) <name>|what (arguments|parameters) (does|do)|what .. <name> (do|return|returns|mean)",
+    ),
+    # Everything that refers to something with a name.
+    Shape.CALLERS: (
+        "(who|what|whoever) (else )?(<calls>|is using|is calling|would break|breaks)",
+        "(which|what) ((?!do|did|is)\\w+ )?((?!do|did|is)\\w+ )?(<calls>|are calling|are using)",
+        "(where|from where|how often|by whom|by what|when) (is|are|was|does|do) .. (<called>|get called)",
+        "(callers?|callees?|usages?|uses|call ?sites?|calling sites?|users|consumers|dependents"
+        "|invocations) (of|for)",
+        "references? to|(calls|call) to|(all|every|other|any) (places?|spots?|points?|sites?"
+        "|code) .. (call|calls|use"
+        "|uses|invoke|invokes|refer|refers|is <called>|are <called>)",
+        "if i (change|remove|rename|delete|touch|break)|impact of (changing|removing|renaming|deleting)",
+    ),
+    # What the whole is, for somebody who sees it for the first time.
+    Shape.OVERVIEW: (
+        "what('s| is| are) (this|these)( (<thing>|code|all|thing))?<stop>",
+        "what('s| is| are) (this|the|your) ((whole|entire) )?(<thing>) (all )?(about|for|good for"
+        "|used for|trying to)",
+        "what (does|do|can|will|would) (this|the) (<thing>|code) (do|offer|provide|solve|give|help|bring|let)",
+        "what (kind|sort|type) of (a )?(<thing>|app|application|code|system|product)",
+        "what (problem|problems|need|needs|use case) (does|do|is|are) (this|the|it) .. (solve|address"
+        "|solving|for|meet)",
+        "(purpose|goal|aim|point|idea|mission|gist|scope|essence) (of|behind) (this|the) ((whole"
+        "|entire) )?(<thing>)"
+        "<stop>",
+        "(overview|summary|description|introduction|outline|gist) (of|to|for) (this|the) ((whole"
+        "|entire) )?(<thing>)"
+        "<stop>",
+        "(describe|explain|summari[sz]e|introduce|present) (me )?(this|the) ((whole|entire) )?(<thing>)<stop>",
+        "(introduce me to|tell me about|give me the gist of) (this|the) (<thing>)<stop>",
+        "(high[- ]level|short|quick|brief|general) (overview|summary|introduction|description)",
+        "(who|what|why) (would|should|is|might) .. (use|need|want) (this|the) (<thing>)<stop>",
+        "what am i looking at|(who|what) is (this|the) (<thing>) (for|meant for|aimed at)|elevator pitch",
+    ),
+    # What stands in the manifest: dependencies, supported versions, how to install, the licence.
+    Shape.MANIFEST: (
+        "(runtime|third[- ]party|direct|external|install|build|dev|development|optional|required|hard"
+        "|core|package) "
+        "(dependenc(y|ies)|packages?|librar(y|ies)|requirements)",
+        "what (are|is) (the|its|this) ((<thing>)'?s? )?((main|only) )?(dependenc(y|ies)|requirements"
+        "|prerequisites)",
+        "(which|what|how many) ((other|external) )?(packages?|librar(y|ies)|dependenc(y|ies)"
+        "|modules) (does|do|is|are|has"
+        "|have|must|will|gets?) .. (need|needs|needed|require|required|depend|depends|pull|pulled"
+        "|install|installed"
+        "|use|have)",
+        "what does (it|this|this (<thing>)|the (<thing>)) (depend|rely) on|(list|show) (me )?(the|all"
+        "|its) dependencies",
+        "(minimum|minimal|lowest|oldest|earliest|newest|supported|required|which|what|latest) ((<release>) of )?"
+        "(<language>)( (interpreter|compiler|<release>|do|does|is|are|should|must|can))?",
+        "(<language>) (<release>)|(supported|required|minimum) (<release>|interpreters?|platforms?)",
+        "(how|where) (do|can|should|could|would|to) (i |we |you |one |users )?(get and )?install",
+        "(bare|fresh|plain|clean|default|minimal) install(ation)?|installs? on|need(s|ed)? to be installed"
+        "|needed to install|before installing|pip install|npm install|cargo add|go get",
+        "(which|what|under) .. licen[cs]ed?|(current|package) version|(which|what) version is (this|it)",
+    ),
+    # What runs by itself for every change.
+    Shape.AUTOMATION: (
+        "ci|ci/cd|continuous (integration|delivery|deployment)|github (actions?|workflows?)|gitlab (ci"
+        "|pipelines?)",
+        "build (matrix|pipeline)|test matrix|release (pipeline|workflow)|automated (checks|builds?)"
+        "|status checks?",
+        "(has|have|needs?|must) to (pass|run|succeed) .. (<commit>|merge|merged|merging)",
+        "(pull request|pr|build|merge request) .. (green|red|accepted|mergeable|to be merged|can be merged)",
+    ),
+    # How a story begins.
+    Shape.OPENING: (
+        "(how|where|when|(with|on|in|by) (what|which) ..) (does|do|did) .. (<book>) .. (<opens>)",
+        "(how|where|when|(with|on|in|by) (what|which) ..) (does|do|did) ((the|this) )?(<book>) (<opens>)",
+        "(the|this) (<book>) (<opens>|began|opened|started)|(opening|beginning|start|outset) of (the"
+        "|this) (<book>)",
+        "(opening|first|initial|very first) (<piece>)|very (first|beginning|start)|(at"
+        "|in) the (very )?(outset|opening)"
+        "|(at|in|from) the (very )?(beginning|start)|open(ing)? of the (<book>)|first (words|introduced)",
+    ),
+    # How a story ends.
+    Shape.ENDING: (
+        "how (does|do|did|will|is) .. (?<!her\\s)(?<!his\\s)(?<!the\\s)(?<!their\\s)(<ends>|wrapped"
+        "|resolved)<end>",
+        "(what|which|where|who) .. (when|as|once) (it|the (<book>)) (<ends>)|(note|mood|place"
+        "|words) .. (it|they) (<ends>)",
+        "(the|this) (<book>) (<ends>)|(ending|conclusion|finale|epilogue|close|end) (of|to) (the"
+        "|this) (<book>)|the ending",
+        "(last|final|closing|very last|concluding) (<piece>)|very (last|end)|in the end|(at|by"
+        "|towards?) the (very )?end",
+        "(what|who) .. (in the end|at last|finally)|(ends|ended|end) up|turns? out|turned out"
+        "|what (finally )?becomes? of",
+    ),
+    # One function after the other.
+    Shape.FLOW: (
+        "what (happens|goes on|takes place|is done|runs) .. (between|inside|from|on the way"
+        "|under the hood|internally)",
+        "trace|(walk|talk|step|run|take|lead|guide) (me |us )?through|step[- ]by[- ]step|step by step"
+        "|life ?cycle of",
+        "(in )?(which|what) order|(call|execution|control|request|code) (flow|path|chain|graph|sequence"
+        "|order|tree)",
+        "how (does|do|is|are) .. (flow|travel|routed|passed|propagate|propagated|get|go|end up"
+        "|make its way|processed) "
+        ".. (from|through|to|between)",
+        "(sequence|chain|series) of (calls|functions|steps|methods|events)",
+        "(which|what) (functions?|methods?|steps?) .. (run|runs|called|involved|executed|does|happen)",
+        "what does <name> call|from .. (until|till|all the way to)",
+    ),
+}
+
+_HINTS: Final[Mapping[Shape, tuple[str, ...]]] = {
+    Shape.HISTORY: (
+        *(
+            "commit",
+            "request",
+            "pr",
+            "patch",
+            "git",
+            "histor",
+            "when",
+            "since",
+            "long",
+            "version",
+            "release",
+            "who",
+        ),
+        *("which", "what", "why", "been", "was", "revision", "has", "have"),
+    ),
+    Shape.RECENT: ("last", "latest", "recent", "newest", "lately"),
+    Shape.RELEASES: (),
+    Shape.TESTS: ("test", "spec", "covered", "exercised"),
+    Shape.DEFINITION: (),
+    Shape.CALLERS: (),
+    Shape.OVERVIEW: (
+        *("this", "these", "purpose", "goal", "overview", "summar", "describe", "explain", "kind of", "sort of"),
+        *(
+            "type of",
+            "project",
+            "repo",
+            "librar",
+            "tool",
+            "package",
+            "software",
+            "looking at",
+            "pitch",
+            "framework",
+        ),
+        *("program", "codebase", "code base", "introduc", "crate", "description"),
+    ),
+    Shape.MANIFEST: (
+        *("depend", "require", "install", "version", "release", "package", "librar", "licen", "prerequisite"),
+        *(
+            "python",
+            "go",
+            "node",
+            "rust",
+            "java",
+            "php",
+            "ruby",
+            "typescript",
+            "interpreter",
+            "compiler",
+            "support",
+        ),
+        *("c++", "runtime", "modules", "jdk"),
+    ),
+    Shape.AUTOMATION: (
+        "ci",
+        "continuous",
+        "github",
+        "gitlab",
+        "build",
+        "matrix",
+        "check",
+        "pass",
+        "green",
+        "merge",
+    ),
+    Shape.OPENING: ("open", "begin", "start", "first", "initial", "outset", "beginning", "commence", "began"),
+    Shape.ENDING: (
+        "end",
+        "close",
+        "finish",
+        "conclu",
+        "last",
+        "final",
+        "epilogue",
+        "turn",
+        "become",
+        "resolved",
+        "wrap",
+    ),
+    Shape.FLOW: (
+        *(
+            "happens",
+            "goes on",
+            "takes place",
+            "trace",
+            "through",
+            "step",
+            "cycle",
+            "order",
+            "flow",
+            "path",
+            "chain",
+        ),
+        *(
+            "sequence",
+            "series",
+            "functions",
+            "methods",
+            "call",
+            "until",
+            "till",
+            "way",
+            "travel",
+            "routed",
+            "from",
+        ),
+        *("is done", "runs", "between"),
+    ),
+}
+"""Letters of which a question must hold some before the phrases of a shape are tried, which takes far longer."""
+
+_NAME: Final = r"`?[A-Za-z_][\w.]*(?:_\w+|\(\)|\.\w+)`?|`\w+`|\w*[a-z]\w*[A-Z]\w*"
+_GAP: Final = r"(?:\s+[^\s?!;]+){0,5}?"
+
+
+@cache
+def _pattern(shape: Shape) -> re.Pattern[str]:
+    """Return the phrases of a shape as one pattern, made when it is needed first."""
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(_expand, PHRASES[shape]))})(?![\w-])", re.IGNORECASE)
+
+
+def _expand(phrase: str) -> str:
+    """Return the regular expression for a phrase in the notation of the table."""
+    phrase = re.sub(r"<(\w+)>", lambda match: _WORDS.get(match[1], match[0]), phrase)
+    phrase = phrase.replace(" .. ", "\0 ").replace(" ..", "\0").replace(" ", r"\s+")
+    # A name is told by its capitals, which no other phrase looks at.
+    return phrase.replace("\0", _GAP).replace("<name>", f"(?-i:{_NAME})")
+
+
+def holds_phrase(shape: Shape, prose: str) -> bool:
+    """Return whether a question holds a phrase of a shape."""
+    low, hints = prose.lower(), _HINTS[shape]
+    return (not hints or any(hint in low for hint in hints)) and _pattern(shape).search(prose) is not None
