@@ -1,15 +1,15 @@
 """Find what a question of some shape wants, and weigh candidates by it.
 
-`find_by_shape` brings nodes that no search for words would put first: the callers of a function, the beginning of a
-README, the last scene of a novel. `weigh_by_shape` writes into the parts of every candidate how much its shape is
-worth (`shape`, and under the name of the shape, so that a ledger says which was understood), and by what it is
-lowered (`shape_factor`): commits count for less where nobody asked for history.
+`find_by_shape` brings nodes that no search for words would put first: the callers of a function, the beginning of
+a README, the last scene of a novel. `weigh_by_shape` writes into the parts of a candidate how much it is wanted
+(`shape`, and `shape_callers` or the like, so that the ledger says which shape was understood), and the factor of
+its kind (`shape_factor`): commits count for less where nobody asked for history.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import PurePosixPath
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from weft.model import Candidate, Filter, Node
 from weft.pipeline.by_symbol import (
     CODE_KINDS,
-    DEFINITION_KINDS,
     TEST_TAG,
     find_definitions,
     find_places,
@@ -30,8 +29,9 @@ from weft.pipeline.by_symbol import (
 from weft.pipeline.by_text import find_manifests, find_readmes, find_scenes, find_texts_with, find_workflows
 from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Query, Reading, understand
-from weft.pipeline.retrieve import search
-from weft.pipeline.shapes import Shape, Shapes
+from weft.pipeline.retrieve import measure_nodes, search
+from weft.pipeline.shape_phrases import Shape
+from weft.pipeline.shapes import Shapes
 from weft.ports import NodeRow
 from weft.profiles.types import Probe
 
@@ -45,6 +45,8 @@ _ASKED_TESTS_FACTOR: Final = 1.6
 """The factor for test code where tests are asked for; it takes back what profiles lower tests by."""
 _CHANGE_LOG_VALUE: Final = 0.15
 """Change logs are raised a little where a release or a change is asked for."""
+_MAX_ROOTS: Final = 8
+"""Functions that match a question best, of which the one with the best flow is followed."""
 _MAX_COMMITS: Final = 6
 _MAX_COMMIT_CHARS: Final = 500
 """Characters of a commit's message that are shown: the subject, and why."""
@@ -58,18 +60,23 @@ _CHANGE_LOG: Final = re.compile(
     r"(?i)(?:^|/)(?:changelog|changes|history|news|release[-_]?notes|releases?)\b[^/]*\Z"
 )
 _HISTORY_WORDS: Final = re.compile(
-    r"(?i)\b(?:which|what|who|when|why|commits?|pull requests?|prs?|introduced?|releases?|versions?|first|since|was|did)\b"
+    r"(?i)\b(?:which|what|who|when|why|commits?|pull requests?|prs?|introduced?|releases?|versions?|first|since"
+    r"|was|did)\b"
 )
 _RELATIONS: Final = ("calls", "references", "inherits", "imports")
 
 
 class Wanted(Struct, frozen=True):
-    """A node that a shape wants, and how much (0 to 1); `part` is all that is shown of it, None the best of it."""
+    """A node that a shape wants, how much (0 to 1), and the part of it that is wanted, if not all.
+
+    With `alone` nothing but that part is shown; otherwise it is shown first.
+    """
 
     row: NodeRow
     shape: Shape
     value: float
     part: Span | None = None
+    alone: bool = True
 
 
 class Subject(Struct, frozen=True):
@@ -136,38 +143,47 @@ def weigh_by_shape(
     candidates: Sequence[Candidate], wanted: Mapping[int, Wanted], shapes: Shapes
 ) -> tuple[Candidate, ...]:
     """Return the candidates with the part `shape` where a shape wants them, and the factor of their kind."""
-    return tuple([_weigh(candidate, wanted.get(candidate.node.id), shapes) for candidate in candidates])
+    # Decided once: most candidates get nothing, and a page has hundreds.
+    asks_history = bool(shapes.asked & {Shape.HISTORY, Shape.RECENT, Shape.COMMIT})
+    asks_changes = bool(shapes.asked & {Shape.HISTORY, Shape.RELEASES})
+    asks_tests = Shape.TESTS in shapes.asked
+
+    def weigh(candidate: Candidate) -> Candidate:
+        node = candidate.node
+        if node.kind == COMMIT and not asks_history:
+            candidate = _with_parts(candidate, {"shape_factor": _UNASKED_COMMIT_FACTOR})
+        elif asks_tests and TEST_TAG in node.tags:
+            candidate = _with_parts(candidate, {"shape_factor": _ASKED_TESTS_FACTOR})
+        elif asks_changes and _CHANGE_LOG.search(node.origin.file or ""):
+            raised = {"shape": _CHANGE_LOG_VALUE, f"shape_{Shape.RELEASES}": _CHANGE_LOG_VALUE}
+            candidate = _with_parts(candidate, raised)
+        each = wanted.get(node.id)
+        return candidate if each is None else _apply(each, candidate)
+
+    return tuple([weigh(candidate) for candidate in candidates])
 
 
-def _weigh(candidate: Candidate, wanted: Wanted | None, shapes: Shapes) -> Candidate:
-    parts = {**_kind_parts(candidate.node, shapes), **candidate.parts}
-    if wanted is None:
-        return replace(candidate, parts=parts) if len(parts) > len(candidate.parts) else candidate
-    value = round(max(wanted.value, parts.get("shape", 0.0)), 6)
+def _with_parts(candidate: Candidate, parts: Mapping[str, float]) -> Candidate:
+    return replace(candidate, parts={**candidate.parts, **parts})
+
+
+def _apply(wanted: Wanted, candidate: Candidate) -> Candidate:
+    """Return a candidate with what a shape says about it: its worth, and the part to show."""
+    value = round(max(wanted.value, candidate.parts.get("shape", 0.0)), 6)
     # What was asked for by its shape is an item of its own, whatever way the walk went to it.
     weighed = replace(
         candidate,
-        parts={**parts, "shape": value, f"shape_{wanted.shape}": value},
+        parts={**candidate.parts, "shape": value, f"shape_{wanted.shape}": value},
         path=(),
         distance=0,
         root=candidate.node.key,
     )
     if wanted.part is None:
         return weighed
+    if not wanted.alone:
+        return replace(weighed, spans=(wanted.part, *candidate.spans))
     # The stored count is that of the whole text.
     return replace(weighed, spans=(wanted.part,), window=wanted.part, text_tokens=None)
-
-
-def _kind_parts(node: Node, shapes: Shapes) -> dict[str, float]:
-    """Return the parts that a node gets for its kind alone."""
-    if node.kind == COMMIT:
-        asked = {Shape.HISTORY, Shape.RECENT, Shape.COMMIT} & shapes.asked
-        return {} if asked else {"shape_factor": _UNASKED_COMMIT_FACTOR}
-    if TEST_TAG in node.tags and Shape.TESTS in shapes.asked:
-        return {"shape_factor": _ASKED_TESTS_FACTOR}
-    if {Shape.HISTORY, Shape.RELEASES} & shapes.asked and _CHANGE_LOG.search(node.origin.file or ""):
-        return {"shape": _CHANGE_LOG_VALUE, f"shape_{Shape.RELEASES}": _CHANGE_LOG_VALUE}
-    return {}
 
 
 # --- history -----------------------------------------------------------------------------------------------
@@ -327,25 +343,16 @@ def _find_flow(subject: Subject) -> Iterator[Wanted]:
     """Yield the function that the question names, or the one that matches it best, and what it calls, in order."""
     relevance = {one.node.id: one.parts.get("relevance", 0.0) for one in subject.found}
     named = [row for name in subject.shapes.names for row in find_definitions(name, subject.reading)]
-    if named:
-        roots = sorted(named, key=lambda row: (-relevance.get(row.node.id, 0.0), row.node.tenant, row.node.key))
-    else:
+    roots = [row for row in named if TEST_TAG not in row.node.tags]
+    if not roots:
         best = sorted(subject.found, key=lambda one: (-relevance[one.node.id], *one.node.ref))
-        ids = [
-            one.node.id
-            for one in best
-            if one.node.kind in ("function", "method") and TEST_TAG not in one.node.tags
-        ]
-        roots = list(subject.reading.snapshot.nodes(ids[:_MAX_ROOTS]).values())
-    flows = [follow_calls(root, subject.reading) for root in roots[:_MAX_ROOTS]]
-    # The first that calls anything: a function without calls is no flow.
-    flow = next((flow for flow in flows if len(flow) > 2), ())
-    for rank, (row, part) in enumerate(flow):
+        functions = [one.node.id for one in best if one.node.kind in ("function", "method")]
+        stored = subject.reading.snapshot.nodes(functions).values()
+        roots = [row for row in stored if TEST_TAG not in row.node.tags][:_MAX_ROOTS]
+    reading, fusion = subject.reading, subject.plan.profile.fusion
+    measure = partial(measure_nodes, query=subject.query, fusion=fusion, snapshot=reading.snapshot)
+    for rank, (row, part) in enumerate(follow_calls(roots, measure, reading)):
         yield Wanted(row, Shape.FLOW, 1.0 - 0.06 * rank, part)
-
-
-_MAX_ROOTS: Final = 3
-"""Functions from which calls are followed until one of them leads somewhere."""
 
 
 def _find_traceback(subject: Subject) -> Iterator[Wanted]:
@@ -353,12 +360,12 @@ def _find_traceback(subject: Subject) -> Iterator[Wanted]:
     # The innermost frame comes last in what people paste.
     places = find_places(tuple(reversed(subject.shapes.frames)), subject.reading)
     for rank, (row, part) in enumerate(places):
-        yield Wanted(row, Shape.TRACEBACK, max(0.9 - 0.08 * rank, 0.3), part)
+        yield Wanted(row, Shape.TRACEBACK, max(0.9 - 0.08 * rank, 0.3), part, alone=False)
 
 
 def _find_places(subject: Subject) -> Iterator[Wanted]:
     for row, part in find_places(subject.shapes.places, subject.reading):
-        yield Wanted(row, Shape.PLACE, 1.0, part)
+        yield Wanted(row, Shape.PLACE, 1.0, part, alone=False)
 
 
 # --- documents and stories ---------------------------------------------------------------------------------
@@ -371,7 +378,7 @@ def _find_quotations(subject: Subject) -> Iterator[Wanted]:
     for rank, (row, part) in enumerate(find_texts_with(subject.shapes.quotations, subject.reading, kinds)):
         # An error is raised by code; what documents say about it comes after that.
         factor = 0.6 if TEST_TAG in row.node.tags else 1.0 if row.node.kind in CODE_KINDS or not is_error else 0.8
-        yield Wanted(row, Shape.QUOTATION, factor * max(1.0 - 0.1 * rank, 0.2), part)
+        yield Wanted(row, Shape.QUOTATION, factor * max(1.0 - 0.1 * rank, 0.2), part, alone=False)
 
 
 def _find_overview(subject: Subject) -> Iterator[Wanted]:

@@ -1,11 +1,11 @@
-"""Find code by the names in a question: definitions, their callers and tests, the frames of a traceback, call flows.
+"""Find code by the names in a question: definitions, callers and tests, the frames of a traceback, call flows.
 
-Names are looked up in the search index, because a method is stored under the name of its class as well. Callers come
-from edges and from the text of the code: a resolver cannot know what every variable holds.
+Names are looked up in the search index, because a method is stored under the name of its class as well. Callers
+come from edges and from the text of the code: a resolver cannot know what every variable holds.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -14,6 +14,7 @@ from msgspec import Struct
 from weft.model import Filter, Node
 from weft.pipeline.query import Reading
 from weft.pipeline.shapes import Frame
+from weft.pipeline.walk import Relevance
 from weft.ports import NodeRow
 from weft.scoring.bm25 import term_hash
 from weft.text import analyze
@@ -39,7 +40,11 @@ _SHORT_LINES: Final = 12
 _MAX_SAME_NAME: Final = 8
 """A name that more definitions have says little about which one is meant."""
 _MAX_FLOW: Final = 10
-_MAX_FLOW_DEPTH: Final = 3
+_MAX_FLOW_DEPTH: Final = 5
+_MAX_EXPLORED: Final = 60
+"""Functions of each step of a flow that are looked at; a page shows far fewer."""
+_MAX_DOCUMENTED: Final = 0.5
+"""The share of a function's text that may be documentation before only its code is shown in a flow."""
 _MIN_FLOW_WEIGHT: Final = 0.5
 """Calls that a resolver only guessed weigh less, and lead astray when they are followed."""
 _LINE_EVIDENCE: Final = re.compile(r"line (\d+)")
@@ -51,7 +56,7 @@ class Use(Struct, frozen=True):
 
     row: NodeRow
     spans: tuple[Span, ...]
-    linked: bool
+    is_call: bool
 
     @property
     def is_test(self) -> bool:
@@ -65,7 +70,7 @@ def last_part(name: str) -> str:
 
 
 def find_definitions(name: str, reading: Reading) -> list[NodeRow]:
-    """Return the definitions with this name, those outside of tests first, and the longest code before wrappers."""
+    """Return the definitions with this name, those outside of tests first, long code before thin wrappers."""
     parts = re.split(r"::|->|\.", name)
     rows = _rows_with_word(parts[-1], DEFINITION_KINDS, _MAX_PROPOSED, reading)
     found = [row for row in rows if last_part(row.node.title) == parts[-1]]
@@ -100,7 +105,7 @@ def _rows_with_word(word: str, kinds: tuple[str, ...], limit: int, reading: Read
 def find_uses(name: str, definitions: Sequence[NodeRow], reading: Reading, types: Sequence[str]) -> list[Use]:
     """Return everything that calls or refers to the definitions, over edges of these types or in its text.
 
-    Uses outside of tests come first, then those that edges lead to, by file and line.
+    Uses outside of tests come first, calls before other references, then by file and line.
     """
     own = {row.node.id for row in definitions}
     lines = _linked_lines(own, reading, types)
@@ -113,15 +118,14 @@ def find_uses(name: str, definitions: Sequence[NodeRow], reading: Reading, types
         if node_id in own:
             continue
         spans = tuple(match.span() for match in call.finditer(row.node.text))
-        spans = spans or tuple(_line_spans(row.node, lines.get(node_id, ())))
-        if spans:
-            uses.append(Use(row, spans, node_id in lines))
+        if spans or node_id in lines:
+            uses.append(Use(row, spans or tuple(_line_spans(row.node, lines[node_id])), bool(spans)))
     return sorted(uses, key=_use_order)
 
 
 def _use_order(use: Use) -> tuple[bool, bool, str, int, str]:
     origin = use.row.node.origin
-    return use.is_test, not use.linked, origin.file or "", origin.first_line or 0, use.row.node.key
+    return use.is_test, not use.is_call, origin.file or "", origin.first_line or 0, use.row.node.key
 
 
 def _linked_lines(targets: set[int], reading: Reading, types: Sequence[str]) -> dict[int, list[int]]:
@@ -172,47 +176,90 @@ def span_of_lines(text: str, first: int, last: int) -> Span:
 # --- flows -------------------------------------------------------------------------------------------------
 
 
-def follow_calls(root: NodeRow, reading: Reading) -> list[tuple[NodeRow, Span | None]]:
-    """Return a function and those that it calls, in the order of the calls, each with the lines that call on."""
-    found: dict[int, tuple[NodeRow, Span | None]] = {}
-    waiting = [(root, 0)]
-    while waiting and len(found) < _MAX_FLOW:
-        row, depth = waiting.pop(0)
-        if row.node.id in found:
+def follow_calls(
+    roots: Sequence[NodeRow], measure: Relevance, reading: Reading
+) -> list[tuple[NodeRow, Span | None]]:
+    """Return the best of the roots and the functions that it calls, in order, each with the lines that call on.
+
+    The best root is relevant itself and leads to what is relevant. Of more functions than a page can show, those
+    are kept from which most others are reached: they carry the flow.
+    """
+    known, calls = {root.node.id: root for root in roots}, dict[int, list[tuple[int, int]]]()
+    frontier = list(known)
+    for _ in range(_MAX_FLOW_DEPTH):
+        calls |= _calls_of(frontier, reading)
+        fresh = [callee for number in frontier for callee, _ in calls.get(number, ()) if callee not in known]
+        stored = reading.snapshot.nodes(list(dict.fromkeys(fresh))[:_MAX_EXPLORED])
+        known |= {number: row for number, row in stored.items() if TEST_TAG not in row.node.tags}
+        frontier = [number for number in stored if number in known]
+    calls = {number: [call for call in called if call[0] in known] for number, called in calls.items()}
+    flows = [_choose_flow(root.node.id, calls) for root in roots]
+    # A function that calls next to nothing is no flow.
+    flows = [flow for flow in flows if len(flow) > 2]
+    relevance = measure(sorted({number for flow in flows for number in flow}))
+    flow = max(flows, key=lambda flow: _flow_worth(flow, relevance), default=[])
+    return [(known[number], _calling_part(known[number].node)) for number in flow]
+
+
+def _flow_worth(flow: Sequence[int], relevance: Mapping[int, float]) -> float:
+    """Return how much a flow promises: its root, its length, and the best of what it leads to."""
+    further = sorted((relevance.get(number, 0.0) for number in flow[1:]), reverse=True)[:4]
+    return round(relevance.get(flow[0], 0.0) + 0.02 * len(flow) + 0.3 * sum(further) / 4, 6)
+
+
+def _choose_flow(root: int, calls: Mapping[int, Sequence[tuple[int, int]]]) -> list[int]:
+    """Return the functions of a flow that are shown, in the order in which they are called."""
+    chosen, waiting = [root], [callee for callee, _ in calls.get(root, ())]
+    while waiting and len(chosen) < _MAX_FLOW:
+        best = max(waiting, key=lambda number: (_count_reached(number, calls), -waiting.index(number)))
+        chosen.append(best)
+        waiting += [callee for callee, _ in calls.get(best, ())]
+        waiting = [number for number in dict.fromkeys(waiting) if number not in chosen]
+    ordered: dict[int, None] = {}
+    stack = [root]
+    while stack:
+        number = stack.pop()
+        if number in ordered or number not in chosen:
             continue
-        calls = _calls_of(row, reading)
-        found[row.node.id] = (row, _calling_part(row.node, [line for _, line in calls]))
-        if depth < _MAX_FLOW_DEPTH:
-            # Depth first: what a call does comes before the call after it.
-            waiting = [(callee, depth + 1) for callee, _ in calls] + waiting
-    return list(found.values())
+        ordered[number] = None
+        # Depth first: what a call does comes before the call after it.
+        stack += [callee for callee, _ in reversed(calls.get(number, ()))]
+    return list(ordered)
 
 
-def _calls_of(row: NodeRow, reading: Reading) -> list[tuple[NodeRow, int]]:
-    """Return what a function calls, outside of tests, with the line of the file, in the order of the lines."""
-    node_id = row.node.id
-    lines: dict[int, int] = {}
-    for source, target, edge in reading.snapshot.edges([node_id], _MAX_EDGES):
+def _count_reached(root: int, calls: Mapping[int, Sequence[tuple[int, int]]]) -> int:
+    seen, waiting = {root}, [root]
+    while waiting:
+        fresh = [callee for callee, _ in calls.get(waiting.pop(), ()) if callee not in seen]
+        seen.update(fresh)
+        waiting += fresh
+    return len(seen)
+
+
+def _calls_of(callers: Sequence[int], reading: Reading) -> dict[int, list[tuple[int, int]]]:
+    """Return what each function calls, as (function, line of the file), in the order of the lines."""
+    asked, lines, keys = set(callers), dict[tuple[int, int], int](), dict[int, tuple[str, str]]()
+    for source, target, edge in reading.snapshot.edges(sorted(asked), _MAX_EDGES) if asked else ():
         line = _LINE_EVIDENCE.search(edge.evidence)
-        if source == node_id != target and edge.type == "calls" and edge.weight >= _MIN_FLOW_WEIGHT and line:
-            lines[target] = min(int(line[1]), lines.get(target, int(line[1])))
-    stored = reading.snapshot.nodes(sorted(lines))
-    calls = [(callee, lines[number]) for number, callee in stored.items() if TEST_TAG not in callee.node.tags]
-    return sorted(calls, key=lambda call: (call[1], call[0].node.key))
+        is_call = edge.type == "calls" and edge.weight >= _MIN_FLOW_WEIGHT
+        if source in asked and source != target and is_call and line:
+            lines[source, target] = min(int(line[1]), lines.get((source, target), int(line[1])))
+            keys[target] = (edge.target_tenant or edge.tenant, edge.target)
+    calls: dict[int, list[tuple[int, int]]] = {}
+    # By key where two calls share a line: ids depend on the order in which nodes were stored.
+    for (source, target), number in sorted(lines.items(), key=lambda item: (item[1], keys[item[0][1]])):
+        calls.setdefault(source, []).append((target, number))
+    return calls
 
 
-def _calling_part(node: Node, lines: Sequence[int]) -> Span | None:
-    """Return the part of a long function from its first to its last call, or else its beginning."""
-    if node.text.count("\n") < _SHORT_LINES:
-        return None
-    first = node.origin.first_line or 1
-    spans = [span for span in (line_span(node.text, line - first) for line in lines) if span is not None]
-    if spans:
-        return window_around(node.text, spans)
-    # What stands in front of the code says how to use it, which nobody asked for here.
+def _calling_part(node: Node) -> Span | None:
+    """Return the code of a function that is mostly documentation; None for one that is mostly code."""
     documented = _DOCSTRING.search(node.text)
-    start = node.text.count("\n", 0, documented.end()) if documented else 0
-    return span_of_lines(node.text, start, start + _SHORT_LINES)
+    if documented is None or documented.end() - documented.start() < _MAX_DOCUMENTED * len(node.text):
+        return None
+    # What stands in front of the code says how to use it, which nobody asked for here.
+    start = node.text.count("\n", 0, documented.end()) + 1
+    return span_of_lines(node.text, start, node.text.count("\n"))
 
 
 # --- places ------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Find texts by where they stand: READMEs, manifests, workflows, the first and last scenes of a story, quotations."""
+"""Find texts by where they stand (READMEs, manifests, the first and last scenes of a story) or by their words."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -51,7 +51,10 @@ _WORKFLOW_WORDS: Final = (
     "makefile",
 )
 _MAX_WORKFLOWS: Final = 6
-_MAX_OPENING_CHARS: Final = 1_600
+_MARKUP: Final = re.compile(r"<[^>]*>?|!?\[[^\]]*\]\([^)]*\)|\S*://\S*|[-*#|`=_>]+")
+_MIN_SENTENCE_WORDS: Final = 6
+"""A line with fewer words beside its markup is no sentence."""
+_MAX_OPENING_CHARS: Final = 2_000
 """Characters of a README that are shown first; what a project is stands in its first paragraphs."""
 _MAX_MANIFEST_LINES: Final = 45
 _MAX_PROPOSED: Final = 60
@@ -113,11 +116,18 @@ def _depth(node: Node) -> int:
 
 
 def _opening(text: str) -> Span | None:
-    """Return the first paragraphs of a long text; None for a text that is short enough."""
+    """Return the first paragraphs of a long text, from its first sentence on; None for a short one."""
     if len(text) <= _MAX_OPENING_CHARS:
         return None
-    end = text.rfind("\n\n", _MAX_OPENING_CHARS // 2, _MAX_OPENING_CHARS)
-    return 0, end if end > 0 else _MAX_OPENING_CHARS
+    start = 0
+    # Badges, logos and tables of contents stand before what a reader wants to know.
+    for line in text.split("\n"):
+        if len(_MARKUP.sub(" ", line).split()) >= _MIN_SENTENCE_WORDS:
+            break
+        start += len(line) + 1
+    start = start if start < len(text) else 0
+    end = text.rfind("\n\n", start + _MAX_OPENING_CHARS // 2, start + _MAX_OPENING_CHARS)
+    return start, end if end > 0 else min(start + _MAX_OPENING_CHARS, len(text))
 
 
 def find_manifests(reading: Reading, about: str) -> list[Found]:

@@ -64,9 +64,7 @@ class Gathered(Struct, frozen=True):
     """The candidates that the caller brought for parts of subjects, by subject's key and part's name."""
 
 
-def ask_probes(
-    plan: Plan, query: Query, reading: Reading, without: tuple[str, ...] = ()
-) -> list[RetrievalResult]:
+def ask_probes(plan: Plan, query: Query, reading: Reading, without: tuple[str, ...] = ()) -> list[RetrievalResult]:
     """Return what each probe of the plan finds; nothing where the request brings or names all it wants.
 
     Searches leave out the kinds in `without` where there are enough nodes of other kinds.

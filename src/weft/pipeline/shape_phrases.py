@@ -1,7 +1,8 @@
 """Keep the phrases by which a question shows its shape, as a table that is easy to extend.
 
-The notation is small: a blank is any white space, `..` stands for up to five words, `(a|b)` for one of several, `?`
-for something that may be left out, and `<word>` for a group of `_WORDS`; `<name>` is a word spelt as only code is.
+The notation is small: a blank is any white space, `..` stands for up to five words, `(a|b)` for one of several,
+`?` for something that may be left out, and `<word>` for a group of `_WORDS`; `<name>` is a word spelt as only code
+is.
 """
 
 import re
@@ -200,10 +201,10 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
         "|words) .. (it|they) (<ends>)",
         "(the|this) (<book>) (<ends>)|(ending|conclusion|finale|epilogue|close|end) (of|to) (the"
         "|this) (<book>)|the ending",
-        "(last|final|closing|very last|concluding) (<piece>)|very (last|end)|in the end|(at|by"
-        "|towards?) the (very )?end",
-        "(what|who) .. (in the end|at last|finally)|(ends|ended|end) up|turns? out|turned out"
-        "|what (finally )?becomes? of",
+        "(last|final|closing|very last|concluding) (<piece>)|very (last|end)|(happens?|happened)"
+        " .. (in|at) the (very )?end|(at|by|towards?) the (very )?end of (the|this) (<book>)",
+        "how (does|do|did) .. (turns?|turned) out|what (finally )?becomes? of|how (it|things|everything) "
+        "(all )?ends?",
     ),
     # One function after the other.
     Shape.FLOW: (

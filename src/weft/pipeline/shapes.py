@@ -1,7 +1,7 @@
 """Read the shape of a question: whether it asks for commits, tests, callers, an overview, the ending of a story.
 
-`read_shapes` is pure: it looks at the words of a question and at nothing else. The phrases that it looks for are in
-`shape_phrases.py`; `by_shape.py` finds in a store what is wanted.
+`read_shapes` is pure: it looks at the words of a question and at nothing else. The phrases that it looks for are
+in `shape_phrases.py`; `by_shape.py` finds in a store what is wanted.
 """
 
 import re
@@ -50,11 +50,17 @@ _MAX_QUOTATION_CHARS: Final = 400
 
 _CODE_FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _FRAME_LINE: Final = re.compile(
-    r"""File\ "(?P<file1>[^"\n]{1,300})",\ line\ (?P<line1>\d{1,7})(?:,\ in\ (?P<name1>[\w.<>]{1,200}))?  # Python
-    |\bat\ (?:async\ )?(?P<name2>[\w.$<>]{1,200})\ ?\((?P<file2>[^():\n]{1,300}):(?P<line2>\d{1,7})     # Java, JavaScript
-    |^[ \t]*(?P<file3>[\w./@\\~-]{1,300}\.\w{1,6}):(?P<line3>\d{1,7})(?::(?:\ in\ (?P<name3>\w{1,200}))?|\b) # pytest, Go
-    |^(?:[\w.-]{1,100}/){1,8}[\w.-]{1,100}\.(?:\(\*?\w{1,100}\)\.)?(?P<name4>\w{1,200})\(             # Go
-    |(?<![\w./\\-])(?P<file5>[\w./\\-]{1,300}\.\w{1,6})::(?:\w{1,200}::)?(?P<name5>\w{1,200})                        # a test's id
+    r"""
+    # Python
+    File\ "(?P<file1>[^"\n]{1,300})",\ line\ (?P<line1>\d{1,7})(?:,\ in\ (?P<name1>[\w.<>]{1,200}))?
+    # Java, JavaScript
+    |\bat\ (?:async\ )?(?P<name2>[\w.$<>]{1,200})\ ?\((?P<file2>[^():\n]{1,300}):(?P<line2>\d{1,7})
+    # pytest, Go
+    |^[ \t]*(?P<file3>[\w./@\\~-]{1,300}\.\w{1,6}):(?P<line3>\d{1,7})(?::(?:\ in\ (?P<name3>\w{1,200}))?|\b)
+    # a function of Go
+    |^(?:[\w.-]{1,100}/){1,8}[\w.-]{1,100}\.(?:\(\*?\w{1,100}\)\.)?(?P<name4>\w{1,200})\(
+    # the name of a test, as a test runner prints it
+    |(?<![\w./\\-])(?P<file5>[\w./\\-]{1,300}\.\w{1,6})::(?:\w{1,200}::)?(?P<name5>\w{1,200})
     """,
     re.VERBOSE | re.MULTILINE,
 )

@@ -238,7 +238,7 @@ class Snapshot(Protocol):
         ...
 
     def kinds(self) -> tuple[str, ...]:
-        """Return the names of all kinds of the store, sorted, for filters; other tenants' kinds may be among them."""
+        """Return the names of all kinds of the store, sorted, for filters only: other tenants may have some."""
         ...
 
     def changes_since(self, since: int, limit: int) -> RecentChanges:
