@@ -35,7 +35,7 @@ class Shape(StrEnum):
 
 _WORDS: Final[Mapping[str, str]] = {
     # What a repository may be called by somebody who does not know it yet.
-    "thing": "project|repo|repository|code ?base|library|package|software|tool|toolkit|framework|program|crate"
+    "thing": "project|repo|repository|code( )?base|library|package|software|tool|toolkit|framework|program|crate"
     "|gem",
     # What may follow it, unless the question goes on about a part ("the package index").
     "stop": r"(?=\s*(?:$|[?.,;:!)]|\b(?:and|in|for|about|all|do|does|doing|good|used|really|to|at|here|now)\b))",
@@ -92,7 +92,7 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
     ),
     # Change logs are worth a little more; commits are not necessarily wanted.
     Shape.RELEASES: (
-        "change ?logs?|release notes?|what'?s new|breaking changes?|migration guide|(<release>)|since (v)?\\d+",
+        "change( )?logs?|release notes?|what'?s new|breaking changes?|migration guide|(<release>)|since (v)?\\d+",
         "(<changed>)|upgrad(e|es|ed|ing)|no longer|used to|deprecat(es|ion|ions)|fix(es)?|security (fix|advisory)",
     ),
     # Test code is what is asked for, and not how to run it or how to write some.
@@ -124,7 +124,7 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
         "(who|what|whoever) (else )?(<calls>|is using|is calling|would break|breaks)",
         "(which|what) ((?!do|did|is)\\w+ )?((?!do|did|is)\\w+ )?(<calls>|are calling|are using)",
         "(where|from where|how often|by whom|by what|when) (is|are|was|does|do) .. (<called>|get called)",
-        "(callers?|callees?|usages?|uses|call ?sites?|calling sites?|users|consumers|dependents"
+        "(callers?|callees?|usages?|uses|call( )?sites?|calling sites?|users|consumers|dependents"
         "|invocations) (of|for)",
         "references? to|(calls|call) to|(all|every|other|any) (places?|spots?|points?|sites?"
         "|code) .. (call|calls|use"
@@ -211,7 +211,7 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
         "what (happens|goes on|takes place|is done|runs) .. (between|inside|from|on the way"
         "|under the hood|internally)",
         "trace|(walk|talk|step|run|take|lead|guide) (me |us )?through|step[- ]by[- ]step|step by step"
-        "|life ?cycle of",
+        "|life( )?cycle of",
         "(in )?(which|what) order|(call|execution|control|request|code) (flow|path|chain|graph|sequence"
         "|order|tree)",
         "how (does|do|is|are) .. (flow|travel|routed|passed|propagate|propagated|get|go|end up"
@@ -224,116 +224,35 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
 }
 
 _HINTS: Final[Mapping[Shape, tuple[str, ...]]] = {
-    Shape.HISTORY: (
-        *(
-            "commit",
-            "request",
-            "pr",
-            "patch",
-            "git",
-            "histor",
-            "when",
-            "since",
-            "long",
-            "version",
-            "release",
-            "who",
+    shape: tuple(hints.split("|"))
+    for shape, hints in (
+        (
+            Shape.HISTORY,
+            "commit|request|pr|patch|git|histor|when|since|long|version|release|who|which|what|why"
+            "|been|was|revision|has|have",
         ),
-        *("which", "what", "why", "been", "was", "revision", "has", "have"),
-    ),
-    Shape.RECENT: ("last", "latest", "recent", "newest", "lately"),
-    Shape.RELEASES: (),
-    Shape.TESTS: ("test", "spec", "covered", "exercised"),
-    Shape.DEFINITION: (),
-    Shape.CALLERS: (),
-    Shape.OVERVIEW: (
-        *("this", "these", "purpose", "goal", "overview", "summar", "describe", "explain", "kind of", "sort of"),
-        *(
-            "type of",
-            "project",
-            "repo",
-            "librar",
-            "tool",
-            "package",
-            "software",
-            "looking at",
-            "pitch",
-            "framework",
+        (Shape.RECENT, "last|latest|recent|newest|lately"),
+        (Shape.TESTS, "test|spec|covered|exercised"),
+        (
+            Shape.OVERVIEW,
+            "this|these|purpose|goal|overview|summar|describe|explain|kind of|sort of|type of|project"
+            "|repo|librar|tool|package|software|looking at|pitch|framework|program|codebase|code base"
+            "|introduc|crate|description",
         ),
-        *("program", "codebase", "code base", "introduc", "crate", "description"),
-    ),
-    Shape.MANIFEST: (
-        *("depend", "require", "install", "version", "release", "package", "librar", "licen", "prerequisite"),
-        *(
-            "python",
-            "go",
-            "node",
-            "rust",
-            "java",
-            "php",
-            "ruby",
-            "typescript",
-            "interpreter",
-            "compiler",
-            "support",
+        (
+            Shape.MANIFEST,
+            "depend|require|install|version|release|package|librar|licen|prerequisite|python|go|node"
+            "|rust|java|php|ruby|typescript|interpreter|compiler|support|c++|runtime|modules|jdk",
         ),
-        *("c++", "runtime", "modules", "jdk"),
-    ),
-    Shape.AUTOMATION: (
-        "ci",
-        "continuous",
-        "github",
-        "gitlab",
-        "build",
-        "matrix",
-        "check",
-        "pass",
-        "green",
-        "merge",
-    ),
-    Shape.OPENING: ("open", "begin", "start", "first", "initial", "outset", "beginning", "commence", "began"),
-    Shape.ENDING: (
-        "end",
-        "close",
-        "finish",
-        "conclu",
-        "last",
-        "final",
-        "epilogue",
-        "turn",
-        "become",
-        "resolved",
-        "wrap",
-    ),
-    Shape.FLOW: (
-        *(
-            "happens",
-            "goes on",
-            "takes place",
-            "trace",
-            "through",
-            "step",
-            "cycle",
-            "order",
-            "flow",
-            "path",
-            "chain",
+        (Shape.AUTOMATION, "ci|continuous|github|gitlab|build|matrix|check|pass|green|pipeline|workflow|merge"),
+        (Shape.OPENING, "open|begin|start|first|initial|outset|beginning|commence|began"),
+        (Shape.ENDING, "end|clos|finish|conclu|last|final|epilogue|turn|become|resolved|wrap"),
+        (
+            Shape.FLOW,
+            "happens|goes on|takes place|trace|through|step|cycle|order|flow|path|chain|sequence"
+            "|series|functions|methods|call|until|till|way|travel|routed|from|is done|runs|between",
         ),
-        *(
-            "sequence",
-            "series",
-            "functions",
-            "methods",
-            "call",
-            "until",
-            "till",
-            "way",
-            "travel",
-            "routed",
-            "from",
-        ),
-        *("is done", "runs", "between"),
-    ),
+    )
 }
 """Letters of which a question must hold some before the phrases of a shape are tried, which takes far longer."""
 
@@ -357,5 +276,5 @@ def _expand(phrase: str) -> str:
 
 def holds_phrase(shape: Shape, prose: str) -> bool:
     """Return whether a question holds a phrase of a shape."""
-    low, hints = prose.lower(), _HINTS[shape]
-    return (not hints or any(hint in low for hint in hints)) and _pattern(shape).search(prose) is not None
+    low, hints = prose.lower(), _HINTS.get(shape, ("",))
+    return any(hint in low for hint in hints) and _pattern(shape).search(prose) is not None
