@@ -39,7 +39,7 @@ Span = tuple[int, int]
 
 COMMIT: Final = "commit"
 
-_UNASKED_COMMIT_FACTOR: Final = 0.4
+_UNASKED_COMMIT_FACTOR: Final = 0.5
 """The factor for commits where nobody asks for history: they repeat the words of what they changed."""
 _ASKED_TESTS_FACTOR: Final = 1.6
 """The factor for test code where tests are asked for; it takes back what profiles lower tests by."""
@@ -104,25 +104,27 @@ def kinds_to_leave_out(plan: Plan) -> tuple[str, ...]:
 
 def find_by_shape(
     shapes: Shapes, plan: Plan, query: Query, reading: Reading, found: Sequence[Candidate]
-) -> dict[int, Wanted]:
-    """Return the nodes that the shapes of a question want, by id, each for the shape that wants it most."""
+) -> dict[int, list[Wanted]]:
+    """Return the nodes that the shapes of a question want, by id, each with the shape that wants it most first."""
     subject = Subject(shapes, plan, query, reading, found)
-    wanted: dict[int, Wanted] = {}
+    wanted: dict[int, list[Wanted]] = {}
     for shape, find in _FINDERS.items():
         if shape not in shapes.asked and not (shape is Shape.DEFINITION and shapes.names):
             continue
         for each in find(subject):
-            known = wanted.get(each.row.node.id)
-            if passes_filter(each.row.node, plan.request.filter) and (known is None or known.value < each.value):
-                wanted[each.row.node.id] = each
-    return wanted
+            if passes_filter(each.row.node, plan.request.filter):
+                wanted.setdefault(each.row.node.id, []).append(each)
+    # Stable, so that of equal values the first in the order of the finders counts.
+    return {number: sorted(each, key=lambda one: -one.value) for number, each in wanted.items()}
 
 
-def add_wanted(candidates: Sequence[Candidate], wanted: Mapping[int, Wanted], plan: Plan) -> list[Candidate]:
+def add_wanted(
+    candidates: Sequence[Candidate], wanted: Mapping[int, Sequence[Wanted]], plan: Plan
+) -> list[Candidate]:
     """Return the candidates, and new ones for what is wanted and was not found."""
     known = {candidate.node.id for candidate in candidates}
     probe = plan.profile.probes[0].name
-    fresh = [each for number, each in wanted.items() if number not in known]
+    fresh = [each[0] for number, each in wanted.items() if number not in known]
     return [
         *candidates,
         *(
@@ -140,7 +142,7 @@ def add_wanted(candidates: Sequence[Candidate], wanted: Mapping[int, Wanted], pl
 
 
 def weigh_by_shape(
-    candidates: Sequence[Candidate], wanted: Mapping[int, Wanted], shapes: Shapes
+    candidates: Sequence[Candidate], wanted: Mapping[int, Sequence[Wanted]], shapes: Shapes
 ) -> tuple[Candidate, ...]:
     """Return the candidates with the part `shape` where a shape wants them, and the factor of their kind."""
     # Decided once: most candidates get nothing, and a page has hundreds.
@@ -167,13 +169,16 @@ def _with_parts(candidate: Candidate, parts: Mapping[str, float]) -> Candidate:
     return replace(candidate, parts={**candidate.parts, **parts})
 
 
-def _apply(wanted: Wanted, candidate: Candidate) -> Candidate:
-    """Return a candidate with what a shape says about it: its worth, and the part to show."""
+def _apply(by_shape: Sequence[Wanted], candidate: Candidate) -> Candidate:
+    """Return a candidate with what the shapes say about it: its worth, and the part to show."""
+    wanted, parts = by_shape[0], {}
+    for each in reversed(by_shape):
+        parts[f"shape_{each.shape}"] = round(each.value, 6)
     value = round(max(wanted.value, candidate.parts.get("shape", 0.0)), 6)
     # What was asked for by its shape is an item of its own, whatever way the walk went to it.
     weighed = replace(
         candidate,
-        parts={**candidate.parts, "shape": value, f"shape_{wanted.shape}": value},
+        parts={**candidate.parts, **parts, "shape": value},
         path=(),
         distance=0,
         root=candidate.node.key,
@@ -352,7 +357,7 @@ def _find_flow(subject: Subject) -> Iterator[Wanted]:
     reading, fusion = subject.reading, subject.plan.profile.fusion
     measure = partial(measure_nodes, query=subject.query, fusion=fusion, snapshot=reading.snapshot)
     for rank, (row, part) in enumerate(follow_calls(roots, measure, reading)):
-        yield Wanted(row, Shape.FLOW, 1.0 - 0.06 * rank, part)
+        yield Wanted(row, Shape.FLOW, max(1.0 - 0.1 * rank, 0.2), part)
 
 
 def _find_traceback(subject: Subject) -> Iterator[Wanted]:

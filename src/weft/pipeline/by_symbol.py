@@ -190,7 +190,8 @@ def follow_calls(
         calls |= _calls_of(frontier, reading)
         fresh = [callee for number in frontier for callee, _ in calls.get(number, ()) if callee not in known]
         stored = reading.snapshot.nodes(list(dict.fromkeys(fresh))[:_MAX_EXPLORED])
-        known |= {number: row for number, row in stored.items() if TEST_TAG not in row.node.tags}
+        # Making an object is no step of a flow, and a class prints long.
+        known |= {number: row for number, row in stored.items() if _is_function(row)}
         frontier = [number for number in stored if number in known]
     calls = {number: [call for call in called if call[0] in known] for number, called in calls.items()}
     flows = [_choose_flow(root.node.id, calls) for root in roots]
@@ -199,6 +200,10 @@ def follow_calls(
     relevance = measure(sorted({number for flow in flows for number in flow}))
     flow = max(flows, key=lambda flow: _flow_worth(flow, relevance), default=[])
     return [(known[number], _calling_part(known[number].node)) for number in flow]
+
+
+def _is_function(row: NodeRow) -> bool:
+    return row.node.kind in ("function", "method") and TEST_TAG not in row.node.tags
 
 
 def _flow_worth(flow: Sequence[int], relevance: Mapping[int, float]) -> float:

@@ -71,6 +71,7 @@ _MAX_READ_SCENES: Final = 5_000
 _EDGE_CHARS: Final = 700
 """Characters at the very beginning or end of a story that are shown before the rest of their scene."""
 _SCENE_KINDS: Final = ("scene", "chapter")
+_TEXT_KINDS: Final = ("document", "note")
 _WORD: Final = re.compile(r"[^\W_]+")
 _CHAPTER_TITLE: Final = re.compile(r"(?i)\b(?:chapter|ch\.|part)?\s*(\d+|[ivxlc]+|[a-z]+)\b")
 
@@ -271,10 +272,13 @@ def find_scenes(reading: Reading, chapters: Sequence[int], *, last: bool) -> lis
 
 def _read_scenes(reading: Reading) -> tuple[tuple[str, int, int], ...]:
     snapshot = reading.snapshot
-    kinds = snapshot.kinds()
-    if not set(kinds) & set(_SCENE_KINDS) or len(snapshot.matching_ids(Filter(kinds=DEFINITION_KINDS))):
+    if len(snapshot.matching_ids(Filter(kinds=DEFINITION_KINDS))):
         return ()
     ids = snapshot.matching_ids(Filter(kinds=_SCENE_KINDS))
+    if not len(ids):
+        # A text that is not divided into chapters is one document; a collection of many is no story.
+        ids = snapshot.matching_ids(Filter(kinds=_TEXT_KINDS))
+        ids = ids if len(ids) <= _MAX_TEXTS else ids[:0]
     if len(ids) > _MAX_READ_SCENES:
         return ()
     rows = [row.node for row in snapshot.nodes(ids.tolist()).values() if row.node.text.strip()]

@@ -39,6 +39,8 @@ tenants, so that ours may put a lower one first. Fewer lose such passages, more 
 
 _MIN_WITHOUT_KINDS: Final = 8
 """Where fewer candidates are found without the kinds that are left out, these are searched for after all."""
+_MAX_UNCROWDED_PASSAGES: Final = 1_000
+"""In a store of so few passages no kind can crowd out the others, and all are searched for."""
 
 
 class RetrievalResult(Struct, frozen=True):
@@ -103,7 +105,8 @@ def _ask_probe(
 
         return find_most_referenced(probe, filter, reading.snapshot)
     fusion, snapshot, index = plan.profile.fusion, reading.snapshot, reading.index
-    kinds = snapshot.kinds() if without and not filter.kinds else ()
+    is_crowded = query.statistics.passages > _MAX_UNCROWDED_PASSAGES
+    kinds = snapshot.kinds() if without and is_crowded and not filter.kinds else ()
     kept = tuple(kind for kind in kinds if kind not in without)
     if kept and len(kept) < len(kinds):
         narrowed = search(query, probe, replace(filter, kinds=kept), fusion, snapshot, index)

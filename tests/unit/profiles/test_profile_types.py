@@ -77,7 +77,7 @@ def test_general_takes_every_kind_into_one_section() -> None:
     (only,), (probe,) = profile.sections, profile.probes
     assert (only.kinds, only.tags, only.probes, only.reach) == ((), (), (), "any")
     assert (probe.kinds, probe.limit, only.pointers) == ((), 40, 8)
-    assert profile.score.weights == {"lexical": 0.26, "semantic": 0.16, "walk": 0.17, "bridge": 0.41}
+    assert profile.score.weights == {"lexical": 0.26, "semantic": 0.16, "walk": 0.17, "bridge": 0.41, "shape": 0.8}
     assert profile.fusion.phrase_weight == 0.9
 
 
