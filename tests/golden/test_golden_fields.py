@@ -273,7 +273,9 @@ def cases() -> dict[tuple[str, str], Case]:
             ),
         ),
     }
-    given["phrases"] = inside("repo", "workspace", PROJECT, "parameters", phrases=())
+    structure = Request("Where is the repo map?", max_tokens=1500)
+    given["phrases"] = inside("repo", "workspace", structure, "parameters", phrases=())
+    given["shape"] = inside("repo", "workspace", PROJECT, "parameters", shape="")
     probed = {
         "edges": Case("repo", "workspace", PROJECT, lambda profile: ranked(profile, edges=("mentions",))),
         "without_tags": Case(

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from weft.errors import InvalidInput
 from weft.model import Candidate, Filter, Json, Node, NodeRef, Request, Topic, Unset
+from weft.pipeline.shapes import read_shapes
 from weft.ports import NodeRow, Snapshot
 from weft.profiles import apply_preset, fill, find_lens, resolve_parameters
 from weft.profiles.types import AUTO, Adapt, Lens, Probe, Profile, Section
@@ -298,6 +299,7 @@ def make_plan(request: Request, profile: Profile) -> Plan:
     # The question comes last: no parameter may take its place.
     values = {
         **resolve_parameters(profile, request.parameters, question),
+        **_flags_by_shape(profile, request, question),
         **topic_values(request.topics),
         "question": question,
     }
@@ -310,6 +312,13 @@ def make_plan(request: Request, profile: Profile) -> Plan:
         include_fields=profile.include_fields if request.include_fields is None else request.include_fields,
         values=values,
     )
+
+
+def _flags_by_shape(profile: Profile, request: Request, question: str) -> dict[str, Json]:
+    """Return the flags that the request does not give and the shape of its question sets."""
+    shaped = [each for each in profile.parameters if each.shape and each.name not in request.parameters]
+    asked = read_shapes(question).asked if shaped else frozenset()
+    return {each.name: True for each in shaped if each.shape in asked}
 
 
 def _check_depth(depth: int, profile: Profile) -> int:

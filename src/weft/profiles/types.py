@@ -73,7 +73,7 @@ LADDER: Final = (Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY, Detail.POINTER)
 class Parameter(Struct, frozen=True):
     """A typed value the caller may give, usable as {name} in questions, filters and headings.
 
-    A flag that is not given is set by a question that holds one of the `phrases`.
+    A flag that is not given is set by a question that holds one of the `phrases`, or that has the `shape`.
     """
 
     name: str
@@ -82,6 +82,7 @@ class Parameter(Struct, frozen=True):
     required: bool = False
     default: Json = None
     phrases: tuple[str, ...] = ()
+    shape: Literal["", "overview"] = ""
     description: str = ""
 
 
