@@ -51,6 +51,8 @@ _MAX_COMMITS: Final = 6
 _MAX_COMMIT_CHARS: Final = 500
 """Characters of a commit's message that are shown: the subject, and why."""
 _MAX_RECENT: Final = 4
+_MAX_TOUCHING: Final = 4_000
+"""Links of a file or a definition among which the newest commits are sought."""
 _MAX_CALLERS_OF_DEFINITION: Final = 3
 _MAX_TESTS: Final = 12
 _MAX_SCANNED_COMMITS: Final = 50_000
@@ -216,18 +218,13 @@ def _find_history(subject: Subject) -> Iterator[Wanted]:
 
 def _find_recent(subject: Subject) -> Iterator[Wanted]:
     """Yield the newest commits that touched what the question names."""
-    snapshot = subject.reading.snapshot
-    named = [row for name in subject.shapes.names for row in find_definitions(name, subject.reading)[:2]]
-    files = [one.node.id for one in subject.found if one.parts.get("named")]
-    near = snapshot.adjacency([*(row.node.id for row in named), *files], 256)
-    touching = [
-        number
-        for number, kind in zip(near.neighbour.tolist(), near.kind.tolist(), strict=True)
-        if near.kinds[kind] == COMMIT
-    ]
-    rows = sorted(
-        snapshot.nodes(list(dict.fromkeys(touching))).values(), key=lambda row: (-_time(row.node), row.node.key)
-    )
+    snapshot, shapes = subject.reading.snapshot, subject.shapes
+    named = [row.node.id for name in shapes.names for row in find_definitions(name, subject.reading)[:2]]
+    files = [number for numbers in snapshot.find(shapes.files).values() for number in numbers]
+    targets = sorted({*named, *files})
+    edges = snapshot.edges(targets, _MAX_TOUCHING) if targets else []
+    touching = sorted({source for source, _, edge in edges if edge.type == "touches"})
+    rows = sorted(snapshot.nodes(touching).values(), key=lambda row: (-_time(row.node), row.node.key))
     for rank, row in enumerate(rows[:_MAX_RECENT]):
         yield Wanted(row, Shape.RECENT, 1.0 - 0.05 * rank, _message_part(row.node))
 

@@ -70,6 +70,7 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
     Shape.HISTORY: (
         "(which|what|whose|the|any|this|that|by|first|last|latest|recent|earliest|original|offending) (<commit>)",
         "(<commit>) (that|which|who|message|hash|sha|log|history|did|introduced|removed|added|fixed|#?\\d+)",
+        "(which|what) changes? (<changed>|that|broke|caused|made|did)",
         "git (log|blame|history|bisect)|(change|commit|revision|edit) history|history of (the|this|that)",
         "(since )?when (was|were|did|has|have|had)|since when|how long ago|how long has",
         "since (which|what) (<release>)|(in|from|as of|with|by) (which|what) (<release>)",

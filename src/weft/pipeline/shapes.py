@@ -23,10 +23,11 @@ class Frame(Struct, frozen=True):
 
 
 class Shapes(Struct, frozen=True):
-    """The shapes of one question, and the names, frames, hashes, quotations and chapters that they are about."""
+    """The shapes of one question, and the names, files, frames, hashes and so on that they are about."""
 
     asked: frozenset[Shape] = frozenset()
     names: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
     frames: tuple[Frame, ...] = ()
     places: tuple[Frame, ...] = ()
     hashes: tuple[str, ...] = ()
@@ -65,7 +66,7 @@ _FRAME_LINE: Final = re.compile(
     re.VERBOSE | re.MULTILINE,
 )
 _ERROR_LINE: Final = re.compile(
-    r"^(?:E\s{1,8}|Caused by: )?(?P<error>panic|fatal(?: error)?|Uncaught \w+|[A-Za-z_][\w.]{0,200}): "
+    r"(?:^(?:E\s{1,8}|Caused by: )?|(?<=`))(?P<error>panic|fatal(?: error)?|Uncaught \w+|[A-Za-z_][\w.]{0,200}): "
     r"(?P<message>\S.{5,400})",
     re.MULTILINE,
 )
@@ -74,6 +75,7 @@ _ERROR_NAME: Final = re.compile(r"(?:Error|Exception|Warning|Failure|Fault)\Z|\A
 _PLACE: Final = re.compile(
     r"(?<![\w/.])(?P<file>(?:[\w.-]{1,100}/){0,12}[\w.-]{1,100}\.[A-Za-z]\w{0,5}):(?P<line>\d{1,6})\b"
 )
+_FILE: Final = re.compile(r"(?<![\w/.])(?:[\w.-]{1,100}/){0,12}[\w-][\w.-]{0,100}\.[A-Za-z]\w{0,5}(?![\w/])")
 _HASH: Final = re.compile(r"(?<![\w./-])(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}(?![\w./-])")
 _QUOTED: Final = re.compile(
     "[\"\u201c]([^\"\u201d\n]{12,400})[\"\u201d]|(?<!\\w)['\u2018]([^'\u2019\n]{12,400})['\u2019](?!\\w)"
@@ -130,7 +132,8 @@ def read_shapes(question: str) -> Shapes:
     }
     asked |= {shape for shape, found in present.items() if found}
     chapters = tuple(filter(None, (parse_number(match[1]) for match in _CHAPTER.finditer(prose))))
-    return Shapes(frozenset(asked), names, frames, places, hashes, quotations, chapters)
+    files = tuple(dict.fromkeys(_FILE.findall(prose)))[:_MAX_NAMES]
+    return Shapes(frozenset(asked), names, files, frames, places, hashes, quotations, chapters)
 
 
 def _split_log(question: str) -> tuple[str, str]:

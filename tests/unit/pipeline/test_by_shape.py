@@ -88,18 +88,18 @@ def ferry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
         path = folder / "ferry" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    records = folder / "records"
+    records = folder / "ferry" / "records"
     records.mkdir()
     (records / "commits.jsonl").write_text(
         "".join(
             f'{{"id": "commit/{sha}", "kind": "commit", "title": "rope: hold a hundred", "text": "rope: hold a '
-            f'hundred", "commit": "{sha}aaaaaaaa", "created": "{day}T09:00:00Z"}}\n'
+            f'hundred", "commit": "{sha}aaaaaaaa", "created": "{day}T09:00:00Z", "links": [{{"to": '
+            f'"ferry/crossing.py", "type": "touches"}}]}}\n'
             for sha, day in (("0a1b2c3d4e5f", "2024-01-01"), ("5e4d3c2b1a0f", "2025-01-01"))
         )
     )
     with Weft.open(folder / ".weft") as weft:
         weft.index(folder / "ferry")
-        weft.index(records, source="records")
         yield weft
 
 
@@ -187,12 +187,17 @@ def test_commits_come_first_only_where_history_is_asked_for(pigeonhole: Weft) ->
 def test_of_commits_that_match_alike_the_newest_comes_first(ferry: Weft) -> None:
     context = ferry.context("when was the rope made to hold a hundred?")
     commits = [entry.key for entry in context.ledger if entry.kind == "commit"]
-    assert commits[0] == "records:commit/5e4d3c2b1a0f"
+    assert commits[0] == "ferry:commit/5e4d3c2b1a0f"
+
+
+def test_the_newest_commits_that_touched_a_file_are_found_by_its_path(ferry: Weft) -> None:
+    context = ferry.context("what changed most recently in ferry/crossing.py?")
+    assert shaped(context, "recent") == ["ferry:commit/5e4d3c2b1a0f", "ferry:commit/0a1b2c3d4e5f"]
 
 
 @pytest.mark.parametrize("hash", ["5e4d3c2", "5e4d3c2b1a0faaaaaaaa"])
 def test_a_commit_is_found_by_the_beginning_of_its_hash(ferry: Weft, hash: str) -> None:
-    assert printed(ferry.context(f"what did {hash} do?"))[0] == "records:commit/5e4d3c2b1a0f"
+    assert printed(ferry.context(f"what did {hash} do?"))[0] == "ferry:commit/5e4d3c2b1a0f"
 
 
 def test_a_traceback_brings_its_own_frames_and_leaves_out_those_of_other_projects(ferry: Weft) -> None:

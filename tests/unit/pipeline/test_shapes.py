@@ -21,6 +21,7 @@ ASKED: dict[Shape, tuple[str, ...]] = {
         "what changed between 1.2 and 1.3?",
         "By which commit was the default changed?",
         "how long has the flag been deprecated",
+        "Which change fixed the deadlock in the worker?",
     ),
     Shape.RECENT: (
         "what are the latest changes to the scheduler?",
@@ -276,6 +277,18 @@ def test_only_long_quotations_are_looked_for() -> None:
 @pytest.mark.parametrize(("text", "number"), [("7", 7), ("xix", 19), ("IV", 4), ("twelve", 12), ("dry", 0)])
 def test_chapters_are_numbered_in_digits_roman_numerals_or_words(text: str, number: int) -> None:
     assert parse_number(text) == number
+
+
+def test_an_error_in_a_sentence_is_read_by_its_quotation_marks() -> None:
+    shapes = read_shapes("I get `pigeonhole.LeaseError: lease is held by another worker` at times. Why?")
+    assert shapes.quotations[0].startswith("lease is held by another worker")
+
+
+def test_files_are_read_with_their_folders() -> None:
+    assert read_shapes("what changed last in src/queue.py or docs/retries.md?").files == (
+        "src/queue.py",
+        "docs/retries.md",
+    )
 
 
 def test_an_ordinary_question_has_no_shape() -> None:
