@@ -23,6 +23,7 @@ from weft.pipeline.by_symbol import (
     find_places,
     find_uses,
     follow_calls,
+    is_sample,
     span_of_lines,
     window_around,
 )
@@ -345,12 +346,12 @@ def _find_flow(subject: Subject) -> Iterator[Wanted]:
     """Yield the function that the question names, or the one that matches it best, and what it calls, in order."""
     relevance = {one.node.id: one.parts.get("relevance", 0.0) for one in subject.found}
     named = [row for name in subject.shapes.names for row in find_definitions(name, subject.reading)]
-    roots = [row for row in named if TEST_TAG not in row.node.tags]
+    roots = [row for row in named if not is_sample(row.node)]
     if not roots:
         best = sorted(subject.found, key=lambda one: (-relevance[one.node.id], *one.node.ref))
         functions = [one.node.id for one in best if one.node.kind in ("function", "method")]
         stored = subject.reading.snapshot.nodes(functions).values()
-        roots = [row for row in stored if TEST_TAG not in row.node.tags][:_MAX_ROOTS]
+        roots = [row for row in stored if not is_sample(row.node)][:_MAX_ROOTS]
     reading, fusion = subject.reading, subject.plan.profile.fusion
     measure = partial(measure_nodes, query=subject.query, fusion=fusion, snapshot=reading.snapshot)
     for rank, (row, part) in enumerate(follow_calls(roots, measure, reading)):

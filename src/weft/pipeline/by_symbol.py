@@ -47,6 +47,7 @@ _MAX_DOCUMENTED: Final = 0.5
 """The share of a function's text that may be documentation before only its code is shown in a flow."""
 _MIN_FLOW_WEIGHT: Final = 0.5
 """Calls that a resolver only guessed weigh less, and lead astray when they are followed."""
+_SAMPLE_FOLDER: Final = re.compile(r"(?:^|/)(?:examples?|samples?|demos?|benchmarks?|docs?(?:_src)?)/")
 _LINE_EVIDENCE: Final = re.compile(r"line (\d+)")
 _DOCSTRING: Final = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|/\*.*?\*/", re.DOTALL)
 
@@ -113,13 +114,16 @@ def find_uses(name: str, definitions: Sequence[NodeRow], reading: Reading, types
     rows |= reading.snapshot.nodes(sorted(lines.keys() - rows.keys()))
     word = re.escape(last_part(name))
     call = re.compile(rf"(?<!\w){word}\s*\(|@(?:\w+\.)*{word}\b")
+    # Properties are read without a call, and functions passed on.
+    attribute = re.compile(rf"(?<=[\w)\]])\.{word}\b")
     uses = []
     for node_id, row in rows.items():
         if node_id in own:
             continue
-        spans = tuple(match.span() for match in call.finditer(row.node.text))
+        calls = tuple(match.span() for match in call.finditer(row.node.text))
+        spans = calls or tuple(match.span() for match in attribute.finditer(row.node.text))
         if spans or node_id in lines:
-            uses.append(Use(row, spans or tuple(_line_spans(row.node, lines[node_id])), bool(spans)))
+            uses.append(Use(row, spans or tuple(_line_spans(row.node, lines[node_id])), bool(calls)))
     return sorted(uses, key=_use_order)
 
 
@@ -203,7 +207,12 @@ def follow_calls(
 
 
 def _is_function(row: NodeRow) -> bool:
-    return row.node.kind in ("function", "method") and TEST_TAG not in row.node.tags
+    return row.node.kind in ("function", "method") and not is_sample(row.node)
+
+
+def is_sample(node: Node) -> bool:
+    """Return whether a node is test code, or stands in a folder of examples."""
+    return TEST_TAG in node.tags or _SAMPLE_FOLDER.search(node.origin.file or "") is not None
 
 
 def _flow_worth(flow: Sequence[int], relevance: Mapping[int, float]) -> float:

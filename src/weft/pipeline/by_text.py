@@ -34,6 +34,7 @@ _MANIFEST_LINES: Final = {
         r"(?im)^\W*(?:requires[-_]python|python_requires|engines|go \d|rust-version|edition)\b"
     ),
 }
+_DESCRIPTION: Final = re.compile(r"(?i)\bdescription\b")
 _MANIFEST_SPAN: Final = re.compile(r"(?im)^\W*(?:dependencies|install_requires|require|requirements)\b")
 _WORKFLOW_FILE: Final = re.compile(
     r"(?i)(?:^|/)(?:\.github/workflows/|\.gitlab-ci|\.circleci/|azure-pipelines|\.travis|jenkinsfile|appveyor"
@@ -134,6 +135,8 @@ def _opening(text: str) -> Span | None:
 def find_manifests(reading: Reading, about: str) -> list[Found]:
     """Return the manifests in the root of the sources, each by the lines about what is asked, if it is long."""
     rows = [row for row in _files(MANIFEST_FILES, reading) if (row.node.origin.file or "").count("/") <= 1]
+    # Most lists of requirements say nothing about what a project is.
+    rows = [row for row in rows if about != "description" or _DESCRIPTION.search(row.node.text)]
     return [(row, _manifest_part(row.node.text, about)) for row in rows[:_MAX_TEXTS]]
 
 
