@@ -2,7 +2,7 @@
 
 plan                      plan.py
 query, retrieve           query.py, retrieve.py, repository_map.py
-shapes                    shapes.py, by_shape.py, by_symbol.py, by_text.py
+shapes                    shapes.py, shape_weights.py, by_shape.py, by_symbol.py, by_text.py
 walk, bridge              walk.py, bridge.py
 score, dedupe, sections   score.py, dedupe.py, sections.py, slots.py, subjects.py
 fit, compose              fit.py, slot_filler.py, compose.py, excerpt.py
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from weft.history import context_id
 from weft.model import Candidate, Context, Request
 from weft.pipeline.bridge import find_bridge_names, follow_names, score_bridges
-from weft.pipeline.by_shape import add_wanted, find_by_shape, kinds_to_leave_out, weigh_by_shape, weighs_shapes
 from weft.pipeline.compose import Printer, compose
 from weft.pipeline.excerpt import QuestionTerms
 from weft.pipeline.ledger import list_citations, make_ledger
@@ -36,6 +35,7 @@ from weft.pipeline.retrieve import (
     unite_topics,
 )
 from weft.pipeline.sections import Layout, Ranking, admit, drop_repeats, fill_section, split_received
+from weft.pipeline.shape_weights import Wanted, add_wanted, kinds_to_leave_out, weigh_by_shape, weighs_shapes
 from weft.pipeline.shapes import Shapes, read_shapes
 from weft.pipeline.slots import PlacedSlot, pointers_slot_name
 from weft.pipeline.walk import walk_graph
@@ -127,8 +127,13 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
     finished("expand")
 
     reached = [candidate for walk in walks for candidate in walk.candidates]
-    wanted = find_by_shape(shapes, plan, query, reading, searched)
-    reached = add_wanted(reached, wanted, plan)
+    wanted: Mapping[int, Sequence[Wanted]] = {}
+    if shapes.asked or shapes.names:
+        # Only questions that have a shape pay for loading this.
+        from weft.pipeline.by_shape import find_by_shape
+
+        wanted = find_by_shape(shapes, plan, query, reading, searched)
+        reached = add_wanted(reached, wanted, plan)
     scale = next((result.scale for result in found if result.scale != Scale()), Scale())
     candidates = _relate_to_question(reached, query, scale, plan, reading)
     if has_shapes:

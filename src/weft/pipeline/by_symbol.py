@@ -13,18 +13,15 @@ from msgspec import Struct
 
 from weft.model import Filter, Node
 from weft.pipeline.query import Reading
+from weft.pipeline.shape_weights import TEST_TAG, Span
 from weft.pipeline.shapes import Frame
 from weft.pipeline.walk import Relevance
 from weft.ports import NodeRow
 from weft.scoring.bm25 import term_hash
 from weft.text import analyze
 
-Span = tuple[int, int]
-
 DEFINITION_KINDS: Final = ("class", "function", "interface", "method", "type")
 CODE_KINDS: Final = (*DEFINITION_KINDS, "file", "module")
-TEST_TAG: Final = "test-code"
-"""The tag that the code source gives to everything in test files."""
 
 _MAX_PROPOSED: Final = 64
 """Passages that are looked at for the definition of a name; those that hold it in their title come first."""
