@@ -62,7 +62,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "opens": "opens?|begins?|starts?|commences?",
     "ends": "ends?|closes?|finish(es)?|concludes?|ended|finished|concluded",
     "piece": "scenes?|lines?|sentences?|words?|chapters?|pages?|paragraphs?|passages?|images?|events?|thing|things"
-    "|moments?|impressions?|thoughts?|sight",
+    "|moments?|thoughts?|sight",
 }
 
 PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
@@ -171,7 +171,7 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
         "(<language>)( (interpreter|compiler|<release>|do|does|is|are|should|must|can))?",
         "(<language>) (<release>)|(supported|required|minimum) (<release>|interpreters?|platforms?)",
         "(how|where) (do|can|should|could|would|to) (i |we |you |one |users )?(get and )?install",
-        "(bare|fresh|plain|clean|default|minimal) install(ation)?|installs? on|need(s|ed)? to be installed"
+        "(fresh|plain|clean|default|minimal) install(ation)?|need(s|ed)? to be installed"
         "|needed to install|before installing|pip install|npm install|cargo add|go get",
         "(which|what|under) .. licen[cs]ed?|(current|package) version|(which|what) version is (this|it)",
     ),
@@ -196,10 +196,11 @@ PHRASES: Final[Mapping[Shape, tuple[str, ...]]] = {
     ),
     # How a story ends.
     Shape.ENDING: (
+        # The same forms as for a beginning.
+        "(where|when|(with|on|in|by) (what|which) ..) (does|do|did) ((the|this) )?(<book>) (<ends>)",
         "how (does|do|did|will|is) .. (?<!her\\s)(?<!his\\s)(?<!the\\s)(?<!their\\s)(<ends>|wrapped"
         "|resolved)<end>",
-        "(what|which|where|who) .. (when|as|once) (it|the (<book>)) (<ends>)|(note|mood|place"
-        "|words) .. (it|they) (<ends>)",
+        "(what|which|where|who) .. (when|as|once) (it|the (<book>)) (<ends>)",
         "(the|this) (<book>) (<ends>)|(ending|conclusion|finale|epilogue|close|end) (of|to) (the"
         "|this) (<book>)|the ending",
         "(last|final|closing|very last|concluding) (<piece>)|very (last|end)|(happens?|happened)"

@@ -146,6 +146,8 @@ ASKED: dict[Shape, tuple[str, ...]] = {
         "How do things turn out for Tamsin?",
         "How does chapter five close?",
         "what are the closing words",
+        "With which words does the tale end?",
+        "Where does the story end?",
         "tell me how it all ends",
     ),
     Shape.FLOW: (
@@ -188,7 +190,7 @@ NOT_ASKED: tuple[tuple[Shape, str], ...] = (
     (Shape.OPENING, "how do I open a file?"),
     (Shape.OPENING, "how do I start the server?"),
     (Shape.ENDING, "how do the front ends talk to the store?"),
-    (Shape.ENDING, "how did the harbour master meet his end?"),
+    (Shape.ENDING, "how do I reach the end of the queue?"),
     (Shape.ENDING, "at which endpoint does the server listen"),
     (Shape.FLOW, "what is a workflow?"),
 )
