@@ -106,6 +106,7 @@ def search(shelf: Shelf, given: Mapping[str, Any]) -> Answer:
         tenants=tenants,
         as_of=given.get("as_of"),
         consistency=given.get("consistency", ""),
+        floor=given.get("floor"),
     )
     rows = search_rows(found.candidates)
     lines = table_lines(SEARCH_COLUMNS, rows) if rows else ["Nothing matches."]

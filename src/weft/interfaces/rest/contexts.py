@@ -19,6 +19,7 @@ from weft.assemblers.knowledge.knowledge_context import (
 )
 from weft.errors import UnknownName
 from weft.interfaces.ask import Targets, blend_topics
+from weft.interfaces.describe import relevance
 from weft.interfaces.request import CONTEXT_FIELDS, fields_for, make_request, make_view
 from weft.interfaces.rest.access import Caller, Service, Who
 from weft.interfaces.rest.convert import answer, candidate_from, edge_shape, encoded, node_shape
@@ -251,9 +252,11 @@ def search(given: SearchRequest, service: Service, who: Who) -> Response:
     held = {tenant for tenant, _ in weft.store.tenant_versions(View(tenants))}
     wanted = Filter(kinds=tuple(given.node_types), tags=tuple(given.tags))
     with service.turns:
-        found = weft.search(given.query, limit=given.limit, match=given.match, filter=wanted, tenants=tenants)
+        found = weft.search(
+            given.query, limit=given.limit, match=given.match, filter=wanted, tenants=tenants, floor=given.floor
+        )
     results = [
-        {**node_shape(each.node), "score": each.parts.get("relevance", 0.0), "match_source": each.match_source}
+        {**node_shape(each.node), "score": relevance(each), "match_source": each.match_source}
         for each in found.candidates
     ]
     return answer({"results": results, "notes": [*tenant_notes(given.tenant_ids, held), *found.notes]})
