@@ -29,7 +29,7 @@ def main() -> None:
 
 def nearest(weft: Weft, question: str) -> float:
     """Return the cosine of the nearest node that shares no word with the question."""
-    found = weft.search(question, match="vector", limit=5).candidates
+    found = weft.search(question, match="vector", limit=5, floor=0).candidates
     return max((each.parts["semantic"] for each in found if not each.parts.get("lexical")), default=0.0)
 
 

@@ -35,10 +35,11 @@ from weft.model import (
     as_tuple,
 )
 from weft.pipeline.assemble import assemble
-from weft.pipeline.query import Reading, StageCallback, pause_garbage_collection, understand
-from weft.pipeline.retrieve import RetrievalResult, search
+from weft.pipeline.query import Reading, StageCallback, pause_garbage_collection
+from weft.pipeline.retrieve import RetrievalResult
+from weft.pipeline.silence import search_above
 from weft.ports import StoreStatus
-from weft.profiles.types import Fusion, Match, Probe, Profile
+from weft.profiles.types import Match, Probe, Profile
 from weft.reader import Reader, retry_once
 from weft.store import is_address, open_store
 from weft.tokens import DEFAULT_ENCODING, counter_for
@@ -119,6 +120,7 @@ class Weft:
         max_tokens: int | Unset | None = UNSET,
         format: str | None = None,
         include_fields: bool | None = None,
+        floor: float | None = None,
         filter: Filter = Filter(),  # noqa: B008  (frozen)
         tenants: Names = (DEFAULT_TENANT,),
         as_of: int | None = None,
@@ -149,6 +151,7 @@ class Weft:
             max_tokens=max_tokens,
             format=format,
             include_fields=include_fields,
+            floor=floor,
             filter=filter,
             view=View(as_tuple(tenants), as_of, consistency),
             parameters=parameters or {},
@@ -219,16 +222,16 @@ class Weft:
         tenants: Names = (DEFAULT_TENANT,),
         as_of: int | None = None,
         consistency: str = "",
+        floor: float | None = None,
     ) -> RetrievalResult:
-        """Return the nodes that match best, without walking or printing."""
+        """Return the nodes that match best, down to the floor, without walking or printing."""
         _check_limit(limit, "finds")
+        least = self.profile(Request().profile).floor if floor is None else floor
 
         def answer() -> RetrievalResult:
             with self.reading(View(as_tuple(tenants), as_of, consistency)) as reading:
-                query = understand(question, reading.snapshot, reading.embedder)
                 probe = Probe("search", match=match, limit=limit)
-                found = search(query, probe, filter, Fusion(), reading.snapshot, reading.index)
-                return _with_notes(found, *reading.notes, *query.notes)
+                return _with_notes(search_above(least, question, probe, filter, reading), *reading.notes)
 
         return retry_once(answer)
 

@@ -29,6 +29,9 @@ FORMATS: Final = ("markdown", "xml", "plain", "json")
 SEARCH_MATCHES: Final = ("hybrid", "bm25", "vector")
 """The ways to search: by words and meaning, by words, or by meaning."""
 
+CALIBRATED: Final = "calibrated"
+"""The part of a search's result that holds its calibrated relevance."""
+
 NodeRef: TypeAlias = tuple[str, str]
 """A node's tenant and key: a key alone may exist in several tenants."""
 
@@ -244,6 +247,8 @@ class Request(Struct, frozen=True):
     max_tokens: int | Unset | None = UNSET
     format: str | None = None
     include_fields: bool | None = None
+    floor: float | None = None
+    """The relevance, from 0 to 1, below which nothing is printed."""
     filter: Filter = Filter()
     # Safe as defaults, unlike lists and dicts: these records cannot be changed.
     view: View = View()

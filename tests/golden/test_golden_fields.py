@@ -167,6 +167,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "profile_version": general(profile_version=2),
         "max_tokens": case("repo", "general", Request(LOCKED.question), max_tokens=200),
         "format": general(format="plain"),
+        "floor": general(floor=1.0),
         "select": Case(
             "repo",
             "general",
@@ -248,7 +249,10 @@ def cases() -> dict[tuple[str, str], Case]:
         "scope": dedupe(scope="none"),
         "similarity": dedupe(similarity=1.0),
         "same": dedupe(same=("domain|category|axis",)),
-        "once": dedupe(once=("category",)),
+        # Of each category only one memory lies above the floor.
+        "once": inside(
+            "repo", "learning", replace(LOCKED, max_tokens=2000, floor=0), "dedupe", {}, once=("category",)
+        ),
     }
     given = {
         "name": parameter(name="other"),

@@ -196,7 +196,10 @@ def _is_also_a_word(weft: "Weft", word: str, nodes: Sequence[Node], view: View) 
         return False
     # One more than the nodes themselves is enough to see another.
     limit = len(nodes) + 1
-    found = weft.search(word, match="bm25", limit=limit, tenants=view.tenants, as_of=view.as_of).candidates
+    # Whatever stands there counts, however little it says.
+    found = weft.search(
+        word, match="bm25", limit=limit, tenants=view.tenants, as_of=view.as_of, floor=0
+    ).candidates
     keys = {(node.tenant, node.key) for node in nodes}
     return any((candidate.node.tenant, candidate.node.key) not in keys for candidate in found)
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from weft.history import Difference
-from weft.model import Candidate, Edge, LedgerEntry, Node, Origin, Step, View
+from weft.model import CALIBRATED, Candidate, Edge, LedgerEntry, Node, Origin, Step, View
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -60,8 +60,8 @@ def table_lines(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> lis
 
 
 def relevance(candidate: Candidate) -> float:
-    """Return the relevance that a search found; the score of a candidate is made by a profile, later."""
-    return candidate.parts.get("relevance", 0.0)
+    """Return the calibrated relevance of a search's result; its score is made by a profile, later."""
+    return candidate.parts.get(CALIBRATED, 0.0)
 
 
 def search_rows(candidates: Sequence[Candidate]) -> list[tuple[str, ...]]:

@@ -195,6 +195,15 @@ FILTER_FIELDS: Final = (
         metavar="LEVEL",
     ),
 )
+FLOOR: Final = RequestField(
+    "floor",
+    "fraction",
+    "The relevance, 0 to 1, below which nothing is printed; 0 prints whatever is nearest. Default: the profile's.",
+    ("min_relevance", "threshold", "min_score"),
+    destination="request",
+    metavar="P",
+    example=0.5,
+)
 PAGE_FIELDS: Final = (
     RequestField(
         "profile",
@@ -271,6 +280,7 @@ PAGE_FIELDS: Final = (
         ("fields", "with_fields"),
         destination="request",
     ),
+    FLOOR,
     *FILTER_FIELDS,
     RequestField(
         "parameters",
@@ -337,6 +347,7 @@ SEARCH_FIELDS: Final = (
     RequestField(
         "match", "text", "By words, by meaning, or both.", ("mode",), choices=SEARCH_MATCHES, metavar="HOW"
     ),
+    FLOOR,
     *FILTER_FIELDS,
 )
 

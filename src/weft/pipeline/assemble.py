@@ -4,6 +4,7 @@ plan                      plan.py
 query, retrieve           query.py, retrieve.py, repository_map.py
 shapes                    shapes.py, shape_weights.py, by_shape.py, by_symbol.py, by_text.py
 walk, bridge              walk.py, bridge.py
+silence                   relevance.py, silence.py
 score, dedupe, sections   score.py, dedupe.py, sections.py, slots.py, subjects.py
 fit, compose              fit.py, slot_filler.py, compose.py, excerpt.py
 ledger                    ledger.py
@@ -12,6 +13,7 @@ ledger                    ledger.py
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from weft.history import context_id
@@ -22,6 +24,7 @@ from weft.pipeline.excerpt import QuestionTerms
 from weft.pipeline.ledger import list_citations, make_ledger
 from weft.pipeline.plan import Plan, choose_presets, make_plan, passes_filter
 from weft.pipeline.query import Query, Reading, Scale, StageCallback, narrow, understand
+from weft.pipeline.relevance import Gauge, evidence_of
 from weft.pipeline.retrieve import (
     Gathered,
     add_relevance,
@@ -37,6 +40,14 @@ from weft.pipeline.retrieve import (
 from weft.pipeline.sections import Layout, Ranking, admit, drop_repeats, fill_section, split_received
 from weft.pipeline.shape_weights import Wanted, add_wanted, kinds_to_leave_out, weigh_by_shape, weighs_shapes
 from weft.pipeline.shapes import Shapes, read_shapes
+from weft.pipeline.silence import (
+    all_told_note,
+    drop_noise,
+    lay_out_silence,
+    silent_plan,
+    speaks,
+    unknown_names_note,
+)
 from weft.pipeline.slots import PlacedSlot, pointers_slot_name
 from weft.pipeline.walk import walk_graph
 from weft.ports import TokenCounter
@@ -65,8 +76,14 @@ def assemble(
     by_topic = [_gather(topic_plan, reading, finished) for topic_plan in plan.by_topic()]
     gathered = unite_topics(plan, by_topic, reading)
     # Score, dedupe, sections: put the candidates in order, into the slots of the page.
+    is_silent = not any(map(speaks, plan.by_topic(), by_topic, repeat(reading.snapshot)))
+    if is_silent:
+        plan = silent_plan(plan, gathered.query)
     printer = _make_printer(plan, gathered, count)
-    layout = _lay_out(plan, gathered, reading, now, printer)
+    if is_silent:
+        layout = lay_out_silence(plan, gathered, printer.heading_cost)
+    else:
+        layout = _lay_out(plan, gathered, reading, now, printer)
     finished("score")
     # Fit, compose: choose the level of detail of each, print them, and count the page.
     composed = compose(plan, layout, printer)
@@ -85,7 +102,16 @@ def assemble(
         manifest=composed.manifest,
         notes=(
             *preset_notes,
-            *dict.fromkeys([*_missing_embedder_note(gathered), *gathered.notes, *composed.notes]),
+            *dict.fromkeys(
+                [
+                    *_missing_embedder_note(gathered),
+                    # What the walk had to leave out says nothing about a page that shows nothing.
+                    *(gathered.query.notes if is_silent else gathered.notes),
+                    *(() if is_silent else unknown_names_note(plan, gathered.query)),
+                    *composed.notes,
+                    *all_told_note(composed.outcomes, layout.noise),
+                ]
+            ),
         ),
         stats={
             "nodes_searched": gathered.searched,
@@ -93,6 +119,7 @@ def assemble(
             "max_depth_reached": gathered.deepest,
             "candidates": len(gathered.candidates),
             "printed": len(composed.items()),
+            "relevance": gathered.relevance,
         },
         hash=composed.hash,
         id=context_id(composed.hash, plan.request),
@@ -147,6 +174,7 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
             for candidate in candidates
             if not candidate.distance or passes_filter(candidate.node, request.filter)
         )
+    gauge = Gauge.of(query, evidence_of(query, reading.embedder))
     notes = [
         *(f"No node is named {name!r}." for name in missing),
         *(note for result in found for note in result.notes),
@@ -160,6 +188,8 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
         deepest=max((walk.deepest for walk in walks), default=0),
         notes=(*query.notes, *dict.fromkeys(notes)),
         scale=scale,
+        relevance=gauge.best(searched),
+        gauge=gauge,
         brought=brought_for_parts(plan),
     )
 
@@ -193,7 +223,9 @@ def _lay_out(plan: Plan, gathered: Gathered, reading: Reading, now: datetime, pr
     ranking = Ranking(plan, gathered, reading, now, absent)
 
     fresh, received = split_received(plan, gathered.candidates)
-    admitted, refused = admit(plan, fresh)
+    telling, noise = drop_noise(plan, fresh, gathered)
+    admitted, refused = admit(plan, telling)
+    refused += noise
     ranked = {section.name: ranking.rank_section(section, admitted[section.name]) for section in plan.sections()}
     unique, repeats = drop_repeats(plan, ranked)
 
@@ -204,7 +236,7 @@ def _lay_out(plan: Plan, gathered: Gathered, reading: Reading, now: datetime, pr
         refused += beyond
         received += received_parts
     received_nodes = {refusal.candidate.node.ref for refusal in received}
-    return Layout(tuple(slots), tuple(refused + repeats + received), len(received_nodes))
+    return Layout(tuple(slots), tuple(refused + repeats + received), len(received_nodes), len(noise))
 
 
 def _make_printer(plan: Plan, gathered: Gathered, count: TokenCounter) -> Printer:

@@ -347,7 +347,7 @@ def _start_titles(layout: Layout) -> str:
 
 
 def _page_notes(frame: Frame, layout: Layout, warnings: tuple[str, ...]) -> tuple[str, ...]:
-    if not any(placed.slot.candidates for placed in layout.slots):
+    if layout.is_silent or not any(placed.slot.candidates for placed in layout.slots):
         # A session that has everything already is told so by a warning: the store is not empty.
         return warnings if layout.received else (*warnings, frame.empty)
     return warnings if frame.notes else ()

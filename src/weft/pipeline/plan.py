@@ -132,6 +132,7 @@ class Plan(Struct, frozen=True):
     format: str
     include_fields: bool
     values: Mapping[str, Json]
+    floor: float = 0.0
 
     def lens_for(self, name: str | None) -> Lens:
         """Return the lens that a section names, or the plan's own where it names none."""
@@ -311,6 +312,7 @@ def make_plan(request: Request, profile: Profile) -> Plan:
         format=request.format or profile.format,
         include_fields=profile.include_fields if request.include_fields is None else request.include_fields,
         values=values,
+        floor=check_floor(profile.floor if request.floor is None else request.floor),
     )
 
 
@@ -319,6 +321,15 @@ def _flags_by_shape(profile: Profile, request: Request, question: str) -> dict[s
     shaped = [each for each in profile.parameters if each.shape and each.name not in request.parameters]
     asked = read_shapes(question).asked if shaped else frozenset()
     return {each.name: True for each in shaped if each.shape in asked}
+
+
+def check_floor(floor: float) -> float:
+    """Return a floor, or raise an error that says which floors there are."""
+    if not 0 <= floor <= 1:
+        raise InvalidInput(
+            f"A floor of {floor:g} is out of range. Give a relevance from 0 (print whatever is nearest) to 1."
+        )
+    return floor
 
 
 def _check_depth(depth: int, profile: Profile) -> int:

@@ -22,6 +22,7 @@ from weft.pipeline.plan import (
     unite_candidates,
 )
 from weft.pipeline.query import Pool, Query, Reading, Scale, proposing_terms, read_cosines, sum_gains, understand
+from weft.pipeline.relevance import Gauge
 from weft.ports import CombinedIndex, Index, NodeRow, PassageRow, Proposals, Snapshot
 from weft.profiles import fill
 from weft.profiles.types import Fusion, Lens, Probe
@@ -62,6 +63,9 @@ class Gathered(Struct, frozen=True):
     deepest: int
     notes: tuple[str, ...]
     scale: Scale = field(default_factory=Scale)
+    relevance: float = 0.0
+    """The calibrated relevance of the best candidate that a search found."""
+    gauge: Gauge | None = None
     brought: Mapping[tuple[str, str], tuple[Candidate, ...]] = field(default_factory=dict)
     """The candidates that the caller brought for parts of subjects, by subject's key and part's name."""
 
@@ -441,4 +445,5 @@ def unite_topics(plan: Plan, by_topic: Sequence[Gathered], reading: Reading) -> 
         reached=sum(gathered.reached for gathered in by_topic),
         deepest=max(gathered.deepest for gathered in by_topic),
         notes=tuple(dict.fromkeys([*unmatched, *notes])),
+        relevance=max(gathered.relevance for gathered in by_topic),
     )

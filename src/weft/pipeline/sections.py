@@ -138,6 +138,10 @@ class Layout(Struct, frozen=True):
     slots: tuple[PlacedSlot, ...]
     refusals: tuple[Refusal, ...]
     received: int = 0
+    noise: int = 0
+    """How many candidates were left out for being far below the floor."""
+    is_silent: bool = False
+    """Whether the page only says that there is nothing, and points to what came nearest."""
 
     def candidates(self) -> list[Candidate]:
         """Return the candidates of all slots in printed order."""

@@ -80,6 +80,7 @@ class Reason(StrEnum):
     NOTHING_TO_PRINT = "has nothing to print as {levels}"
     NO_ROOM = "no room: {left}"
     NO_ROOM_NOR_POINTER = "no room: {left}, and the section's limit of {limit} pointers is reached"
+    BELOW_FLOOR = "relevance {relevance}, below {floor}"
     PAGE_TOO_SMALL = "no room: the budget is below the smallest page"
 
     @property

@@ -310,7 +310,10 @@ class Adapt(Struct, frozen=True):
 
 
 class Profile(Struct, frozen=True):
-    """One kind of page, as data."""
+    """One kind of page, as data.
+
+    `floor` is the calibrated relevance, from 0 to 1, below which a page says that there is nothing.
+    """
 
     name: str
     profile_version: int = 1
@@ -318,6 +321,7 @@ class Profile(Struct, frozen=True):
     max_tokens: int | None = 4000
     format: str = "markdown"
     select: Select = "share"
+    floor: float = 0.0
     summary_only_below: int = 0
     include_fields: bool = True
     max_depth: int = 5

@@ -168,6 +168,7 @@ def test_every_field_of_a_request_survives_keeping() -> None:
         max_tokens=None,
         format="xml",
         include_fields=False,
+        floor=0.4,
         filter=Filter(("k",), ("t",), ("s",), (("n", "v"),), NOW, LATER, 1, 2),
         view=View(("x", "y"), 7),
         parameters={"domain": "billing"},

@@ -29,6 +29,7 @@ from weft.errors import InvalidInput
 from weft.model import Candidate, Context, Filter, Item
 from weft.pipeline.query import Reading, StageCallback, understand
 from weft.pipeline.retrieve import RetrievalResult, search
+from weft.pipeline.silence import NEAREST
 from weft.pipeline.walk import WalkResult, walk_graph
 from weft.ports import Snapshot, TokenCounter
 from weft.profiles import find_lens
@@ -327,6 +328,9 @@ def page_as_lists(page: Context, snapshot: Snapshot) -> KnowledgeContext:
 
 def _page_items(page: Context) -> Iterator[Item]:
     for section in page.page.sections:
+        # What came nearest to a question without an answer is no answer.
+        if section.name == NEAREST.name:
+            continue
         yield from section.items
         for group in section.groups:
             for part in group.parts:

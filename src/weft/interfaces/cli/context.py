@@ -77,7 +77,7 @@ def make_search_command(fields: Sequence[RequestField] = SEARCH_FIELDS) -> Calla
         question, view, wanted = " ".join(values["query"]), make_view(values), make_filter(values)
         if not question:
             raise InvalidInput("The question is empty. Say what to look for, as in `weft search refunds`.")
-        options = {name: values[name] for name in ("limit", "match") if values[name] is not None}
+        options = {name: values[name] for name in ("limit", "match", "floor") if values[name] is not None}
         with config.open_weft(store, embedder=embedder) as weft, show_progress("searching"):
             notes = check_filter(weft, wanted, view.tenants)
             found = weft.search(

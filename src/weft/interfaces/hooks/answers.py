@@ -1,7 +1,6 @@
 """The texts that the model reads at each event: a status, a page about a prompt, or a warning after a failure."""
 
 import os
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from weft.errors import StoreError
 from weft.interfaces.ask import DEFAULT_PROFILE
 from weft.interfaces.hooks.commands import Run
 from weft.interfaces.hooks.events import Event, Settings
+from weft.interfaces.hooks.small_talk import wants_nothing
 from weft.model import DEFAULT_TENANT, Filter, Json, View
 from weft.tokens import BOUND_ENCODING
 
@@ -34,11 +34,8 @@ _WARNING_PROFILE: Final = "premortem"
 _RUN_DOMAINS: Final = {"test": "testing", "build": "configuration"}
 """The domain to warn about after a failed run, if no open experience names one."""
 _LEARNED_PLURALS: Final = {"memory": "memories", "experience": "experiences", "value": "values"}
-_SMALL_TALK: Final = re.compile(
-    r"\b(?:yes|yeah|yep|nope|ok|okay|sure|please|thanks?|go|on|ahead|continue|proceed|next|again|good|great|nice"
-    r"|perfect|cool|right|correct|done|stop|wait|hi|hello|hey|try|now)\b",
-    re.I,
-)
+_PROMPT_FLOOR: Final = 0.5
+"""The relevance from which a prompt gets a page: nobody asked for it, so it must be more likely right than not."""
 _MAX_SESSION_CHARACTERS: Final = 150
 """Characters of the client's session id that become part of our session's name, which may have 200."""
 _MAX_LISTED_EXPERIENCES: Final = 3
@@ -118,24 +115,14 @@ def _describe_open_experiences(call: HookCall) -> list[str]:
 def _make_page_for_prompt(call: HookCall) -> str:
     """Return a page about a prompt, without what the session was given before; empty if nothing is known."""
     settings, prompt = call.settings, call.event.prompt
-    if not _knows_any_word(call, prompt):
+    if wants_nothing(prompt):
         return ""
     profile = call.weft.profile(settings.profile or DEFAULT_PROFILE)
     # The prompt stands right above the page, so a title that repeats it would be wasted.
-    untitled = replace(profile, frame=replace(profile.frame, title=""))
+    strict = max(profile.floor, _PROMPT_FLOOR)
+    untitled = replace(profile, floor=strict, frame=replace(profile.frame, title=""))
     page = _make_page(call, untitled, settings.max_tokens - _INTRODUCTION_TOKENS, prompt)
     return f"{_INTRODUCTION}{page}" if page else ""
-
-
-def _knows_any_word(call: HookCall, prompt: str) -> bool:
-    """Return whether the store contains any word of a prompt, apart from words such as yes and go on."""
-    from weft.scoring.bm25 import term_hash
-    from weft.text import analyze
-
-    # A look at term statistics is much cheaper than a page, and most prompts to go on end here.
-    terms = {term_hash(term) for term in analyze(_SMALL_TALK.sub(" ", prompt))}
-    with call.weft.store.snapshot(View(call.tenants)) as snapshot:
-        return any(snapshot.statistics(tuple(terms)).frequency.values())
 
 
 def _make_page(

@@ -118,6 +118,7 @@ def search(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
         tenants=tenants,
         as_of=arguments.get("as_of"),
         consistency=arguments.get("consistency", ""),
+        floor=arguments.get("floor"),
     )
     rows = search_rows(found.candidates)
     lines = table_lines(SEARCH_COLUMNS, rows) if rows else ["Nothing matches."]

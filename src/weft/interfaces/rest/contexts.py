@@ -19,6 +19,7 @@ from weft.assemblers.knowledge.knowledge_context import (
 )
 from weft.errors import UnknownName
 from weft.interfaces.ask import Targets, blend_topics
+from weft.interfaces.describe import relevance
 from weft.interfaces.request import CONTEXT_FIELDS, fields_for, make_request, make_view
 from weft.interfaces.rest.access import Caller, CurrentCaller, Service
 from weft.interfaces.rest.convert import answer, candidate_from, edge_shape, encoded, node_shape
@@ -260,11 +261,13 @@ def search(body: SearchRequest, service: Service, caller: CurrentCaller) -> Resp
     held = {tenant for tenant, _ in weft.store.tenant_versions(View(tenants))}
     wanted = Filter(kinds=tuple(body.node_types), tags=tuple(body.tags))
     with service.turns:
-        found = weft.search(body.query, limit=body.limit, match=body.match, filter=wanted, tenants=tenants)
+        found = weft.search(
+            body.query, limit=body.limit, match=body.match, filter=wanted, tenants=tenants, floor=body.floor
+        )
     results = [
         {
             **node_shape(candidate.node),
-            "score": candidate.parts.get("relevance", 0.0),
+            "score": relevance(candidate),
             "match_source": candidate.match_source,
         }
         for candidate in found.candidates

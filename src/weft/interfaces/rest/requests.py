@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from weft.interfaces.request import CONTEXT_FIELDS, LARGEST_NUMBER, RequestField, fields_for
+from weft.interfaces.request import CONTEXT_FIELDS, FLOOR, LARGEST_NUMBER, RequestField, fields_for
 from weft.model import SEARCH_MATCHES
 
 NodeType = Literal[
@@ -202,6 +202,8 @@ def _model_field(field: RequestField) -> Any:
         return kind, Field(default_factory=dict, max_length=_MAX_PARAMETERS, description=field.help)
     if field.kind == "number":
         return int | None, Field(None, ge=field.least, le=field.most or LARGEST_ID, description=field.help)
+    if field.kind == "fraction":
+        return float | None, Field(None, ge=0, le=1, allow_inf_nan=False, description=field.help)
     if field.kind == "flag":
         return bool | None, Field(None, description=field.help)
     kind = Literal[field.choices] if field.choices else Name
@@ -258,6 +260,7 @@ class SearchRequest(Body):
     tags: Tags = Field(default_factory=list)
     limit: int = Field(10, ge=1, le=200)
     match: Literal[SEARCH_MATCHES] = "hybrid"  # type: ignore[valid-type]
+    floor: float | None = Field(None, ge=0, le=1, allow_inf_nan=False, description=FLOOR.help)
 
 
 class NodeInput(Body):

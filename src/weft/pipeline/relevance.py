@@ -1,0 +1,285 @@
+"""Calibrate relevance: the probability, from 0 to 1, that the store speaks to a question, or a candidate does.
+
+It is a logistic function of what retrieval has measured already, so it reads nothing: which share of the question
+a candidate holds, its cosine, which share the view has seen at all, how many terms the question has, how many
+passages the view has, and how many names of the question it has never seen. `bench/calibration.py` fits the
+constants and prints how well they hold.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum, auto
+from itertools import pairwise
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from weft.model import CALIBRATED, Candidate
+from weft.pipeline.query import Query
+from weft.ports import Embedder, TermStatistics
+from weft.scoring.bm25 import inverse_frequency, term_hash
+from weft.text import analyze, find_proper_names, name_words
+from weft.text.terms import STOP_WORDS
+
+CALIBRATED_EMBEDDERS: Final = frozenset({"weft-static-1"})
+"""Embedders whose cosines the constants were fitted on; those of others lie elsewhere, so words alone decide."""
+_MAX_TERMS: Final = 24
+"""Terms of a question beyond these add no further trust: a pasted log is no better understood than a paragraph."""
+_MAX_PASSAGES: Final = 1000
+"""Passages of a view beyond these change nothing: the best of many is better by chance only while they are few."""
+_MAX_UNKNOWN_NAMES: Final = 2
+"""Unknown names that count: two tell as much as five that the question is about something else."""
+_MAX_LISTED_WORDS: Final = 5
+"""Words that a note lists as unknown: enough to see a wrong word, few enough for one line."""
+_MAX_LISTED_CHARACTERS: Final = 40
+"""Characters of such a word."""
+_MAX_READ_CHARACTERS: Final = 2_000
+"""Characters of a question that are read for unknown words: a pasted log is full of them."""
+_WORD: Final = re.compile(r"[^\W_][\w.:+#'’-]*")
+_ENDING: Final = re.compile(r"(?:['’]s?|[.:'’-]+)\Z")
+
+
+class Evidence(Enum):
+    """What a question was searched by."""
+
+    WORDS_AND_MEANING = auto()
+    WORDS = auto()
+    MEANING = auto()
+
+
+class Calibration(Struct, frozen=True):
+    """The constants of one logistic function: what each measure adds to the logarithm of the odds."""
+
+    coverage: float
+    cosine: float
+    known: float
+    terms: float
+    passages: float
+    unknown_names: float
+    constant: float
+
+
+# Fitted by `python -m bench.calibration SET.json=STORE ... --silence PROMPTS.json --fit` on ten judged sets, each
+# asked of its own store and of the nine others, and on samples of 1 to 100 nodes of each store.
+CALIBRATIONS: Final[Mapping[Evidence, Calibration]] = {
+    Evidence.WORDS_AND_MEANING: Calibration(
+        coverage=5.66, cosine=8.83, known=2.07, terms=1.79, passages=-0.73, unknown_names=-1.24, constant=-5.89
+    ),
+    Evidence.WORDS: Calibration(
+        coverage=5.96, cosine=0.0, known=3.97, terms=2.18, passages=-0.72, unknown_names=-1.17, constant=-5.29
+    ),
+    Evidence.MEANING: Calibration(
+        coverage=0.0, cosine=11.65, known=0.0, terms=0.01, passages=-0.49, unknown_names=-2.07, constant=-1.27
+    ),
+}
+
+
+def evidence_of(query: Query, embedder: Embedder | None, match: str = "hybrid") -> Evidence:
+    """Return by what a question is measured: by its cosines only where they are on the scale of the constants."""
+    if query.vector is None or embedder is None or embedder.name not in CALIBRATED_EMBEDDERS:
+        return Evidence.WORDS
+    return {"vector": Evidence.MEANING, "bm25": Evidence.WORDS}.get(match, Evidence.WORDS_AND_MEANING)
+
+
+class Measures(Struct, frozen=True):
+    """The measures of a candidate that its relevance is made of."""
+
+    coverage: float
+    cosine: float
+    known: float
+    terms: float
+    passages: float
+    unknown_names: float
+
+    def log_odds(self, calibration: Calibration) -> float:
+        """Return the logarithm of the odds that the candidate speaks to the question."""
+        return (
+            calibration.coverage * self.coverage
+            + calibration.cosine * self.cosine
+            + calibration.known * self.known
+            + calibration.terms * self.terms
+            + calibration.passages * self.passages
+            + calibration.unknown_names * self.unknown_names
+            + calibration.constant
+        )
+
+
+class Gauge(Struct, frozen=True):
+    """The measure of one question: `shares` says which share of the question each of its terms is, `known` which
+    share of it the view has seen."""
+
+    shares: Mapping[int, float]
+    known: float
+    terms: float
+    passages: float
+    unknown_names: float
+    calibration: Calibration
+
+    @classmethod
+    def of(cls, query: Query, evidence: Evidence) -> "Gauge":
+        """Return the gauge for a question in its view."""
+        # A term of an earlier turn weighs less than one of the question, and a repeated one no more than once.
+        asked = {term: min(weight, 1.0) for term, weight in query.terms.items()}
+        rarities = _rarities(query.statistics, sorted(asked))
+        weights = {term: asked[term] * rarities[term] for term in asked}
+        total = sum(weights.values()) or 1.0
+        unknown = len(unknown_names(query)[:_MAX_UNKNOWN_NAMES])
+        shares = {term: weight / total for term, weight in weights.items()}
+        frequency = query.statistics.frequency
+        return cls(
+            shares=shares,
+            known=sum([shares[term] for term in sorted(shares) if frequency.get(term, 0)]),
+            terms=math.log1p(min(sum(asked.values()), _MAX_TERMS)),
+            passages=math.log1p(min(query.statistics.passages, _MAX_PASSAGES)),
+            unknown_names=float(unknown),
+            calibration=CALIBRATIONS[evidence],
+        )
+
+    def measures(self, candidate: Candidate) -> Measures:
+        """Return the measures of a candidate."""
+        # Sorted, because the last digits of a sum depend on its order.
+        coverage = sum([self.shares[term] for term in sorted(candidate.covers) if term in self.shares])
+        cosine = candidate.parts.get("semantic", 0.0)
+        return Measures(coverage, cosine, self.known, self.terms, self.passages, self.unknown_names)
+
+    def relevance(self, candidate: Candidate) -> float:
+        """Return the probability that the candidate speaks to the question."""
+        measures, calibration = self.measures(candidate), self.calibration
+        # The other measures are about the question: they say nothing for a candidate that shares nothing with it.
+        if calibration.coverage * measures.coverage + calibration.cosine * measures.cosine <= 0:
+            return 0.0
+        return round(1 / (1 + math.exp(-measures.log_odds(calibration))), 6)
+
+    def best(self, candidates: Iterable[Candidate]) -> float:
+        """Return the probability that the store speaks to the question: that of the best candidate."""
+        return max([self.relevance(candidate) for candidate in candidates], default=0.0)
+
+
+def _rarities(statistics: TermStatistics, terms: Sequence[int]) -> dict[int, float]:
+    """Return how telling each term is; one that was never seen is taken for one that was seen once.
+
+    Among few passages a term that is seen nowhere would else outweigh all the others by far.
+    """
+    seen = {term: max(count, 1) for term, count in statistics.frequency.items()}
+    smoothed = replace(
+        statistics, passages=max(statistics.passages, 1), frequency={term: seen.get(term, 1) for term in terms}
+    )
+    return dict(zip(terms, inverse_frequency(smoothed, terms).tolist(), strict=True))
+
+
+def calibrate(ranked: Sequence[Candidate], gauge: Gauge, floor: float) -> tuple[Candidate, ...]:
+    """Return the ranked candidates of a search down to the last one above the floor, with their relevance.
+
+    An earlier candidate counts as at least as relevant as those behind it, so that scores never rise.
+    """
+    kept: list[Candidate] = []
+    best = 0.0
+    for candidate in reversed(ranked):
+        best = max(best, gauge.relevance(candidate))
+        if best >= floor:
+            kept.append(replace(candidate, parts={**candidate.parts, CALIBRATED: best}))
+    return tuple(reversed(kept))
+
+
+# --- words that the store does not know --------------------------------------------------------------------
+
+
+def unknown_names(query: Query) -> tuple[str, ...]:
+    """Return the names of the question, by their capitals, that the view has never seen, in its order."""
+    text = query.text[:_MAX_READ_CHARACTERS]
+    words = [word for name in find_proper_names(text) for word in _WORD.findall(name)]
+    return _unknown(words, query.statistics)
+
+
+def unknown_words(query: Query) -> tuple[str, ...]:
+    """Return the words of the question that the view has never seen, in its order."""
+    return _unknown(_WORD.findall(query.text[:_MAX_READ_CHARACTERS]), query.statistics)
+
+
+def _unknown(words: Iterable[str], statistics: TermStatistics) -> tuple[str, ...]:
+    known = statistics.frequency
+    unknown: dict[str, str] = {}
+    for written in words:
+        word = _ENDING.sub("", written)
+        # A single letter or a filler names nothing, wherever its capital comes from.
+        if len(word) < 2 or word.lower() in STOP_WORDS:
+            continue
+        if not any(known.get(term_hash(term), 0) for term in analyze(word)):
+            unknown.setdefault(word.casefold(), word)
+    return tuple(unknown.values())
+
+
+def describe_unknown(words: Sequence[str]) -> str:
+    """Return a sentence that names words which the store never mentions; empty where there are none."""
+    named = [
+        word if len(word) <= _MAX_LISTED_CHARACTERS else f"{word[:_MAX_LISTED_CHARACTERS]}…"
+        for word in words[:_MAX_LISTED_WORDS]
+    ]
+    if not named:
+        return ""
+    listed = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} or {named[-1]}"
+    return f"Nothing here mentions {listed}."
+
+
+# --- questions that are always answered --------------------------------------------------------------------
+
+_WHOLE_NOUNS: Final = frozenset(
+    {
+        *(
+            "app",
+            "application",
+            "book",
+            "codebase",
+            "collection",
+            "documentation",
+            "framework",
+            "library",
+            "novel",
+        ),
+        *("package", "program", "project", "repo", "repository", "service", "software", "store", "story", "tale"),
+        *("tool", "vault", "workspace"),
+    }
+)
+_POINTING_WORDS: Final = frozenset({"this", "the", "our", "your", "my", "whole", "entire"})
+_WHOLE_CUES: Final = frozenset(
+    {
+        *(
+            "about",
+            "begin",
+            "begins",
+            "close",
+            "closes",
+            "closing",
+            "describe",
+            "end",
+            "ending",
+            "ends",
+            "explain",
+        ),
+        *("finish", "finishes", "first", "kind", "last", "open", "opening", "opens", "organised", "organized"),
+        *("overview", "purpose", "sort", "start", "starts", "structure", "structured", "summarise", "summarize"),
+        *("summary", "what"),
+    }
+)
+_MAX_WHOLE_WORDS: Final = 20
+"""A longer question asks for something of its own, even where it mentions the project."""
+
+
+def is_about_whole(question: str) -> bool:
+    """Return whether a question is about all that is stored: what this project is, how the story ends.
+
+    Such a question shares few words with any text, and still every store that holds a text can answer it.
+    """
+    words = name_words(question)
+    if len(words) > _MAX_WHOLE_WORDS or not _WHOLE_CUES.intersection(words):
+        return False
+    return any(
+        noun in _WHOLE_NOUNS and pointing in _POINTING_WORDS for pointing, noun in pairwise(words)
+    ) or _asks_what_this_is(words)
+
+
+def _asks_what_this_is(words: Sequence[str]) -> bool:
+    """Return whether the words are such as "what kind of software is this"."""
+    return words[:1] in (["what"], ["which"]) and "this" in words and bool(_WHOLE_NOUNS.intersection(words))
