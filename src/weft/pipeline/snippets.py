@@ -26,6 +26,10 @@ _OWN_SHARE: Final = 0.5
 fewer questions."""
 _SHORT_TEXT_TOKENS: Final = 160
 """A text of so few tokens is printed whole or not at all: a note, a turn of a chat, a small function."""
+_SHORT_PART_CHARACTERS: Final = 800
+"""The same for a part of a text that was asked for, whose tokens are not counted: a paragraph or two."""
+_PART_STEP: Final = 0.02
+"""What each further snippet of a long part counts less than the one before it."""
 _SCORE_DECIMALS: Final = 6
 
 
@@ -86,23 +90,33 @@ def _rank(
     found = RankedSnippets([], [], [], [], [], [])
     for row, owner, score in zip(rows, owners, scores, strict=True):
         whole, window = candidates[owner].text_tokens, candidates[owner].window
-        if window is not None and not (row.start < window[1] and window[0] < row.end):
-            continue
-        is_short = window is not None or (whole is not None and whole <= _SHORT_TEXT_TOKENS)
-        if is_short and found.owner and found.owner[-1] == owner:
-            found.end[-1] = row.end if window is None else window[1]
+        start, end = row.start, row.end
+        if window is not None:
+            start, end = max(start, window[0]), min(end, window[1])
+            if start >= end:
+                continue
+        if found.owner and found.owner[-1] == owner and _stays_together(whole, window):
+            found.end[-1] = end
             found.score[-1] = max(found.score[-1], score)
             continue
-        start, end = window or (row.start, row.end)
+        known = found.owner.count(owner) if window is not None else 0
         found.owner.append(owner)
         found.start.append(start)
         found.end.append(end)
         # The count of a part that was cut out for the question is not stored.
-        found.tokens.append(0 if window else whole if is_short and whole else row.tokens)
-        found.score.append(score)
+        found.tokens.append(0 if window else whole if whole and _stays_together(whole, None) else row.tokens)
+        # A long part that was asked for is read from its beginning.
+        found.score.append(round(score - _PART_STEP * known, _SCORE_DECIMALS))
     # The candidates come in their total order, and snippets in that of the text: ties keep both.
     found.order.extend(sorted(range(len(found.score)), key=lambda index: (-found.score[index], index)))
     return found
+
+
+def _stays_together(text_tokens: int | None, window: tuple[int, int] | None) -> bool:
+    """Whether a text, or the part of it that was asked for, is short enough to be one snippet."""
+    if window is not None:
+        return window[1] - window[0] <= _SHORT_PART_CHARACTERS
+    return text_tokens is not None and text_tokens <= _SHORT_TEXT_TOKENS
 
 
 def _choose_passages(candidates: Sequence[Candidate], snapshot: Snapshot) -> tuple[list[PassageRow], list[int]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from weft import Weft
+from weft import Node, Weft
 from weft.model import Context, Detail, Filter
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -239,9 +239,21 @@ def test_the_beginning_and_the_end_of_a_story_are_shown(novel: Weft) -> None:
     assert "the lamp of house three went out" in novel.context("How does the story end?", max_tokens=500).text
 
 
-def test_a_chapter_begins_and_ends_by_itself(novel: Weft) -> None:
-    assert "The door of house two stood open" in novel.context("How does chapter 2 begin?", max_tokens=500).text
-    assert "the lamp of house two went out" in novel.context("How does chapter two end?", max_tokens=500).text
+def test_a_chapter_begins_and_ends_by_itself(tmp_path: Path) -> None:
+    days = "\n\n".join(f"On day {day} the tide came in and Tamsin counted boats." for day in range(60))
+    with Weft.open(tmp_path / ".weft") as weft:
+        weft.put([
+            Node(
+                f"tide:{number}",
+                "chapter",
+                title=f"Chapter {name}",
+                text=f"The door of house {name} stood open.\n\n{days}\n\nSo the lamp of house {name} went out.",
+                sequence=number,
+            )
+            for number, name in enumerate(("One", "Two", "Three"), 1)
+        ])  # fmt: skip
+        assert "The door of house Two stood open" in weft.context("How does chapter 2 begin?", max_tokens=500).text
+        assert "the lamp of house Two went out" in weft.context("How does chapter two end?", max_tokens=500).text
 
 
 def test_what_a_filter_shuts_out_no_shape_brings_back(ferry: Weft) -> None:
