@@ -1,7 +1,6 @@
 """`Weft`, the library: open a store, index into it, ask it.
 
-The class composes a reader, a writer and an indexer (reader.py, writer.py); docs/library.md shows one example of
-each method.
+The class composes a reader, a writer and an indexer (reader.py, writer.py). docs/library.md has examples.
 """
 
 import dataclasses
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from weft.indexing.write import Written
     from weft.ports import Source
     from weft.store.open import AnyStore
-
 
 Notable = TypeVar("Notable", Context, RetrievalResult)
 Names = str | Sequence[str]
@@ -449,5 +447,4 @@ def _check_limit(limit: int, does: str) -> None:
 
 def _with_notes(answer: Notable, *notes: str | None) -> Notable:
     """Return the answer with further notes, where there are any."""
-    added: list[str] = [note for note in notes if note is not None]
-    return replace(answer, notes=(*answer.notes, *added)) if added else answer
+    return replace(answer, notes=(*answer.notes, *(note for note in notes if note is not None)))
