@@ -88,6 +88,7 @@ class PostgresSnapshot:
         )
         self._passages: dict[int, PassageRow] = {}
         self._vectors: dict[int, bytes] = {}
+        self._snippets: dict[int, bytes] = {}
 
     def on_connection(self, connection: Connection) -> Self:
         """Return the same moment read through another connection; the two share what they have read."""
@@ -177,11 +178,20 @@ class PostgresSnapshot:
         order = {node_id: index for index, node_id in enumerate(_unique(node_ids))}
         if not order:
             return []
-        found = self.read_passages("passages p", "p.node_id = ANY(%(ids)s)", ids=bigint_array(order))
+        # With their snippets: whoever reads all passages of a node is about to print some of it.
+        found = self.read_passages(
+            "passages p", "p.node_id = ANY(%(ids)s)", snippets=True, ids=bigint_array(order)
+        )
         return sorted(found, key=lambda row: (order[row.node_id], row.passage.ordinal))
 
     def read_passages(
-        self, source: str, condition: str = "TRUE", *, reuse_plan: bool = True, **values: Any
+        self,
+        source: str,
+        condition: str = "TRUE",
+        *,
+        reuse_plan: bool = True,
+        snippets: bool = False,
+        **values: Any,
     ) -> list[PassageRow]:
         """Return the visible passages `p` of a FROM clause that meet a condition, in any order.
 
@@ -189,7 +199,8 @@ class PostgresSnapshot:
         """
         dimensions = self.state.dimensions or 0
         rows = self.rows(
-            f"SELECT {PASSAGE_COLUMNS}, halfvec_send(v.vector) FROM {source} LEFT JOIN vectors v"
+            f"SELECT {PASSAGE_COLUMNS}, {'p.snippets' if snippets else 'NULL'}, halfvec_send(v.vector)"
+            f" FROM {source} LEFT JOIN vectors v"
             " ON v.space = %(space)s AND v.passage_id = p.id AND v.dimensions = %(width)s"
             f" WHERE {condition} AND {self.visible.of('p')}",
             reuse_plan=reuse_plan,
@@ -197,7 +208,9 @@ class PostgresSnapshot:
             width=dimensions,
             **values,
         )
-        found = read_passages(row[:-1] for row in rows)
+        found = read_passages(row[:-2] for row in rows)
+        if snippets:
+            self._snippets.update((row[0], bytes(row[-2] or b"")) for row in rows)
         for row, vector in zip(found, from_halfvecs([row[-1] for row in rows], dimensions), strict=True):
             # An empty vector is kept too, so that it is not asked for again.
             self._passages[row.id], self._vectors[row.id] = row, vector
@@ -228,17 +241,14 @@ class PostgresSnapshot:
 
     def snippets(self, passage_ids: Sequence[int]) -> dict[int, bytes]:
         """Return the packed snippets of those passages that have any."""
-        ids = _unique(passage_ids)
-        if not ids:
-            return {}
-        return {
-            number: bytes(packed)
-            for number, packed in self.rows(
-                "SELECT p.id, p.snippets FROM passages p WHERE p.id = ANY(%(ids)s) AND p.snippets IS NOT NULL"
-                f" AND {self.visible.of('p')}",
-                ids=bigint_array(ids),
+        missing = [number for number in _unique(passage_ids) if number not in self._snippets]
+        if missing:
+            rows = self.rows(
+                f"SELECT p.id, p.snippets FROM passages p WHERE p.id = ANY(%(ids)s) AND {self.visible.of('p')}",
+                ids=bigint_array(missing),
             )
-        }
+            self._snippets.update((number, bytes(packed or b"")) for number, packed in rows)
+        return {number: packed for number in _unique(passage_ids) if (packed := self._snippets.get(number))}
 
     def statistics(self, term_hashes: Sequence[int]) -> TermStatistics:
         """Return the term statistics of exactly this view."""
