@@ -18,7 +18,7 @@ from weft.text import is_blank
 _GAP_TOKENS: Final = 4
 """The most that the mark for left-out text costs."""
 _JOIN_TOKENS: Final = 1
-"""What joining a snippet to the one before it costs."""
+"""The cost of joining a snippet to the one before it."""
 _CHARACTERS_PER_TOKEN: Final = 4
 """The guess for snippets that were stored without a count."""
 _LEADING_MARKS: Final = (":", "?")
@@ -34,9 +34,9 @@ class SnippetFiller(Struct):
     snippets: RankedSnippets
     chosen: set[int] = field(default_factory=set)
     item_tokens: dict[int, int] = field(default_factory=dict)
-    """What the item of each candidate costs, by the candidate's index."""
+    """The cost of each candidate's item, by the candidate's index."""
     frames: dict[int, int] = field(default_factory=dict)
-    """What the item of a candidate costs besides its text."""
+    """The cost of a candidate's item besides its text."""
     names_only: SlotFiller | None = None
     """Fills the slot instead where there is no room for a single snippet."""
     spent_on_snippets: int = 0
