@@ -18,7 +18,7 @@ STORE_NAME: Final = ".weft"
 DEFAULT_EMBEDDER: Final = "static"
 """The model that ships with Weft: it needs no download and no server."""
 _SERVERS: Final = ("postgresql://", "postgres://")
-"""What the address of a store on a server begins with."""
+"""The beginnings of the address of a store on a server."""
 _SETTINGS_VARIABLE: Final = "WEFT_SERVED"
 """The variable in which a service passes its settings on to its workers."""
 

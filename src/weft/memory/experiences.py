@@ -24,7 +24,7 @@ from weft.model import DEFAULT_TENANT
 _MAX_CHARACTERS: Final = 20_000
 """Characters of one part of an experience: room for a stack trace, but not for a whole log."""
 _ADVICE: Final = "Say what matters of it; the rest belongs into a file."
-"""What to do with a text that is too long."""
+"""The advice in the error about a text that is too long."""
 _VAGUE: Final = re.compile(
     r"\b(?:something|somehow|somewhere|maybe|perhaps|probably|not sure|no idea|dunno|unclear|whatever)\b",
     re.IGNORECASE,

@@ -20,7 +20,7 @@ _DEFAULT_IMPORTANCE: Final = 0.5
 _MAX_KEPT_VERSIONS: Final = 20
 """Earlier texts that a memory keeps; the oldest go first, because all are stored with the memory."""
 _ADVICE: Final = "Index it as a file with `weft index`, and remember only what matters of it."
-"""What to do with a text that is too long."""
+"""The advice in the error about a text that is too long."""
 
 
 class Earlier(Struct, frozen=True):

@@ -11,7 +11,7 @@ VALUE: Final = "value"
 """The kinds of nodes of the learning memory."""
 
 CATEGORIES: Final = ("fact", "preference", "decision", "error", "workflow", "context")
-"""What a memory can be."""
+"""The categories of a memory."""
 DOMAINS: Final = (
     "debugging",
     "refactoring",
@@ -23,7 +23,7 @@ DOMAINS: Final = (
     "security",
     "integration",
 )
-"""What an agent was doing."""
+"""The kinds of work that an agent was doing."""
 STRATEGIES: Final = (
     "systematic-elimination",
     "trial-and-error",

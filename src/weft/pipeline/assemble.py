@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from weft.history import context_id
 from weft.model import Candidate, Context, Request
 from weft.pipeline.bridge import find_bridge_names, follow_names, score_bridges
-from weft.pipeline.compose import Printer, compose
+from weft.pipeline.compose import ComposedPage, Printer, compose
 from weft.pipeline.excerpt import QuestionTerms
 from weft.pipeline.ledger import list_citations, make_ledger
 from weft.pipeline.plan import Plan, choose_presets, make_plan, passes_filter
@@ -100,19 +100,7 @@ def assemble(
         sources=list_citations(composed.items()),
         ledger=make_ledger(composed.outcomes, layout),
         manifest=composed.manifest,
-        notes=(
-            *preset_notes,
-            *dict.fromkeys(
-                [
-                    *_missing_embedder_note(gathered),
-                    # What the walk had to leave out says nothing about a page that shows nothing.
-                    *(gathered.query.notes if is_silent else gathered.notes),
-                    *(() if is_silent else unknown_names_note(plan, gathered.query)),
-                    *composed.notes,
-                    *all_told_note(composed.outcomes, layout.noise),
-                ]
-            ),
-        ),
+        notes=(*preset_notes, *_list_notes(plan, gathered, layout, composed)),
         stats={
             "nodes_searched": gathered.searched,
             "nodes_expanded": gathered.reached,
@@ -126,6 +114,16 @@ def assemble(
     )
     finished("account")
     return context
+
+
+def _list_notes(plan: Plan, gathered: Gathered, layout: Layout, composed: ComposedPage) -> tuple[str, ...]:
+    """Return the notes of a page, each once."""
+    # What the walk had to leave out says nothing about a page that shows nothing.
+    found = (
+        gathered.query.notes if layout.is_silent else (*gathered.notes, *unknown_names_note(plan, gathered.query))
+    )
+    told = all_told_note(composed.outcomes, layout.noise)
+    return tuple(dict.fromkeys([*_missing_embedder_note(gathered), *found, *composed.notes, *told]))
 
 
 def _ignore_stage(stage: str) -> None:

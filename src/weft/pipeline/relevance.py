@@ -42,7 +42,7 @@ _ENDING: Final = re.compile(r"(?:['’]s?|[.:'’-]+)\Z")
 
 
 class Evidence(Enum):
-    """What a question was searched by."""
+    """The evidence that a question was searched by."""
 
     WORDS_AND_MEANING = auto()
     WORDS = auto()

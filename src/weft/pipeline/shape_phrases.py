@@ -13,7 +13,7 @@ from typing import Final
 
 
 class Shape(StrEnum):
-    """What a question asks for, apart from its subject."""
+    """A thing that a question asks for, apart from its subject."""
 
     HISTORY = "history"
     RECENT = "recent"

@@ -29,7 +29,7 @@ _SHORT_TEXT_TOKENS: Final = 160
 _SHORT_PART_CHARACTERS: Final = 800
 """The same for a part of a text that was asked for, whose tokens are not counted: a paragraph or two."""
 _PART_STEP: Final = 0.02
-"""What each further snippet of a long part counts less than the one before it."""
+"""The amount by which each further snippet of a long part counts less than the one before it."""
 _SCORE_DECIMALS: Final = 6
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from weft.evaluation import KeepPage, MakePage, PageVerdict
 
 DEFAULT_BUDGETS: Final = "1000,2000,4000,8000"
-"""What agents spend on one question, from a glance to a thorough reading."""
+"""The tokens that agents spend on one question, from a glance to a thorough reading."""
 
 
 class PageJob(Struct, frozen=True):
