@@ -17,7 +17,7 @@ from bench.measures import peak_megabytes, spread
 from weft import Weft
 from weft.model import Filter, View
 from weft.pipeline.query import proposing_terms, understand
-from weft.scoring.vectors import cosines, quantise
+from weft.scoring.similarity import cosines, quantise
 from weft.store.embedded.vectors import open_generation
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -18,7 +18,7 @@ import psycopg
 
 from bench.backends import Server, running
 from weft.embed import open_embedder
-from weft.scoring.vectors import quantise
+from weft.scoring.similarity import quantise
 from weft.store.postgres.encode import from_halfvecs
 from weft.store.postgres.search import RAISE_BUILD_MEMORY, graph_name
 

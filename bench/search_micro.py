@@ -16,7 +16,7 @@ import numpy as np
 
 from weft.model import Filter, Node, Origin, Passage, View
 from weft.ports import ChangedPassage, Changes, PreparedNode, PreparedPassage
-from weft.scoring.vectors import cosines, norms, quantise, sign_bits, sign_distances, stack_rows
+from weft.scoring.similarity import cosines, norms, quantise, sign_bits, sign_distances, stack_rows
 from weft.store.derived import Scope
 from weft.store.embedded.index import EmbeddedIndex
 from weft.store.embedded.lexical import engine

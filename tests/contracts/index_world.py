@@ -8,7 +8,7 @@ import xxhash
 
 from weft.model import Filter, Node, Origin, Passage, View
 from weft.ports import Changes, CombinedIndex, Index, PreparedNode, PreparedPassage
-from weft.scoring.vectors import cosines, norms, quantise, stack_rows
+from weft.scoring.similarity import cosines, norms, quantise, stack_rows
 
 OpenIndex = Callable[..., Index]
 DIMENSIONS = 16

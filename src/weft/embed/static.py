@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.text.folding import compile_once
+from weft.text.terms import compile_once
 
 NAME = "weft-static-1"
 """The name under which stores remember that this model made their vectors; a new table needs a new one."""

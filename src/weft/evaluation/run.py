@@ -15,10 +15,10 @@ from msgspec import Struct
 from weft.errors import InvalidInput, UnknownName
 from weft.evaluation.corpus import CorpusSource
 from weft.evaluation.judged_sets import JudgedSet, Question
-from weft.history.record import printed_items
+from weft.history.contexts import printed_items
 from weft.model import Context, Detail, Filter, Item, Json, LedgerEntry
 from weft.ports import TokenCounter
-from weft.text.folding import UNSPACED
+from weft.text.terms import UNSPACED
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 # Scripts without spaces have no words to tell apart, so each of their characters is one.
@@ -125,7 +125,6 @@ def _read_turns(value: Json) -> list[str]:
 
 
 # --- asking --------------------------------------------------------------------------------------------------
-
 
 Ask = Callable[[ShapedQuestion, int, Filter], Context]
 """Asks a question with a budget and a filter, and returns the page."""

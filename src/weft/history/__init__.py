@@ -1,16 +1,15 @@
 """Keep the contexts that were handed out beside the store: record, find and compare them."""
 
 # `compare` is also the name of its module; the function is what this package offers.
-from weft.history.compare import Change, Difference, compare
-from weft.history.contexts import History
-from weft.history.record import (
+from weft.history.compare import Change, Difference, compare, rebuild_request
+from weft.history.contexts import (
+    History,
     Record,
     context_id,
     fingerprint,
     is_received,
     make_record,
     read_shown,
-    rebuild_request,
 )
 
 __all__ = [

@@ -1,13 +1,18 @@
-"""Compare two kept contexts: which nodes appeared, vanished, changed or moved, and why."""
+"""Compare two kept contexts: which nodes appeared, vanished, changed or moved, and why.
+
+`rebuild_request` asks a kept context again, so that it can be compared with what the store says now.
+"""
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal
 
 from msgspec import Struct
 
-from weft.history.record import Record
-from weft.model import Detail, LedgerEntry
+from weft.errors import InvalidInput
+from weft.history.contexts import Record
+from weft.model import UNSET, Detail, Filter, LedgerEntry, Request, Topic, View
 
 Ref = tuple[str, str]
 """The tenant and key of a node."""
@@ -155,3 +160,38 @@ def _request_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[st
         for name in sorted(old.keys() | new.keys())
         if old.get(name) != new.get(name)
     )
+
+
+def rebuild_request(record: Record) -> Request:
+    """Return the request that led to a kept context, to be asked again."""
+    # Keys and scores of candidates are kept, but not their texts.
+    if "candidates" in record.request:
+        raise InvalidInput(
+            f"Context {record.id} was made from candidates that the caller brought, which are not kept. "
+            "Ask again with them, and compare the two ids."
+        )
+    # A record of another version may have fields that requests no longer have, and the session is none of them.
+    values = {name: value for name, value in record.request.items() if name in Request.__struct_fields__}
+    values["start"] = tuple(values.get("start", ()))
+    values["history"] = tuple(values.get("history", ()))
+    values["topics"] = tuple(
+        Topic(**{**topic, "start": tuple(topic["start"])}) for topic in values.get("topics", ())
+    )
+    values["filter"] = _read_filter(values.get("filter", {}))
+    values["view"] = View(**{name: _tuples(value) for name, value in values.get("view", {}).items()})
+    if values.get("max_tokens") == UNSET.value:
+        values["max_tokens"] = UNSET
+    return Request(**values)
+
+
+def _read_filter(stored: Mapping[str, Any]) -> Filter:
+    values: dict[str, Any] = {name: _tuples(value) for name, value in stored.items()}
+    for name in ("since", "until"):
+        if values.get(name) is not None:
+            values[name] = datetime.fromisoformat(values[name])
+    return Filter(**values)
+
+
+def _tuples(value: Any) -> Any:
+    """Return lists, which JSON made of tuples, as tuples again."""
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value

@@ -1,20 +1,43 @@
-"""Store kept contexts and sessions in a SQLite file of their own, so that keeping never waits for the store."""
+"""Keep the contexts that were handed out: what is recorded of each, and the file that holds them."""
 
+import json
 import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
+from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from weft.errors import InvalidInput, StoreError
-from weft.history.record import Record, from_bytes, join_shown, to_bytes
-from weft.model import Received, Shown
+from weft.model import (
+    Candidate,
+    Context,
+    Detail,
+    Item,
+    LedgerEntry,
+    Node,
+    PlacedSection,
+    Received,
+    Request,
+    Shown,
+    Step,
+)
+
+_SORTED: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
+"""Sorted keys, so that equal values have equal digests."""
+
+_CONTENT_DETAILS: Final = (Detail.WHOLE, Detail.EXCERPT, Detail.SUMMARY)
+"""The details that show content. A pointer only says that there is something: its node has not been received."""
 
 FILE_NAME: Final = "contexts.sqlite"
 """The file beside the store."""
@@ -47,6 +70,181 @@ CREATE TABLE IF NOT EXISTS claims (
 CREATE INDEX IF NOT EXISTS claims_by_what ON claims (what);
 """
 """`place` counts up and never repeats, so that the largest is the newest even after deletions."""
+
+
+# --- ids and fingerprints --------------------------------------------------------------------------------------
+
+
+def context_id(text_hash: str, request: Request) -> str:
+    """Return the id of a context: the same text for the same request has the same id, whenever it is made."""
+    # Only what differs from the defaults counts, so that a new field of requests leaves the ids of others alone.
+    defaults = _default_request()
+    given = {name: value for name, value in plain_request(request).items() if value != defaults.get(name)}
+    return blake2b(f"{text_hash} {_digest(given)}".encode(), digest_size=8).hexdigest()
+
+
+@cache
+def _default_request() -> dict[str, Any]:
+    return plain_request(Request())
+
+
+def fingerprint(node: Node) -> str:
+    """Return a short hash of everything a page can say of a node; it changes when the node's content does."""
+    # Without importance, dates and ids, which change though the text says the same.
+    return _digest([node.kind, node.title, node.summary, node.text, node.fields, node.tags])[:16]
+
+
+def plain_request(request: Request) -> dict[str, Any]:
+    """Return a request as JSON values; candidates brought by the caller are named, not copied."""
+    plain: dict[str, Any] = {
+        name: value for name, value in asdict(request).items() if name not in ("candidates", "received")
+    }
+    if request.candidates is not None:
+        plain["candidates"] = [
+            (candidate.node.tenant, candidate.node.key, candidate.score) for candidate in request.candidates
+        ]
+    if request.received is not None:
+        plain["session"] = request.received.session
+    decoded: dict[str, Any] = json.loads(_encode(plain))
+    return decoded
+
+
+def _digest(value: object) -> str:
+    return blake2b(_encode(value), digest_size=16).hexdigest()
+
+
+def _encode(value: object) -> bytes:
+    try:
+        return orjson.dumps(value, default=_plain_value, option=_SORTED)
+    except TypeError:
+        # Text that is no valid Unicode, such as half of a surrogate pair, which the slower encoder escapes.
+        return json.dumps(value, default=_plain_value, sort_keys=True).encode("ascii")
+
+
+def _plain_value(value: object) -> object:
+    """Return a plain form of what JSON has none for: mappings of other types, our own records, times."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Struct):
+        return asdict(value)
+    return repr(value)
+
+
+# --- what a page showed ----------------------------------------------------------------------------------------
+
+
+def read_shown(context: Context) -> dict[tuple[str, str], Shown]:
+    """Return what the page shows of each node, by tenant and key."""
+    shown: dict[tuple[str, str], Shown] = {}
+    for item in printed_items(context.page.sections):
+        if item.detail in _CONTENT_DETAILS:
+            node = item.candidate.node
+            ref = (node.tenant, node.key)
+            spans = None if item.detail is Detail.WHOLE else item.spans
+            shown[ref] = join_shown(shown.get(ref), Shown(fingerprint(node), spans))
+    return shown
+
+
+def printed_items(sections: Iterable[PlacedSection]) -> Iterator[Item]:
+    """Yield every item of some sections and of the groups within them, in printed order."""
+    for section in sections:
+        yield from section.items
+        for group in section.groups:
+            yield from printed_items(group.parts)
+
+
+def join_shown(before: Shown | None, now: Shown) -> Shown:
+    """Return both together; what was shown of content that has changed since counts no more."""
+    if before is None or before.fingerprint != now.fingerprint:
+        return now
+    if before.spans is None or now.spans is None:
+        return Shown(now.fingerprint)
+    return Shown(now.fingerprint, tuple(sorted({*before.spans, *now.spans})))
+
+
+def is_received(received: Received | None, candidate: Candidate) -> bool:
+    """Tell whether a session has what this candidate would show: unchanged, and whole or the part that matters."""
+    if received is None:
+        return False
+    node = candidate.node
+    shown = received.nodes.get((node.tenant, node.key))
+    if shown is None or shown.fingerprint != fingerprint(node):
+        return False
+    if shown.spans is None or not candidate.spans:
+        return True
+    # The best span is what the page would show first; other spans are further detail.
+    first, last = candidate.spans[0]
+    return any(start < last and first < end for start, end in shown.spans)
+
+
+# --- records ---------------------------------------------------------------------------------------------------
+
+
+class Record(Struct, frozen=True):
+    """One kept context; `fingerprints` are those of the printed nodes, by tenant and key."""
+
+    id: str
+    made: str
+    hash: str
+    tokens: int
+    max_tokens: int | None
+    token_model: str
+    request: Mapping[str, Any]
+    notes: tuple[str, ...]
+    ledger: tuple[LedgerEntry, ...]
+    fingerprints: Mapping[tuple[str, str], str]
+    manifest: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def asked(self) -> str:
+        """The question, the names it started from, or the topics."""
+        question = self.request.get("question") or ", ".join(self.request.get("start", ()))
+        topics = [topic["question"] or ", ".join(topic["start"]) for topic in self.request.get("topics", ())]
+        return str(question or " / ".join(topics))
+
+
+def make_record(context: Context, request: Request, made: datetime) -> Record:
+    """Return the record of a context, to be kept."""
+    nodes = [item.candidate.node for item in printed_items(context.page.sections)]
+    return Record(
+        id=context.id,
+        made=made.isoformat(timespec="seconds"),
+        hash=context.hash,
+        tokens=context.tokens,
+        max_tokens=context.max_tokens,
+        token_model=context.token_model,
+        request=plain_request(request),
+        notes=context.notes,
+        ledger=context.ledger,
+        # Content is not kept, only its fingerprint: enough to say later that it changed.
+        fingerprints={(node.tenant, node.key): fingerprint(node) for node in nodes},
+        manifest=tuple(orjson.loads(orjson.dumps(context.manifest, default=asdict))),
+    )
+
+
+def to_bytes(record: Record) -> bytes:
+    """Return a record as JSON."""
+    plain = asdict(record)
+    # JSON has no tuples as keys.
+    plain["fingerprints"] = [[*ref, value] for ref, value in sorted(record.fingerprints.items())]
+    return orjson.dumps(plain, default=_plain_value)
+
+
+def from_bytes(stored: bytes) -> Record:
+    """Return the record that `to_bytes` wrote."""
+    plain = orjson.loads(stored)
+    plain["fingerprints"] = {(tenant, key): value for tenant, key, value in plain["fingerprints"]}
+    plain["ledger"] = tuple(_read_entry(entry) for entry in plain["ledger"])
+    plain["notes"], plain["manifest"] = tuple(plain["notes"]), tuple(plain["manifest"])
+    return Record(**plain)
+
+
+def _read_entry(stored: dict[str, Any]) -> LedgerEntry:
+    path = tuple(Step(**step) for step in stored["path"])
+    return LedgerEntry(**{**stored, "path": path, "detail": Detail(stored["detail"])})
+
+
+# --- the file of contexts ----------------------------------------------------------------------------------
 
 
 class History:

@@ -20,9 +20,8 @@ from weft.indexing.worker import ITEMS_BEFORE_START, WorkerJob, WorkerProcess
 from weft.model import Json, Node, Passage, to_plain
 from weft.ports import Embedder, PreparedNode, PreparedPassage, TokenCounter
 from weft.scoring.bm25 import pack, term_hashes
-from weft.scoring.sketch import sketch
+from weft.scoring.similarity import quantise, sketch
 from weft.scoring.snippets import Snippet, pack_snippets
-from weft.scoring.vectors import quantise
 from weft.text import analyze, split_passages, split_snippets
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from weft.model import Edge, EdgeSet, Node, View
 from weft.ports import Snapshot, Store
 from weft.scoring.bm25 import term_hash
 from weft.text import analyze, is_code
-from weft.text.folding import fold_text
+from weft.text.terms import fold_text
 
 MENTIONS_MAKER: Final = "link:mentions@1"
 EDGE_TYPE: Final = "mentions"

@@ -15,8 +15,7 @@ from msgspec import Struct, field
 from weft.model import FOUND_ENTITY, Node
 from weft.ports import NameRow
 from weft.text import is_code, looks_like_code
-from weft.text.folding import UNSPACED, fold_name, fold_text
-from weft.text.terms import STOP_WORDS
+from weft.text.terms import STOP_WORDS, UNSPACED, fold_name, fold_text
 
 _MAX_OWNERS: Final = 8
 """A name that more nodes share (Introduction, README) tells nothing about which one is meant."""

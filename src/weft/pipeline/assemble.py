@@ -2,10 +2,10 @@
 
 plan                      plan.py
 query, retrieve           query.py, retrieve.py, repository_map.py
-shapes                    shapes.py, shape_weights.py, by_shape.py, by_symbol.py, by_text.py
+shapes                    shapes.py, shape_phrases.py, by_shape.py, by_symbol.py, by_text.py
 walk, bridge              walk.py, bridge.py
-silence                   relevance.py, silence.py
-score, dedupe, sections   score.py, dedupe.py, sections.py, slots.py, subjects.py
+relevance                 relevance.py
+score, dedupe, sections   score.py, dedupe.py, sections.py, slots.py, subjects.py, snippets.py
 fit, compose              fit.py, slot_filler.py, compose.py, excerpt.py
 ledger                    ledger.py
 """
@@ -24,7 +24,16 @@ from weft.pipeline.excerpt import QuestionTerms
 from weft.pipeline.ledger import list_citations, make_ledger
 from weft.pipeline.plan import Plan, choose_presets, make_plan, passes_filter
 from weft.pipeline.query import Query, Reading, Scale, StageCallback, narrow, understand
-from weft.pipeline.relevance import Gauge, evidence_of
+from weft.pipeline.relevance import (
+    Gauge,
+    all_told_note,
+    drop_noise,
+    evidence_of,
+    lay_out_silence,
+    silent_plan,
+    speaks,
+    unknown_names_note,
+)
 from weft.pipeline.retrieve import (
     Gathered,
     add_relevance,
@@ -38,16 +47,7 @@ from weft.pipeline.retrieve import (
     unite_topics,
 )
 from weft.pipeline.sections import Layout, Ranking, admit, drop_repeats, fill_section, split_received
-from weft.pipeline.shape_weights import Wanted, add_wanted, kinds_to_leave_out, weigh_by_shape, weighs_shapes
-from weft.pipeline.shapes import Shapes, read_shapes
-from weft.pipeline.silence import (
-    all_told_note,
-    drop_noise,
-    lay_out_silence,
-    silent_plan,
-    speaks,
-    unknown_names_note,
-)
+from weft.pipeline.shapes import Shapes, Wanted, add_wanted, kinds_to_leave_out, read_shapes, weigh_by_shape
 from weft.pipeline.slots import PlacedSlot, pointers_slot_name
 from weft.pipeline.walk import walk_graph
 from weft.ports import TokenCounter
@@ -140,9 +140,9 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
     query = narrow(understand(question, snapshot, reading.embedder, request.history), request.filter, snapshot)
 
     # A caller who brings candidates has asked already.
-    has_shapes = weighs_shapes(plan) and request.candidates is None
+    has_shapes = plan.weighs("shape") and request.candidates is None
     shapes = read_shapes(request.question) if has_shapes else Shapes()
-    found = ask_probes(plan, query, reading, without=kinds_to_leave_out(plan) if has_shapes else ())
+    found = ask_probes(plan, query, reading, without=kinds_to_leave_out(request.filter) if has_shapes else ())
     finished("retrieve")
     searched = [candidate for result in found for candidate in result.candidates]
     entered = merge_candidates([*starts, *brought_candidates(plan, snapshot), *searched], plan)
@@ -158,7 +158,7 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
         from weft.pipeline.by_shape import find_by_shape
 
         wanted = find_by_shape(shapes, plan, query, reading, searched)
-        reached = add_wanted(reached, wanted, plan)
+        reached = add_wanted(reached, wanted, plan.profile.probes[0].name)
     scale = next((result.scale for result in found if result.scale != Scale()), Scale())
     candidates = _relate_to_question(reached, query, scale, plan, reading)
     if has_shapes:
@@ -187,7 +187,7 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
         notes=(*query.notes, *dict.fromkeys(notes)),
         scale=scale,
         relevance=gauge.best(searched),
-        gauge=gauge,
+        relevance_of=gauge.relevance,
         brought=brought_for_parts(plan),
     )
 
@@ -197,7 +197,7 @@ def _relate_to_question(
 ) -> tuple[Candidate, ...]:
     """Return the reached candidates and the texts that names in them lead to, measured against the question."""
     fusion, snapshot = plan.profile.fusion, reading.snapshot
-    if not _weighs_bridges(plan):
+    if not plan.weighs("bridge"):
         return add_relevance(reached, query, scale, fusion, snapshot)
     weights = query.term_weights()
     names = find_bridge_names(reached, weights, snapshot)
@@ -208,11 +208,6 @@ def _relate_to_question(
         further = follow_names(names, reached, weights, plan.request.filter, snapshot, reading.index)
     related = add_relevance([*reached, *further], query, scale, fusion, snapshot)
     return score_bridges(related, names, weights, snapshot)
-
-
-def _weighs_bridges(plan: Plan) -> bool:
-    rules = [plan.profile.score, *(section.score for section in plan.sections() if section.score)]
-    return any("bridge" in rule.weights or "bridge" in rule.boosts for rule in rules)
 
 
 def _lay_out(plan: Plan, gathered: Gathered, reading: Reading, now: datetime, printer: Printer) -> Layout:

@@ -28,8 +28,7 @@ from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Query, Reading, understand
 from weft.pipeline.retrieve import measure_nodes, search
 from weft.pipeline.shape_phrases import Shape
-from weft.pipeline.shape_weights import COMMIT, TEST_TAG, Span, Wanted
-from weft.pipeline.shapes import Shapes
+from weft.pipeline.shapes import COMMIT, TEST_TAG, Shapes, Span, Wanted
 from weft.ports import NodeRow
 from weft.profiles.types import Probe
 

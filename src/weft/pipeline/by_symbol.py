@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from weft.model import Filter, Node
 from weft.pipeline.query import Reading
-from weft.pipeline.shape_weights import TEST_TAG, Span
-from weft.pipeline.shapes import Frame
+from weft.pipeline.shapes import TEST_TAG, Frame, Span
 from weft.pipeline.walk import Relevance
 from weft.ports import NodeRow
 from weft.scoring.bm25 import term_hash

@@ -7,7 +7,7 @@ from msgspec import Struct
 from weft.model import Candidate, Json, Node
 from weft.profiles.types import Dedupe
 from weft.scoring.bm25 import term_hash
-from weft.scoring.sketch import likely_pairs, similarity, sketch
+from weft.scoring.similarity import likely_pairs, similarity, sketch
 from weft.text import analyze, normalise_name
 from weft.text.differences import are_different
 

@@ -17,7 +17,7 @@ from weft.pipeline.slot_filler import (
     SlotFiller,
 )
 from weft.pipeline.slots import Outcome, Slot
-from weft.pipeline.snippet_filler import SnippetFiller
+from weft.pipeline.snippets import SnippetFiller
 from weft.profiles.types import Select
 
 

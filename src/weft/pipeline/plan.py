@@ -159,6 +159,11 @@ class Plan(Struct, frozen=True):
         """Return the sections to fill."""
         return tuple(section for section in self.profile.sections if self.is_given(section.when))
 
+    def weighs(self, signal: str) -> bool:
+        """Return whether the page or one of its sections scores by a signal; others need not look for it."""
+        rules = [self.profile.score, *(section.score for section in self.sections() if section.score)]
+        return any(signal in rule.weights or signal in rule.boosts for rule in rules)
+
     def by_topic(self) -> "tuple[Plan, ...]":
         """Return one plan for each topic of the request; a request without topics is one topic itself."""
         if not self.request.topics:

@@ -5,7 +5,7 @@ or by how much others refer to them. `assemble.py` calls the steps here once for
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -22,7 +22,6 @@ from weft.pipeline.plan import (
     unite_candidates,
 )
 from weft.pipeline.query import Pool, Query, Reading, Scale, proposing_terms, read_cosines, sum_gains, understand
-from weft.pipeline.relevance import Gauge
 from weft.ports import CombinedIndex, Index, NodeRow, PassageRow, Proposals, Snapshot
 from weft.profiles import fill
 from weft.profiles.types import Fusion, Lens, Probe
@@ -65,7 +64,8 @@ class Gathered(Struct, frozen=True):
     scale: Scale = field(default_factory=Scale)
     relevance: float = 0.0
     """The calibrated relevance of the best candidate that a search found."""
-    gauge: Gauge | None = None
+    relevance_of: Callable[[Candidate], float] | None = None
+    """Returns the calibrated relevance of a candidate."""
     brought: Mapping[tuple[str, str], tuple[Candidate, ...]] = field(default_factory=dict)
     """The candidates that the caller brought for parts of subjects, by subject's key and part's name."""
 

@@ -19,8 +19,8 @@ from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Reading, Scale
 from weft.pipeline.retrieve import Gathered, add_relevance, split_into_passages
 from weft.pipeline.score import active_weights, order_by_coverage, score
-from weft.pipeline.slots import HeadingCost, PlacedSlot, part_slot, pointers_slot, section_slot
-from weft.pipeline.snippets import RankedSnippets, rank_snippets
+from weft.pipeline.slots import HeadingCost, PlacedSlot, RankedSnippets, part_slot, pointers_slot, section_slot
+from weft.pipeline.snippets import rank_snippets
 from weft.pipeline.subjects import SubjectPart, fill_parts
 from weft.ports import Adjacency, NodeRow, Snapshot
 from weft.profiles.types import ForEach, Part, Section

@@ -1,39 +1,24 @@
-"""Read the shape of a question: whether it asks for commits, tests, callers, an overview, the ending of a story.
+"""Read the shape of a question, whether it asks for commits, tests, callers or an ending, and weigh candidates by
+it.
 
-`read_shapes` is pure: it looks at the words of a question and at nothing else. The phrases that it looks for are
-in `shape_phrases.py`; `by_shape.py` finds in a store what is wanted.
+`read_shapes` looks at the words of a question and at nothing else; the phrases that it looks for are in
+`shape_phrases.py`. `by_shape.py` finds in a store what is wanted, and is loaded only for questions that have a
+shape. The parts of a candidate say how much it is wanted (`shape`, and `shape_callers` or the like, so that the
+ledger tells which shape was understood), and the factor of its kind (`shape_factor`): commits count for less
+where nobody asked for history.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from weft.model import Candidate, Filter
 from weft.pipeline.shape_phrases import PHRASES, Shape, holds_phrase
+from weft.ports import NodeRow
 from weft.text import looks_like_code
-
-
-class Frame(Struct, frozen=True):
-    """One line of a traceback, or one place that a question names: a file, a line in it, and a function."""
-
-    file: str = ""
-    line: int = 0
-    function: str = ""
-
-
-class Shapes(Struct, frozen=True):
-    """The shapes of one question, and the names, files, frames, hashes and so on that they are about."""
-
-    asked: frozenset[Shape] = frozenset()
-    names: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    frames: tuple[Frame, ...] = ()
-    places: tuple[Frame, ...] = ()
-    hashes: tuple[str, ...] = ()
-    quotations: tuple[str, ...] = ()
-    chapters: tuple[int, ...] = ()
-
 
 _MAX_PROSE_CHARS: Final = 1_200
 """Characters of a question that are read for phrases; people ask before or after what they paste."""
@@ -46,8 +31,6 @@ _MAX_NAMES: Final = 6
 _MIN_QUOTED_WORDS: Final = 4
 """Fewer words in quotation marks are a name or a term, and not a text to look for."""
 _MAX_QUOTATION_CHARS: Final = 400
-
-# --- reading a question ----------------------------------------------------------------------------------
 
 _CODE_FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _FRAME_LINE: Final = re.compile(
@@ -107,6 +90,43 @@ _NUMBER_WORDS: Final = (
     ),
 )
 _ABOUT_NAMES: Final = frozenset({Shape.DEFINITION, Shape.CALLERS})
+
+Span = tuple[int, int]
+
+COMMIT: Final = "commit"
+TEST_TAG: Final = "test-code"
+"""The tag that the code source gives to everything in test files."""
+
+_UNASKED_COMMIT_FACTOR: Final = 0.5
+"""The factor for commits where nobody asks for history: they repeat the words of what they changed."""
+_ASKED_TESTS_FACTOR: Final = 1.6
+"""The factor for test code where tests are asked for; it takes back what profiles lower tests by."""
+_CHANGE_LOG_VALUE: Final = 0.15
+"""Change logs are raised a little where a release or a change is asked for."""
+_CHANGE_LOG: Final = re.compile(
+    r"(?i)(?:^|/)(?:changelog|changes|history|news|release[-_]?notes|releases?)\b[^/]*\Z"
+)
+
+
+class Frame(Struct, frozen=True):
+    """One line of a traceback, or one place that a question names: a file, a line in it, and a function."""
+
+    file: str = ""
+    line: int = 0
+    function: str = ""
+
+
+class Shapes(Struct, frozen=True):
+    """The shapes of one question, and the names, files, frames, hashes and so on that they are about."""
+
+    asked: frozenset[Shape] = frozenset()
+    names: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    places: tuple[Frame, ...] = ()
+    hashes: tuple[str, ...] = ()
+    quotations: tuple[str, ...] = ()
+    chapters: tuple[int, ...] = ()
 
 
 def read_shapes(question: str) -> Shapes:
@@ -232,3 +252,98 @@ def parse_number(text: str) -> int:
         # A smaller numeral before a larger one is taken away from it: iv, xix.
         return sum(value if value >= max(values[index:]) else -value for index, value in enumerate(values))
     return 0
+
+
+# --- weighing candidates -----------------------------------------------------------------------------------
+
+
+class Wanted(Struct, frozen=True):
+    """A node that a shape wants, how much (0 to 1), and the part of it that is wanted, if not all.
+
+    With `alone` nothing but that part is shown; otherwise it is shown first.
+    """
+
+    row: NodeRow
+    shape: Shape
+    value: float
+    part: Span | None = None
+    alone: bool = True
+
+
+def kinds_to_leave_out(filter: Filter) -> tuple[str, ...]:
+    """Return the kinds that the search for a question leaves out, unless it finds next to nothing without them."""
+    # Most repositories hold more commits than anything else: they would crowd the code out of the search. Where
+    # history is asked for, they are searched for apart.
+    return (COMMIT,) if not filter.kinds else ()
+
+
+def add_wanted(
+    candidates: Sequence[Candidate], wanted: Mapping[int, Sequence[Wanted]], probe: str
+) -> list[Candidate]:
+    """Return the candidates, and new ones, as if a probe had found them, for what is wanted and was not found."""
+    known = {candidate.node.id for candidate in candidates}
+    fresh = [each[0] for number, each in wanted.items() if number not in known]
+    return [
+        *candidates,
+        *(
+            Candidate(
+                each.row.node,
+                probe=probe,
+                match_source="shape",
+                root=each.row.node.key,
+                text_tokens=each.row.text_tokens,
+                sketch=each.row.sketch,
+            )
+            for each in fresh
+        ),
+    ]
+
+
+def weigh_by_shape(
+    candidates: Sequence[Candidate], wanted: Mapping[int, Sequence[Wanted]], shapes: Shapes
+) -> tuple[Candidate, ...]:
+    """Return the candidates with the part `shape` where a shape wants them, and the factor of their kind."""
+    # Decided once: most candidates get nothing, and a page has hundreds.
+    asks_history = bool(shapes.asked & {Shape.HISTORY, Shape.RECENT, Shape.COMMIT})
+    asks_changes = bool(shapes.asked & {Shape.HISTORY, Shape.RELEASES})
+    asks_tests = Shape.TESTS in shapes.asked
+
+    def weigh(candidate: Candidate) -> Candidate:
+        node = candidate.node
+        if node.kind == COMMIT and not asks_history:
+            candidate = _with_parts(candidate, {"shape_factor": _UNASKED_COMMIT_FACTOR})
+        elif asks_tests and TEST_TAG in node.tags:
+            candidate = _with_parts(candidate, {"shape_factor": _ASKED_TESTS_FACTOR})
+        elif asks_changes and _CHANGE_LOG.search(node.origin.file or ""):
+            raised = {"shape": _CHANGE_LOG_VALUE, f"shape_{Shape.RELEASES}": _CHANGE_LOG_VALUE}
+            candidate = _with_parts(candidate, raised)
+        each = wanted.get(node.id)
+        return candidate if each is None else _apply(each, candidate)
+
+    return tuple([weigh(candidate) for candidate in candidates])
+
+
+def _with_parts(candidate: Candidate, parts: Mapping[str, float]) -> Candidate:
+    return replace(candidate, parts={**candidate.parts, **parts})
+
+
+def _apply(by_shape: Sequence[Wanted], candidate: Candidate) -> Candidate:
+    """Return a candidate with what the shapes say about it: its worth, and the part to show."""
+    wanted, parts = by_shape[0], {}
+    for each in reversed(by_shape):
+        parts[f"shape_{each.shape}"] = round(each.value, 6)
+    value = round(max(wanted.value, candidate.parts.get("shape", 0.0)), 6)
+    # What was asked for by its shape is an item of its own, whatever way the walk went to it.
+    weighed = replace(
+        candidate,
+        parts={**candidate.parts, **parts, "shape": value},
+        path=(),
+        distance=0,
+        root=candidate.node.key,
+    )
+    if wanted.part is None:
+        return weighed
+    if not wanted.alone:
+        return replace(weighed, spans=(wanted.part, *candidate.spans))
+    # The stored count is that of the whole text.
+    return replace(weighed, spans=(wanted.part,), window=wanted.part, text_tokens=None)

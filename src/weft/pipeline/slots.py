@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from weft.model import Candidate, Detail, Item
 from weft.pipeline.plan import Plan
-from weft.pipeline.snippets import RankedSnippets
 from weft.pipeline.subjects import SubjectPart
 from weft.profiles import fill
 from weft.profiles.types import Block, Order, Part, Section
@@ -21,6 +20,21 @@ _QUOTING_BLOCKS: Final = frozenset({"text", "code", "bullet"})
 
 HeadingCost = Callable[[str, "str | Candidate"], int]
 """Returns the tokens of a heading, by its kind (section, group or part) and its words or subject."""
+
+
+class RankedSnippets(Struct, frozen=True):
+    """Snippets as parallel lists, each candidate's together and in reading order; `order` lists them best first.
+
+    `owner` is the index of a snippet's candidate. Neighbours in the lists with one owner and only blanks between
+    their spans are neighbours in the text.
+    """
+
+    owner: list[int]
+    start: list[int]
+    end: list[int]
+    tokens: list[int]
+    score: list[float]
+    order: list[int]
 
 
 class Slot(Struct, frozen=True):

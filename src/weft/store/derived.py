@@ -17,7 +17,7 @@ from weft.cache import LruCache
 from weft.model import Filter, View
 from weft.ports import ChangedPassage, Proposals, RecentChanges, Snapshot
 from weft.scoring.bm25 import LENGTH_NORMALISATION, SATURATION
-from weft.scoring.vectors import cosines, norms, quantise, stack_rows
+from weft.scoring.similarity import cosines, norms, quantise, stack_rows
 from weft.store.records import known_position
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import xxhash
 from weft.errors import InvalidInput
 from weft.model import Alias, Edge, Filter, Json, Node, Origin, Passage
 from weft.ports import ChangedPassage, NodeRow, PassageRow, PreparedNode
-from weft.text.folding import fold
+from weft.text.terms import fold
 
 Row = tuple[Any, ...]
 EdgeCursor = tuple[int, int, int]

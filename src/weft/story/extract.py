@@ -18,7 +18,7 @@ from weft.story.groups import Group, group
 from weft.story.kinds import Tally, count_forms
 from weft.story.model import Correction, Entity, Form, KnownEntity, Mention, Passage, Prose, Story
 from weft.story.relations import relate
-from weft.text.folding import UNSPACED
+from weft.text.terms import UNSPACED
 
 _MIN_CONFIDENCE: Final = 0.3
 _MIN_CONFIDENCE_ONCE: Final = 0.4

@@ -1,20 +1,36 @@
-"""Split long texts into passages of readable size that never cut a sentence that fits."""
+"""Split long texts into passages of readable size, and passages into snippets, the smallest pieces a page prints.
+
+Search finds passages, because a question and its answer are seldom in one sentence. A page prints snippets of
+them, some thirty words in whole sentences, because a passage that holds the answer is mostly about other things.
+Neither cuts a sentence that fits.
+"""
 
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from msgspec import Struct
 
 from weft.model import Passage
-from weft.text.folding import UNSPACED, compile_once
 from weft.text.sentences import Block, Span, split_blocks
+from weft.text.terms import UNSPACED, compile_once
 
 _WORD = rf"[{UNSPACED}]|[^\s{UNSPACED}]+"
 _CHARACTERS_PER_WORD = 8
 """The size in words of a text without spaces (base64, minified code), which has hardly a word, comes from its
 length. Above the usual five or six letters and a blank, so that prose is counted by its words."""
 _HEADING_TEXT = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*$")
+
+SNIPPET_WORDS: Final = 30
+"""Words from which on a snippet ends with its paragraph. Of 20 to 80 words, 30 answered most questions on small
+pages."""
+_MAX_SNIPPET_WORDS: Final = 48
+"""Words that a snippet does not exceed, unless one sentence does."""
+_MIN_HEADING_WORDS: Final = 6
+"""A snippet with fewer words takes the heading below it along: it is a heading itself, or leads to it."""
+_MIN_SNIPPET_WORDS: Final = 12
+"""A last snippet with fewer words joins the one before it: alone it would be a fragment."""
 
 
 class _Chunk(Struct, frozen=True):
@@ -156,3 +172,50 @@ def _passage(text: str, ordinal: int, group: list[_Chunk], newlines: list[int]) 
         start = line_start
     first, last = bisect_right(newlines, start - 1) + 1, bisect_right(newlines, end - 1) + 1
     return Passage(ordinal, start, end, first, last, group[0].heading_path)
+
+
+# --- snippets ----------------------------------------------------------------------------------------------
+
+
+def split_snippets(text: str, start: int, end: int) -> list[Span]:
+    """Return the spans of the snippets between two offsets, in order; together they hold all that is not blank."""
+    spans: list[Span] = []
+    sizes: list[int] = []
+    for low, high, size in _snippets(text[start:end]):
+        if sizes and size < _MIN_SNIPPET_WORDS and sizes[-1] + size <= _MAX_SNIPPET_WORDS:
+            spans[-1], sizes[-1] = (spans[-1][0], start + high), sizes[-1] + size
+        else:
+            spans.append((_line_start(text, start, start + low), start + high))
+            sizes.append(size)
+    return spans
+
+
+def _snippets(text: str) -> Iterator[tuple[int, int, int]]:
+    """Yield start, end and words of each snippet."""
+    first = last = size = 0
+    for block in split_blocks(text):
+        words = [len(text[low:high].split()) for low, high in block.units]
+        if size and _ends_before(block, size, sum(words)):
+            yield first, last, size
+            size = 0
+        for (low, high), own in zip(block.units, words, strict=True):
+            if size and size + own > _MAX_SNIPPET_WORDS:
+                yield first, last, size
+                size = 0
+            first = low if not size else first
+            last, size = high, size + own
+    if size:
+        yield first, last, size
+
+
+def _ends_before(block: Block, size: int, words: int) -> bool:
+    """Whether a snippet of this size ends before a paragraph: it is full, or would have to cut the paragraph."""
+    if block.heading:
+        return size >= _MIN_HEADING_WORDS
+    return size >= SNIPPET_WORDS or (size >= _MIN_SNIPPET_WORDS and size + words > _MAX_SNIPPET_WORDS >= words)
+
+
+def _line_start(text: str, bound: int, position: int) -> int:
+    """Return where the line begins, if only blanks stand before the position: indentation is part of code."""
+    line = max(text.rfind("\n", bound, position) + 1, bound)
+    return position if text[line:position].strip() else line

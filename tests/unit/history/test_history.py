@@ -14,8 +14,7 @@ from weft import Context, Weft
 from weft.errors import InvalidInput
 from weft.history import Record, compare, make_record, rebuild_request
 from weft.history.compare import _longest_rising
-from weft.history.contexts import FILE_NAME, KEPT_CONTEXTS, History
-from weft.history.record import from_bytes, to_bytes
+from weft.history.contexts import FILE_NAME, KEPT_CONTEXTS, History, from_bytes, to_bytes
 from weft.model import UNSET, Candidate, Detail, Filter, LedgerEntry, Node, Received, Request, Shown, Topic, View
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -181,7 +180,7 @@ def test_every_field_of_a_request_survives_keeping() -> None:
 
 
 def kept(request: Request) -> Record:
-    from weft.history.record import plain_request
+    from weft.history.contexts import plain_request
 
     record = Record("id", "", "", 0, None, "", plain_request(request), (), (), {})
     return from_bytes(to_bytes(record))

@@ -17,7 +17,7 @@ from weft.ports import Changes, NameRow, PreparedNode
 from weft.scoring.bm25 import term_hash
 from weft.store.sqlite.store import SqliteStore
 from weft.text import analyze
-from weft.text.folding import fold_text
+from weft.text.terms import fold_text
 
 
 def link_mentions(

@@ -5,8 +5,8 @@ import numpy as np
 from weft.model import Passage
 from weft.ports import PassageRow
 from weft.scoring.bm25 import pack
+from weft.scoring.similarity import quantise
 from weft.scoring.snippets import Snippet, pack_snippets, snippet_cosines, unpack_snippets
-from weft.scoring.vectors import quantise
 
 ROW = PassageRow(7, 1, Passage(0, 10, 90, 1, 4), 12, b"\1\0\0\0", b"\1")
 

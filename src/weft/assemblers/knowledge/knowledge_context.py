@@ -28,8 +28,8 @@ from weft.assemblers.knowledge.lists import (
 from weft.errors import InvalidInput
 from weft.model import Candidate, Context, Filter, Item
 from weft.pipeline.query import Reading, StageCallback, understand
+from weft.pipeline.relevance import NEAREST
 from weft.pipeline.retrieve import RetrievalResult, search
-from weft.pipeline.silence import NEAREST
 from weft.pipeline.walk import WalkResult, walk_graph
 from weft.ports import Snapshot, TokenCounter
 from weft.profiles import find_lens

@@ -13,7 +13,7 @@ from weft.profiles.types import Block, Section
 from weft.render import ItemStyle, join_lines, open_format
 from weft.render.node_values import PLACEHOLDER, format_value
 from weft.scoring.bm25 import term_hash
-from weft.scoring.sketch import sketch
+from weft.scoring.similarity import sketch
 from weft.text import analyze
 
 TRUNCATED: Final = "truncated"

@@ -11,7 +11,7 @@ import orjson
 from msgspec.structs import replace
 
 from weft.ports import ChangedPassage
-from weft.scoring.vectors import norms, sign_bits, stack_rows
+from weft.scoring.similarity import norms, sign_bits, stack_rows
 from weft.store.derived import Progress, pack_progress
 from weft.store.embedded.vectors import (
     ABSENT,

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from weft.model import Filter, View
 from weft.ports import Proposals, Snapshot
-from weft.scoring.vectors import cosines, norms, quantise, stack_rows
+from weft.scoring.similarity import cosines, norms, quantise, stack_rows
 from weft.store.derived import (
     SCORE_TOLERANCE,
     Overlay,

@@ -27,7 +27,7 @@ from weft.store.links import (
 )
 from weft.store.postgres.connection import Connection, CopyTarget, copy_rows, fetch_rows
 from weft.store.postgres.encode import bigint_array
-from weft.store.postgres.numbers import Numbers
+from weft.store.postgres.lookup import Numbers
 
 if TYPE_CHECKING:
     from weft.ports.stores import Ids

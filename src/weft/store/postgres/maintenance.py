@@ -11,8 +11,8 @@ from weft.store.open import Address
 from weft.store.postgres.connection import Connection, CopyTarget, copy_rows, fetch_rows
 from weft.store.postgres.encode import bigint_array
 from weft.store.postgres.links import TouchedLists, read_arcs
+from weft.store.postgres.lookup import Numbers, names_by_number
 from weft.store.postgres.nodes import FACETS
-from weft.store.postgres.numbers import Numbers, names_by_number
 from weft.store.postgres.schema import SCHEMA_VERSION
 from weft.store.postgres.write import write_names
 from weft.store.records import list_facets, unpack_fields, unpack_texts

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from weft.ports import PassageRow
-from weft.scoring.vectors import cosines, norms, stack_rows
+from weft.scoring.similarity import cosines, norms, stack_rows
 from weft.store.derived import MAX_TIES, SCORE_TOLERANCE, OverlayPassage, build_overlay, cut_at_tie
 from weft.store.postgres.connection import Connection, fetch_rows
 from weft.store.postgres.encode import bigint_array, term_word

@@ -11,14 +11,14 @@ from msgspec import Struct
 from weft.cache import LruCache
 from weft.model import Alias, Edge, Filter, View
 from weft.ports import Adjacency, NameRow, NodeRow, PassageRow, RecentChanges, TermStatistics
-from weft.scoring.vectors import unit_rows
+from weft.scoring.similarity import unit_rows
 from weft.store import links
 from weft.store.links import ENTRY_DTYPE
 from weft.store.postgres.connection import Connection, fetch_rows
 from weft.store.postgres.encode import bigint_array, from_halfvecs
-from weft.store.postgres.filters import NameCache, Visibility, find_names, matching_ids
 from weft.store.postgres.links import LINKS_IN, LINKS_OUT, read_arcs
 from weft.store.postgres.listing import read_tail
+from weft.store.postgres.lookup import NameCache, Visibility, find_names, matching_ids
 from weft.store.records import NODE_COLUMNS, PASSAGE_COLUMNS, Row, read_edge, read_nodes, read_passages
 from weft.store.statistics import PASSAGES_PER_BATCH, ScanCache, count_statistics
 

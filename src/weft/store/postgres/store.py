@@ -16,10 +16,9 @@ from weft.store.open import Address
 from weft.store.postgres import listing, maintenance, search
 from weft.store.postgres.connection import ALL_TENANTS, Connection, WriteLock, fetch_rows, translate_errors
 from weft.store.postgres.encode import from_halfvec, name_md5
-from weft.store.postgres.filters import NameCache, Visibility
+from weft.store.postgres.lookup import NameCache, Visibility, names_by_number
 from weft.store.postgres.maintenance import read_engine, read_status
 from weft.store.postgres.nodes import stored_keys
-from weft.store.postgres.numbers import names_by_number
 from weft.store.postgres.pool import ReaderPools
 from weft.store.postgres.schema import prepare_schema
 from weft.store.postgres.snapshot import PostgresSnapshot, SnapshotCaches, StateRow

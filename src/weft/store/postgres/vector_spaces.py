@@ -11,8 +11,8 @@ from weft.errors import InvalidInput
 from weft.ports import PassageRow
 from weft.store.postgres.connection import Connection, connect, copy_rows, fetch_rows, translate_errors
 from weft.store.postgres.encode import bigint_array, to_halfvec
+from weft.store.postgres.lookup import names_by_number
 from weft.store.postgres.nodes import VECTORS
-from weft.store.postgres.numbers import names_by_number
 from weft.store.postgres.search import RAISE_BUILD_MEMORY, graph_name, graph_statement, is_broken
 from weft.store.postgres.write import next_sequence
 from weft.store.records import PASSAGE_COLUMNS, read_passages

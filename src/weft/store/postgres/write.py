@@ -14,8 +14,8 @@ from weft.ports import Changes
 from weft.store.postgres.connection import Connection, CopyTarget, copy_rows, fetch_rows
 from weft.store.postgres.encode import bigint_array, digest
 from weft.store.postgres.links import TouchedLists, write_edge_set
+from weft.store.postgres.lookup import Numbers, key_columns, names_by_number
 from weft.store.postgres.nodes import NodeWriter, stored_keys
-from weft.store.postgres.numbers import Numbers, key_columns, names_by_number
 from weft.store.records import list_names
 from weft.store.sqlite.write import touched_tenants
 from weft.store.statistics import Counts, StatisticsDelta, net_terms

@@ -29,7 +29,7 @@ from weft.store.links import (
     wanted_edges,
 )
 from weft.store.records import Row
-from weft.store.sqlite.numbers import Numbers
+from weft.store.sqlite.lookup import Numbers
 
 _TEMPORARY_TABLES: Final = (
     "CREATE TEMP TABLE IF NOT EXISTS stale (node_id INTEGER PRIMARY KEY)",

@@ -15,7 +15,7 @@ from weft.store.records import (
     listed_edge,
     tail_passages,
 )
-from weft.store.sqlite.filters import Visibility
+from weft.store.sqlite.lookup import Visibility
 
 # Without statistics SQLite would rather look up the tenant and sort everything.
 _NODES_BY_CHANGE: Final = "nodes n INDEXED BY nodes_changed"

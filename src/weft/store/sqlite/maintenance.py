@@ -11,8 +11,7 @@ from weft.ports import StoreStatus
 from weft.store.links import SHARED_CONDITION
 from weft.store.records import list_facets, unpack_fields, unpack_texts
 from weft.store.sqlite import links
-from weft.store.sqlite.filters import Visibility
-from weft.store.sqlite.numbers import Numbers, names_by_number
+from weft.store.sqlite.lookup import Numbers, Visibility, names_by_number
 from weft.store.sqlite.schema import SCHEMA_VERSION
 from weft.store.sqlite.snapshot import read_embedder, read_sequence, scan_statistics
 from weft.store.sqlite.write import write_names

@@ -9,7 +9,7 @@ from msgspec import Struct
 from weft.ports import Changes, PreparedNode
 from weft.store.records import WRITTEN_COLUMNS, Row, known_position, list_facets, node_values, pack_texts
 from weft.store.sqlite import links
-from weft.store.sqlite.numbers import PLACEHOLDERS, Numbers, padded_groups
+from weft.store.sqlite.lookup import PLACEHOLDERS, Numbers, padded_groups
 from weft.store.statistics import StatisticsDelta
 
 # Updated in place: INSERT OR REPLACE would delete the row first, and its aliases with it.

@@ -10,8 +10,8 @@ from weft.model import AliasSet, Node
 from weft.ports import Changes
 from weft.store.records import list_names
 from weft.store.sqlite import links
+from weft.store.sqlite.lookup import Numbers, names_by_number
 from weft.store.sqlite.nodes import NodeWriter
-from weft.store.sqlite.numbers import Numbers, names_by_number
 from weft.store.sqlite.snapshot import read_sequence
 from weft.store.statistics import Counts, Hashes, StatisticsDelta, net_terms
 

@@ -5,7 +5,7 @@ import pytest
 
 from weft.model import Filter, View
 from weft.ports import ChangedPassage
-from weft.scoring.vectors import cosines, norms, quantise
+from weft.scoring.similarity import cosines, norms, quantise
 from weft.store.derived import Progress, Scope
 from weft.store.embedded import vectors
 from weft.store.embedded.vector_writer import VectorWriter, start_columns

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from weft.scoring.vectors import (
+from weft.scoring.similarity import (
     cosines,
     dot_products,
     graded_distances,
