@@ -35,8 +35,8 @@ from weft.model import (
 )
 from weft.pipeline.assemble import assemble
 from weft.pipeline.query import Reading, StageCallback, pause_garbage_collection
-from weft.pipeline.relevance import search_above
 from weft.pipeline.retrieve import RetrievalResult
+from weft.pipeline.search_results import search_above
 from weft.ports import StoreStatus
 from weft.profiles.types import Match, Probe, Profile
 from weft.reader import Reader, retry_once

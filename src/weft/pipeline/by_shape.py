@@ -14,21 +14,20 @@ from msgspec.structs import replace
 
 from weft.model import Candidate, Filter, Node
 from weft.pipeline.by_symbol import (
-    CODE_KINDS,
     find_definitions,
     find_places,
     find_uses,
     follow_calls,
-    is_sample,
     span_of_lines,
     window_around,
 )
 from weft.pipeline.by_text import find_manifests, find_readmes, find_scenes, find_texts_with, find_workflows
+from weft.pipeline.code_order import is_sample
 from weft.pipeline.plan import Plan, passes_filter
 from weft.pipeline.query import Query, Reading, understand
 from weft.pipeline.retrieve import measure_nodes, search
 from weft.pipeline.shape_phrases import Shape
-from weft.pipeline.shapes import COMMIT, TEST_TAG, Shapes, Span, Wanted
+from weft.pipeline.shapes import CODE_KINDS, COMMIT, TEST_TAG, Shapes, Span, Wanted
 from weft.ports import NodeRow
 from weft.profiles.types import Probe
 

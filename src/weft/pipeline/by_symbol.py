@@ -12,15 +12,13 @@ from typing import Final
 from msgspec import Struct
 
 from weft.model import Filter, Node
+from weft.pipeline.code_order import is_sample
 from weft.pipeline.query import Reading
-from weft.pipeline.shapes import TEST_TAG, Frame, Span
+from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, TEST_TAG, Frame, Span
 from weft.pipeline.walk import Relevance
 from weft.ports import NodeRow
 from weft.scoring.bm25 import term_hash
 from weft.text import analyze
-
-DEFINITION_KINDS: Final = ("class", "function", "interface", "method", "type")
-CODE_KINDS: Final = (*DEFINITION_KINDS, "file", "module")
 
 _MAX_PROPOSED: Final = 64
 """Passages that are looked at for the definition of a name; those that hold it in their title come first."""
@@ -43,7 +41,6 @@ _MAX_DOCUMENTED: Final = 0.5
 """The share of a function's text that may be documentation before only its code is shown in a flow."""
 _MIN_FLOW_WEIGHT: Final = 0.5
 """Calls that a resolver only guessed weigh less, and lead astray when they are followed."""
-_SAMPLE_FOLDER: Final = re.compile(r"(?:^|/)(?:examples?|samples?|demos?|benchmarks?|docs?(?:_src)?)/")
 _LINE_EVIDENCE: Final = re.compile(r"line (\d+)")
 _DOCSTRING: Final = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|/\*.*?\*/", re.DOTALL)
 
@@ -204,11 +201,6 @@ def follow_calls(
 
 def _is_function(row: NodeRow) -> bool:
     return row.node.kind in ("function", "method") and not is_sample(row.node)
-
-
-def is_sample(node: Node) -> bool:
-    """Return whether a node is test code, or stands in a folder of examples."""
-    return TEST_TAG in node.tags or _SAMPLE_FOLDER.search(node.origin.file or "") is not None
 
 
 def _flow_worth(flow: Sequence[int], relevance: Mapping[int, float]) -> float:

@@ -7,9 +7,9 @@ from typing import Final
 
 from weft.cache import LruCache
 from weft.model import Filter, Node
-from weft.pipeline.by_symbol import CODE_KINDS, DEFINITION_KINDS, span_of_lines, window_around
+from weft.pipeline.by_symbol import span_of_lines, window_around
 from weft.pipeline.query import Reading
-from weft.pipeline.shapes import Span, parse_number
+from weft.pipeline.shapes import CODE_KINDS, DEFINITION_KINDS, Span, parse_number
 from weft.ports import NodeRow
 from weft.scoring.bm25 import term_hashes
 from weft.text import analyze

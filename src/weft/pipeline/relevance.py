@@ -21,14 +21,14 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft.model import CALIBRATED, Candidate, Detail, Filter
-from weft.pipeline.plan import Plan, check_floor
-from weft.pipeline.query import Query, Reading, understand
-from weft.pipeline.retrieve import Gathered, RetrievalResult, search
+from weft.model import CALIBRATED, Candidate, Detail
+from weft.pipeline.plan import Plan
+from weft.pipeline.query import Query
+from weft.pipeline.retrieve import Gathered
 from weft.pipeline.sections import Layout, Refusal
 from weft.pipeline.slots import HeadingCost, Outcome, Reason, section_slot
 from weft.ports import Embedder, Snapshot, TermStatistics
-from weft.profiles.types import Frame, Fusion, Probe, Section
+from weft.profiles.types import Frame, Section
 from weft.scoring.bm25 import inverse_frequency, term_hash
 from weft.text import analyze, find_proper_names, name_words
 from weft.text.terms import STOP_WORDS
@@ -358,34 +358,6 @@ def lay_out_silence(plan: Plan, gathered: Gathered, heading_cost: HeadingCost) -
 def _refuse(candidate: Candidate, floor: float, section: str = "") -> Refusal:
     reason = Reason.BELOW_FLOOR.value.format(relevance=f"{candidate.score:.2f}", floor=f"{floor:g}")
     return Refusal(candidate, section, reason)
-
-
-# --- a search ----------------------------------------------------------------------------------------------
-
-
-def search_above(floor: float, question: str, probe: Probe, filter: Filter, reading: Reading) -> RetrievalResult:
-    """Search by one probe, and return the candidates down to the last above the floor, with their relevance."""
-    query = understand(question, reading.snapshot, reading.embedder)
-    fusion, least = Fusion(), check_floor(floor)
-    # Judged by as many candidates as a page is, so that both agree on what there is nothing about.
-    wide = replace(probe, limit=max(probe.limit, fusion.pool))
-    found = search(query, wide, filter, fusion, reading.snapshot, reading.index)
-    gauge = Gauge.of(query, evidence_of(query, reading.embedder, probe.match))
-    if gauge.best(found.candidates) < least and names_something(query, reading.snapshot):
-        least = 0.0
-    kept = calibrate(found.candidates, gauge, least)[: probe.limit]
-    below = min(len(found.candidates), probe.limit) - len(kept)
-    notes = (*found.notes, *query.notes, *_search_notes(query, kept, below, least))
-    return replace(found, candidates=kept, notes=notes)
-
-
-def _search_notes(query: Query, kept: Sequence[Candidate], below: int, floor: float) -> tuple[str, ...]:
-    if not below:
-        return ()
-    if not kept:
-        return (describe_silence(query),)
-    further = "1 further match is" if below == 1 else f"{below} further matches are"
-    return (f"{further} below the floor of {floor:g}, and left out.",)
 
 
 # --- single candidates -------------------------------------------------------------------------------------

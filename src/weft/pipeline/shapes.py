@@ -93,6 +93,8 @@ _ABOUT_NAMES: Final = frozenset({Shape.DEFINITION, Shape.CALLERS})
 
 Span = tuple[int, int]
 
+DEFINITION_KINDS: Final = ("class", "function", "interface", "method", "type")
+CODE_KINDS: Final = (*DEFINITION_KINDS, "file", "module")
 COMMIT: Final = "commit"
 TEST_TAG: Final = "test-code"
 """The tag that the code source gives to everything in test files."""
@@ -299,18 +301,23 @@ def add_wanted(
     ]
 
 
+def asks_history(shapes: Shapes) -> bool:
+    """Return whether a question asks for commits: what changed, when, or one of them by its hash."""
+    return bool(shapes.asked & {Shape.HISTORY, Shape.RECENT, Shape.COMMIT})
+
+
 def weigh_by_shape(
     candidates: Sequence[Candidate], wanted: Mapping[int, Sequence[Wanted]], shapes: Shapes
 ) -> tuple[Candidate, ...]:
     """Return the candidates with the part `shape` where a shape wants them, and the factor of their kind."""
     # Decided once: most candidates get nothing, and a page has hundreds.
-    asks_history = bool(shapes.asked & {Shape.HISTORY, Shape.RECENT, Shape.COMMIT})
+    wants_history = asks_history(shapes)
     asks_changes = bool(shapes.asked & {Shape.HISTORY, Shape.RELEASES})
     asks_tests = Shape.TESTS in shapes.asked
 
     def weigh(candidate: Candidate) -> Candidate:
         node = candidate.node
-        if node.kind == COMMIT and not asks_history:
+        if node.kind == COMMIT and not wants_history:
             candidate = _with_parts(candidate, {"shape_factor": _UNASKED_COMMIT_FACTOR})
         elif asks_tests and TEST_TAG in node.tags:
             candidate = _with_parts(candidate, {"shape_factor": _ASKED_TESTS_FACTOR})
