@@ -1,4 +1,4 @@
-"""Keys fail closed: losing, damaging, revoking or outliving them opens nothing, and none gives more than it has."""
+"""Keys fail closed: losing, damaging or outliving them opens nothing, and none gives more than it has."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
