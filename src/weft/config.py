@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -182,6 +183,13 @@ class ServeSettings(Struct, frozen=True):
     """The folder in which several processes add up their metrics; empty where there is one process."""
     server: str = ""
     """The URL of the server that holds the store, whose folder here is `store`."""
+    tls_cert: str = ""
+    tls_key: str = ""
+    """The PEM files of the certificate and its key; empty where a proxy does TLS, or nobody."""
+    proxies: tuple[str, ...] = ()
+    """The addresses or ranges of the proxies whose forwarded headers are believed."""
+    hosts: tuple[str, ...] = ()
+    """The names under which the service may be asked; none is any, as long as a key is presented."""
 
 
 def processors() -> int:
@@ -192,17 +200,16 @@ def processors() -> int:
 
 def pass_to_workers(settings: ServeSettings) -> None:
     """Leave the settings where worker processes and their Prometheus library find them."""
-    mode = "read-only" if settings.read_only else ""
-    values = (str(settings.store), settings.embedder, mode, settings.metrics_folder, settings.server)
     # Workers are started by the web server, which passes on nothing but the environment.
-    os.environ[_SETTINGS_VARIABLE] = "\n".join(values)
+    os.environ[_SETTINGS_VARIABLE] = msgspec.json.encode(settings, enc_hook=str).decode()
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = settings.metrics_folder
 
 
 def settings_from_parent() -> ServeSettings:
     """Return the settings that the parent process left."""
-    store, embedder, mode, metrics_folder, server = os.environ[_SETTINGS_VARIABLE].split("\n")
-    return ServeSettings(Path(store), embedder, bool(mode), metrics_folder, server)
+    return msgspec.json.decode(
+        os.environ[_SETTINGS_VARIABLE], type=ServeSettings, dec_hook=lambda kind, value: kind(value)
+    )
 
 
 def limit_library_threads() -> None:

@@ -46,7 +46,7 @@ COMMANDS: Final = {
     "values": "memories",
     "premortem": "experiences",
     "serve": "serve",
-    "keys": "serve",
+    "keys": "keys",
     "entities": "entities",
     "share": "serve",
     "link": "serve",

@@ -1,9 +1,8 @@
-"""`weft serve`, `weft share`, `weft link` and `weft keys`: run the HTTP service, and set what callers may reach.
+"""`weft serve`, `weft share` and `weft link`: run the HTTP service, and set where links lead.
 
-Keys bind callers to tenants; `share` lets links lead from one tenant into another; `link` draws links.
+`share` lets links lead from one tenant into another; `link` draws links.
 """
 
-from datetime import UTC, datetime
 from typing import Annotated, Final
 
 import typer
@@ -24,6 +23,7 @@ _MAX_DEFAULT_WORKERS: Final = 4
 
 
 def serve(
+    *,
     host: Annotated[str, typer.Option(metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="The port to listen on.")] = 8000,
     workers: Annotated[
@@ -33,6 +33,26 @@ def serve(
         ),
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse all writes.")] = False,
+    tls_cert: Annotated[
+        str, typer.Option("--tls-cert", metavar="FILE", help="The certificate, in PEM, to serve HTTPS with.")
+    ] = "",
+    tls_key: Annotated[
+        str, typer.Option("--tls-key", metavar="FILE", help="The key of the certificate, in PEM.")
+    ] = "",
+    proxies: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--behind-proxy",
+            metavar="ADDRESS",
+            help="The address or range of a proxy that does TLS; only it is answered. May be repeated.",
+        ),
+    ] = None,
+    hosts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allowed-host", metavar="NAME", help="A name to answer under; others are refused. May be repeated."
+        ),
+    ] = None,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
 ) -> None:
@@ -45,9 +65,18 @@ def serve(
     around = config.read_environment()
     folder = config.find_store(store, around)
     server = config.server_url(store, around)
-    settings = config.ServeSettings(folder, config.choose_embedder(embedder, around), read_only, server=server)
+    settings = config.ServeSettings(
+        folder,
+        config.choose_embedder(embedder, around),
+        read_only,
+        server=server,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        proxies=tuple(proxies or ()),
+        hosts=tuple(name.lower() for name in hosts or ()),
+    )
     # Said every time: without keys the protection is only that other machines cannot reach the service.
-    if not KeyRing(folder).keys():
+    if KeyRing(folder).is_open():
         output.write_note(
             "No API key is configured: only this machine is served, and it may read and write everything."
         )
@@ -115,62 +144,3 @@ def link(
         output.write(
             f"{output.count_noun(edge_count, 'link')} of {tenant} drawn; they are kept as its nodes change."
         )
-
-
-# --- weft keys ---------------------------------------------------------------------------------------------
-
-
-def make_keys_group(decorated: bool) -> typer.Typer:
-    """Build the commands under `weft keys`."""
-    return output.make_group(
-        "Create, list and revoke API keys.", decorated, create=create_key, list=list_keys, revoke=revoke_key
-    )
-
-
-def create_key(
-    tenants: Annotated[
-        list[str], typer.Option("--tenant", metavar="NAME", help="A tenant the key reads; may be repeated.")
-    ],
-    write: Annotated[bool, typer.Option("--write", help="Whether the key may also write.")] = False,
-    name: Annotated[str, typer.Option("--name", metavar="TEXT", help="What the key is for.")] = "",
-    store: StoreFolder = None,
-    as_json: AsJson = False,
-) -> None:
-    """Create a key and print it once. Only its hash is kept."""
-    names = [clean(tenant) for tenant in tenants]
-    # The clock is read here, because the library takes the moment as an argument.
-    key, secret = _open_keys(store).create(clean(name), names, write=write, now=datetime.now(UTC))
-    if as_json:
-        output.write_json({**output.as_dict(key, "hash"), "key": secret})
-    else:
-        output.write_note(f"Key {key.id} {_rights(key.write)} {', '.join(key.tenants)}. It is printed only now:")
-        output.write(secret)
-
-
-def list_keys(store: StoreFolder = None, as_json: AsJson = False) -> None:
-    """List the keys, without their secrets."""
-    keys = _open_keys(store).keys()
-    if as_json:
-        output.write_json({"keys": [output.as_dict(key, "hash") for key in keys]})
-    elif keys:
-        rows = [(key.id, _rights(key.write), ", ".join(key.tenants), key.created, key.name) for key in keys]
-        output.write_table(("id", "rights", "tenants", "created", "name"), rows)
-    else:
-        output.write_note("There are no keys: only this machine is served.")
-
-
-def revoke_key(
-    key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's id, as `weft keys list` prints it.")],
-    store: StoreFolder = None,
-) -> None:
-    """Revoke a key. Running services notice at their next request."""
-    key = _open_keys(store).revoke(clean(key_id))
-    output.write(f"Key {key.id} is revoked.")
-
-
-def _open_keys(store: str | None) -> KeyRing:
-    return KeyRing(config.find_store(store, config.read_environment()))
-
-
-def _rights(can_write: bool) -> str:
-    return "reads and writes" if can_write else "reads"

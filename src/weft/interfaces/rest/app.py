@@ -4,14 +4,16 @@ It runs in this process, or in several that each open the store themselves.
 """
 
 import socket
+import ssl
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import anyio.to_thread
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, FastAPI
 from msgspec.structs import replace
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,15 +22,15 @@ from weft import __version__, config
 from weft.api import Weft
 from weft.errors import InvalidInput, WeftError
 from weft.interfaces.keys import KeyRing
-from weft.interfaces.rest import contexts, learning, nodes_and_edges, problems
-from weft.interfaces.rest.access import Service, identify_caller, is_local, is_loopback
+from weft.interfaces.rest import contexts, keys, learning, nodes_and_edges, problems
+from weft.interfaces.rest.access import CurrentCaller, Service
+from weft.interfaces.rest.addresses import Exposure, check_proxies, is_loopback
 from weft.interfaces.rest.convert import answer
-from weft.interfaces.rest.problems import MEDIA_TYPE, Problem, document
+from weft.interfaces.rest.gate import Gate
+from weft.interfaces.rest.problems import MEDIA_TYPE, Problem
 from weft.interfaces.rest.responses import ProblemDocument
 from weft.interfaces.rest.served_store import Metrics, Served, Serving
 
-MAX_BODY_BYTES: Final = 8 << 20
-"""Bytes of a request: a batch of 1,000 nodes of a few pages each fits, and all of it is in memory at once."""
 THREADS: Final = 8
 """More threads than compute at once (`Served.turns`): some write, or wait for a server."""
 _DOCUMENTED_ERRORS: Final = (400, 401, 403, 404, 405, 409, 413, 422, 503)
@@ -56,14 +58,15 @@ def make_app(served: Served) -> FastAPI:
         nodes_and_edges.node_router,
         nodes_and_edges.edge_router,
         learning.router,
+        keys.router,
         health,
     ):
         app.include_router(router)
     problems.install(app)
     _describe_keys_as_optional(app.openapi())
-    # Middleware that is added last runs first: a body that is too large is refused before anything is measured.
+    # Middleware that is added last runs first: what the gate refuses is measured too.
+    app.add_middleware(Gate, served=served)
     app.add_middleware(_RequestMetrics, metrics=served.metrics)
-    app.add_middleware(_BodyLimit)
     return app
 
 
@@ -91,57 +94,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
     yield
     app.state.served.close()
-
-
-class _BodyLimit:
-    """Middleware that refuses bodies that are too large before anything reads them whole."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        body = await _read_body(receive, scope)
-        if body is None:
-            detail = f"The body is larger than {MAX_BODY_BYTES:,} bytes. Send less at once, in batches."
-            await document(413, detail, scope["path"])(scope, receive, send)
-            return
-        await self._app(scope, _replay(body, receive), send)
-
-
-async def _read_body(receive: Receive, scope: Scope) -> bytes | None:
-    """Return the body, or None when it is too large."""
-    # A body that announces its size is refused before it is read; others are counted as they come.
-    length = dict(scope["headers"]).get(b"content-length", b"0")
-    if length.isdigit() and int(length) > MAX_BODY_BYTES:
-        return None
-    parts: list[bytes] = []
-    size, more = 0, True
-    while more:
-        message = await receive()
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        more = message["type"] == "http.request" and message.get("more_body", False)
-        if size > MAX_BODY_BYTES:
-            return None
-    return b"".join(parts)
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a function that gives the app the body that was read already, then what else arrives."""
-    sent = False
-
-    async def receive_again() -> Message:
-        nonlocal sent
-        if sent:
-            return await receive()
-        sent = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return receive_again
 
 
 class _RequestMetrics:
@@ -184,17 +136,17 @@ async def healthz() -> dict[str, str]:
 def readyz(service: Service) -> Response:
     """Answer whether the store can be read; 503 while it cannot."""
     try:
-        sequence = service.weft().store.last_sequence()
+        service.weft().store.last_sequence()
     except WeftError as error:
         raise Problem(503, str(error)) from error
-    return answer({"status": "ready", "sequence": sequence})
+    return answer({"status": "ready"})
 
 
 @health.get("/metrics", response_class=PlainTextResponse)
-def metrics(request: Request, service: Service) -> Response:
-    """Return metrics for Prometheus; where keys are in use, to this machine or to a holder of a key."""
-    if not is_local(request):
-        identify_caller(request, service)
+def metrics(service: Service, caller: CurrentCaller) -> Response:
+    """Return metrics for Prometheus; where keys are in use, to a key for every tenant with the scope admin."""
+    if caller.tenants is not None:
+        raise Problem(403, "The figures are of all tenants together. Use a key made with --tenant '*'.")
     return Response(service.metrics.exposition(), media_type="text/plain; version=0.0.4")
 
 
@@ -205,15 +157,16 @@ def serve(
     settings: config.ServeSettings, host: str, port: int, workers: int, announce: Callable[[str], None]
 ) -> None:
     """Serve until interrupted; `announce` gets the address once the store could be opened."""
-    _check_host(settings, host)
+    _check_exposure(settings, host)
     listener = _listen(host, port)
     # The address is bound by now, so that a port of 0 has become the one to announce.
     shown_host = f"[{host}]" if ":" in host else host
-    address = f"http://{shown_host}:{listener.getsockname()[1]}"
+    scheme = "https" if settings.tls_cert else "http"
+    address = f"{scheme}://{shown_host}:{listener.getsockname()[1]}"
     if workers == 1:
         app = make_app_for(settings)
         announce(address)
-        _serve_here(app, listener)
+        _serve_here(app, settings, listener)
     else:
         # A store that cannot be opened is reported here: a worker that fails over it would only be started again.
         _open_store(settings).close()
@@ -221,11 +174,24 @@ def serve(
         _serve_in_workers(settings, listener, workers)
 
 
-def _serve_here(app: FastAPI, listener: socket.socket) -> None:
+def _uvicorn_options(settings: config.ServeSettings) -> dict[str, Any]:
+    """Return how uvicorn runs in every process."""
+    return {
+        "log_level": "warning",
+        "access_log": False,
+        # Forwarded headers are read by the gate, from the proxies that were named and from nobody else.
+        "proxy_headers": False,
+        "server_header": False,
+        "ws": "none",
+        "ssl_certfile": settings.tls_cert or None,
+        "ssl_keyfile": settings.tls_key or None,
+    }
+
+
+def _serve_here(app: FastAPI, settings: config.ServeSettings, listener: socket.socket) -> None:
     import uvicorn
 
-    server_config = uvicorn.Config(app, log_level="warning", access_log=False)
-    uvicorn.Server(server_config).run(sockets=[listener])
+    uvicorn.Server(uvicorn.Config(app, **_uvicorn_options(settings))).run(sockets=[listener])
 
 
 def _serve_in_workers(settings: config.ServeSettings, listener: socket.socket, workers: int) -> None:
@@ -234,9 +200,7 @@ def _serve_in_workers(settings: config.ServeSettings, listener: socket.socket, w
 
     with TemporaryDirectory(prefix="weft-figures-") as figures:
         config.pass_to_workers(replace(settings, metrics_folder=figures))
-        server_config = uvicorn.Config(
-            _WORKER, factory=True, workers=workers, log_level="warning", access_log=False
-        )
+        server_config = uvicorn.Config(_WORKER, factory=True, workers=workers, **_uvicorn_options(settings))
         Multiprocess(server_config, sockets=[listener]).run()
 
 
@@ -257,18 +221,52 @@ def _listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _check_host(settings: config.ServeSettings, host: str) -> None:
-    """Refuse to listen to other machines while there are no keys."""
-    if not is_loopback(host) and not KeyRing(settings.store).keys():
+def _check_exposure(settings: config.ServeSettings, host: str) -> None:
+    """Refuse to listen to other machines without keys, or where keys would travel unencrypted."""
+    check_proxies(settings.proxies)
+    _check_certificate(settings)
+    ring = KeyRing(settings.store)
+    # A store whose keys are older than the marker is marked now, before anything can be lost.
+    ring.require()
+    # Read even on a local address: a key file that is damaged is better reported now than at every request.
+    usable = ring.usable(datetime.now(UTC))
+    if is_loopback(host):
+        return
+    if not usable:
         raise InvalidInput(
-            f"{host} is not this machine alone, and no API key is configured. Make one with "
+            f"{host} is not this machine alone, and no API key is in use. Make one with "
             "`weft keys create --tenant NAME`, or serve on 127.0.0.1."
         )
+    if not settings.tls_cert and not settings.proxies:
+        raise InvalidInput(
+            f"{host} is not this machine alone, and keys would travel unencrypted. Give --tls-cert and --tls-key, "
+            "or --behind-proxy with the address of the proxy that does TLS, or serve on 127.0.0.1."
+        )
+
+
+def _check_certificate(settings: config.ServeSettings) -> None:
+    """Refuse a certificate that cannot be used, before a process would fail over it."""
+    if bool(settings.tls_cert) != bool(settings.tls_key):
+        raise InvalidInput("A certificate needs its key. Give both --tls-cert and --tls-key.")
+    if not settings.tls_cert:
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(settings.tls_cert, settings.tls_key)
+    except (OSError, ssl.SSLError) as error:
+        raise InvalidInput(
+            f"{settings.tls_cert} and {settings.tls_key} are no certificate and key ({error}). Give PEM files."
+        ) from error
 
 
 def make_app_for(settings: config.ServeSettings) -> FastAPI:
     """Return the app over the store of the settings, which must open now."""
-    serving = Serving(settings.store, settings.read_only, settings.metrics_folder, bool(settings.server))
+    serving = Serving(
+        store=settings.store,
+        read_only=settings.read_only,
+        figures=settings.metrics_folder,
+        on_server=bool(settings.server),
+        exposure=Exposure(settings.proxies, settings.hosts),
+    )
     served = Served(serving, lambda: _open_store(settings))
     served.weft()
     return make_app(served)

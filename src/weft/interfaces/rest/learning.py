@@ -14,6 +14,7 @@ from weft import memory as learning
 from weft.api import Weft
 from weft.assemblers.learning.store_searcher import make_assembler
 from weft.errors import InvalidInput
+from weft.interfaces.keys import Scope
 from weft.interfaces.memory_actions import forget_memories, start_values_refresh
 from weft.interfaces.rest import learning_models as schema
 from weft.interfaces.rest.access import Caller, CurrentCaller, Service
@@ -41,7 +42,7 @@ ExperienceId = Annotated[str, Path(min_length=1, max_length=200, description="Th
 @router.post("/api/memories", status_code=201, response_model=schema.RememberedOutput)
 def store_memory(body: schema.MemoryInput, service: Service, caller: CurrentCaller) -> Response:
     """Remember something; what says the same is merged, what says otherwise is reported."""
-    caller.check_write(body.tenant_id)
+    caller.check_write(body.tenant_id, Scope.MEMORY)
     weft = service.weft()
     result = remember(
         weft.indexing_context(),
@@ -81,7 +82,7 @@ def read_memories(
 def change_memory(key: MemoryKey, body: schema.MemoryChange, service: Service, caller: CurrentCaller) -> Response:
     """Change what is named of a memory; its older text is kept."""
     # Rights come first: a caller without them must not learn which keys exist.
-    caller.check_write(body.tenant_id)
+    caller.check_write(body.tenant_id, Scope.MEMORY)
     weft = service.weft()
     _check_memory(weft, key, body.tenant_id)
     memory = update_memory(
@@ -102,7 +103,7 @@ def remove_memory(
     key: MemoryKey, tenant_id: Annotated[Name, QueryParameters()], service: Service, caller: CurrentCaller
 ) -> Response:
     """Forget a memory."""
-    caller.check_write(tenant_id)
+    caller.check_write(tenant_id, Scope.MEMORY)
     weft = service.weft()
     _check_memory(weft, key, tenant_id)
     forget_memories(weft, [key], tenant_id)
@@ -112,7 +113,7 @@ def remove_memory(
 @router.post("/api/experiences", status_code=201, response_model=schema.ExperienceOutput)
 def begin_experience(body: schema.ExperienceInput, service: Service, caller: CurrentCaller) -> Response:
     """Write down what is about to be tried."""
-    caller.check_write(body.tenant_id)
+    caller.check_write(body.tenant_id, Scope.MEMORY)
     words = {name: to_text(getattr(body, name)) for name in ("goal", "hypothesis", "action", "prediction")}
     experience = start_experience(
         service.weft().indexing_context(),
@@ -160,7 +161,7 @@ def change_experience(
     experience_id: ExperienceId, body: schema.ExperienceChange, service: Service, caller: CurrentCaller
 ) -> Response:
     """Write down the next attempt of an open experience."""
-    caller.check_write(body.tenant_id)
+    caller.check_write(body.tenant_id, Scope.MEMORY)
     _find_known_experience(service.weft(), experience_id, body.tenant_id)
     named = {
         name: to_text(words)
@@ -187,7 +188,7 @@ def end_experience(
     experience_id: ExperienceId, body: schema.Resolution, service: Service, caller: CurrentCaller
 ) -> Response:
     """Write down what came of an experience, once; a second outcome is a conflict."""
-    caller.check_write(body.tenant_id)
+    caller.check_write(body.tenant_id, Scope.MEMORY)
     weft = service.weft()
     _find_known_experience(weft, experience_id, body.tenant_id)
     context = weft.indexing_context()

@@ -26,6 +26,7 @@ _TITLES: Final = {
     409: "Conflict with what is stored",
     413: "The request is too large",
     415: "Not JSON",
+    421: "Not served under this name",
     422: "A value is not allowed",
     500: "Unexpected error",
     503: "The store is not available",

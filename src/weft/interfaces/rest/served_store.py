@@ -14,6 +14,8 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from weft.api import Weft
 from weft.errors import StoreError
 from weft.interfaces.keys import KeyRing
+from weft.interfaces.rest.addresses import Exposure
+from weft.interfaces.rest.logs import make_log
 from weft.store.sqlite.store import FILE_NAME
 
 _LATENCY_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
@@ -76,6 +78,7 @@ class Serving(Struct, frozen=True):
     read_only: bool = False
     figures: str = ""
     on_server: bool = False
+    exposure: Exposure = Exposure()
 
 
 class AnswerCache:
@@ -111,6 +114,7 @@ class Served:
         self.keys = KeyRing(serving.store)
         self.metrics = Metrics(serving.figures)
         self.answers = AnswerCache()
+        self.log = make_log()
         self.turns = threading.BoundedSemaphore(_AT_ONCE_ON_SERVER if serving.on_server else _AT_ONCE)
         """A lock taken while an answer is computed, so that writing never waits for answers."""
         self._opener = opener

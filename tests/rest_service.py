@@ -13,11 +13,12 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from weft import Weft
-from weft.interfaces.keys import KeyRing
+from weft.interfaces.keys import Grant, KeyRing, Scope
+from weft.interfaces.rest.addresses import Exposure
 from weft.interfaces.rest.app import make_app
 from weft.interfaces.rest.served_store import Served, Serving
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 @dataclass
@@ -36,18 +37,22 @@ class Service:
         return answer
 
 
-def make_service(store: Path, *, read_only: bool = False, client: str = "127.0.0.1") -> Service:
+def make_service(
+    store: Path, *, read_only: bool = False, client: str = "127.0.0.1", exposure: Exposure | None = None
+) -> Service:
     """A service over the store in a folder."""
     opener = lambda: Weft.open(store, create=False, read_only=read_only)  # noqa: E731
-    served = Served(Serving(store, read_only), opener)
+    served = Served(Serving(store, read_only, exposure=exposure or Exposure()), opener)
     http = TestClient(make_app(served), base_url="http://localhost", client=(client, 5000))
     http.headers["accept"] = "application/json"
     return Service(store, served, http)
 
 
-def make_key(store: Path, *tenants: str, write: bool = False) -> dict[str, str]:
+def make_key(store: Path, *tenants: str, write: bool = False, **rights: Any) -> dict[str, str]:
     """The header that presents a new key."""
-    _, secret = KeyRing(store).create("test", tenants, write=write, now=datetime(2026, 1, 1, tzinfo=UTC))
+    scopes = (Scope.READ, Scope.WRITE, Scope.MEMORY) if write else (Scope.READ,)
+    grant = Grant("test", tenants, **{"scopes": scopes, **rights})
+    _, secret = KeyRing(store).create(grant, datetime(2026, 1, 1, tzinfo=UTC))
     return {"Authorization": f"Bearer {secret}"}
 
 
