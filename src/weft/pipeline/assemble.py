@@ -52,7 +52,7 @@ from weft.pipeline.slots import PlacedSlot, pointers_slot_name
 from weft.pipeline.walk import walk_graph
 from weft.ports import TokenCounter
 from weft.profiles.types import Profile
-from weft.render import ItemStyle, open_format
+from weft.render import ItemStyle, bold_labels, open_format
 from weft.tokens import DEFAULT_ENCODING
 
 if TYPE_CHECKING:
@@ -255,13 +255,16 @@ def _stored_counter(count: TokenCounter) -> "EncodingCounter | None":
 def _item_styles(plan: Plan) -> Mapping[str, ItemStyle]:
     """Return how items are printed, by section, by its related pointers, and by section and part."""
     styles: dict[str, ItemStyle] = {}
+    labels = bold_labels(plan.profile)
     for section in plan.sections():
         fields = plan.lens_for(section.lens).fields
-        style = ItemStyle(section.blocks, plan.include_fields, fields, 3, related_edge_types=section.asides)
+        style = ItemStyle(
+            section.blocks, plan.include_fields, fields, 3, related_edge_types=section.asides, labels=labels
+        )
         styles[section.name] = styles[pointers_slot_name(section)] = style
         for part in section.parts:
             styles[f"{section.name}/{part.name}"] = ItemStyle(
-                part.blocks, plan.include_fields, fields, 4, not part.via
+                part.blocks, plan.include_fields, fields, 4, not part.via, labels=labels
             )
     return styles
 

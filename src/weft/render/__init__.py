@@ -1,6 +1,6 @@
 """Print pages in four formats, with the source of every line: the last stage between a question and its answer."""
 
-from weft.render.blocks import ItemStyle
+from weft.render.blocks import ItemStyle, bold_labels
 from weft.render.lines import Lines, build_manifest, join_lines
 from weft.render.page import FORMATS, Format, open_format, render, render_lines
 
@@ -9,6 +9,7 @@ __all__ = [
     "Format",
     "ItemStyle",
     "Lines",
+    "bold_labels",
     "build_manifest",
     "join_lines",
     "open_format",

@@ -3,6 +3,7 @@
 Pieces are the same for all formats, and each format turns them into lines.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -10,8 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Detail, Item, Json, Node
-from weft.profiles.types import Block
-from weft.render.lines import Body, build_body, one_line, plain_body
+from weft.profiles.types import Block, Profile
+from weft.render.harmless import one_line
+from weft.render.lines import Body, build_body, plain_body
 from weft.render.node_values import (
     Dialect,
     display_name,
@@ -21,6 +23,7 @@ from weft.render.node_values import (
     format_path,
     format_score,
     format_value,
+    label_key,
     read_value,
     split_label,
 )
@@ -30,6 +33,9 @@ _NOT_IN_SUMMARIES: Final = frozenset({"fields", "tags", "links", "tree", "images
 # Fields that have blocks of their own, so the `fields` block leaves them out unless it names them.
 _FIELDS_WITH_OWN_BLOCK: Final = frozenset({"relationships", "images", "signature"})
 
+_BOLD: Final = re.compile(r"\*\*([^*]+)\*\*")
+_FRAME_LABELS: Final = ("Sources", "Note", "Tags")
+"""Labels that the frame of any page may print."""
 _SECTION_ITEM_LEVEL: Final = 3
 """The depth of the heading of an item in a section; items in parts of a subject stand deeper."""
 _PLAIN_KINDS: Final = frozenset({"note", "document"})
@@ -42,6 +48,7 @@ class ItemStyle(Struct, frozen=True):
     `fields` are the lens's, and restrict the `fields` block; empty means all. `level` is the depth of an item's
     heading: 3 in a section, 4 in a part. `named` says that the heading above the items already names them.
     Pointers to nodes that were reached against an edge of one of the `related_edge_types` print that edge.
+    `labels` are the labels that the page prints in bold, which stored text must not imitate; None stands for all.
     """
 
     blocks: tuple[Block, ...]
@@ -50,11 +57,24 @@ class ItemStyle(Struct, frozen=True):
     level: int = 3
     named: bool = False
     related_edge_types: tuple[str, ...] = ()
+    labels: frozenset[str] | None = None
 
     @property
     def titled(self) -> bool:
         """Whether the item's name is printed above its text."""
         return self.named or any(block.block == "title" or "{title}" in block.form for block in self.blocks)
+
+
+def bold_labels(profile: Profile) -> frozenset[str] | None:
+    """Return the labels that pages of a profile print in bold; None if a form prints a stored value so."""
+    parts = [part for section in profile.sections for part in section.parts]
+    printed = [*(section.blocks for section in profile.sections), *(part.blocks for part in parts)]
+    blocks = [block for blocks in printed for block in blocks]
+    words = [word for block in blocks for word in _BOLD.findall(block.form)]
+    if any("{" in word for word in words):
+        return None
+    labels = [*words, *(part.label for part in parts), *(block.label for block in blocks), *_FRAME_LABELS]
+    return frozenset(map(label_key, filter(None, labels)))
 
 
 class Title(Struct, frozen=True):

@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from weft.model import Candidate, Citation, Detail, Item, Json, Node
 from weft.render.blocks import Entries, ItemStyle, Piece, Prose, Title, build_pieces
-from weft.render.lines import Lines, clean, frame_lines, node_line, one_line
+from weft.render.harmless import clean, encode_tags, one_line
+from weft.render.lines import Lines, frame_lines, node_line
 from weft.render.node_values import Dialect, display_name, format_reference, format_related_link
 
 # Strings are encoded as a whole, so nothing needs a guard at the start of a line.
@@ -159,4 +160,4 @@ def _clean_value(value: Json) -> Json:
 
 
 def _encode(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return encode_tags(json.dumps(value, ensure_ascii=False, separators=(",", ":")))

@@ -11,49 +11,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.model import Detail, Item, ManifestEntry, Node, Origin
+from weft.render.harmless import clean
 from weft.text import find_body_start, is_blank
 
-# Controls, line and paragraph separators, direction overrides, surrogates and noncharacters.
-_UNPRINTABLE: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
-)
-_TERMINAL_ESCAPE: Final = re.compile(
-    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours and cursor moves
-    "|(?:\x1b\\]|\x9d)[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)"  # window titles and links
-    "|\x1b[@-Z\\\\^_]"
-)
-# These separate words or lines in stored text, so a space takes their place; the other controls just go.
-_BREAKING: Final = frozenset("\x0b\x0c\r\x85\u2028\u2029")
 _BLANK_LINES: Final = re.compile(r"(?:[^\S\n]*\n)+")
 _BEFORE_FILLED_LINE: Final = re.compile(r"\n(?!\n|\Z)")
 
 Span = tuple[int, int]
-
-
-def clean(text: str) -> str:
-    """Return the text without unprintable characters and with the same number of newlines.
-
-    If nothing changes, the same object is returned, so that callers can compare with `is`.
-    """
-    # `isprintable` is many times faster than the pattern, and true for almost every text.
-    if text.replace("\n", "").isprintable() or _UNPRINTABLE.search(text) is None:
-        return text
-    return _UNPRINTABLE.sub(_replacement, _TERMINAL_ESCAPE.sub("", text.replace("\r\n", "\n")))
-
-
-def one_line(text: str) -> str:
-    """Return the text cleaned and on one line, with every run of white space as a single space."""
-    if text.isprintable() and "  " not in text:
-        return text.strip()
-    return " ".join(clean(text).split())
-
-
-def _replacement(match: re.Match[str]) -> str:
-    character = match[0]
-    if character in _BREAKING:
-        return " "
-    # Half a surrogate pair stood for some character: the replacement character says that one is missing.
-    return "\ufffd" if "\ud800" <= character <= "\udfff" else ""
 
 
 class Lines(Struct, frozen=True):
@@ -293,15 +257,21 @@ def _word_end(text: str, start: int, end: int) -> int:
     return cut if cut > start else end
 
 
-def quote_body(node: Node, body: Body | None, gap: str, guard: Callable[[str], str]) -> list[Lines]:
-    """Return the body's lines made harmless by `guard`, with the mark `gap` wherever text was left out."""
+def quote_body(
+    node: Node, body: Body | None, gap: str, guard: Callable[[str], str], later: Callable[[str], str] | None = None
+) -> list[Lines]:
+    """Return the body's lines made harmless by `guard`, with the mark `gap` wherever text was left out.
+
+    Runs behind a gap are guarded by `later`, where a format needs another guard for them.
+    """
     if body is None:
         return []
     lines: list[Lines] = []
     for index, run in enumerate(body.runs):
         if index or body.gap_before:
             lines.append(Lines(gap))
-        lines += run_lines(node, run, guard(run.text))
+        behind_gap = index or body.gap_before
+        lines += run_lines(node, run, (later or guard if behind_gap else guard)(run.text))
     if body.gap_after:
         lines.append(Lines(gap))
     return lines

@@ -7,10 +7,12 @@ because any of these could pass for a part of the page that Weft printed.
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import ClassVar, Final
 
 from weft.model import Candidate, Citation, Node
 from weft.render.blocks import Entries, ItemStyle, Phrase, Piece, Prose, Title, draw_tree
+from weft.render.harmless import break_frame_tags, escape_odd_backticks, one_line, write_entities
 from weft.render.lines import (
     BLANK,
     Body,
@@ -19,26 +21,28 @@ from weft.render.lines import (
     frame_lines,
     make_bullet,
     node_line,
-    one_line,
     quote_body,
 )
-from weft.render.node_values import Dialect, display_name, format_location
+from weft.render.node_values import Dialect, display_name, format_location, label_key
 from weft.render.page import LineFormat, section_heading
 
 _GAP: Final = "[…]"
+
+Labels = frozenset[str] | None
+"""The labels in bold that a page prints, as `label_key` writes them; None stands for all words."""
 
 _HAZARD: Final = re.compile(
     r"""
     ^([ \t]*(?:>[ \t]*|(?:[-+*]|\d{1,9}[.)])[ \t]+(?=[^ \t\n]))*+)    # quote and list marks may stand before
     (?=
-        \#                                                            # headings
+        \#(?!\d*[^\W\d_][\w/-]*(?:\s|\Z))                              # headings, but not a #tag
       | [-=*_][-=*_ \t]*$                                             # rules and underlines
       | `{3} | ~{3}                                                   # fences
-      | <(?![A-Za-z][A-Za-z0-9+.-]*:)(?:[A-Za-z/?]|!(?!--))           # HTML, but not <https://...>
       | \[(?:…|more:|[^\]\n]*+(?:\]:|$))                              # our marks, and link definitions
-      | \*\*[^*\n]++(?:(?<=:)\*\*|\*\*[ \t]*(?:[:(`]|$))              # bold labels
-      | __[^_\n]++(?:(?<=:)__|__[ \t]*(?:[:(`]|$))
-      | \*[^*\s][^*\n]*+\*[ \t]*$                                     # captions
+      | \*\*(?P<stars>[^*\n]++)(?:(?<=:)\*\*|\*\*[ \t]*(?:[:(`]|$))    # bold labels
+      | __(?P<bars>[^_\n]++)(?:(?<=:)__|__[ \t]*(?:[:(`]|$))
+      | \*(?:[^*\s]++|[^*\s:/·][^*\n:/·]*+[:/·][^*\n]*+|(?:\d|[Bb]ased[ ]on)[^*\n]*+)\*[ \t]*$    # captions
+      | (?<=-[ ])[^\n]*\S[ ]\([^(),\n]++,[ ][^()\s:/.]*+[:/.][^()\n]*+\)[ \t]*$    # pointers
     )
     """,
     re.MULTILINE | re.VERBOSE,
@@ -47,7 +51,6 @@ _HAZARD: Final = re.compile(
 # of _HAZARD; the second begins with a literal, which the regex engine searches for quickly.
 _SUSPECT_FIRST_LINE: Final = re.compile(r"[ \t]*[-#=*_`~<\[>+\d]")
 _SUSPECT_LATER_LINE: Final = re.compile(r"\n[ \t]*[-#=*_`~<\[>+\d]")
-_COMMENT: Final = "<!--"
 _GAP_IN_CODE: Final = re.compile(r"^([ \t]*)(?=\[…\][ \t]*$)", re.MULTILINE)
 _BACKTICKS: Final = re.compile("`{3,}")
 
@@ -58,36 +61,53 @@ _MAX_FENCE: Final = 8
 _OPENING_FENCE: Final = re.compile(r"(`{3,8}|~{3,8})(?![`~])(?:(?<=`)[^`]*|(?<=~).*)")
 _CLOSING_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*")
 
+Guard = Callable[[str], str]
+
 _PARAGRAPH_ROLES: Final = frozenset({"summary", "text", "code"})
 
 
-def guard_text(text: str) -> str:
-    """Put a backslash before everything that could pass for ours; fences that close within the text may stay."""
-    if _COMMENT not in text and not _SUSPECT_FIRST_LINE.match(text) and not _SUSPECT_LATER_LINE.search(text):
-        return text
+def guard_text(text: str, labels: Labels = None, *, in_paragraph: bool = False) -> str:
+    """Make everything harmless that could pass for ours; fences that close within the text may stay.
+
+    A text `in_paragraph` goes on what other text began: its first code spans are not certain, and tags in them go.
+    """
     if "```" not in text and "~~~" not in text:
-        return escape(text)
+        return escape(text, labels, in_paragraph=in_paragraph)
     # Hazards within a fence are shown as they are, and a backslash there would be printed.
-    return _guard_between_fences(text.split("\n"))
+    return _guard_between_fences(text.split("\n"), labels, in_paragraph)
 
 
-def guard_after_lead(text: str) -> str:
+def guard_after_lead(text: str, labels: Labels = None, *, in_paragraph: bool = False) -> str:
     """Do the same for text printed behind other words, where its first line cannot open a fence."""
     # Fences after the first line are judged alone: a line behind our lead opens none of them.
     first, newline, rest = text.partition("\n")
-    return escape(first) + newline + guard_text(rest)
+    guarded = escape(first, labels, in_paragraph=True)
+    return guarded + newline + guard_text(rest, labels, in_paragraph=True)
 
 
-def escape(text: str) -> str:
-    """Put a backslash before every hazard at the start of a line, fences included."""
-    if _COMMENT not in text and not _SUSPECT_FIRST_LINE.match(text) and not _SUSPECT_LATER_LINE.search(text):
-        return text
-    return _HAZARD.sub(r"\1\\", text).replace(_COMMENT, "\\" + _COMMENT)
+def escape(text: str, labels: Labels = None, *, in_paragraph: bool = False) -> str:
+    """Put a backslash before every hazard at the start of a line, fences included, and write tags as entities."""
+    if _SUSPECT_FIRST_LINE.match(text) or _SUSPECT_LATER_LINE.search(text):
+        text = _HAZARD.sub(lambda match: _escape_hazard(match, labels), text)
+    return write_entities(text, in_paragraph=in_paragraph)
+
+
+def inline(text: str) -> str:
+    """Make a value of one line harmless that is printed within a line of ours."""
+    return escape_odd_backticks(write_entities(text, in_paragraph=True))
+
+
+def _escape_hazard(match: re.Match[str], labels: Labels) -> str:
+    label = match["stars"] or match["bars"]
+    # Bold words that the page uses for no label are the author's own emphasis.
+    if label is not None and labels is not None and label_key(label) not in labels:
+        return match[0]
+    return match[0] + "\\"
 
 
 def guard_code(text: str) -> str:
-    """Guard text that goes into a fence of ours, where only the mark for a gap could mislead."""
-    return _GAP_IN_CODE.sub(r"\1\\", text) if _GAP in text else text
+    """Guard text that goes into a fence, where only the mark for a gap and tags around the page could mislead."""
+    return break_frame_tags(_GAP_IN_CODE.sub(r"\1\\", text) if _GAP in text else text)
 
 
 def choose_fence(texts: Sequence[str]) -> str:
@@ -96,7 +116,7 @@ def choose_fence(texts: Sequence[str]) -> str:
     return "`" * (longest + 1)
 
 
-def _guard_between_fences(lines: Sequence[str]) -> str:
+def _guard_between_fences(lines: Sequence[str], labels: Labels, in_paragraph: bool) -> str:
     closings = _find_closings(lines)
     printed: list[str] = []
     index = outside = 0  # `outside` is the first line after the last closed fence
@@ -106,11 +126,11 @@ def _guard_between_fences(lines: Sequence[str]) -> str:
             index += 1
             continue
         if outside < index:
-            printed.append(escape("\n".join(lines[outside:index])))
+            printed.append(escape("\n".join(lines[outside:index]), labels, in_paragraph=in_paragraph))
         printed.append(guard_code("\n".join(lines[index : end + 1])))
         index = outside = end + 1
     if outside < len(lines):
-        printed.append(escape("\n".join(lines[outside:])))
+        printed.append(escape("\n".join(lines[outside:]), labels, in_paragraph=in_paragraph))
     return "\n".join(printed)
 
 
@@ -145,7 +165,7 @@ def _fence_end(line: str, index: int, closings: Mapping[str, Sequence[int]]) -> 
     return candidates[later] if later < len(candidates) else None
 
 
-DIALECT: Final = Dialect(keeps_marks=True, guard=escape)
+DIALECT: Final = Dialect(keeps_marks=True, guard=escape, inline=inline)
 
 
 class Markdown(LineFormat, frozen=True):
@@ -165,11 +185,14 @@ class Markdown(LineFormat, frozen=True):
     def group(self, subject: Candidate) -> tuple[Lines, ...]:
         """Print a subject's heading with its kind."""
         node = subject.node
-        return (BLANK, node_line(node, f"### {escape(display_name(node))} ({one_line(node.kind).upper()})"))
+        return (
+            BLANK,
+            node_line(node, f"### {escape(display_name(node))} ({inline(one_line(node.kind)).upper()})"),
+        )
 
     def part(self, label: str) -> tuple[Lines, ...]:
         """Print a part's label in bold."""
-        return frame_lines("", f"**{one_line(label)}:**") if label else ()
+        return frame_lines("", f"**{inline(one_line(label))}:**") if label else ()
 
     @staticmethod
     def guard_name(name: str) -> str:
@@ -205,7 +228,9 @@ class Markdown(LineFormat, frozen=True):
 
 def _citation_line(citation: Citation) -> Lines:
     node = Node(citation.key, citation.kind, citation.tenant, citation.title, origin=citation.origin)
-    return node_line(node, f"- {escape(display_name(node))} ({format_location(node) or one_line(node.kind)})")
+    return node_line(
+        node, f"- {escape(display_name(node))} ({inline(format_location(node) or one_line(node.kind))})"
+    )
 
 
 def _needs_blank_between(before: Piece | None, piece: Piece) -> bool:
@@ -217,7 +242,7 @@ def _needs_blank_between(before: Piece | None, piece: Piece) -> bool:
 
 def _piece_lines(node: Node, piece: Piece, style: ItemStyle) -> Sequence[Lines]:
     if isinstance(piece, Title):
-        kind = f" ({piece.kind})" if piece.kind else ""
+        kind = f" ({inline(piece.kind)})" if piece.kind else ""
         return [node_line(node, f"{'#' * style.level} {escape(piece.text)}{kind}")]
     # Phrases are on one line, and each form begins with a mark of ours: no guard is needed.
     if isinstance(piece, Phrase):
@@ -226,16 +251,20 @@ def _piece_lines(node: Node, piece: Piece, style: ItemStyle) -> Sequence[Lines]:
         return _ENTRIES[piece.role](node, piece)
     if piece.role == "code" and piece.body:
         return _fenced_code(node, piece.body)
-    quoted = quote_body(node, piece.body, _GAP, _guard_for(piece))
+    quoted = quote_body(node, piece.body, _GAP, *_guards_for(piece, style.labels))
     lines = add_lead_and_tail(node, piece.lead, quoted, piece.tail)
     return make_bullet(lines) if piece.role == "bullet" else lines
 
 
-def _guard_for(piece: Prose) -> Callable[[str], str]:
-    """Choose the guard: a tail would spoil a fence that closes on the last line, a lead one on the first line."""
-    if piece.tail:
-        return escape
-    return guard_after_lead if piece.lead else guard_text
+def _guards_for(piece: Prose, labels: Labels) -> tuple[Guard, Guard]:
+    """Choose the guards of the first run and of later ones.
+
+    A tail would spoil a fence that closes on the last line, a lead one on the first line. Runs behind a gap, and
+    filled-in forms, go on a paragraph that other text began, so that code spans in them are not certain.
+    """
+    guard: Callable[..., str] = escape if piece.tail else guard_after_lead if piece.lead else guard_text
+    later = partial(guard, labels=labels, in_paragraph=True)
+    return (later if piece.role == "line" else partial(guard, labels=labels)), later
 
 
 def _fenced_code(node: Node, body: Body) -> list[Lines]:
@@ -246,7 +275,7 @@ def _fenced_code(node: Node, body: Body) -> list[Lines]:
 
 
 def _italic(text: str) -> str:
-    return f"*{_escape_asterisks(text)}*"
+    return f"*{_escape_asterisks(inline(text))}*"
 
 
 def _escape_asterisks(text: str) -> str:
@@ -254,11 +283,14 @@ def _escape_asterisks(text: str) -> str:
 
 
 def _field_lines(node: Node, piece: Entries) -> list[Lines]:
-    return [node_line(node, f"- **{_escape_asterisks(entry.label)}**: {entry.text}") for entry in piece.entries]
+    return [
+        node_line(node, f"- **{_escape_asterisks(inline(entry.label))}**: {inline(entry.text)}")
+        for entry in piece.entries
+    ]
 
 
 def _link_lines(node: Node, piece: Entries) -> list[Lines]:
-    return [node_line(node, f"- {escape(entry.label)} → {entry.text}") for entry in piece.entries]
+    return [node_line(node, f"- {escape(inline(entry.label))} → {inline(entry.text)}") for entry in piece.entries]
 
 
 def _tree_lines(node: Node, piece: Entries) -> list[Lines]:
@@ -269,7 +301,7 @@ def _tree_lines(node: Node, piece: Entries) -> list[Lines]:
 
 def _image_lines(node: Node, piece: Entries) -> list[Lines]:
     return [
-        node_line(node, f"![{_escape_brackets(entry.name)}]({_encode_reference(entry.text)})")
+        node_line(node, f"![{_escape_brackets(inline(entry.name))}]({_encode_reference(entry.text)})")
         for entry in piece.entries
     ]
 
@@ -292,7 +324,7 @@ _PHRASES: Final[Mapping[str, Callable[[str], str]]] = {
     "path": lambda text: _italic(f"via {text}"),
     "score": lambda text: _italic(f"score {text}"),
     "tags": lambda text: _italic(f"Tags: {text}"),
-    "handle": lambda text: f"[more: {text}]",
+    "handle": lambda text: f"[more: {inline(text)}]",
 }
 _ENTRIES: Final[Mapping[str, Callable[[Node, Entries], list[Lines]]]] = {
     "fields": _field_lines,

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from weft.model import Candidate, Json, Node
 from weft.profiles.types import SIGNALS
-from weft.render.lines import one_line
+from weft.render.harmless import one_line
 
 PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_][\w.-]*)(?::(\d+))?\}")
 """A placeholder of a form: `{name}`, or `{name:80}` for at most 80 characters of the value."""
@@ -145,6 +145,11 @@ def split_label(name: str) -> tuple[str, str]:
     return field, label if equals else field.rpartition(".")[2].replace("_", " ").strip().capitalize()
 
 
+def label_key(label: str) -> str:
+    """Return a label as labels are compared: in small letters, without marks around it."""
+    return one_line(label).casefold().strip(" :*_.")
+
+
 def format_score(candidate: Candidate, only: Sequence[str] = ()) -> str:
     """Return the score and the signals behind it (or `only` some of them), as a sum if they add up to it."""
     names = [*(name for name in SIGNALS if name in candidate.parts), *sorted(set(candidate.parts) - set(SIGNALS))]
@@ -182,10 +187,14 @@ def format_related_link(candidate: Candidate, edge_types: Sequence[str]) -> str:
 
 
 class Dialect(Struct, frozen=True):
-    """The needs of a format: whether it keeps Markdown's marks, and what makes the start of a line harmless."""
+    """The needs of a format: whether it keeps Markdown's marks, and what makes stored values harmless.
+
+    `guard` is for a value at the start of a line, `inline` for one within a line.
+    """
 
     keeps_marks: bool
     guard: Callable[[str], str]
+    inline: Callable[[str], str] = str
 
 
 class FilledForm(Struct, frozen=True):
@@ -252,5 +261,7 @@ def _literal(text: str, dialect: Dialect) -> str:
 def _guard_value(value: str, before: str, dialect: Dialect) -> str:
     """Keep a value from ending the code span before it, or from opening something at the start of a line."""
     if dialect.keeps_marks and before.endswith("`"):
-        return value.replace("`", "'")
-    return dialect.guard(value) if _LINE_START.fullmatch(before) else value
+        value = value.replace("`", "'")
+    elif _LINE_START.fullmatch(before):
+        value = dialect.guard(value)
+    return dialect.inline(value)

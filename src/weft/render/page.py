@@ -12,7 +12,8 @@ from weft.errors import UnknownName
 from weft.model import Candidate, Citation, Detail, Item, ManifestEntry, Node, Page, PlacedGroup, PlacedSection
 from weft.profiles.types import Frame
 from weft.render.blocks import ItemStyle, Piece, Prose, Title, build_pieces
-from weft.render.lines import BLANK, Lines, build_manifest, frame_lines, join_lines, node_line, one_line
+from weft.render.harmless import one_line
+from weft.render.lines import BLANK, Lines, build_manifest, frame_lines, join_lines, node_line
 from weft.render.node_values import Dialect, display_name, format_reference, format_related_link
 
 # Module and class of each format; a format is imported when it is first asked for.
@@ -111,7 +112,7 @@ class LineFormat(Struct, frozen=True):
         node = item.candidate.node
         link = format_related_link(item.candidate, style.related_edge_types)
         details = f"{one_line(node.kind)}, {format_reference(node)}{f'; {link}' if link else ''}"
-        return node_line(node, f"- {self.guard_name(display_name(node))} ({details})")
+        return node_line(node, f"- {self.guard_name(display_name(node))} ({self.dialect.inline(details)})")
 
     @staticmethod
     @abstractmethod

@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from weft.model import Candidate, Citation, Detail, Item, Node
 from weft.render.blocks import Entries, ItemStyle, Phrase, Piece, Title, build_pieces, draw_tree
-from weft.render.lines import Lines, add_lead_and_tail, frame_lines, node_line, one_line, quote_body
+from weft.render.harmless import one_line
+from weft.render.lines import Lines, add_lead_and_tail, frame_lines, node_line, quote_body
 from weft.render.node_values import Dialect, display_name, format_related_link, is_one_of_many
 
 # Nothing needs a guard at the start of a line: tags are the only marks, and all values are escaped.

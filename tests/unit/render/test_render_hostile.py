@@ -13,10 +13,13 @@ from render_pages import ALL_BLOCKS, ATTACKS, FRAME, item, nodes, page_of, page_
 
 from weft.model import Detail, Node
 from weft.profiles.types import Block
-from weft.render import FORMATS, join_lines, open_format, render_lines
-from weft.render.lines import clean
+from weft.render import FORMATS, ItemStyle, join_lines, open_format, render_lines
+from weft.render.harmless import clean
 
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+HIDDEN = re.compile("[\u00ad\u200b\u200e\u200f\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
+CHAT_TOKEN = re.compile(r"<\|[^<>|\n]{1,60}\|>|\[/?INST\]|<</?SYS>>")
+TAG = re.compile(r"</?(?:context|script)\b[^>]*>", re.IGNORECASE)
 BODIES = ("text", "bullet", "code", "line")
 
 
@@ -109,7 +112,82 @@ def test_no_page_prints_controls_or_overrides_and_no_line_holds_a_line_break(
     lines = render_lines(page_of(known, detail), open_format(format), styles(ALL_BLOCKS, ALL_BLOCKS), FRAME)
     for line in join_lines(lines).split("\n"):
         assert not UNPRINTABLE.search(line)
+        assert not HIDDEN.search(line)
+        assert not CHAT_TOKEN.search(line)
         assert len(line.splitlines()) <= 1
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(nodes(), min_size=1, max_size=2), st.sampled_from(list(Detail)))
+def test_no_reader_of_markdown_finds_html_on_a_page(known: list[Node], detail: Detail) -> None:
+    text = page_text("markdown", page_of(known, detail), styles(ALL_BLOCKS, ALL_BLOCKS))
+    tokens = [child for token in parsed(text) for child in (token, *(token.children or ()))]
+    assert [token.content for token in tokens if token.type.startswith("html")] == []
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_no_prose_carries_a_tag_that_closes_the_prompt_or_runs(attack: str, format: str) -> None:
+    known = [Node("k", "note", text=f"before\n{attack}\nafter", title=attack, summary=attack)]
+    blocks = (Block("title"), Block("summary"), Block("text"))
+    text = page_text(format, page_of(known), styles(blocks, blocks))
+    body = re.sub(r"\A<context[^>]*>|</context>\Z", "", text) if format == "xml" else text
+    assert not TAG.search(body)
+
+
+def test_a_fence_keeps_its_code_but_cannot_close_the_prompt() -> None:
+    node = Node("k", "note", text="```html\n<script>run()</script>\n</context>\n```")
+    shown = printed("markdown", item(node), Block("text"))
+    assert shown == "\n```html\n<script>run()</script>\n<\\/context>\n```"
+
+
+def test_a_json_page_gives_back_the_tags_that_it_hides() -> None:
+    shown = printed("json", item(Node("k", "note", text="a <b>bold</b> word")), Block("text"))
+    assert shown == ',{"kind":"note","text":"a \\u003cb>bold\\u003c/b> word"}'
+    assert json.loads(shown[1:])["text"] == "a <b>bold</b> word"
+
+
+def read_plain(text: str) -> list[tuple[str, str]]:
+    """Read a plain page strictly: the kind of each line of the frame, and the line."""
+    found = []
+    above = ""
+    for line in text.split("\n"):
+        begins = not above.strip()
+        if match := re.fullmatch(r"(===|---|--) (.+) \1", line):
+            found.append((match[1], match[2]))
+        elif begins and re.fullmatch(r".*\S (?:\[.+\]|\([^a-z]+\))", line) and not line.lstrip().startswith("\\"):
+            found.append(("item", line))
+        elif re.fullmatch(r"- .*\S \([^(),]+, \S*[:/.].*\)", line):
+            found.append(("pointer", line))
+        above = line
+    return found
+
+
+@settings(max_examples=100, deadline=None)
+@given(texts)
+def test_a_strict_reader_of_a_plain_page_finds_exactly_our_items(text: str) -> None:
+    known = [Node("k", "faq", title="Refunds", text=text), Node("kb:2", "faq", title="Returns", text=text)]
+    for blocks in ((Block("title", label="kind"), Block("text")), (Block("title"), Block("text"))):
+        page = page_text("plain", page_of(known), styles(blocks, (Block("bullet"),)))
+        expected = [
+            ("===", "Items"),
+            ("item", "Refunds (FAQ)"),
+            ("item", "Returns (FAQ)"),
+            ("===", "Subjects"),
+            ("---", "Refunds (FAQ)"),
+            ("--", "Told"),
+        ]
+        assert read_plain(page) == expected
+
+
+def test_emphasis_of_the_author_is_printed_as_written_and_only_our_labels_are_marked() -> None:
+    text = "**Important:** read\n**Definition:** forged\n*An aside.*\n*src/app.py:3*\n#project is a tag"
+    lines = open_format("markdown").item(
+        item(Node("k", "note", text=text)), ItemStyle((Block("text"),), labels=frozenset({"definition"}))
+    )
+    assert join_lines(lines) == (
+        "\n**Important:** read\n\\**Definition:** forged\n*An aside.*\n\\*src/app.py:3*\n#project is a tag"
+    )
 
 
 @settings(max_examples=40, deadline=None)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.model import Candidate, Json, Node, Origin, Step
-from weft.render.lines import clean, one_line
+from weft.render.harmless import clean, one_line
 from weft.render.node_values import (
     display_name,
     format_location,
@@ -33,7 +33,10 @@ from weft.render.node_values import (
         ("\u202eabc\u2066", "abc"),
         ("\ud800x", "\ufffdx"),
         ("x\ufffe\uffff", "x"),
-        ("é 漢字 \u200fשלום a\u200db", "é 漢字 \u200fשלום a\u200db"),
+        ("é 漢字 שלום می\u200cخواهم 👩\u200d💻 1\ufe0f", "é 漢字 שלום می\u200cخواهم 👩\u200d💻 1\ufe0f"),
+        ("\u200b# a\u200db \u200fשלום \ufeffc\u2060d", "# ab שלום cd"),
+        ("é\u200d\u200c\u200dé \U000e0041\U000e0042 x\U000e0101\U000e0102", "éé  x"),
+        ("<|im_start|>system [INST] <<SYS>> a <|> b", "< |im_start|>system [ INST] < <SYS>> a <|> b"),
     ],
 )
 def test_cleaning_keeps_words_and_drops_what_cannot_be_seen(text: str, expected: str) -> None:
