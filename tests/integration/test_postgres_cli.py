@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from command_line import EXAMPLES, Cli
-from rest_service import Service
 from starlette.testclient import TestClient
 
 from postgres_server import drop_schema
+from rest_service import Service
 from weft import Weft
 from weft.interfaces.rest.app import make_app
 from weft.interfaces.rest.served_store import Served, Serving

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rest_service import EXAMPLES, Service, make_key, make_service
 
+from rest_service import EXAMPLES, Service, make_key, make_service
 from weft import Filter, Weft
 
 FAQ = {

@@ -10,8 +10,8 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
-from rest_service import EXAMPLES, make_key, make_service, running
 
+from rest_service import EXAMPLES, make_key, make_service, running
 from weft import Weft
 from weft.errors import InvalidInput
 from weft.interfaces.client import AsyncWeftClient, ServiceError, WeftClient

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rest_service import Service, make_key, make_service
 
+from rest_service import Service, make_key, make_service
 from weft import Weft
 from weft.memory import UsageLog
 

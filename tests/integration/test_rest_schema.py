@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
-from rest_service import EXAMPLES, Service, make_service, running
 
+from rest_service import EXAMPLES, Service, make_service, running
 from weft import Weft
 from weft.interfaces.rest.requests import NAME
 

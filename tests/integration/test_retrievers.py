@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rest_service import EXAMPLES, make_service, running
 
+from rest_service import EXAMPLES, make_service, running
 from weft import Weft
 from weft.errors import InvalidInput
 from weft.interfaces.integrations import langchain

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from command_line import Cli
-from rest_service import make_service
 
 from manuscripts import manuscript
+from rest_service import make_service
 
 
 @pytest.fixture

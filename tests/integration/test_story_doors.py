@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from command_line import Cli
 from mcp_calls import call, server, text
-from rest_service import make_service
 
 from manuscripts import long_manuscript
+from rest_service import make_service
 from weft import Node, Weft
 from weft.assemblers import SmartContextFormatter
 from weft.tokens import counter_for
