@@ -18,6 +18,7 @@ from weft.config import local_folder
 from weft.embed import open_embedder
 from weft.errors import InvalidInput, StoreError
 from weft.history import Difference, History, Record, compare, make_record, read_shown, rebuild_request
+from weft.indexing.freshness import REFRESH_SECONDS
 from weft.model import (
     DEFAULT_TENANT,
     UNSET,
@@ -85,18 +86,21 @@ class Weft:
         read_only: bool = False,
         index: str = "",
         folder: str | Path | None = None,
+        working: Path | None = None,
+        refresh_seconds: float = REFRESH_SECONDS,
     ) -> Self:
         """Open the store in the folder `path` or at a `postgresql://` URL; make it if it is not there.
 
         `embedder` None goes without meaning. A store on a server is searched there unless `index` names another
-        way; what belongs to it on this machine (keys, profiles, kept contexts) is in `folder`.
+        way; what belongs to it here is in `folder`. Files that changed since they were read are read again for up
+        to `refresh_seconds` before an answer; `working` is the folder that questions are asked in.
         """
         own_folder = local_folder(path) if folder is None else Path(folder)
         opened = open_store(path, own_folder, index=index, create=create, read_only=read_only)
         embed = None if embedder is None else open_embedder(embedder, api_key=api_key)
         # Folders that are passed come first, and win over the store's own.
         folders = [*map(Path, profiles), own_folder / "profiles"]
-        weft = cls(Reader(opened, embed, folders, History(own_folder)))
+        weft = cls(Reader(opened, embed, folders, History(own_folder), refresh_seconds, working))
         if is_address(str(path)):
             # A service may be asked for the first time after another program has embedded the store anew.
             weft.reader.check_embedder()
@@ -133,9 +137,8 @@ class Weft:
     ) -> Context:
         """Return one page about the question, the nodes named in `start`, or several topics, within `max_tokens`.
 
-        A `session` is not shown again what it was already given. `keep` (and every session) writes the context
-        down beside the store, for `diff` and `since`. A lower `consistency` than `strong` lets replicas and
-        clusters answer sooner, without the last writes.
+        A `session` is not shown again what it was given. `keep` (and every session) writes the context down, for
+        `diff` and `since`. A lower `consistency` than `strong` lets replicas answer without the last writes.
         """
         request = Request(
             question=question,
@@ -165,10 +168,7 @@ class Weft:
     def assemble(
         self, request: Request, now: datetime, observe: StageCallback | None = None, profile: Profile | None = None
     ) -> Context:
-        """Return the context for a whole request, by the profile it names or the one given.
-
-        `now` must know its time zone.
-        """
+        """Return the context for a whole request at a moment with a time zone, by its profile or the one given."""
         if now.tzinfo is None:
             raise InvalidInput(
                 f"The time {now.isoformat()} has no time zone. Give an aware datetime, in UTC for example."
@@ -307,8 +307,7 @@ class Weft:
     ) -> "Report":
         """Read files, folders or `tana://` into the store; only what changed since last time is touched.
 
-        `reading` says that the files are a `story` or plain `notes`, whatever they look like, now and from now on;
-        `auto` goes by their looks again.
+        `reading` says that the files are a `story` or `notes` from now on; `auto` goes by their looks again.
         """
         return self.indexer.index(
             paths, source=source, tenant=tenant, reading=reading, tana_token=tana_token, progress=progress

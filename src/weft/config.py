@@ -166,6 +166,7 @@ def open_weft(
             read_only=read_only,
             index=around.index,
             folder=store,
+            working=around.working,
         )
     except PermissionError as error:
         raise StoreError(

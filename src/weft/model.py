@@ -60,8 +60,15 @@ def as_tuple(names: str | Sequence[str]) -> tuple[str, ...]:
 # --- what is stored ---------------------------------------------------------------------------------------
 
 
+class Stale(StrEnum):
+    """What became of a file since its nodes were read from it."""
+
+    CHANGED = "changed since it was read"
+    DELETED = "deleted since it was read"
+
+
 class Origin(Struct, frozen=True):
-    """The place a node came from, precise enough to open it there."""
+    """The place a node came from, precise enough to open it there; `stale` is set on reading and never stored."""
 
     source: str = ""
     file: str | None = None
@@ -69,6 +76,7 @@ class Origin(Struct, frozen=True):
     last_line: int | None = None
     url: str | None = None
     commit: str | None = None
+    stale: Stale | None = None
 
 
 class Alias(Struct, frozen=True):
@@ -415,10 +423,7 @@ class ManifestEntry(Struct, frozen=True):
 
 
 class Context(Struct, frozen=True):
-    """The answer: a text within the budget and, beside it, everything needed to check and explain it.
-
-    `id` names the text together with the request that led to it.
-    """
+    """The answer: a text within the budget, what is needed to check it, and an id of it and its request."""
 
     text: str
     format: str
@@ -439,6 +444,5 @@ class Context(Struct, frozen=True):
         return self.text
 
     def _repr_markdown_(self) -> str:
-        """Show the page in a notebook: rendered where it is Markdown, else as it is."""
-        # Notebooks would run the words of other formats together.
+        """Show the page in a notebook: rendered where it is Markdown, else fenced, which keeps its lines apart."""
         return self.text if self.format == "markdown" else f"```{self.format}\n{self.text}\n```"

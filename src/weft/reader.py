@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from weft.cache import LruCache
+from weft.embed import open_embedder
 from weft.errors import EmbedderMismatch, InvalidInput, StoreTimedOut, StoreUnreachable, UnknownName
 from weft.history import History
+from weft.indexing.freshness import REFRESH_SECONDS, Upkeep, mark_snapshot
 from weft.model import CONSISTENCIES, Edge, Filter, Node, View
 from weft.pipeline.query import Reading
 from weft.ports import Embedder, Index, NodeRow, Snapshot, Store
@@ -41,7 +43,13 @@ class Reader:
     """An open store with its search index, its embedder, its profiles and the contexts kept beside it."""
 
     def __init__(
-        self, opened: OpenedStore, embedder: Embedder | None, folders: Sequence[Path], contexts: History
+        self,
+        opened: OpenedStore,
+        embedder: Embedder | None,
+        folders: Sequence[Path],
+        contexts: History,
+        refresh_seconds: float = REFRESH_SECONDS,
+        working: Path | None = None,
     ) -> None:
         self.store = opened.store
         self.index = opened.index
@@ -52,6 +60,15 @@ class Reader:
         self._embedder_matched = False
         self._views: Views | None = None
         self._profiles = LruCache[object, Profile](_PROFILES_KEPT)
+        self.upkeep = Upkeep(
+            self.folder,
+            self.store,
+            self.index,
+            open_embedder=self._embedder_for,
+            open_counter=lambda: counter_for(DEFAULT_ENCODING)[0],
+            seconds=refresh_seconds,
+            working=working,
+        )
 
     def check_embedder(self) -> None:
         """Note whether the embedder made the store's vectors, before somebody else embeds the store anew."""
@@ -72,16 +89,30 @@ class Reader:
 
     @contextmanager
     def reading(self, view: View) -> Iterator[Reading]:
-        """Pin one consistent reading of the store, with its index and embedder."""
+        """Pin one consistent reading of the store, with its index and embedder.
+
+        Files that changed since they were read are read again first, or their nodes are marked.
+        """
         if view.consistency and view.consistency not in CONSISTENCIES:
             raise UnknownName("consistency", view.consistency, CONSISTENCIES)
         if view.as_of is not None and not 0 <= view.as_of <= _LAST_SEQUENCE:
             raise InvalidInput(
                 f"A story has no point {view.as_of}. Give the number of a chapter, such as 3; a prologue is 0."
             )
+        fresh = self.upkeep.check(view.tenants)
         # Searching and reading see one snapshot, whatever is written meanwhile.
         with self._store_as_of(view) as (store, index, seen), store.snapshot(seen) as snapshot:
-            yield Reading(snapshot, index, *self._usable_embedder(snapshot))
+            embedder, notes = self._usable_embedder(snapshot)
+            yield Reading(mark_snapshot(snapshot, fresh.marks), index, embedder, (*notes, *fresh.notes))
+
+    def _embedder_for(self, vectors: tuple[str, int] | None) -> Embedder | None:
+        """Return the embedder that made the stored vectors, if it is in use or ships with Weft."""
+        if vectors is None:
+            return None
+        for embedder in (self.embedder, open_embedder()):
+            if embedder is not None and (embedder.name, embedder.dimensions) == vectors:
+                return embedder
+        return None
 
     @contextmanager
     def _store_as_of(self, view: View) -> Iterator[tuple[Store, Index, View]]:
@@ -141,7 +172,8 @@ class Reader:
 
     def neighbours(self, name: str, view: View, limit: int) -> tuple[tuple[Node, Edge], ...]:
         """Return the neighbours of a node with the edges that lead to them, strongest first."""
-        with self.store.snapshot(view) as snapshot:
+        with self.reading(view) as reading:
+            snapshot = reading.snapshot
             own = {row.node.id for row in _rows_named(snapshot, name)}
             edges = snapshot.edges(sorted(own), limit)
             ends = {end for source, target, _ in edges for end in (source, target)}

@@ -3,7 +3,9 @@
 What writing needs is imported inside the methods, so that programs that only ask start sooner.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,7 +14,7 @@ from msgspec.structs import replace
 
 from weft.errors import InvalidInput, UnknownName
 from weft.model import DEFAULT_TENANT, Edge, Node
-from weft.ports import Changes
+from weft.ports import Changes, HasTree
 from weft.reader import Reader
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
@@ -129,12 +131,29 @@ class Indexer:
         from weft.memory.experience_store import link_experiences
 
         indexing = self._writer.indexing_context()
+        started = time.time_ns()
         report = ingest(sources, indexing, tenant, progress)
+        self._record_trees(sources, tenant, started)
         # Only after a change: looking for links reads the latest experiences every time.
         linked = link_experiences(indexing, tenant=tenant) if report.written else None
         if linked is None:
             return report
         return replace(report, links=report.links + linked.links, sequence=linked.sequence)
+
+    def _record_trees(self, sources: "Sequence[Source]", tenant: str, started: int) -> None:
+        """Write down in which state the files were read, so that later changes are noticed."""
+        from weft.indexing.working_tree import make_record, remove_record, save_record
+
+        readings = self._reader.store.units(tenant, _READINGS)
+        for source in sources:
+            # Trouble with the folder of records costs only the comparison, never what was indexed.
+            with suppress(OSError):
+                if isinstance(source, HasTree):
+                    how = readings.get(source.name, "")
+                    record = make_record(self._reader.folder, tenant, source, reading=how, now=started)
+                    save_record(self._reader.folder, record)
+                else:
+                    remove_record(self._reader.folder, tenant, source.name)
 
 
 def open_sources_at(

@@ -45,8 +45,10 @@ _NODES_PER_CATCH_UP: Final = 50_000
 by one: raising it makes them slower during long runs, lowering it the run itself."""
 _IDENTITY_UNIT: Final = ""
 """The unit whose stamp is the identity of the source: no file has this name."""
-_NOT_LINKED: Final = "written, but not linked"
+NOT_LINKED: Final = "written, but not linked"
 """The stamp of a unit until the run that wrote it is done."""
+RELINK: Final = ":relink"
+"""The source under whose units the keys of texts are kept that named a node which a refresh removed."""
 
 
 class Report(Struct, frozen=True):
@@ -104,8 +106,8 @@ class _Run(Struct):
     """Why a unit of the current source gave no nodes, by its name."""
 
     def unit_name(self, unit: str) -> str:
-        """Return the name under which a node remembers its unit: two tenants may index the same file."""
-        return f"{self.tenant}/{unit}"
+        """Return the name under which a node remembers its unit."""
+        return unit_name(self.tenant, unit)
 
 
 class _Batch(Struct, frozen=True):
@@ -116,6 +118,11 @@ class _Batch(Struct, frozen=True):
     changed: Sequence[tuple[Node, str]]
     unchanged: tuple[PreparedNode, ...]
     prepared: PendingNodes
+
+
+def unit_name(tenant: str, unit: str) -> str:
+    """Return the name under which the nodes of a tenant remember their unit: two may index the same file."""
+    return f"{tenant}/{unit}"
 
 
 def ingest(
@@ -132,6 +139,7 @@ def ingest(
         with NodePreparer(indexing.embed, indexing.count) as preparer:
             linkers = MentionLinker(store, index), RelationLinker(store, index)
             run = _Run(indexing, tenant, progress or ignore_progress, preparer, *linkers)
+            _relink_texts(run)
             for source in sources:
                 _index_source(source, run)
             _index_stories([source.name for source in sources], run)
@@ -160,6 +168,15 @@ def ingest(
     )
 
 
+def _relink_texts(run: _Run) -> None:
+    """Look again for names in the texts that named a node which a refresh between two runs removed."""
+    keys = run.indexing.store.units(run.tenant, RELINK)
+    run.mentions.texts.setdefault(run.tenant, {}).update(
+        dict.fromkeys(run.indexing.store.hashes(run.tenant, sorted(keys)))
+    )
+    run.stamps += [(run.tenant, RELINK, key, "") for key in keys]
+
+
 # --- one source ------------------------------------------------------------------------------------------------
 
 
@@ -177,7 +194,7 @@ def _index_source(source: Source, run: _Run) -> None:
     changed = [name for name, stamp in stamps.items() if stored_stamps.get(name) != stamp]
     run.units += len(stamps)
     run.units_changed += len(changed)
-    unlinked = {run.unit_name(name) for name, stamp in stored_stamps.items() if stamp == _NOT_LINKED}
+    unlinked = {run.unit_name(name) for name, stamp in stored_stamps.items() if stamp == NOT_LINKED}
     refs_by_unit: dict[str, set[tuple[str, str]]] = {}
     for batch in _prepare_batches(source, changed, run):
         _write_batch(source, batch, run, unlinked)
@@ -298,29 +315,33 @@ def separate_unchanged(
 def _write_batch(source: Source, batch: _Batch, run: _Run, unlinked: Collection[str]) -> None:
     """Write a batch; the nodes of `unlinked` units were written by an interrupted run that did not link them."""
     store = run.indexing.store
-    edges = tuple(edge_set for unit in batch.units for edge_set in _edge_sets(source, unit.name, unit.edges, run))
+    edges = tuple(
+        edge_set
+        for unit in batch.units
+        for edge_set in edge_sets(source, run.tenant, unit.name, unit.edges, store)
+    )
     declare_shared(store, [edge for unit in batch.units for edge in unit.edges])
     run.mentions.before_write([node for node, _ in batch.changed], [prepared.node for prepared in batch.unchanged])
     run.relations.before_change((node.tenant, node.key, node.tags) for node, _ in batch.changed)
     run.mentions.search_names([prepared.node for prepared in batch.unchanged if prepared.unit in unlinked])
     upserts = batch.prepared() + batch.unchanged
-    stamps = tuple((run.tenant, source.name, unit.name, _NOT_LINKED) for unit in batch.units)
+    stamps = tuple((run.tenant, source.name, unit.name, NOT_LINKED) for unit in batch.units)
     store.write(Changes(upserts=upserts, edges=edges, units=stamps))
     run.written += len(batch.changed)
     run.written_since_catch_up += len(batch.changed)
     run.unchanged += len(batch.unchanged)
 
 
-def _edge_sets(source: Source, unit: str, edges: Sequence[Edge], run: _Run) -> tuple[EdgeSet, ...]:
+def edge_sets(source: Source, tenant: str, unit: str, edges: Sequence[Edge], store: Store) -> tuple[EdgeSet, ...]:
     """Group a unit's edges by the tenant they start in, with an empty set wherever it had drawn some before.
 
     Edges are remembered by unit, so that reading one file again replaces only the edges of that file, in any
     tenant and by any version of the source.
     """
     name, _, version = source.maker.rpartition("@")
-    unit_maker = f"{name}#{run.unit_name(unit)}@"
+    unit_maker = f"{name}#{unit_name(tenant, unit)}@"
     by_maker: dict[tuple[str, str], list[Edge]] = {
-        maker_and_tenant: [] for maker_and_tenant in run.indexing.store.edge_makers(unit_maker)
+        maker_and_tenant: [] for maker_and_tenant in store.edge_makers(unit_maker)
     }
     for edge in edges:
         by_maker.setdefault((unit_maker + version, edge.tenant), []).append(edge)
@@ -343,7 +364,7 @@ def _remove_missing_units(source: Source, units: Sequence[str], run: _Run) -> No
     """Remove the nodes and edges of units that no longer exist."""
     for unit in units:
         refs = run.indexing.store.unit_keys(source.name, run.unit_name(unit))
-        _remove(refs, _edge_sets(source, unit, (), run), run)
+        _remove(refs, edge_sets(source, run.tenant, unit, (), run.indexing.store), run)
         # An empty stamp makes the store forget the unit.
         run.stamps.append((run.tenant, source.name, unit, ""))
 

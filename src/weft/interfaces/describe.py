@@ -233,7 +233,8 @@ def _sentence_at(text: str, offset: int) -> str:
 def format_origin(origin: Origin) -> str:
     """Return where a node came from: its file and first line, else its URL or commit."""
     line = f":{origin.first_line}" if origin.file and origin.first_line else ""
-    return f"{origin.file}{line}" if origin.file else origin.url or origin.commit or ""
+    mark = f" ({origin.stale.value})" if origin.stale is not None else ""
+    return f"{origin.file}{line}{mark}" if origin.file else origin.url or origin.commit or ""
 
 
 def difference_lines(difference: Difference) -> Iterator[str]:

@@ -35,9 +35,12 @@ from weft.ports.stores import (
     StoreState,
     StoreStatus,
     TermStatistics,
+    WritesNow,
 )
+from weft.ports.trees import MISSING, FileStamp, HasTree, Tree, folder_stamp, stat_file
 
 __all__ = [
+    "MISSING",
     "Adjacency",
     "ChangedPassage",
     "Changes",
@@ -46,7 +49,9 @@ __all__ = [
     "Embedder",
     "ExportBatch",
     "ExportableStore",
+    "FileStamp",
     "Fingerprint",
+    "HasTree",
     "HoldsMemory",
     "Index",
     "ListsSkipped",
@@ -68,6 +73,10 @@ __all__ = [
     "StoreStatus",
     "TermStatistics",
     "TokenCounter",
+    "Tree",
     "Unit",
+    "WritesNow",
+    "folder_stamp",
     "ignore_progress",
+    "stat_file",
 ]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct, field
 
@@ -255,6 +255,15 @@ class Snapshot(Protocol):
 
     def embedder(self) -> tuple[str, int] | None:
         """Return name and dimensions of the embedder whose vectors are stored, or None if there are no vectors."""
+        ...
+
+
+@runtime_checkable
+class WritesNow(Protocol):
+    """A store that can be written to without waiting for other writers."""
+
+    def writing_now(self) -> AbstractContextManager[bool]:
+        """Hold the right to write during the block if nobody else has it, and yield whether it is held."""
         ...
 
 

@@ -36,7 +36,10 @@ _MAX_PARSED_FORMS: Final = 256
 _RESERVED_NAMES: Final = frozenset({"title", "kind", "key", "summary", "text"})
 _ATTRIBUTES: Final[Mapping[str, Callable[[Node], "Json | datetime"]]] = {
     "file": lambda node: node.origin.file,
-    "line": lambda node: node.origin.first_line,
+    # With the mark, since profiles print a line behind its file.
+    "line": lambda node: (
+        node.origin.first_line if node.origin.stale is None else f"{node.origin.first_line} ({node.origin.stale})"
+    ),
     "url": lambda node: node.origin.url,
     "commit": lambda node: node.origin.commit,
     "source": lambda node: node.origin.source or None,
@@ -62,7 +65,8 @@ def format_location(node: Node, line: int | None = None) -> str:
     origin = node.origin
     if origin.file:
         file, line = one_line(origin.file), origin.first_line if line is None else line
-        return f"{file}:{line}" if line is not None else file
+        mark = f" ({origin.stale.value})" if origin.stale is not None else ""
+        return f"{file}:{line}{mark}" if line is not None else f"{file}{mark}"
     if origin.commit and not origin.url:
         return f"commit {one_line(origin.commit)[:_COMMIT_HASH_LENGTH]}"
     return one_line(origin.url or "")

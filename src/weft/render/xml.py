@@ -121,7 +121,8 @@ def _origin_attributes(node: Node, pointer: bool = False) -> dict[str, str]:
         return {"type": kind, "key": one_line(node.key)}
     # A line means something only within a file.
     line = str(origin.first_line) if file and origin.first_line is not None else ""
-    return {"type": kind, "file": file, "line": line, "url": "" if file else url}
+    stale = origin.stale.value if origin.stale is not None else ""
+    return {"type": kind, "file": file, "line": line, "url": "" if file else url, "stale": stale}
 
 
 def _citation_line(citation: Citation) -> Lines:

@@ -10,7 +10,16 @@ import xxhash
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from weft.ports import CountsSkipped, HoldsMemory, ListsSkipped, Problem, ReportProgress, ReportsProgress, Unit
+from weft.ports import (
+    CountsSkipped,
+    HoldsMemory,
+    ListsSkipped,
+    Problem,
+    ReportProgress,
+    ReportsProgress,
+    Tree,
+    Unit,
+)
 from weft.sources.walk_files import File, walk
 
 __all__ = [
@@ -115,6 +124,15 @@ class SurveyingFormat(Protocol):
         ...
 
 
+@runtime_checkable
+class RereadingFormat(Protocol):
+    """A format whose files can be read one by one, soon after they changed and without listing all units."""
+
+    def reread(self, files: Sequence[File], changed: Sequence[File]) -> Iterator[Unit]:
+        """Iterate over the units of changed files, given all files of the source."""
+        ...
+
+
 class FormatFactory(Protocol):
     """A registered format: the suffixes of the files it may take, and the call that makes an instance."""
 
@@ -134,6 +152,7 @@ class FileSource(Struct):
     _broken: dict[str, Problem] = field(default_factory=dict)
     _remarks: Counter[str] = field(default_factory=Counter)
     _skipped: dict[str, str] = field(default_factory=dict)
+    _tree: Tree = field(default_factory=Tree)
 
     def identity(self) -> str:
         """Return a fingerprint of the path, which tells this source from another one of the same name."""
@@ -145,6 +164,8 @@ class FileSource(Struct):
         found = walk(self.root)
         self._broken, self._skipped, self._remarks = found.broken, found.skipped, Counter()
         files_by_format = self._assign_files(found.files)
+        found.tree.unread = [file.name for file in found.files if file.name in self._skipped]
+        self._tree = found.tree
         for _, reader in self.formats:
             if isinstance(reader, SurveyingFormat):
                 # All files, also those that other formats read: a note may show a picture or link to a PDF.
@@ -159,6 +180,19 @@ class FileSource(Struct):
         # Listed as units, so that what is stored of an unreadable folder is kept and its problem reported.
         for unit in self._broken:
             yield unit, UNREADABLE
+
+    def tree(self) -> Tree:
+        """Return the sizes and times of files and folders when the units were last listed."""
+        return self._tree
+
+    def reread(self, names: Sequence[str], changed: Sequence[str]) -> Iterator[Unit]:
+        """Iterate over the units of changed files whose formats can read a file alone; of others nothing comes."""
+        files = [File(name, self.root / name) for name in names]
+        # Only the changed files are shared out: some formats read a file to decide whether they take it.
+        assigned = self._assign_files([File(name, self.root / name) for name in changed])
+        for _, reader in self.formats:
+            if assigned[id(reader)] and isinstance(reader, RereadingFormat):
+                yield from reader.reread(files, assigned[id(reader)])
 
     def report_progress_to(self, tell: ReportProgress) -> None:
         """Pass the progress callback on to the formats that take long to list their units."""

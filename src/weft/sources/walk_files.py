@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from weft.ports import Problem
+from weft.ports import FileStamp, Problem, Tree, folder_stamp, stat_file
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 IGNORED: Final = "ignored by .gitignore or .weftignore"
 
-_IGNORE_FILES: Final = (".gitignore", ".weftignore")
+IGNORE_FILES: Final = (".gitignore", ".weftignore")
 """In this order, so that .weftignore has the last word."""
 _STORE_FILE: Final = "weft.sqlite"
 """The file that marks a folder as one of our own stores, whatever the folder is called."""
 SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "venv"})
 """Folders that hold what programs installed or derived, often in thousands of files."""
-_NEVER_LISTED: Final = frozenset({".git", ".weft", ".DS_Store", *_IGNORE_FILES})
+_NEVER_LISTED: Final = frozenset({".git", ".weft", ".DS_Store", *IGNORE_FILES})
 """Hidden entries that nobody asks for; a report that listed them would say nothing."""
 _READ_HIDDEN_FOLDERS: Final = frozenset(
     {".azure-pipelines", ".buildkite", ".ci", ".circleci", ".devcontainer", ".forgejo", ".gitea", ".github"}
@@ -65,7 +65,7 @@ def is_hidden(name: str, *, is_folder: bool) -> bool:
 def walk(root: Path) -> "Walk":
     """Find the files at a path: the file itself, or all files below the folder, sorted by name."""
     if root.is_file():
-        return Walk([File(root.name, root, explicit=True)])
+        return Walk([File(root.name, root, explicit=True)], tree=Tree(files={root.name: stat_file(root)}))
     rules, above = _rules_above(root)
     if above and _is_ignored(above, rules):
         # A user who names an ignored folder wants it read, so the rules that exclude it are dropped.
@@ -79,12 +79,14 @@ def walk(root: Path) -> "Walk":
 class Walk(Struct):
     """The files found below a folder, the folders that could not be read, and what was passed over.
 
-    `skipped` holds a reason by name; the name of a folder, of which nothing is read, ends in `/`.
+    `skipped` holds a reason by name; the name of a folder, of which nothing is read, ends in `/`. `tree` holds the
+    sizes and times of everything that was looked at, taken before anything was read.
     """
 
     files: list[File] = field(default_factory=list)
     broken: dict[str, Problem] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
+    tree: Tree = field(default_factory=Tree)
     _visited: set[tuple[int, int]] = field(default_factory=set)
     _above: str = ""
     """The path from the repository down to the root, to which ignore rules above the root are relative."""
@@ -108,7 +110,10 @@ class Walk(Struct):
             return
         # Inner rules come last, and the last that mention a path decide, as in git.
         all_rules = (*rules, *_rules_in(folder, len(self._above) + len(prefix)))
+        self.tree.folders[prefix] = folder_stamp(status, [entry.name for entry in entries])
         for entry in entries:
+            if entry.name in IGNORE_FILES:
+                self.tree.rules[f"{prefix}{entry.name}"] = stat_file(entry.path)
             if entry.name not in _NEVER_LISTED:
                 self._take(entry, folder, prefix, all_rules)
 
@@ -130,6 +135,9 @@ class Walk(Struct):
             self.enter(folder / entry.name, f"{name}/", rules)
         else:
             self.files.append(File(shown, folder / entry.name))
+            # A name that is no valid text cannot be turned back into a path, so its file is not compared later.
+            if shown == name:
+                self.tree.files[shown] = _entry_stamp(entry)
 
     def _skip_reason(
         self, entry: "os.DirEntry[str]", path: str, is_folder: bool, rules: "tuple[IgnoreRules, ...]"
@@ -167,6 +175,14 @@ class IgnoreRules(Struct, frozen=True):
         return self.spec.check_file(path[self.depth :]).include
 
 
+def _entry_stamp(entry: "os.DirEntry[str]") -> FileStamp:
+    try:
+        status = entry.stat()
+    except OSError:
+        return stat_file(entry.path)
+    return status.st_mtime_ns, status.st_size
+
+
 def _rules_above(root: Path) -> tuple[tuple[IgnoreRules, ...], str]:
     """Return the rules of the folders from the repository to `root`, outermost first, and the path between."""
     resolved = root.resolve()
@@ -184,7 +200,7 @@ def _rules_above(root: Path) -> tuple[tuple[IgnoreRules, ...], str]:
 
 def _rules_in(folder: Path, depth: int) -> Iterator[IgnoreRules]:
     """Read the rules that a folder's own ignore files hold, if it has any."""
-    lines = [line for name in _IGNORE_FILES for line in _read_lines(folder / name)]
+    lines = [line for name in IGNORE_FILES for line in _read_lines(folder / name)]
     if folder.joinpath(".git").is_dir():
         lines += _read_lines(folder / ".git" / "info" / "exclude")
     if lines:

@@ -35,6 +35,7 @@ from weft.interfaces.request import (
     read_parameters,
     read_time,
 )
+from weft.interfaces.upkeep import finish_reading
 from weft.model import Candidate, Context, LedgerEntry
 
 _QUESTION_WIDTH: Final = 50
@@ -59,6 +60,7 @@ def make_context_command(fields: Sequence[RequestField] = CONTEXT_FIELDS) -> Cal
         values = _read_options(fields, written)
         with config.open_weft(store, embedder=embedder) as weft, show_progress("weaving"):
             page = ask(weft, values)
+            finish_reading(weft)
         _print_page(page, as_json, explain)
 
     own = {"explain": Explain, "store": StoreFolder, "embedder": EmbedderSpec, "as_json": AsJson}
@@ -88,6 +90,7 @@ def make_search_command(fields: Sequence[RequestField] = SEARCH_FIELDS) -> Calla
                 consistency=view.consistency,
                 **options,
             )
+            finish_reading(weft)
         if as_json:
             results = [_result(candidate) for candidate in found.candidates]
             output.write_json({"results": results, "notes": (*notes, *found.notes)})

@@ -11,6 +11,7 @@ from weft.interfaces.cli import AsJson, AsOf, StoreFolder, Tenants, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.describe import whole_text
 from weft.interfaces.request import clean, read_tenants
+from weft.interfaces.upkeep import finish_reading
 from weft.model import Node, View
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def show(
         readable = read_tenants(tenants)
         nodes = _find_nodes(weft, clean(name), readable, as_of)
         texts = [] if as_json else [whole_text(weft, node, View(readable, as_of)) for node in nodes]
+        finish_reading(weft)
     if as_json:
         output.write_json([output.as_dict(node) for node in nodes])
     else:
@@ -71,6 +73,7 @@ def related(
         # A title may name several nodes; arrows are drawn from the view of all of them.
         start_keys = {node.key for node in _find_nodes(weft, clean(name), readable)}
         neighbours = weft.related(clean(name), tenants=readable, limit=limit)
+        finish_reading(weft)
     if as_json:
         output.write_json(
             [{"node": output.as_dict(node), "edge": output.as_dict(edge)} for node, edge in neighbours]

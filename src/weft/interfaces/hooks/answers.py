@@ -15,6 +15,7 @@ from weft.interfaces.ask import DEFAULT_PROFILE
 from weft.interfaces.hooks.commands import Run
 from weft.interfaces.hooks.events import Event, Settings
 from weft.interfaces.hooks.small_talk import wants_nothing
+from weft.interfaces.upkeep import finish_reading
 from weft.model import DEFAULT_TENANT, Filter, Json, View
 from weft.tokens import BOUND_ENCODING
 
@@ -64,12 +65,14 @@ def make_text(event: Event, settings: Settings) -> str:
     config.limit_library_threads()
     # The client may have started the hook in another folder than that of its session.
     os.chdir(event.folder or ".")
-    # Only a test or build may write to the store. It is not closed: the process just ends (see entry.py).
-    weft = config.open_weft(settings.store, read_only=event.run is None)
+    # It is not closed: the process just ends (see entry.py). For a prompt, changed files are read again first.
+    weft = config.open_weft(settings.store, read_only=event.run is None and not event.prompt)
     call = HookCall(weft, event, settings, settings.tenants or (DEFAULT_TENANT,), datetime.now(UTC))
     if event.name == "SessionStart":
         return _make_status(call)
-    return _make_page_for_prompt(call) if event.name == "UserPromptSubmit" else _handle_tool(call)
+    text = _make_page_for_prompt(call) if event.name == "UserPromptSubmit" else _handle_tool(call)
+    finish_reading(weft)
+    return text
 
 
 # --- the start of a session --------------------------------------------------------------------------------

@@ -93,6 +93,18 @@ class ServedStore:
         except StoreError:
             return config.profile_folders(None, around)
 
+    def after_answer(self) -> tuple[str, ...]:
+        """Let what the last question left unread be read in the background; return notes on it for the model."""
+        weft = self._weft
+        if weft is None:
+            return ()
+        from weft.interfaces.upkeep import finish_reading
+
+        notes = weft.reader.upkeep.last.notes
+        if notes:
+            finish_reading(weft)
+        return notes
+
     def close(self) -> None:
         """Close the store."""
         with self._guard:

@@ -82,13 +82,14 @@ def _call(served: ServedStore, name: str, arguments: dict[str, Any]) -> types.Ca
             raise UnknownName("tool", name, cards)
         card = cards[name]
         answer = card.answer(served, read_arguments(arguments, card.parameters))
+        notes = () if card.writes else served.after_answer()
     except WeftError as error:
         return _failure(str(error))
     except Exception as error:
         # Over stdio the log goes to stderr, which clients keep apart from the protocol.
         logging.getLogger(__name__).exception("The tool %s failed", name)
         return _failure(f"Unexpected {type(error).__name__}: {error}. The server's log has the details.")
-    content: list[Any] = [types.TextContent(type="text", text=_sendable(text)) for text in answer.texts]
+    content: list[Any] = [types.TextContent(type="text", text=_sendable(text)) for text in (*answer.texts, *notes)]
     facts = dict(answer.facts)
     structured = facts if served.settings.structured else None
     return types.CallToolResult(content=content, structured_content=structured, _meta={META: facts})

@@ -127,6 +127,32 @@ class Code:
         edges = (*containment_edges(unit, nodes, outline, self.settings), *link_edges(links, self.settings))
         return Unit(unit, stamp, nodes, edges, content.problems)
 
+    def reread(self, files: Sequence[File], changed: Sequence[File]) -> Iterator[Unit]:
+        """Iterate over changed files, their names resolved among the cached outlines of the others."""
+        fresh: dict[str, tuple[str, _FileContent, Outline]] = {}
+        for file in changed:
+            # Before the content, as in `read`: a file that changes meanwhile counts as changed the next time.
+            stamp = file_stamp(file.path)
+            content = _read_file(file)
+            fresh[file.name] = stamp, content, parse_outline(content.text, self._languages[file.name])
+        names = {file.name for file in files} - fresh.keys()
+        outlines = {
+            name: unpack(content, interface_only=True) for name, content in self._cache.contents() if name in names
+        }
+        self._cache.close()
+        outlines |= {name: outline for name, (_, content, outline) in fresh.items() if not content.exclusion}
+        repository = Repository(outlines)
+        for name, (stamp, content, outline) in fresh.items():
+            if content.exclusion:
+                yield Unit(name, stamp)
+                continue
+            nodes = file_nodes(name, content.text, outline, self.settings)
+            edges = (
+                *containment_edges(name, nodes, outline, self.settings),
+                *link_edges(repository.links(name), self.settings),
+            )
+            yield Unit(name, stamp, nodes, edges, content.problems)
+
     def release_memory(self) -> None:
         """Release the memory of the outlines; they are read from the cache again when needed."""
         self._repository = None

@@ -67,22 +67,24 @@ def pack(outline: Outline) -> bytes:
     return msgspec.json.encode(outline)
 
 
-def unpack(content: bytes) -> Outline:
-    """Return the outline that was packed."""
+def unpack(content: bytes, *, interface_only: bool = False) -> Outline:
+    """Return the outline that was packed; on request with those references only that others can see, the bases."""
     # Not decoded by msgspec into the records directly: names would not be interned, and each be held many times.
     values = orjson.loads(content)
     values["symbols"] = tuple(
-        Symbol(**{**symbol, "references": _unpack_references(symbol["references"])})
+        Symbol(**{**symbol, "references": _unpack_references(symbol["references"], interface_only)})
         for symbol in values["symbols"]
     )
     values["imports"] = tuple(Import(**imported) for imported in values["imports"])
-    values["references"] = _unpack_references(values["references"])
+    values["references"] = _unpack_references(values["references"], interface_only)
     values["framing"] = tuple(values["framing"])
     return Outline(**values)
 
 
-def _unpack_references(listed: list[dict[str, Any]]) -> tuple[Reference, ...]:
+def _unpack_references(listed: list[dict[str, Any]], bases_only: bool) -> tuple[Reference, ...]:
     # A repository repeats the same names thousands of times; interned, each is held in memory once.
     return tuple(
-        Reference(intern(raw["kind"]), intern(raw["name"]), intern(raw["on"]), raw["line"]) for raw in listed
+        Reference(intern(raw["kind"]), intern(raw["name"]), intern(raw["on"]), raw["line"])
+        for raw in listed
+        if not bases_only or raw["kind"] == "base"
     )

@@ -66,6 +66,11 @@ class Configuration:
             if file.name not in self._skipped:
                 yield file.name, self._stamp(file)
 
+    def reread(self, files: Sequence[File], changed: Sequence[File]) -> Iterator[Unit]:
+        """Iterate over changed files that are not passed over."""
+        list(self.units([file for file in files if find_file_type(file.name)]))
+        yield from (self.read(file.name) for file in changed if file.name not in self._skipped)
+
     def read(self, unit: str) -> Unit:
         """Read one file and its parts."""
         file = self._files[unit]

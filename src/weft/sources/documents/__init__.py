@@ -36,6 +36,11 @@ class DocumentFiles(ABC):
         for file in files:
             yield file.name, file_stamp(file.path)
 
+    def reread(self, files: Sequence[File], changed: Sequence[File]) -> Iterator[Unit]:
+        """Iterate over changed documents; a document stands for itself."""
+        self._files = {file.name: file for file in changed}
+        yield from (self.read(file.name) for file in changed)
+
     def read(self, unit: str) -> Unit:
         """Read one document with its sections."""
         file = self._files[unit]

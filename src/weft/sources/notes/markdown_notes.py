@@ -93,6 +93,12 @@ class Markdown:
         for file in files:
             yield file.name, self._stamp(file)
 
+    def reread(self, files: Sequence[File], changed: Sequence[File]) -> Iterator[Unit]:
+        """Iterate over changed notes; their links are resolved among all notes."""
+        self.survey(files)
+        list(self.units([file for file in files if file.path.suffix.lower() in NOTE_SUFFIXES]))
+        yield from (self.read(file.name) for file in changed)
+
     def _stamp(self, file: File) -> str:
         # The set of notes and pictures decides which file a link means, so it is part of every stamp.
         reading = f"-{self.settings.reading}" if self.settings.reading else ""

@@ -208,14 +208,15 @@ class WriteLock:
         self._file_lock: BaseFileLock | None = None
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the right to write for the block."""
+    def held(self, wait_seconds: float | None = None) -> Iterator[None]:
+        """Hold the right to write for the block; wait for it as long as given, or up to `busy_seconds`."""
+        wait_seconds = self._busy_seconds if wait_seconds is None else wait_seconds
         started = time.monotonic()
-        if not self._thread_lock.acquire(timeout=self._busy_seconds):
+        if not self._thread_lock.acquire(timeout=wait_seconds):
             raise StoreBusy(self._busy_message())
         try:
             # Both locks share one deadline, so that nobody waits twice as long as allowed.
-            with self._hold_file(self._busy_seconds - (time.monotonic() - started)):
+            with self._hold_file(wait_seconds - (time.monotonic() - started)):
                 yield
         finally:
             self._thread_lock.release()

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -103,6 +103,20 @@ class SqliteStore(ExportableStore):
             raise StoreReadOnly(read_only_message(self.file))
         with self._lock.held():
             yield
+
+    @contextmanager
+    def writing_now(self) -> Iterator[bool]:
+        """Hold the right to write if nobody else has it, and yield whether it is held."""
+        if self.read_only:
+            yield False
+            return
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(self._lock.held(wait_seconds=0.0))
+                is_held = True
+            except StoreError:
+                is_held = False
+            yield is_held
 
     def write(self, changes: Changes) -> int:
         """Apply the changes atomically and return the sequence number after them."""

@@ -1,0 +1,217 @@
+"""Compare the files of a source with what was read of them, by times and sizes, without listing or running git.
+
+A record of the tree is written beside the store after each indexing run. Comparing looks at every recorded file
+and folder once; a folder whose time changed is listed, and only if other names are in it is the tree walked.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final, Protocol
+
+import msgspec
+import xxhash
+from msgspec import Struct, field
+
+from weft.indexing.git_head import Head, read_head
+from weft.ports import MISSING, FileStamp, HasTree, Tree, folder_stamp, stat_file
+
+_FOLDER: Final = "trees"
+"""The folder beside the store in which the records are kept, a file for each source."""
+_VERSION: Final = 1
+_RACY_NANOSECONDS: Final = 2_000_000_000
+"""A file that changed so shortly before it was read may change again within the same tick of the clock of its disk
+(two seconds on FAT): its content is compared too."""
+_MAX_RACY_BYTES: Final = 1_000_000
+"""Larger files are taken as changed while their time is in doubt, which costs less than reading them."""
+
+
+class TreeRecord(Struct):
+    """One source as it was read: its folder, the commit that was checked out, and its files."""
+
+    version: int
+    tenant: str
+    source: str
+    root: str
+    """The folder or file, relative to the store's folder where that lies inside of it: both may move together."""
+    reading: str = ""
+    head: Head = field(default_factory=Head)
+    tree: Tree = field(default_factory=Tree)
+    digests: dict[str, str] = field(default_factory=dict)
+    """Digests of the contents of files whose time alone does not tell that they are unchanged."""
+
+    def path(self, store: Path) -> Path:
+        """Return the path of the source on this machine."""
+        return Path(os.path.normpath(store.resolve() / self.root))
+
+
+class TreeChanges(Struct, frozen=True):
+    """The files that differ from the record; `tree` is the state that was found."""
+
+    changed: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
+    tree: Tree = field(default_factory=Tree)
+    is_missing: bool = False
+    """Whether the folder itself is gone."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The names of all files that differ."""
+        return (*self.changed, *self.gone, *self.new)
+
+
+class NamedTree(HasTree, Protocol):
+    """A source of files with the name that its nodes have."""
+
+    name: str
+
+
+# --- records ---------------------------------------------------------------------------------------------------
+
+
+def record_file(store: Path, tenant: str, source: str) -> Path:
+    """Return the file in which the record of a source is kept."""
+    digest = xxhash.xxh3_64_hexdigest(f"{tenant}/{source}".encode())
+    return store / _FOLDER / f"{digest}.json"
+
+
+def make_record(store: Path, tenant: str, source: NamedTree, *, reading: str, now: int) -> TreeRecord:
+    """Make the record of a source whose units were listed at `now`, a time in nanoseconds."""
+    top, inside, tree = source.root.resolve(), store.resolve(), source.tree()
+    place = os.path.relpath(top, inside) if inside.is_relative_to(top) else str(top)
+    record = TreeRecord(_VERSION, tenant, source.name, place, reading, read_head(top), tree)
+    record.digests = _racy_digests(top, tree.files, tree.files, now)
+    return record
+
+
+def _racy_digests(root: Path, names: Iterable[str], stamps: dict[str, FileStamp], now: int) -> dict[str, str]:
+    racy = [name for name in names if now - stamps[name][0] < _RACY_NANOSECONDS]
+    return {name: _content_digest(root, name, stamps[name]) for name in racy}
+
+
+def _content_digest(root: Path, name: str, stamp: FileStamp) -> str:
+    path = root / name if root.is_dir() else root
+    if stamp[1] > _MAX_RACY_BYTES:
+        return ""
+    try:
+        return xxhash.xxh3_64_hexdigest(path.read_bytes())
+    except OSError:
+        return ""
+
+
+def save_record(store: Path, record: TreeRecord) -> None:
+    """Write a record in one step, so that readers never see half of it."""
+    file = record_file(store, record.tenant, record.source)
+    file.parent.mkdir(exist_ok=True)
+    partial = file.with_suffix(f".{os.getpid()}.partial")
+    partial.write_bytes(msgspec.json.encode(record))
+    partial.replace(file)
+
+
+def remove_record(store: Path, tenant: str, source: str) -> None:
+    """Forget the record of a source that was removed."""
+    record_file(store, tenant, source).unlink(missing_ok=True)
+
+
+def load_records(store: Path, tenants: Sequence[str]) -> list[TreeRecord]:
+    """Return the records of the sources of some tenants, by source; one that cannot be read counts as missing."""
+    try:
+        files = sorted(entry.path for entry in os.scandir(store / _FOLDER) if entry.name.endswith(".json"))
+    except OSError:
+        return []
+    found = []
+    for file in files:
+        try:
+            record = msgspec.json.decode(Path(file).read_bytes(), type=TreeRecord)
+        except (OSError, msgspec.MsgspecError):
+            continue
+        if record.version == _VERSION and record.tenant in tenants:
+            found.append(record)
+    return sorted(found, key=lambda record: (record.tenant, record.source))
+
+
+# --- comparing ---------------------------------------------------------------------------------------------------
+
+
+def compare(record: TreeRecord, root: Path) -> TreeChanges:
+    """Return what differs between a record and the files below the root now."""
+    if not root.exists():
+        return TreeChanges(is_missing=True, tree=record.tree)
+    if root.is_file():
+        now = Tree(files={root.name: stat_file(root)})
+        return _changes(record, root, now, frozenset())
+    now = Tree({name: stat_file(f"{root}/{name}") for name in record.tree.files}, unread=record.tree.unread)
+    now.folders = {name: _stat_folder(f"{root}/{name}", stamp) for name, stamp in record.tree.folders.items()}
+    now.rules = {name: stat_file(f"{root}/{name}") for name in record.tree.rules}
+    has_other_names = any(now.folders[name][1] != stamp[1] for name, stamp in record.tree.folders.items())
+    if not has_other_names and now.rules == record.tree.rules:
+        return _changes(record, root, now, frozenset())
+    # Loaded here: the package of sources takes long to import, and names seldom change.
+    from weft.sources.walk_files import walk
+
+    now = walk(root).tree
+    return _changes(record, root, now, frozenset(record.tree.unread))
+
+
+def _stat_folder(path: str, before: tuple[int, str]) -> tuple[int, str]:
+    """Return the stamp of a folder; its names are listed only if its time changed."""
+    try:
+        status = os.stat(path)  # noqa: PTH116  (as in `stat_file`)
+        if status.st_mtime_ns == before[0]:
+            return before
+        return folder_stamp(status, os.listdir(path))  # noqa: PTH208  (names only)
+    except OSError:
+        return (MISSING[0], "")
+
+
+def _changes(record: TreeRecord, root: Path, now: Tree, unread: frozenset[str]) -> TreeChanges:
+    before = record.tree.files
+    unread = unread | frozenset(record.tree.unread)
+    changed: list[str] = []
+    gone: list[str] = []
+    for name, stamp in before.items():
+        if name in unread:
+            continue
+        found = now.files.get(name, MISSING)
+        if found == stamp and (name not in record.digests or _is_same_content(record, root, name, stamp)):
+            continue
+        (gone if found == MISSING != stamp else changed).append(name)
+    new = [name for name in now.files if name not in before]
+    now.unread = record.tree.unread
+    return TreeChanges(tuple(changed), tuple(gone), tuple(sorted(new)), now)
+
+
+def _is_same_content(record: TreeRecord, root: Path, name: str, stamp: FileStamp) -> bool:
+    digest = record.digests[name]
+    return bool(digest) and _content_digest(root, name, stamp) == digest
+
+
+def update_record(record: TreeRecord, found: TreeChanges, done: Iterable[str], root: Path, now: int) -> TreeRecord:
+    """Return the record with the state of the files that were read again; the others still count as changed.
+
+    Without any change left, the times of folders are taken over as well, so that they are not listed again.
+    """
+    done = frozenset(done)
+    files = dict(record.tree.files)
+    for name in done:
+        stamp = found.tree.files.get(name, MISSING)
+        if stamp == MISSING:
+            files.pop(name, None)
+        else:
+            files[name] = stamp
+    is_complete = done.issuperset(found.files)
+    settled = found.tree if is_complete else record.tree
+    tree = Tree(files, settled.folders, settled.rules, record.tree.unread)
+    # Digests of files that are no longer in doubt are dropped.
+    doubtful = [name for name in (*record.digests, *done) if name in files]
+    return TreeRecord(
+        record.version,
+        record.tenant,
+        record.source,
+        record.root,
+        record.reading,
+        record.head,
+        tree,
+        _racy_digests(root, dict.fromkeys(doubtful), files, now),
+    )
