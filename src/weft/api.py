@@ -358,6 +358,13 @@ class Weft:
         """Copy everything into another, empty store, whatever engines the two are, and compare them."""
         return self.writer.copy_to(other.reader, progress)
 
+    def reembed(self, progress: "Progress | None" = None) -> int:
+        """Give every passage a vector of the embedder in use, and return how many had none of it yet.
+
+        An interrupted run is continued by the next one, or by the next write.
+        """
+        return self.writer.reembed(progress)
+
     def repair(self) -> None:
         """Derive anew whatever is derived: statistics, neighbour lists, names and the search index."""
         self.writer.repair()

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from weft.cache import LruCache
-from weft.embed import open_embedder
-from weft.errors import EmbedderMismatch, InvalidInput, StoreTimedOut, StoreUnreachable, UnknownName
+from weft.embed import is_own_model, open_embedder
+from weft.errors import InvalidInput, StoreTimedOut, StoreUnreachable, UnknownName
 from weft.history import History
 from weft.indexing.freshness import REFRESH_SECONDS, Upkeep, mark_snapshot
 from weft.model import CONSISTENCIES, Edge, Filter, Node, View
@@ -15,7 +15,8 @@ from weft.pipeline.query import Reading
 from weft.ports import Embedder, Index, NodeRow, Snapshot, Store
 from weft.profiles import load_lenses, load_profile, profile_files_state, with_lenses
 from weft.profiles.types import Profile
-from weft.store import OpenedStore
+from weft.store import OpenedStore, SqliteStore
+from weft.store.sqlite.vector_change import count_waiting
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
 if TYPE_CHECKING:
@@ -30,10 +31,16 @@ _REEMBEDDED: Final = (
     "The store was embedded anew: meaning is left out until this program is started with the new embedder."
 )
 """The note of a service that goes on without meaning."""
-_WRONG_EMBEDDER: Final = (
-    "Open the store with the embedder it was made with, or index again into a new store to change it."
+_OUTDATED: Final = "Meaning is left out. Run `{command}` to give the store the vectors of this Weft."
+"""The note where an earlier Weft made the vectors."""
+_OTHER_EMBEDDER: Final = (
+    "Meaning is left out. Ask with the embedder that the store was made with (--embedder), or change the store to "
+    "this one with: {command}"
 )
-"""The advice of the error for an embedder that never fitted."""
+"""The note for an embedder that never fitted."""
+_REEMBED: Final = "weft reembed"
+_QUEUE_REEMBED: Final = "weft jobs add embed --embedder SPEC"
+"""What to type: a store on a server leaves the work to its queue."""
 
 
 Answer = TypeVar("Answer")
@@ -140,24 +147,36 @@ class Reader:
         return self._views
 
     def _usable_embedder(self, snapshot: Snapshot) -> tuple[Embedder | None, tuple[str, ...]]:
-        """Return the embedder if it made the store's vectors; refuse a wrong one.
+        """Return the embedder if it made the store's vectors; otherwise questions go on by words and links.
 
-        Where it was the right one until the store was embedded anew, questions go on by words and links, with a
-        note: a service answers until it is started with the new one.
+        A note says why and what to type. Where the embedder was the right one until the store was embedded anew, a
+        service answers like that until it is started with the new one.
         """
         made_by = snapshot.embedder()
         if self.embedder is None or made_by is None:
             return None, ()
         if made_by == (self.embedder.name, self.embedder.dimensions):
             self._embedder_matched = True
-            return self.embedder, ()
+            return self.embedder, self._notes_on_waiting()
         mismatch = (
             f"The store's vectors were made by {made_by[0]!r} ({made_by[1]} dimensions), but "
             f"{self.embedder.name!r} ({self.embedder.dimensions}) is in use."
         )
         if self._embedder_matched:
             return None, (f"{mismatch} {_REEMBEDDED}",)
-        raise EmbedderMismatch(f"{mismatch} {_WRONG_EMBEDDER}")
+        is_outdated = is_own_model(made_by[0]) and is_own_model(self.embedder.name)
+        advice = _OUTDATED if is_outdated else _OTHER_EMBEDDER
+        command = _REEMBED if isinstance(self.store, SqliteStore) else _QUEUE_REEMBED
+        return None, (f"{mismatch} {advice.format(command=command)}",)
+
+    def _notes_on_waiting(self) -> tuple[str, ...]:
+        """Return a note if some passages have no vector yet, because embedding the store anew was interrupted."""
+        waiting = self.store.read(count_waiting) if isinstance(self.store, SqliteStore) else 0
+        if not waiting:
+            return ()
+        return (
+            f"{waiting:,} passages wait for a vector and are found by words alone. Run `{_REEMBED}` to continue.",
+        )
 
     def find(self, name: str, view: View) -> tuple[Node, ...]:
         """Return the nodes that a key, id, title or alias names."""

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from weft.errors import InvalidInput, UnknownName
 from weft.model import DEFAULT_TENANT, Edge, Node
-from weft.ports import Changes, HasTree
+from weft.ports import Changes, HasTree, ignore_progress
 from weft.reader import Reader
 from weft.tokens import DEFAULT_ENCODING, counter_for
 
@@ -76,10 +76,24 @@ class Writer:
     def copy_to(self, other: Reader, progress: "Progress | None") -> "CopyResult":
         """Copy everything into another, empty store, whatever engines the two are, and compare them."""
         from weft.indexing.copy import copy_store
+        from weft.indexing.reembed import count_waiting_passages
 
+        if count_waiting_passages(self._reader.store):
+            raise InvalidInput("Some passages wait for a vector. Run `weft reembed` on this store, then copy it.")
         return copy_store(
             self._reader.store, other.store, other.index, progress or (lambda stage, done, total: None)
         )
+
+    def reembed(self, progress: "Progress | None") -> int:
+        """Give every passage a vector of the embedder in use; return how many had none of it yet."""
+        from weft.indexing.reembed import reembed_store
+
+        embedder = self._reader.embedder
+        if embedder is None:
+            raise InvalidInput(
+                "The embedder 'none' makes no vectors. Name another with --embedder, such as static."
+            )
+        return reembed_store(self._reader.store, self._reader.index, embedder, progress or ignore_progress)
 
     def repair(self) -> None:
         """Derive anew whatever is derived: statistics, neighbour lists, names and the search index."""

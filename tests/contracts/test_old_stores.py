@@ -6,6 +6,7 @@ When a page is meant to change, run `pytest --update-golden` and read the differ
 
 import gzip
 import json
+import sqlite3
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from weft import Node, Weft
+from weft.embed.static import static_embedder
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "store_0_1_0"
 PRINTED = json.loads((FIXTURE / "pages.json").read_text("utf-8"))
@@ -21,10 +23,15 @@ NOW = datetime.fromisoformat(PRINTED["now"])
 
 
 @pytest.fixture
-def weft(tmp_path: Path) -> Iterator[Weft]:
+def folder(tmp_path: Path) -> Path:
     folder = tmp_path / ".weft"
     folder.mkdir()
     (folder / "weft.sqlite").write_bytes(gzip.decompress((FIXTURE / "weft.sqlite.gz").read_bytes()))
+    return folder
+
+
+@pytest.fixture
+def weft(folder: Path) -> Iterator[Weft]:
     with Weft.open(folder) as opened:
         yield opened
 
@@ -57,3 +64,17 @@ def test_an_old_store_is_sound_and_takes_writes(weft: Weft) -> None:
     assert "whale oil" in weft.context("harbour lamp", now=NOW).text
     weft.repair()
     assert weft.verify() == ()
+
+
+def test_an_old_store_of_an_earlier_model_answers_and_is_embedded_by_the_first_write(folder: Path) -> None:
+    with sqlite3.connect(folder / "weft.sqlite") as connection:
+        connection.execute("UPDATE meta SET value = '[\"weft-static-0\",256]' WHERE name = 'embedder'")
+    with Weft.open(folder) as weft:
+        pages = [page_of(weft, asked) for asked in PRINTED["pages"]]
+        assert all(page.text for page in pages)
+        assert all(any("`weft reembed`" in note for note in page.notes) for page in pages)
+        weft.put(Node(key="new:lamp", kind="note", title="Harbour lamp", text="The harbour lamp burns whale oil."))
+        assert weft.status().embedder == static_embedder().name
+        assert weft.status().vectors == weft.status().passages
+        assert not any("embed" in note for asked in PRINTED["pages"] for note in page_of(weft, asked).notes)
+        assert weft.verify() == ()

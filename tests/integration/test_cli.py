@@ -2,6 +2,7 @@
 
 import io
 import json
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -47,6 +48,22 @@ def test_index_names_the_source_and_the_tenant_as_told(cli: Cli) -> None:
     assert list(status["by_source"]) == ["tide"]
     assert list(status["by_tenant"]) == ["readers"]
     assert status["embedder"] is None
+
+
+def test_a_store_of_an_earlier_model_is_asked_by_words_and_embedded_anew_on_request(cli: Cli, world: Path) -> None:
+    with sqlite3.connect(Path(".weft", "weft.sqlite")) as connection:
+        connection.execute("UPDATE meta SET value = '[\"weft-static-0\",256]' WHERE name = 'embedder'")
+    asked = cli("context", "lighthouse")
+    assert asked.code == 0
+    assert "`weft reembed`" in asked.err
+    doctor = cli("doctor")
+    assert "weft reembed" in doctor.out + doctor.err
+    done = json.loads(cli("reembed", "--json").out)
+    status = json.loads(cli("status", "--json").out)
+    assert done["embedded"] == status["vectors"] == status["passages"]
+    assert done["embedder"] == status["embedder"] != "weft-static-0"
+    assert cli("reembed").out.startswith("Nothing to do")
+    assert "reembed" not in cli("context", "lighthouse").err
 
 
 def test_remove_undoes_index(cli: Cli, world: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from postgres_server import drop_schema
 from weft import Node, Weft
 from weft.errors import UnknownName
-from weft.indexing.prepare import reembed
+from weft.indexing.reembed import reembed
 from weft.model import Filter
 
 pytest.importorskip("milvus_lite")

@@ -19,7 +19,7 @@ from postgres_server import drop_schema
 from weft import Node, Weft
 from weft.embed import open_embedder
 from weft.errors import EmbedderMismatch, InvalidInput, UnknownName
-from weft.indexing.prepare import reembed
+from weft.indexing.reembed import reembed
 from weft.interfaces.cli.jobs import add_job, open_queue, run_job
 from weft.model import Filter
 from weft.store.open import read_address
@@ -177,8 +177,12 @@ def test_readers_are_answered_all_the_while_a_store_is_embedded_anew(weft: Weft,
         notes = [bool(each) for _, each in answers]
         assert notes == sorted(notes), "complete before the switch, by words after it, and never between"
         assert "'other@1'" in answers[-1][1][0]
-    with Weft.open(url, folder=tmp_path / "late") as late, pytest.raises(EmbedderMismatch, match="other@1"):
-        late.search("red fox 7")
+    with Weft.open(url, folder=tmp_path / "late") as late:
+        (note,) = late.search("red fox 7").notes
+        assert "other@1" in note
+        assert "weft jobs add embed" in note
+        with pytest.raises(EmbedderMismatch, match="other@1"):
+            late.put(Node("s:late", "note", title="late"))
 
 
 def test_a_service_that_runs_while_its_store_is_embedded_anew_goes_on_by_words_and_says_so(
@@ -209,7 +213,7 @@ def test_an_interrupted_embedding_goes_on_with_what_is_left(weft: Weft) -> None:
 DYING = """
 import functools, os, signal, sys
 from weft import Weft
-from weft.indexing import prepare
+from weft.indexing import reembed
 from weft.interfaces.cli.jobs import run_job
 from weft.store.postgres.jobs import RunningJob
 
@@ -219,7 +223,7 @@ def told(taken, done, total, place=None, report=RunningJob.report_progress):
         os.kill(os.getpid(), signal.SIGKILL)
 
 RunningJob.report_progress = told
-prepare.reembed = functools.partial(prepare.reembed, passages_per_batch=10)
+reembed.reembed = functools.partial(reembed.reembed, passages_per_batch=10)
 with Weft.open(sys.argv[1], folder=sys.argv[2], embedder=None) as weft:
     run_job(weft)
 """

@@ -311,7 +311,7 @@ def test_subjects_of_the_same_key_in_two_tenants_keep_their_own_parts(tmp_path: 
     assert "Born in west" in text
 
 
-def test_the_embedder_of_the_store_is_the_one_that_must_ask(tmp_path: Path) -> None:
+def test_another_embedder_than_the_stores_asks_by_words_with_a_note_and_may_not_write(tmp_path: Path) -> None:
     class Small:
         name, dimensions = "small", 4
 
@@ -322,8 +322,12 @@ def test_the_embedder_of_the_store_is_the_one_that_must_ask(tmp_path: Path) -> N
 
     weft = Weft.open(tmp_path / ".weft")
     ingest([MemorySource(NODES[:1])], IndexingContext(weft.store, weft.reader.index, Small(), COUNT))  # type: ignore[arg-type]
-    with pytest.raises(EmbedderMismatch, match="made by 'small'"):
-        weft.context("pump", now=NOW)
+    page = weft.context("pump", now=NOW)
+    assert "pump" in page.text
+    (note,) = [note for note in page.notes if "made by 'small'" in note]
+    assert "weft reembed" in note
+    with pytest.raises(EmbedderMismatch, match="weft reembed"):
+        weft.put(Node(key="s:new", kind="note", title="new"))
     weft.close()
 
 

@@ -10,6 +10,8 @@ from weft.ports import Embedder
 
 DEFAULT_EMBEDDER = "static"
 """The model that ships with Weft: it needs no download and no server."""
+OWN_MODELS = "weft-static-"
+"""How the names of all models begin that ship, or shipped, with Weft."""
 TIMEOUT_SECONDS = 30.0
 """How long an endpoint may take for one request: a local server loads its model within it."""
 
@@ -43,6 +45,11 @@ def open_embedder(
     if not argument:
         raise InvalidInput(f"The embedder {kind!r} needs a model. Write {_FORMS[kind]}.")
     return _LOCAL[kind](argument)
+
+
+def is_own_model(name: str) -> bool:
+    """Tell whether an embedder is, by its name, a model that ships or shipped with Weft."""
+    return name.startswith(OWN_MODELS)
 
 
 def _open_openai(argument: str, api_key: str | None, timeout: float) -> Embedder:

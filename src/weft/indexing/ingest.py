@@ -15,6 +15,7 @@ from weft.errors import SourceError
 from weft.indexing.link import MentionLinker, RelationLinker, declare_shared
 from weft.indexing.not_read import count_reasons, store_reasons, stored_reasons, unit_reason
 from weft.indexing.prepare import PREPARATION, NodePreparer, PendingNodes, content_hash
+from weft.indexing.reembed import embed_waiting, settle_embedder
 from weft.indexing.stories import changed_stories
 from weft.model import DEFAULT_TENANT, Edge, EdgeSet, Node
 from weft.ports import (
@@ -134,8 +135,7 @@ def ingest(
     """Bring the store up to what the sources hold; the next run completes one that was interrupted."""
     store, index = indexing.store, indexing.index
     with store.writing():
-        if indexing.embed is not None:
-            store.remember_embedder(indexing.embed.name, indexing.embed.dimensions)
+        settle_embedder(store, indexing.embed)
         with NodePreparer(indexing.embed, indexing.count) as preparer:
             linkers = MentionLinker(store, index), RelationLinker(store, index)
             run = _Run(indexing, tenant, progress or ignore_progress, preparer, *linkers)
@@ -143,6 +143,8 @@ def ingest(
             for source in sources:
                 _index_source(source, run)
             _index_stories([source.name for source in sources], run)
+        # After the sources: the passages of what was read anew have their vectors already.
+        embed_waiting(store, indexing.embed, run.progress)
         # Linking looks new names up in the search index, which must hold what was just written.
         index.catch_up(store)
         links = run.mentions.link(lambda done: run.progress("linking", done, None)) + run.relations.link()

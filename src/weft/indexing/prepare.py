@@ -1,14 +1,10 @@
-"""Prepare nodes for the store, in batches: split, pack terms, embed, count tokens and sketch.
-
-`reembed` gives all passages of a PostgreSQL store the vectors of another embedder; the old ones are searched until
-the switch.
-"""
+"""Prepare nodes for the store, in batches: split, pack terms, embed, count tokens and sketch."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import orjson
@@ -24,11 +20,6 @@ from weft.scoring.similarity import quantise, sketch
 from weft.scoring.snippets import Snippet, pack_snippets
 from weft.text import analyze, split_passages, split_snippets
 
-if TYPE_CHECKING:
-    from weft.ports import PassageRow
-    from weft.store.postgres import PostgresStore
-
-
 PREPARATION: Final = "2"
 """The version of this module: raise it when the same node would be prepared differently, so that all are again."""
 
@@ -43,16 +34,10 @@ document does not outweigh the text."""
 _CACHED_TAGS: Final = 8_192
 """Tags whose term hashes are remembered; with more different tags, some are analysed again."""
 
-_PASSAGES_PER_BATCH: Final = 500
-"""Passages of a store that are embedded again and written together: an interruption repeats at most so many."""
-
 NodeInUnit = tuple[Node, str]
 """A node with the name of its unit."""
 PendingNodes = Callable[[], tuple[PreparedNode, ...]]
 """A batch being prepared: call it once, when the batch is to be written, to wait for the prepared nodes."""
-
-ReembedProgress = Callable[[int, int], None]
-"""Called with the number of passages embedded so far and the id of the last one."""
 
 _DERIVED_PARTS: Final = attrgetter(*(name for name in PreparedNode.__struct_fields__ if name != "node"))
 """Reads the parts of a prepared node that are derived; the node itself need not travel back from a worker."""
@@ -144,20 +129,33 @@ def _embed(
 def _embed_snippets(
     nodes: Sequence[NodeInUnit], cut: Sequence[Sequence[_CutPassage]], embed: Embedder | None
 ) -> list[bytes]:
-    """Return the vectors of the snippets of all passages that have several, in order.
+    """Return the vectors of the snippets of all passages that have several, in order."""
+    divided = [
+        (title_and_heading(node, each.passage), each.texts)
+        for (node, _), passages in zip(nodes, cut, strict=True)
+        for each in passages
+        if each.spans[1:]
+    ]
+    return embed_snippets(embed, divided)
+
+
+def embed_snippets(embed: Embedder | None, passages: Sequence[tuple[str, Sequence[str]]]) -> list[bytes]:
+    """Return the vectors of all snippets of the passages, each given with its title and heading, in order.
 
     A snippet's vector is that of its words, and a little of its title's and heading's: alone it may say "it" of
     both. There are none with a model that is too slow for so many texts; then a snippet is as near as its passage.
     """
-    divided = [
-        (node, each) for (node, _), passages in zip(nodes, cut, strict=True) for each in passages if each.spans[1:]
-    ]
-    if not divided or embed is None or not getattr(embed, "embeds_snippets", False):
-        return [b""] * sum(len(each.spans) for _, each in divided)
-    words = embed.embed([text for _, each in divided for text in each.texts])
-    headings = embed.embed([" ".join([node.title, *each.passage.heading_path[-1:]]) for node, each in divided])
-    owners = np.repeat(np.arange(len(divided)), [len(each.spans) for _, each in divided])
-    return quantise(words + _HEADING_SHARE * headings[owners])
+    texts = [text for _, snippets in passages for text in snippets]
+    if not texts or embed is None or not getattr(embed, "embeds_snippets", False):
+        return [b""] * len(texts)
+    headings = embed.embed([heading for heading, _ in passages])
+    owners = np.repeat(np.arange(len(passages)), [len(snippets) for _, snippets in passages])
+    return quantise(embed.embed(texts) + _HEADING_SHARE * headings[owners])
+
+
+def title_and_heading(node: Node, passage: Passage) -> str:
+    """Return what the vector of a passage's snippets takes from above them."""
+    return " ".join([node.title, *passage.heading_path[-1:]])
 
 
 def embedded_text(node: Node, passage: Passage) -> str:
@@ -226,65 +224,3 @@ def _field_texts(values: Iterable[Json]) -> Iterable[str]:
             yield from _field_texts(value)
         elif isinstance(value, dict):
             yield from _field_texts(value.values())
-
-
-# --- another embedder for a whole store ------------------------------------------------------------------
-
-
-def reembed(
-    store: "PostgresStore",
-    embed: Embedder,
-    progress: ReembedProgress,
-    *,
-    passages_per_batch: int = _PASSAGES_PER_BATCH,
-) -> int:
-    """Embed every passage anew and then switch to the new vectors in one step; return the sequence after it.
-
-    An interrupted run is resumed with the passages that have no vector yet. Others may write meanwhile: the
-    passages they add are embedded before the switch, the last of them while writers wait.
-    """
-    from weft.store.postgres import vector_spaces
-
-    space = vector_spaces.begin_space(store, embed.name, embed.dimensions)
-
-    def embed_missing(after: int) -> int:
-        """Embed the passages after an id that lack a vector, and return the last id."""
-        done = 0
-        while rows := vector_spaces.passages_without_vector(store, space, after, passages_per_batch):
-            vectors = quantise(embed.embed(_read_texts(store, rows)))
-            vector_spaces.add_vectors(
-                store, space, [(row.id, vector) for row, vector in zip(rows, vectors, strict=True)]
-            )
-            after, done = rows[-1].id, done + len(rows)
-            progress(done, after)
-        return after
-
-    # Writers are held up only for what they added during the long first pass and the building of the graph.
-    last = embed_missing(0)
-    vector_spaces.build_graph(store, space, embed.dimensions)
-    with store.writing():
-        embed_missing(last)
-        sequence = vector_spaces.switch_space(store, space)
-    vector_spaces.clear_space(store, space - 1)
-    return sequence
-
-
-def is_embedded(store: "PostgresStore", embed: Embedder) -> bool:
-    """Return whether the vectors in use are this embedder's already; if so, those before them are removed.
-
-    A process that was killed after the switch leaves the old vectors behind.
-    """
-    from weft.store.postgres import vector_spaces
-
-    with store.snapshot_of_all_tenants() as snapshot:
-        if snapshot.embedder() != (embed.name, embed.dimensions):
-            return False
-    vector_spaces.clear_space(store, snapshot.space - 1)
-    return True
-
-
-def _read_texts(store: "PostgresStore", rows: "Sequence[PassageRow]") -> list[str]:
-    with store.snapshot_of_all_tenants() as snapshot:
-        nodes = snapshot.nodes([row.node_id for row in rows])
-    # A node that was removed meanwhile has no text, and its passages take no vector.
-    return [embedded_text(nodes[row.node_id].node, row.passage) if row.node_id in nodes else "" for row in rows]

@@ -10,8 +10,9 @@ from weft.errors import InvalidInput
 from weft.indexing.ingest import IndexingContext, separate_unchanged
 from weft.indexing.link import MentionLinker, RelationLinker, declare_shared
 from weft.indexing.prepare import prepare
+from weft.indexing.reembed import embed_waiting, settle_embedder
 from weft.model import Edge, EdgeSet, Node
-from weft.ports import Changes
+from weft.ports import Changes, ignore_progress
 
 MAKER: Final = "put@1"
 """The maker of edges that are written directly."""
@@ -45,8 +46,7 @@ def put(
     store = indexing.store
     mention_linker, relation_linker = MentionLinker(store, indexing.index), RelationLinker(store, indexing.index)
     with store.writing():
-        if indexing.embed is not None:
-            store.remember_embedder(indexing.embed.name, indexing.embed.dimensions)
+        settle_embedder(store, indexing.embed)
         declare_shared(store, edges)
         # Unchanged nodes are not written again, not even their unit: they stay with the source that brought them.
         changed, unchanged = separate_unchanged([(_with_source(node), "") for node in nodes], indexing)
@@ -60,6 +60,7 @@ def put(
             for tenant in sorted({edge.tenant for edge in edges})
         )
         store.write(Changes(upserts=upserts, edges=edge_sets))
+        embed_waiting(store, indexing.embed, ignore_progress)
         written = Written(len(changed), len(unchanged))
         return _link(indexing, mention_linker, relation_linker, written)
 

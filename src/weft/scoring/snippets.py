@@ -64,7 +64,7 @@ def embedder_mark(name: str) -> int:
 
 def pack_snippets(snippets: Sequence[Snippet], embedder: str = "") -> bytes:
     """Return the snippets of one passage as bytes."""
-    dimensions = len(snippets[0].vector) if snippets else 0
+    dimensions = max((len(snippet.vector) for snippet in snippets), default=0)
     # One vector width for all: a snippet without a known word has a vector of zeros.
     vectors = b"".join([snippet.vector.ljust(dimensions, b"\0") for snippet in snippets])
     rows = b"".join([
@@ -81,6 +81,26 @@ def pack_snippets(snippets: Sequence[Snippet], embedder: str = "") -> bytes:
     counts = b"".join([snippet.term_counts for snippet in snippets])
     mark = embedder_mark(embedder) if dimensions else 0
     return _HEADER.pack(len(snippets), dimensions, mark) + rows + hashes + counts + vectors
+
+
+def snippet_spans(stored: bytes) -> list[tuple[int, int]]:
+    """Return where the snippets of a packed passage begin and end in its node's text; none if it has only one."""
+    number = _HEADER.unpack_from(stored)[0] if stored else 0
+    if number < 2:
+        return []
+    rows = stored[_HEADER.size : _HEADER.size + number * _ROW.size]
+    return [(start, end) for start, end, *_ in _ROW.iter_unpack(rows)]
+
+
+def replace_vectors(stored: bytes, vectors: Sequence[bytes], embedder: str) -> bytes:
+    """Return a packed passage of several snippets with other vectors of these."""
+    number = _HEADER.unpack_from(stored)[0]
+    at = _HEADER.size + number * _ROW.size
+    # Five bytes a term: four of its hash and one of its count.
+    end = at + 5 * sum(row[4] for row in _ROW.iter_unpack(stored[_HEADER.size : at]))
+    dimensions = max(map(len, vectors), default=0)
+    header = _HEADER.pack(number, dimensions, embedder_mark(embedder) if dimensions else 0)
+    return header + stored[_HEADER.size : end] + b"".join([vector.ljust(dimensions, b"\0") for vector in vectors])
 
 
 def unpack_snippets(

@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "doctor": "doctor",
     "remove": "index",
     "copy": "index",
+    "reembed": "index",
     "jobs": "jobs",
     "remember": "memories",
     "memories": "memories",

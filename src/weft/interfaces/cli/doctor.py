@@ -178,8 +178,8 @@ def _check_vectors(stored_model: str | None, model: "Embedder | None") -> Check:
         return Check(
             "vectors",
             "problem",
-            f"made by {stored_model!r}, but {model.name!r} is in use. Name the embedder that made them with "
-            "--embedder.",
+            f"made by {stored_model!r}, but {model.name!r} is in use, so pages come from words and links alone. "
+            "Name the embedder that made them with --embedder, or change them with `weft reembed`.",
         )
     return Check("vectors", "ok", f"made by {stored_model!r}")
 

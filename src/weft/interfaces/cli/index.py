@@ -1,4 +1,4 @@
-"""`weft index`, `weft remove` and `weft copy`: bring sources into a store, take them out, and copy a store.
+"""`weft index`, `weft remove`, `weft copy` and `weft reembed`: fill a store, copy it, and change its vectors.
 
 With `--watch`, indexing follows the changes below the folders as they happen.
 """
@@ -183,7 +183,7 @@ def _is_read(parts: tuple[str, ...]) -> bool:
     )
 
 
-# --- weft remove, weft copy --------------------------------------------------------------------------------
+# --- weft remove, weft copy, weft reembed ------------------------------------------------------------------
 
 
 def remove(
@@ -230,3 +230,16 @@ def copy(
     )
     if copied.resumed_after:
         output.write_note("This continued an earlier copy.")
+
+
+def reembed(store: StoreFolder = None, embedder: EmbedderSpec = None, as_json: AsJson = False) -> None:
+    """Give every passage of the store a vector of another embedder. If interrupted, the same command continues."""
+    with config.open_weft(store, embedder=embedder) as weft, show_progress("embedding") as progress:
+        embedded = weft.reembed(progress)
+        status = weft.status()
+    if as_json:
+        output.write_json({"store": status.location, "embedder": status.embedder, "embedded": embedded})
+    elif embedded:
+        output.write(f"{output.count_noun(embedded, 'passage')} embedded anew by {status.embedder}.")
+    else:
+        output.write(f"Nothing to do: all vectors are made by {status.embedder} already.")

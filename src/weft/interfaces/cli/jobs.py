@@ -177,7 +177,7 @@ def _do(weft: "Weft", taken: "RunningJob", api_key: str | None) -> None:
 def _embed(weft: "Weft", taken: "RunningJob", api_key: str | None) -> None:
     """Embed every passage with the job's embedder, continuing where an earlier worker stopped."""
     from weft.embed import open_embedder
-    from weft.indexing.prepare import is_embedded, reembed
+    from weft.indexing.reembed import is_embedded, reembed
     from weft.store.sqlite.store import SqliteStore
 
     embedder = open_embedder(taken.job.detail, api_key=api_key)

@@ -1,10 +1,10 @@
 """Keep a store in one SQLite file in a folder, which many processes read while one writes."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import orjson
 
@@ -31,6 +31,8 @@ from weft.store.sqlite.schema import SCHEMA_VERSION, migrate, read_version
 from weft.store.sqlite.snapshot import CACHED_VIEWS, SnapshotCaches, SqliteSnapshot, read_embedder, read_sequence
 from weft.store.sqlite.write import apply_changes, declare_shared, next_sequence
 from weft.store.statistics import CACHED_SCANS, ScanCache
+
+Result = TypeVar("Result")
 
 FILE_NAME: Final = "weft.sqlite"
 """The file in the folder of a store; SQLite keeps its log beside it under the same name."""
@@ -140,8 +142,8 @@ class SqliteStore(ExportableStore):
             if known and connection.execute("SELECT 1 FROM vectors LIMIT 1").fetchone():
                 raise EmbedderMismatch(
                     f"The vectors in {self.path} were made by {known[0]} ({known[1]} dimensions), not by {name} "
-                    f"({dimensions}). Use {known[0]} again, index into a new folder (--store), or drop the "
-                    "vectors with forget_vectors() and index again."
+                    f"({dimensions}). Use {known[0]} again, index into a new folder (--store), or embed the store "
+                    "anew with: weft reembed --embedder SPEC"
                 )
             value = orjson.dumps([name, dimensions]).decode()
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (value,))
@@ -155,6 +157,16 @@ class SqliteStore(ExportableStore):
             # Without stamps and hashes the next indexing takes every unit and every node for changed.
             connection.execute("DELETE FROM units")
             connection.execute("UPDATE nodes SET content_hash = '', changed = ?", (sequence,))
+
+    def transact(self, change: Callable[[sqlite3.Connection], Result]) -> Result:
+        """Make a change in one transaction and return what it returns."""
+        with self._transaction() as connection:
+            return change(connection)
+
+    def read(self, question: Callable[[sqlite3.Connection], Result]) -> Result:
+        """Return what a function reads from the file, whoever it belongs to: for maintenance only."""
+        with self._reading() as connection:
+            return question(connection)
 
     def rebuild_derived(self) -> None:
         """Derive neighbour lists, names, facets and statistics anew from nodes, passages and edges."""
