@@ -15,7 +15,7 @@ from weft.model import Detail, Request, View
 from weft.pipeline.assemble import assemble
 from weft.profiles import load_profile
 from weft.profiles.checks import find_problems
-from weft.profiles.toml_reader import check_bound
+from weft.profiles.toml_format import check_bound
 from weft.profiles.types import (
     Adapt,
     Block,

@@ -21,7 +21,7 @@ from weft.errors import InvalidInput, StoreError, StoreReadOnly, StoreUnreachabl
 pytest.importorskip("milvus_lite")
 
 from weft.store.milvus.catch_up import CatchUpLimits
-from weft.store.milvus.connection import connect, read_milvus_address
+from weft.store.milvus.collection import connect, read_milvus_address
 
 
 class StandIn(ThreadingHTTPServer):

@@ -2,20 +2,23 @@
 
 from weft.evaluation.baselines import BASELINES, Dump, check_baselines, make_baselines
 from weft.evaluation.comparison import ABLATIONS, Difference, compare, count_unpaired, read_rows, without_ability
-from weft.evaluation.corpus import CorpusSource
-from weft.evaluation.fact_sets import FactQuestion, FactSet, Grade, missing_facts, read_fact_set
-from weft.evaluation.judged_sets import Document, JudgedSet, Question, read_folder
-from weft.evaluation.page_judging import (
+from weft.evaluation.fact_sets import (
     OWN_PAGES,
+    FactQuestion,
+    FactSet,
+    Grade,
     KeepPage,
     MadePage,
     MakePage,
     PageExam,
     PageVerdict,
     judge_pages,
+    missing_facts,
+    read_fact_set,
     summarise_pages,
     verdict_rows,
 )
+from weft.evaluation.judged_sets import CorpusSource, Document, JudgedSet, Question, read_folder
 from weft.evaluation.report import Costs, measure_question, question_rows, summarise
 from weft.evaluation.run import (
     Ask,

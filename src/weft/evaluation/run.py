@@ -13,8 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from weft.errors import InvalidInput, UnknownName
-from weft.evaluation.corpus import CorpusSource
-from weft.evaluation.judged_sets import JudgedSet, Question
+from weft.evaluation.judged_sets import CorpusSource, JudgedSet, Question
 from weft.history.contexts import printed_items
 from weft.model import Context, Detail, Filter, Item, Json, LedgerEntry
 from weft.ports import TokenCounter

@@ -1,22 +1,16 @@
 """Declare the protocols between the core and what is outside it: sources, stores, indexes and models.
 
-An engine implements these protocols without inheriting from them. `sources` and `stores` hold the two ends of
-indexing with the records that they exchange, and `search` the engines that answer questions.
+An engine implements these protocols without inheriting from them. `stores.py` holds the contract of storage
+engines with the records that they exchange. Indexing asks with `isinstance` for each optional ability of a source,
+and does without where a source lacks it.
 """
 
-from weft.ports.search import CombinedIndex, Embedder, Index, Proposals, TokenCounter
-from weft.ports.sources import (
-    CountsSkipped,
-    HoldsMemory,
-    ListsSkipped,
-    Problem,
-    ReportProgress,
-    ReportsProgress,
-    Resumable,
-    Source,
-    Unit,
-    ignore_progress,
-)
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from msgspec import Struct
+
+from weft.model import Edge, Filter, Node
 from weft.ports.stores import (
     Adjacency,
     ChangedPassage,
@@ -38,6 +32,9 @@ from weft.ports.stores import (
     WritesNow,
 )
 from weft.ports.trees import MISSING, FileStamp, HasTree, Tree, folder_stamp, stat_file
+
+if TYPE_CHECKING:
+    from weft.ports.stores import Ids, Scores, Vectors
 
 __all__ = [
     "MISSING",
@@ -80,3 +77,220 @@ __all__ = [
     "ignore_progress",
     "stat_file",
 ]
+
+
+# --- sources: what indexing requires of them, and may ask for ----------------------------------------------
+
+
+class Problem(Struct, frozen=True):
+    """One thing that a source could not use: where it stands, and why. Indexing reports it and goes on."""
+
+    where: str
+    reason: str
+
+
+class Unit(Struct, frozen=True):
+    """The content of one part of a source that changes on its own: a file, a commit, a batch of records.
+
+    `name` identifies the unit within its source; `stamp` changes whenever its content may have changed, so
+    that an unchanged unit is not read again. A node that is missing from the unit at its next reading is
+    removed from the store. `skipped` says why a unit without nodes was not read, as in `ListsSkipped`.
+    """
+
+    name: str
+    stamp: str
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    skipped: str = ""
+
+
+class Source(Protocol):
+    """A place outside Weft that holds knowledge. The keys of its nodes must begin with `<name>:`."""
+
+    name: str
+
+    @property
+    def maker(self) -> str:
+        """The name and version of the reader, stored as the maker of every edge that it draws.
+
+        A new version makes indexing read all units again.
+        """
+        ...
+
+    def identity(self) -> str:
+        """Return a fingerprint that distinguishes this place from another source of the same name.
+
+        An empty string says that the source no longer exists.
+        """
+        ...
+
+    def units(self) -> Iterable[tuple[str, str]]:
+        """List the (name, stamp) of every unit that exists now, in a stable order and without reading contents."""
+        ...
+
+    def read(self, unit: str) -> Unit:
+        """Read one unit and return its nodes and edges.
+
+        A unit that cannot be read now is returned with an empty stamp: the store keeps what it has of it.
+        """
+        ...
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """A source that fetches only what changed: it must know what is stored before it lists its units."""
+
+    def resume(self, known: Mapping[str, str]) -> None:
+        """Take the stored units, stamp by name; a unit with an empty stamp must be read again."""
+        ...
+
+
+ReportProgress = Callable[[str, int, int | None], None]
+"""A callback for (stage, done, total) while work goes on; the total is None as long as it is unknown."""
+
+
+def ignore_progress(stage: str, done: int, total: int | None) -> None:
+    """Do nothing: the progress callback for callers that show none."""
+
+
+@runtime_checkable
+class ReportsProgress(Protocol):
+    """A source, or a part of one, that takes long to list its units and can report how far it is."""
+
+    def report_progress_to(self, report: ReportProgress) -> None:
+        """Call `report` from now on as the listing advances."""
+        ...
+
+
+@runtime_checkable
+class CountsSkipped(Protocol):
+    """A source, or a part of one, that counts what it did not read."""
+
+    def count_skipped(self) -> Mapping[str, int]:
+        """Return how many files or folders the last listing skipped or read only in part, by reason."""
+        ...
+
+
+@runtime_checkable
+class ListsSkipped(Protocol):
+    """A source, or a part of one, that names the files and folders it did not read."""
+
+    def list_skipped(self) -> Mapping[str, str]:
+        """Return the reason for each file, or folder (its name ends in `/`), that the last listing skipped.
+
+        What follows `: ` in a reason is a detail: reasons that differ only in it are counted as one.
+        """
+        ...
+
+
+@runtime_checkable
+class HoldsMemory(Protocol):
+    """A source, or a part of one, that keeps much in memory while its units are read."""
+
+    def release_memory(self) -> None:
+        """Free that memory. Reading another unit afterwards still works, but first builds it again."""
+        ...
+
+
+# --- engines that answer a question ------------------------------------------------------------------------
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """A model that turns texts into vectors; a store remembers its `name` and accepts no other's vectors."""
+
+    name: str
+    dimensions: int
+
+    def embed(self, texts: Sequence[str]) -> "Vectors":
+        """Return one unit vector per text, in their order; the same text always gets the same vector."""
+        ...
+
+
+class TokenCounter(Protocol):
+    """One tokenizer's way to count and cut text.
+
+    A counter must be hashable, because caches use it as part of their keys.
+    """
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def name(self) -> str:
+        """The identity of the tokenizer: two counters of one name count every text the same."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens of the text; a counter that estimates must err upwards."""
+        ...
+
+    def count_many(self, texts: Sequence[str]) -> list[int]:
+        """Return the tokens of each text: the same numbers as `count`, in one call."""
+        ...
+
+    def cut(self, text: str, max_tokens: int) -> str:
+        """Return the longest beginning of the text that `count` puts at `max_tokens` or fewer."""
+        ...
+
+
+class Proposals(Struct, frozen=True):
+    """The passages that an index proposes, with their scores; for vectors these are exact cosines.
+
+    `notes` say in words what the search could not take into account.
+    """
+
+    passage_ids: "Ids"
+    scores: "Scores"
+    notes: tuple[str, ...] = ()
+
+
+class Index(Protocol):
+    """A search engine over data derived from a store. It proposes passages; the caller orders them.
+
+    An engine must return only passages that exist in the snapshot and pass the filter, whatever the state of its
+    derived data: what it has not caught up with is scanned from the snapshot. The final order is computed from the
+    snapshot by the caller, so that every engine leads to the same page.
+    """
+
+    def lexical(self, snapshot: Snapshot, term_hashes: Sequence[int], filter: Filter, limit: int) -> Proposals:
+        """Return the `limit` most promising passages that contain any of the terms, best first.
+
+        All passages that tie with the last one are included: the caller decides between them.
+        """
+        ...
+
+    def semantic(self, snapshot: Snapshot, vector: "Vectors", filter: Filter, limit: int) -> Proposals:
+        """Return the `limit` passages nearest to the vector, with their exact cosines.
+
+        All passages that tie with the last one are included: the caller decides between them.
+        """
+        ...
+
+    def catch_up(self, store: Store) -> int:
+        """Bring the derived data up to the store's sequence number, and return that number."""
+        ...
+
+    def status(self) -> Mapping[str, str | int]:
+        """Return facts about the derived data for `weft status`, by name."""
+        ...
+
+    def close(self) -> None:
+        """Release files and connections."""
+        ...
+
+
+@runtime_checkable
+class CombinedIndex(Protocol):
+    """An index that runs both searches of a question at once, where its server does that faster than in turn."""
+
+    def search_both(
+        self,
+        snapshot: Snapshot,
+        term_hashes: Sequence[int],
+        vector: "Vectors",
+        filter: Filter,
+        limits: tuple[int, int],
+    ) -> tuple[Proposals, Proposals]:
+        """Return exactly what `lexical` and `semantic` would; `limits` holds the limit of each."""
+        ...

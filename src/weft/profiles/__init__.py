@@ -1,8 +1,7 @@
 """Load, check, show and compare profiles: kinds of page, as data.
 
-`types` defines every table and key of a profile. `toml_reader` reads TOML into these types and `toml_writer`
-writes it back, `checks` finds what the types cannot exclude and fills in what a caller gives, and `loading` finds
-the files.
+`types` defines every table and key of a profile. `toml_format` reads TOML into these types and writes it back,
+`checks` finds what the types cannot exclude and fills in what a caller gives, and `loading` finds the files.
 """
 
 from weft.profiles.checks import fill, is_given, placeholders, resolve_parameters
@@ -19,7 +18,7 @@ from weft.profiles.loading import (
     profile_files_state,
     with_lenses,
 )
-from weft.profiles.toml_writer import diff_lenses, diff_profiles, show_lens, show_profile
+from weft.profiles.toml_format import diff_lenses, diff_profiles, show_lens, show_profile
 
 __all__ = [
     "apply_preset",

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from weft.errors import InvalidInput, ProfileError, UnknownName
 from weft.model import Json
-from weft.profiles.toml_reader import NONE, Position, amend, describe_unknown
+from weft.profiles.toml_format import NONE, Position, amend, describe_unknown
 from weft.profiles.types import AUTO, BLOCKS, LADDER, SIGNALS, Block, Parameter, Part, Profile, Score, Section
 from weft.text import name_words, normalise_name
 

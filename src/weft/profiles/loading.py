@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from weft.errors import ProfileError, UnknownName
 from weft.profiles.checks import find_problems
-from weft.profiles.toml_reader import Position, amend, read
+from weft.profiles.toml_format import Position, amend, read
 from weft.profiles.types import Lens, Profile
 
 _BUILTIN: Final = Path(__file__).parent

@@ -15,7 +15,6 @@ from weft.sources.code.outline import Outline, pack, unpack
 from weft.sources.code.parse import parse_outline
 from weft.sources.code.resolve import Repository
 from weft.sources.derived_cache import DerivedCache
-from weft.sources.exclusion import exclusion_reason
 from weft.sources.files import (
     BINARY,
     MAX_TEXT_CHARACTERS,
@@ -23,6 +22,7 @@ from weft.sources.files import (
     SourceSettings,
     clean,
     decode,
+    exclusion_reason,
     file_stamp,
     looks_binary,
 )

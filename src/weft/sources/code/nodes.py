@@ -7,9 +7,8 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from weft.model import Alias, Edge, Json, Node, Origin
-from weft.sources.code.modules import PACKAGE_FILES
 from weft.sources.code.outline import Outline, Symbol
-from weft.sources.code.resolve import Link, Target, is_test
+from weft.sources.code.resolve import PACKAGE_FILES, Link, Target, is_test
 from weft.sources.files import SourceSettings
 
 _CONTAINS: Final = "contains"

@@ -11,12 +11,23 @@ from msgspec.structs import replace
 from weft.model import Alias, Edge, Node, Origin
 from weft.ports import Problem, Unit
 from weft.sources.code.resolve import is_test
-from weft.sources.configuration.checks import Parsed, parse
+from weft.sources.configuration.contents import Parsed, parse, summarise
 from weft.sources.configuration.file_types import find_data_folders, find_file_type, is_lock_file
 from weft.sources.configuration.parts import Part, split_parts
-from weft.sources.configuration.summaries import summarise
-from weft.sources.exclusion import MINIFIED, VENDORED, is_vendored, looks_minified
-from weft.sources.files import ANY_SUFFIX, BINARY, EMPTY, SourceSettings, clean, decode, file_stamp, looks_binary
+from weft.sources.files import (
+    ANY_SUFFIX,
+    BINARY,
+    EMPTY,
+    MINIFIED,
+    VENDORED,
+    SourceSettings,
+    clean,
+    decode,
+    file_stamp,
+    is_vendored,
+    looks_binary,
+    looks_minified,
+)
 from weft.sources.walk_files import File
 from weft.text.redact import redact
 

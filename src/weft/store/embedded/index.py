@@ -3,8 +3,14 @@
 The snapshot is the truth. Files that are behind it are completed with what changed since; files that are ahead
 of it are corrected for what changed later; missing or damaged ones count as being at the start. So readers need
 no lock, and a write is found as soon as the store has acknowledged it.
+
+`catch_up` brings the files up to a store, page by page. Each kind of file has its own progress and commits it
+together with what it adds, so that a writer may be killed at any point: the next one goes on from the last
+commit.
 """
 
+import contextlib
+import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -17,13 +23,14 @@ import numpy as np
 from weft.cache import LruCache
 from weft.errors import StoreBusy, StoreReadOnly
 from weft.model import Filter
-from weft.ports import Proposals, Snapshot, Store
+from weft.ports import Proposals, RecentChanges, Snapshot, Store
 from weft.store.derived import (
     EMPTY_OVERLAY,
     MAX_EXACT_PASSAGES,
     NODES_PER_PAGE,
     Damaged,
     Overlay,
+    Progress,
     Scope,
     SmallViews,
     changes_after,
@@ -35,8 +42,9 @@ from weft.store.derived import (
     term_weights,
 )
 from weft.store.embedded import lexical, vectors
-from weft.store.embedded.catch_up import DAMAGE_MARK, LEXICAL_FOLDER, catch_up
-from weft.store.embedded.files import G, Generations, VerifiedFiles
+from weft.store.embedded.files import G, Generations, VerifiedFiles, record_digests
+from weft.store.embedded.lexical import LexicalWriter
+from weft.store.embedded.vector_writer import VectorWriter, start_columns
 from weft.store.records import MAX_FACET_VALUE_LENGTH
 
 if TYPE_CHECKING:
@@ -55,6 +63,18 @@ _LOCK_POLL_SECONDS: Final = 0.01
 _CHANGED_MEANWHILE: Final = (
     "The store was changed in bulk while it was being read: passages written meanwhile were left out. Ask again."
 )
+
+LEXICAL_FOLDER: Final = "lexical"
+"""The folder of tantivy's files, which no other files may share."""
+DAMAGE_MARK: Final = "damaged"
+"""The file that a reader leaves when it met damage, to make the next writer start anew."""
+_NODES_PER_PAGE: Final = 1000
+"""Changed nodes that are in memory at once."""
+_PASSAGES_PER_COMMIT: Final = 50_000
+"""Passages after which a long catch-up commits. Each commit makes new segments, which must be merged; a killed
+writer loses at most so much work."""
+
+Writer = LexicalWriter | VectorWriter
 
 
 class EmbeddedIndex:
@@ -311,3 +331,99 @@ def _scan_notes(overlay: Overlay) -> tuple[str, ...]:
         f"The search index is missing, damaged or far behind: {len(overlay.ids)} passages were scanned in "
         "the store. Results are complete but slower; `weft index` brings the search index up to date.",
     )
+
+
+# --- catching up -------------------------------------------------------------------------------------------
+
+
+def catch_up(folder: Path, snapshot: Snapshot, verified: VerifiedFiles) -> int:
+    """Bring the files in the folder up to the snapshot and return its sequence; the caller holds the lock.
+
+    Files that are missing, damaged, of another format, of another store or beyond the snapshot are made anew.
+    `verified` remembers which files were found to be as they were written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    # Readers may not delete files that others have open; they leave it to the writer.
+    if (folder / DAMAGE_MARK).exists():
+        _remove_derived(folder)
+    try:
+        _write(folder, snapshot, verified)
+    # Once more from nothing; if that fails too, it is not the files that are broken.
+    except Damaged:
+        _remove_derived(folder)
+        _write(folder, snapshot, verified)
+    return snapshot.sequence
+
+
+def _remove_derived(folder: Path) -> None:
+    # The mark of damage goes last: a writer that is killed before leaves it for the next one.
+    shutil.rmtree(folder / LEXICAL_FOLDER, ignore_errors=True)
+    vectors.state_path(folder).unlink(missing_ok=True)
+    (folder / DAMAGE_MARK).unlink(missing_ok=True)
+
+
+def _write(folder: Path, snapshot: Snapshot, verified: VerifiedFiles) -> None:
+    progress = _lexical_progress(folder, snapshot, verified)
+    state = _vector_state(folder, snapshot, verified)
+    # A writer may have been killed between the commits of the two kinds of files.
+    since = min(progress.sequence, state.progress.sequence)
+    if since == snapshot.sequence:
+        return
+    first = snapshot.changes_since(since, _NODES_PER_PAGE)
+    writers: list[Writer] = []
+    with contextlib.ExitStack() as stack:
+        if state.progress.sequence < snapshot.sequence:
+            writers.append(VectorWriter(folder, state))
+        if progress.sequence < snapshot.sequence:
+            words = LexicalWriter(folder / LEXICAL_FOLDER, progress, bulk=not first.complete)
+            # Called in reverse: closing merges segments, and only then are the files final.
+            stack.callback(record_digests, folder / LEXICAL_FOLDER, lexical.digests_path(folder / LEXICAL_FOLDER))
+            stack.callback(words.close)
+            writers.append(words)
+        for sequence in _add_pages(snapshot, first, writers):
+            for writer in writers:
+                if writer.progress.sequence < sequence:
+                    writer.commit(sequence)
+
+
+def _add_pages(snapshot: Snapshot, page: RecentChanges, writers: list[Writer]) -> Iterator[int]:
+    """Add each page to the writers that lack it, and yield the sequence numbers at which to commit."""
+    pending = 0
+    while True:
+        # The last page reaches the snapshot even where the last writes changed no node.
+        reached = snapshot.sequence if page.complete else page.sequence
+        for writer in writers:
+            if writer.progress.sequence < reached:
+                writer.add(page.changed_nodes, page.passages)
+        pending += len(page.passages)
+        if reached == snapshot.sequence or pending >= _PASSAGES_PER_COMMIT:
+            pending = 0
+            yield reached
+        if reached == snapshot.sequence:
+            return
+        page = snapshot.changes_since(reached, _NODES_PER_PAGE)
+
+
+def _lexical_progress(folder: Path, snapshot: Snapshot, verified: VerifiedFiles) -> Progress:
+    try:
+        progress = lexical.open_generation(folder / LEXICAL_FOLDER, verified).progress
+    except Damaged:
+        return Progress(snapshot.identity)
+    return progress if _continues(progress, snapshot) else Progress(snapshot.identity)
+
+
+def _vector_state(folder: Path, snapshot: Snapshot, verified: VerifiedFiles) -> vectors.VectorState:
+    dimensions = (snapshot.embedder() or ("", 0))[1]
+    try:
+        state = vectors.open_generation(folder, verified).state
+    except Damaged:
+        return start_columns(folder, snapshot.identity, dimensions)
+    # Another embedder needs rows of another width.
+    if _continues(state.progress, snapshot) and state.dimensions == dimensions:
+        return state
+    return start_columns(folder, snapshot.identity, dimensions)
+
+
+def _continues(progress: Progress, snapshot: Snapshot) -> bool:
+    """Return whether the files are of this store, and not of a later state that a restored copy has lost."""
+    return progress.identity == snapshot.identity and progress.sequence <= snapshot.sequence

@@ -18,8 +18,14 @@ from msgspec import Struct
 from weft.errors import StoreError, StoreReadOnly
 from weft.ports import RecentChanges, Snapshot
 from weft.store.derived import Progress
-from weft.store.milvus.collection import MAX_PENDING_NODES, Collection, CollectionState, to_entity
-from weft.store.milvus.connection import MilvusAddress, unreachable
+from weft.store.milvus.collection import (
+    MAX_PENDING_NODES,
+    Collection,
+    CollectionState,
+    MilvusAddress,
+    to_entity,
+    unreachable,
+)
 
 _FILES_PER_REQUEST: Final = 1000
 """Milvus takes 1024 in one request."""

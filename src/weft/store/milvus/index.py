@@ -20,8 +20,14 @@ from weft.model import STRONG, Filter
 from weft.ports import Proposals, Snapshot, Store
 from weft.store.derived import MAX_EXACT_PASSAGES, NODES_PER_PAGE, Overlay, SmallViews, earlier_state, no_proposals
 from weft.store.milvus.catch_up import CatchUpLimits, bring_up_to_date, tail_pages
-from weft.store.milvus.collection import Collection, CollectionState
-from weft.store.milvus.connection import connect, consistency_level, read_milvus_address, unreachable
+from weft.store.milvus.collection import (
+    Collection,
+    CollectionState,
+    connect,
+    consistency_level,
+    read_milvus_address,
+    unreachable,
+)
 from weft.store.milvus.search import (
     Found,
     Search,
