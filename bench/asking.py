@@ -99,8 +99,8 @@ def _recall(weft: Weft, store_folder: Path, questions: Sequence[str]) -> float:
             if len(query):
                 near = cosines(columns["values"], columns["norm"], query)
                 nearest = columns["passage"][np.argpartition(-near, TOP)[:TOP]]
-                told = reading.index.semantic(reading.snapshot, vector, Filter(), TOP).passage_ids
-                found.append(np.isin(nearest, told).mean())
+                result = reading.index.semantic(reading.snapshot, vector, Filter(), TOP).passage_ids
+                found.append(np.isin(nearest, result).mean())
     return float(np.mean(found)) if found else 0.0
 
 

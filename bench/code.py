@@ -81,16 +81,16 @@ def _row(package: str, embedder: str, lines: int, first: dict[str, Any], again: 
 
 def fetched(package: str) -> Path:
     """Return the unpacked sdist of a package, or its wheel, downloaded if it is not there."""
-    place = WORLDS / package
-    if not place.is_dir():
-        place.mkdir(parents=True)
+    folder = WORLDS / package
+    if not folder.is_dir():
+        folder.mkdir(parents=True)
         kind = "--only-binary" if package in BUILT else "--no-binary"
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", kind, ":all:"]
-        subprocess.run([*pip, "--dest", str(place), package], check=True)
-        (archive,) = place.iterdir()
-        shutil.unpack_archive(archive, place / package, "zip" if archive.suffix == ".whl" else "gztar")
+        subprocess.run([*pip, "--dest", str(folder), package], check=True)
+        (archive,) = folder.iterdir()
+        shutil.unpack_archive(archive, folder / package, "zip" if archive.suffix == ".whl" else "gztar")
         archive.unlink()
-    return next(each for each in sorted(place.iterdir()) if each.is_dir())
+    return next(each for each in sorted(folder.iterdir()) if each.is_dir())
 
 
 def lines_of_code(folder: Path) -> int:
@@ -106,8 +106,8 @@ def alone(folder: Path, store: Path, embedder: str) -> dict[str, Any]:
     around = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, "-m", "bench.code", "--measure", str(folder), str(store), embedder]
     done = subprocess.run(command, capture_output=True, check=True, text=True, env=around, cwd=ROOT)
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def measured(folder: str, store: str, embedder: str) -> dict[str, Any]:

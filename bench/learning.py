@@ -143,10 +143,10 @@ def _dedupe(words: Sequence[str]) -> dict[str, float]:
 
 def _distinct(words: Sequence[str]) -> list[str]:
     """Return one sentence of those that say the same words, whatever their order, case and marks."""
-    told: dict[frozenset[str], str] = {}
+    result: dict[frozenset[str], str] = {}
     for sentence in words:
-        told.setdefault(frozenset(analyze(sentence)), sentence)
-    return list(told.values())
+        result.setdefault(frozenset(analyze(sentence)), sentence)
+    return list(result.values())
 
 
 def _again(pick: random.Random, text: str) -> str:

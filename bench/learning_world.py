@@ -88,7 +88,7 @@ class LearningWorld:
 
 
 def _experience(pick: random.Random, said: Sequence[str], at: datetime) -> tuple[Node, ...]:
-    words = {name: said[place][:160] for place, name in enumerate(("goal", "hypothesis", "action", "prediction"))}
+    words = {name: said[index][:160] for index, name in enumerate(("goal", "hypothesis", "action", "prediction"))}
     started = new_experience(domain=pick.choice(DOMAINS), strategy=pick.choice(STRATEGIES), now=at, **words)
     cause = RootCause(pick.choice(ROOT_CAUSES), said[5][:200])
     outcome = Outcome(

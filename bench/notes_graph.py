@@ -90,9 +90,9 @@ def asked(weft: Weft) -> list[tuple[str, str]]:
 def warm(weft: Weft, options: list[dict[str, Any]]) -> str:
     """Return milliseconds of one assembly in a process that has asked before."""
     took, worked = [], []
-    for place in range(ROUNDS + 20):
+    for index in range(ROUNDS + 20):
         begun, working = perf_counter(), process_time()
-        weft.context(profile="notes", depth=2, now=NOW, **options[place % len(options)])
+        weft.context(profile="notes", depth=2, now=NOW, **options[index % len(options)])
         took.append((perf_counter() - begun) * 1000)
         worked.append((process_time() - working) * 1000)
     cuts = quantiles(took[20:], n=100)

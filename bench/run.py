@@ -117,14 +117,14 @@ def tables(found: Mapping[str, Any]) -> str:
         growth = f"x{values[-1] / values[-2]:.1f}" if len(values) > 1 and values[-2] else ""
         rows.append([label, *(f"{value:,.{digits}f}" for value in values), growth])
     cold = found["cold_seconds"]
-    told = [
+    result = [
         ", ".join(f"{name} {value}" for name, value in found["machine"].items()),
         _table(rows),
         f"Cold `weft context` on 200 nodes: best {cold['best']:.2f} s, median {cold['median']:.2f} s.",
     ]
     if "install_megabytes" in found:
-        told.append(f"Install: {found['install_megabytes']:.0f} MB.")
-    return "\n\n".join(told)
+        result.append(f"Install: {found['install_megabytes']:.0f} MB.")
+    return "\n\n".join(result)
 
 
 def _lines(first: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...], int]]:
@@ -160,18 +160,18 @@ def _at(measured: Mapping[str, Any], path: Sequence[str]) -> float:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
     lines = ["| " + " | ".join(_cells(row, widths)) + " |" for row in rows]
     lines.insert(
-        1, "|" + "|".join("-" * (width + 1) + (":" if place else "-") for place, width in enumerate(widths)) + "|"
+        1, "|" + "|".join("-" * (width + 1) + (":" if index else "-") for index, width in enumerate(widths)) + "|"
     )
     return "\n".join(lines)
 
 
 def _cells(row: Sequence[str], widths: Sequence[int]) -> list[str]:
     return [
-        cell.rjust(width) if place else cell.ljust(width)
-        for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        cell.rjust(width) if index else cell.ljust(width)
+        for index, (cell, width) in enumerate(zip(row, widths, strict=True))
     ]
 
 

@@ -204,7 +204,7 @@ def threads(port: int, bodies: list[str], connections: int, seconds: int) -> str
             taken.append(timed(connection, bodies[at % len(bodies)]))
             at += connections
 
-    running = [threading.Thread(target=ask, args=(place,)) for place in range(connections)]
+    running = [threading.Thread(target=ask, args=(index,)) for index in range(connections)]
     for each in running:
         each.start()
     for each in running:
@@ -214,8 +214,8 @@ def threads(port: int, bodies: list[str], connections: int, seconds: int) -> str
 
 def memory(pid: int) -> int:
     """Return bytes of their own that a process and its children hold; pages of mapped files are the system's."""
-    told = [Path(f"/proc/{each.pid}/status").read_text(encoding="utf-8") for each in family(pid)]
-    return sum(int(line.split()[1]) * 1024 for text in told for line in text.splitlines() if "RssAnon" in line)
+    result = [Path(f"/proc/{each.pid}/status").read_text(encoding="utf-8") for each in family(pid)]
+    return sum(int(line.split()[1]) * 1024 for text in result for line in text.splitlines() if "RssAnon" in line)
 
 
 def processor_seconds(pid: int) -> float:

@@ -3,6 +3,7 @@
 python scripts/request_reference.py
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from weft.interfaces.request import CONTEXT_FIELDS, SEARCH_FIELDS, RequestField
@@ -18,10 +19,10 @@ take the field: the service has its own `query`, `max_depth`, `max_tokens`, `tok
 """
 
 
-def reference() -> str:
+def reference(context_fields: Sequence[RequestField] = CONTEXT_FIELDS) -> str:
     """Return the whole page."""
     parts = [_HEAD]
-    for title, fields in (("A page (`context`)", CONTEXT_FIELDS), ("A search (`search`)", SEARCH_FIELDS)):
+    for title, fields in (("A page (`context`)", context_fields), ("A search (`search`)", SEARCH_FIELDS)):
         parts += [f"## {title}", "", "| field | command line | MCP | REST | meaning |", "|---|---|---|---|---|"]
         parts += [_row(field) for field in fields]
         parts.append("")

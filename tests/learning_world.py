@@ -8,8 +8,8 @@ TYPES = ("memories", "code", "experiences", "values", "commits")
 
 
 def memory(number: int, content: str = "", score: float = 0.9, **more: object) -> dict[str, Any]:
-    told = content or f"Memory {number}: the {NOUNS[number % len(NOUNS)]} must be restarted on day {number}"
-    return {"id": f"m{number}", "content": told, "category": "fact", "importance": 0.5, "score": score, **more}
+    result = content or f"Memory {number}: the {NOUNS[number % len(NOUNS)]} must be restarted on day {number}"
+    return {"id": f"m{number}", "content": result, "category": "fact", "importance": 0.5, "score": score, **more}
 
 
 def code(number: int, file: str = "src/app.py", score: float = 0.8, **more: object) -> dict[str, Any]:

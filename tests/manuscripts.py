@@ -105,12 +105,12 @@ def long_manuscript(chapters: int = 24, changed: int = 0) -> str:
 
 def _long_chapter(number: int, changed: bool) -> str:
     known = CAST[: 2 + number // 3]
-    told = []
+    result = []
     for at in range(28):
         one = known[(number * 5 + at * 3) % len(known)]
         two = known[(number * 5 + at * 3 + 1 + at % (len(known) - 1)) % len(known)]
         turn = _TALK[(number * 3 + at * 5) % len(_TALK)]
-        told.append(
+        result.append(
             turn.format(
                 one=one if at % 2 else one.split()[-1] if one[0] != "M" else one,
                 two=two,
@@ -119,5 +119,5 @@ def _long_chapter(number: int, changed: bool) -> str:
             )
         )
     if changed:
-        told.append(f"That night {known[0]} burned the map of Dunmarrow, and {known[1]} swept up the ashes.")
-    return "\n\n".join(told)
+        result.append(f"That night {known[0]} burned the map of Dunmarrow, and {known[1]} swept up the ashes.")
+    return "\n\n".join(result)

@@ -49,7 +49,7 @@ class MemorySource:
 
     def units(self) -> Iterable[tuple[str, str]]:
         """One unit for every few nodes, always read again."""
-        return [(str(place), f"{self.group}-{len(self.nodes)}") for place in range(0, len(self.nodes), self.group)]
+        return [(str(index), f"{self.group}-{len(self.nodes)}") for index in range(0, len(self.nodes), self.group)]
 
     def read(self, unit: str) -> Unit:
         """The nodes of a group and the edges that leave them."""
@@ -117,7 +117,7 @@ def _fields(random: Random, kind: str) -> dict[str, str]:
 def random_world(seed: int, size: int, tenant: str = "default") -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
     """Nodes and edges, a few of them near-duplicates, some edges dangling."""
     random = Random(seed)
-    nodes = [random_node(random, place, tenant) for place in range(size)]
+    nodes = [random_node(random, index, tenant) for index in range(size)]
     for _ in range(size // 12):
         original = random.choice(nodes)
         nodes.append(replace(original, key=f"world:copy{len(nodes)}", text=original.text + " Indeed."))

@@ -113,8 +113,8 @@ def progress(stage: str, done: int, total: int | None) -> None:
 
 
 def shape(job: Job) -> str:
-    told = [] if job.shape.template == "{text}" else [f"asked as `{job.shape.template}`"]
-    return ", ".join(told + (["with the conversation before"] if job.shape.history else []))
+    result = [] if job.shape.template == "{text}" else [f"asked as `{job.shape.template}`"]
+    return ", ".join(result + (["with the conversation before"] if job.shape.history else []))
 
 
 def machine() -> str:

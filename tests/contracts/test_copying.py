@@ -86,10 +86,10 @@ def test_an_interrupted_copy_goes_on_where_it_stopped(source: Weft, empty: Empty
 
     with pytest.raises(KeyboardInterrupt):
         copy_by_twenty(source, empty(), stopping)
-    told: list[int] = []
-    done = copy_by_twenty(source, empty(), lambda stage, count, total: told.append(count))
+    result: list[int] = []
+    done = copy_by_twenty(source, empty(), lambda stage, count, total: result.append(count))
     assert done.resumed_after > 0
-    assert told[0] == 60
+    assert result[0] == 60
     assert source.copy_to(empty()).resumed_after == 0
 
 

@@ -116,7 +116,7 @@ def test_what_must_not_show_changes_no_byte(variant: str, request: dict[str, obj
 @given(requests)
 def test_every_printed_item_and_every_candidate_is_in_the_ledger(request: dict[str, object]) -> None:
     context = ask(world(int(str(request["seed"]))), request)
-    told = {(entry.tenant, entry.key): entry for entry in context.ledger}
+    result = {(entry.tenant, entry.key): entry for entry in context.ledger}
     printed = [item for section in context.page.sections for item in section.items]
     printed += [
         item
@@ -126,9 +126,9 @@ def test_every_printed_item_and_every_candidate_is_in_the_ledger(request: dict[s
         for item in part.items
     ]
     for item in printed:
-        entry = told[item.candidate.node.tenant, item.candidate.node.key]
+        entry = result[item.candidate.node.tenant, item.candidate.node.key]
         assert entry.detail is not Detail.DROPPED
-    assert len(told) >= context.stats["candidates"] or request["profile"] == "premortem"
+    assert len(result) >= context.stats["candidates"] or request["profile"] == "premortem"
     assert all(entry.reason for entry in context.ledger)
 
 

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 from weft import Weft
 from weft.interfaces import ask as asking
-from weft.interfaces import request as description
 from weft.interfaces.cli import context as command_line
 from weft.interfaces.client import WeftClient, add_context_options
 from weft.interfaces.mcp.arguments import read_arguments, schema_of
@@ -85,9 +84,8 @@ def test_one_new_row_is_a_parameter_of_the_client() -> None:
     assert "session" in inspect.signature(WeftClient.context).parameters
 
 
-def test_one_new_row_is_a_line_of_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(description, "CONTEXT_FIELDS", FIELDS)
-    assert "| mood | `--mood` | `mood` | `mood` | The mood of the page. One of calm, brisk. |" in reference()
+def test_one_new_row_is_a_line_of_the_reference() -> None:
+    assert "| mood | `--mood` | `mood` | `mood` | The mood of the page. One of calm, brisk. |" in reference(FIELDS)
 
 
 def test_the_value_of_a_new_row_is_a_parameter_of_the_profile() -> None:
@@ -126,11 +124,11 @@ def names_of(record: type) -> list[str]:
     return list(inspect.signature(record).parameters)
 
 
-def reference() -> str:
+def reference(context_fields: Sequence[RequestField] = CONTEXT_FIELDS) -> str:
     spec = importlib.util.spec_from_file_location("request_reference", ROOT / "scripts" / "request_reference.py")
     assert spec is not None
     assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    made: str = script.reference()
+    made: str = script.reference(context_fields)
     return made

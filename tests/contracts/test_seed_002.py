@@ -79,8 +79,8 @@ def printed(stores: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -
     """What `weft context` prints on the notes profile."""
     given = ["--profile", "notes", "--store", str(stores / "store"), "--now", NOW.isoformat()]
     code = run(["context", *arguments, *given])
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    result = capsys.readouterr()
+    return code, result.out, result.err
 
 
 def keys(context: Context) -> list[str]:
@@ -160,8 +160,8 @@ def test_fr_6_the_score_is_distance_and_meaning_and_recency_as_documented(ask: A
     fresh = 0.5 ** ((NOW - modified) / timedelta(days=30))
     for entry in context.ledger:
         assert entry.parts["distance"] == pytest.approx(1 / max(entry.distance, 1))
-        told = 0.4 * entry.parts["distance"] + 0.35 * entry.parts["semantic"] + 0.25 * entry.parts["recency"]
-        assert entry.score == pytest.approx(told, abs=1e-5)
+        result = 0.4 * entry.parts["distance"] + 0.35 * entry.parts["semantic"] + 0.25 * entry.parts["recency"]
+        assert entry.score == pytest.approx(result, abs=1e-5)
     (goal,) = [entry for entry in context.ledger if entry.key == "t:goal"]
     assert goal.parts["recency"] == pytest.approx(fresh, abs=1e-6)
 
@@ -306,8 +306,8 @@ def test_edge_without_embeddings_distance_and_recency_score_alone_and_it_is_note
     context = without_embeddings.context(start=("t:orchard",), profile="notes", now=NOW)
     assert any("embedder" in note for note in context.notes)
     for entry in context.ledger:
-        told = 0.6 * entry.parts["distance"] + 0.4 * entry.parts["recency"]
-        assert entry.score == pytest.approx(told, abs=1e-5)
+        result = 0.6 * entry.parts["distance"] + 0.4 * entry.parts["recency"]
+        assert entry.score == pytest.approx(result, abs=1e-5)
 
 
 def test_edge_offline_the_stored_copy_serves_and_indexing_says_that_it_may_be_stale(

@@ -161,8 +161,8 @@ def test_code_of_another_kind_is_left_out_with_the_rest_of_the_code() -> None:
 
 
 def test_a_result_without_a_type_is_code_where_its_file_is() -> None:
-    told = {"src/a.py": LOAD, "docs/a.md": "How settings are read."}
-    found = [{"id": name, "page_content": text, "metadata": {"source": name}} for name, text in told.items()]
+    result = {"src/a.py": LOAD, "docs/a.md": "How settings are read."}
+    found = [{"id": name, "page_content": text, "metadata": {"source": name}} for name, text in result.items()]
     code, documentation = assembled(found).context.split("## Related Documentation")
     assert f"*src/a.py*\n\n```python\n{LOAD}\n```" in code
     assert "*docs/a.md*" in documentation

@@ -359,7 +359,7 @@ def test_quality_3_the_page_is_valid_markdown_whatever_was_stored() -> None:
     searcher.experiences = [some.experience(2, surprise=hostile, goal="## Forged")]
     answer = context(searcher)
     tokens = MarkdownIt().parse(answer.markdown)
-    titles = [tokens[place + 1].content for place, token in enumerate(tokens) if token.type == "heading_open"]
+    titles = [tokens[index + 1].content for index, token in enumerate(tokens) if token.type == "heading_open"]
     assert titles == ["Context", "Memories", "Code", "Experiences", "Values", "Commits"]
 
 

@@ -493,5 +493,5 @@ def test_changing_the_field_changes_a_page_or_is_refused(field: tuple[str, str],
 
 
 def test_no_field_is_left_out() -> None:
-    told = {(kind.__name__, name) for kind in TYPES for name in kind.__struct_fields__}
-    assert told == CASES.keys() | DESCRIPTIVE
+    result = {(kind.__name__, name) for kind in TYPES for name in kind.__struct_fields__}
+    assert result == CASES.keys() | DESCRIPTIVE

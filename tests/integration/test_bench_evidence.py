@@ -34,10 +34,10 @@ def test_weft_and_a_peer_are_measured_alike_and_stand_in_one_table(bench: tuple[
     # The long document costs more than 2,000 tokens, and a peer prints whole documents only.
     assert peer["evidence_recall@2000"] == pytest.approx(4 / 5)
     assert ours["evidence_recall@2000"] == 1.0
-    told = {"documents": len(CORPUS), "queries": len(QUERIES), "gold": 6, "shape": ""}
+    result = {"documents": len(CORPUS), "queries": len(QUERIES), "gold": 6, "shape": ""}
     systems = {"Weft": ours, "grep": peer, "absent": {"missing": "not installed (absent)"}}
     heading = {"command": "run", "date": "2026-01-01", "machine": "1 core", "versions": {}, "embedder": "static"}
-    table = reporting.table({**heading, "budgets": [100, 2000], "sets": {"tiny": {**told, "systems": systems}}})
+    table = reporting.table({**heading, "budgets": [100, 2000], "sets": {"tiny": {**result, "systems": systems}}})
     assert "| grep |" in table
     assert "**100.0**" in table
     assert "| absent | not measured: not installed (absent) |" in table

@@ -129,9 +129,9 @@ def test_only_some_problems_are_shown_but_json_has_them_all(cli: Cli) -> None:
     done = cli("index", "facts.jsonl", "--store", "first")
     assert done.err.count("facts.jsonl:") == 20
     assert "and 13 more" in done.err
-    told = cli("index", "facts.jsonl", "--store", "second", "--json")
-    assert told.code == 3
-    assert len(json.loads(told.out)["problems"]) == 33
+    result = cli("index", "facts.jsonl", "--store", "second", "--json")
+    assert result.code == 3
+    assert len(json.loads(result.out)["problems"]) == 33
 
 
 def test_files_that_are_binary_broken_or_huge_do_not_stop_the_others(cli: Cli) -> None:

@@ -31,8 +31,8 @@ def test_since_tells_what_a_new_note_brings(cli: Cli, world: Path, tmp_path: Pat
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "cobbler.md").write_text("# Cobbler\n\nThe cobbler resoled the boots.\n")
     cli("index", tmp_path / "more")
-    told = cli("diff", "--since", before, "--now", NOW).out
-    assert "appeared  Cobbler  [more:cobbler.md]\n          not found then; score" in told
+    result = cli("diff", "--since", before, "--now", NOW).out
+    assert "appeared  Cobbler  [more:cobbler.md]\n          not found then; score" in result
 
 
 @pytest.mark.parametrize("words", [[], ["a"], ["a", "b", "c"], ["a", "--since", "b"], ["aaaa", "bbbb"]])

@@ -60,9 +60,9 @@ def test_every_measure_is_what_an_independent_computation_gives(folder: Path, tm
     found = summarise(answers, exam, Costs(1.5, None))
     qrels = [ir_measures.Qrel(query, doc, grade) for query, doc, grade in QRELS]
     run = [
-        ir_measures.ScoredDoc(one.question.id, document, -float(place))
+        ir_measures.ScoredDoc(one.question.id, document, -float(index))
         for one in answers
-        for place, document in enumerate(one.ranking)
+        for index, document in enumerate(one.ranking)
     ]
     expected = ir_measures.calc_aggregate([R @ 5, R @ 10, nDCG @ 10, RR], qrels, run)
     assert found["recall@5"] == pytest.approx(expected[R @ 5], abs=1e-6)
@@ -72,7 +72,7 @@ def test_every_measure_is_what_an_independent_computation_gives(folder: Path, tm
 
     texts = {each["id"]: each["text"] for each in CORPUS}
     gold = {query: [doc for asked, doc, grade in QRELS if asked == query and grade] for query, _, _ in QRELS}
-    by_budget = {budget: pages[place :: len(BUDGETS)] for place, budget in enumerate(BUDGETS)}
+    by_budget = {budget: pages[index :: len(BUDGETS)] for index, budget in enumerate(BUDGETS)}
     for budget, made in by_budget.items():
         # Short texts fit or do not, so printed whole or absent; the one long text is judged by its answer.
         shares = []

@@ -195,8 +195,8 @@ def test_another_process_searches_what_this_one_left(postgres_url: str, tmp_path
     )
     for more in (["write"], []):
         command = [sys.executable, "-c", program, url, str(tmp_path), index, *more]
-        told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-        assert told.stdout.splitlines()[-1] == "['s:1'] () 1"
+        result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        assert result.stdout.splitlines()[-1] == "['s:1'] () 1"
     drop_schema(postgres_url, "milvus_left")
 
 

@@ -44,8 +44,8 @@ class StandIn(ThreadingHTTPServer):
             return {"code": 0, "data": {"jobId": "7"}}
         if self.failure:
             return {"code": 0, "data": {"state": "Failed", "reason": self.failure}}
-        told = sum(path.endswith("describe") for path, _, _ in self.asked)
-        return {"code": 0, "data": {"state": "Completed" if told > 1 else "Importing", "progress": 50 * told}}
+        result = sum(path.endswith("describe") for path, _, _ in self.asked)
+        return {"code": 0, "data": {"state": "Completed" if result > 1 else "Importing", "progress": 50 * result}}
 
 
 class _Answers(BaseHTTPRequestHandler):

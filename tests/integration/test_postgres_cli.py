@@ -33,17 +33,17 @@ def test_commands_print_on_a_server_what_they_print_on_a_folder(cli: Cli, url: s
     for words in (("context", *asked), ("search", *asked), ("search", *asked, "--index", "files")):
         on_server, embedded = cli(*words, "--store", url), cli(*words, "--store", tmp_path / "embedded")
         assert (on_server.code, on_server.out) == (0, embedded.out)
-    told = cli("doctor", "--store", url)
-    assert told.code == 0
-    assert "server: PostgreSQL 18" in told.out
-    assert "not by row-level security" in told.out, "the tests connect as a superuser"
+    result = cli("doctor", "--store", url)
+    assert result.code == 0
+    assert "server: PostgreSQL 18" in result.out
+    assert "not by row-level security" in result.out, "the tests connect as a superuser"
     assert cli("related", "refund policy", "--tenant", "support", "--store", url).code in (0, 2)
     status = json.loads(cli("status", "--json", "--store", url).out)
     assert status["engine"]["engine"] == "PostgreSQL"
     assert status["nodes"] == 44
-    told = cli("status", "--store", url, "--index", "server").out
-    assert "searched by postgresql, up to date" in told
-    assert "vector 0." in told
+    result = cli("status", "--store", url, "--index", "server").out
+    assert "searched by postgresql, up to date" in result
+    assert "vector 0." in result
 
 
 def test_a_store_moves_to_a_server_and_back(cli: Cli, url: str, tmp_path: Path) -> None:
@@ -55,17 +55,17 @@ def test_a_store_moves_to_a_server_and_back(cli: Cli, url: str, tmp_path: Path) 
 
 
 def test_a_parameter_that_nobody_knows_is_told_with_those_that_weft_does(cli: Cli, url: str) -> None:
-    told = cli("status", "--store", f"{url}&scheme=x")
-    assert told.code == 2
-    assert '"scheme"' in told.err
-    assert "schema, replica, words, connections, candidates" in told.err
+    result = cli("status", "--store", f"{url}&scheme=x")
+    assert result.code == 2
+    assert '"scheme"' in result.err
+    assert "schema, replica, words, connections, candidates" in result.err
 
 
 def test_an_address_that_lacks_slashes_is_not_taken_for_a_folder(cli: Cli) -> None:
-    told = cli("status", "--store", "postgresql:/weft:secret@db/knowledge")
-    assert told.code == 2
-    assert "postgresql://USER@HOST/DATABASE" in told.err
-    assert "secret" not in told.err
+    result = cli("status", "--store", "postgresql:/weft:secret@db/knowledge")
+    assert result.code == 2
+    assert "postgresql://USER@HOST/DATABASE" in result.err
+    assert "secret" not in result.err
 
 
 def test_an_unknown_index_and_a_broken_address_are_told(cli: Cli, url: str, tmp_path: Path) -> None:

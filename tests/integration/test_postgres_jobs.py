@@ -124,11 +124,11 @@ def test_a_job_that_every_worker_dies_of_is_given_up_too(weft: Weft) -> None:
 
 def test_embedding_anew_switches_in_one_step_and_takes_what_was_written_meanwhile(weft: Weft) -> None:
     before = weft.search("red fox 7").candidates[0].node.key
-    told = []
+    result = []
 
     def tell(done: int, last: int) -> None:
-        told.append(done)
-        if len(told) == 1:
+        result.append(done)
+        if len(result) == 1:
             assert weft.search("red fox 7").candidates[0].node.key == before
             weft.put([Node("s:late", "note", text="a late red fox")])
 
@@ -170,9 +170,9 @@ def test_readers_are_answered_all_the_while_a_store_is_embedded_anew(weft: Weft,
             passages_per_batch=2,
         )
         over.set()
-        told = [reader.result() for reader in readers]
+        result = [reader.result() for reader in readers]
     assert not any(found.notes for found in asked), "until the switch nothing is missing"
-    for answers in told:
+    for answers in result:
         assert {key for key, _ in answers} == {"s:7"}
         notes = [bool(each) for _, each in answers]
         assert notes == sorted(notes), "complete before the switch, by words after it, and never between"
@@ -205,9 +205,9 @@ def test_an_interrupted_embedding_goes_on_with_what_is_left(weft: Weft) -> None:
     with pytest.raises(KeyboardInterrupt):
         reembed(weft.store, Other(), stopping, passages_per_batch=10)
     assert weft.status().embedder == open_embedder("static").name
-    told: list[int] = []
-    reembed(weft.store, Other(), lambda done, last: told.append(done))
-    assert told == [10]
+    result: list[int] = []
+    reembed(weft.store, Other(), lambda done, last: result.append(done))
+    assert result == [10]
 
 
 DYING = """

@@ -25,8 +25,8 @@ def serving(url: str, folder: Path) -> Iterator[str]:
     around = {**os.environ, "PYTHONPATH": str(SOURCES), "XDG_DATA_HOME": str(folder)}
     with subprocess.Popen(words, cwd=folder, env=around, stderr=subprocess.PIPE, text=True) as program:
         assert program.stderr is not None
-        told = next(found for line in program.stderr if (found := re.search(r"http://\S+", line)))
-        yield told[0]
+        result = next(found for line in program.stderr if (found := re.search(r"http://\S+", line)))
+        yield result[0]
         program.terminate()
 
 

@@ -61,8 +61,8 @@ def test_a_standby_is_read_while_it_has_every_write_and_passed_over_while_it_lag
         assert not on_standby(weft)
         assert len(weft.search("fox").candidates) == 2, "an acknowledged write is never missing"
         assert len(weft.search("fox", consistency="eventually").candidates) == 1, "the standby as it is"
-        told = cli("status", "--store", with_parameters(primary, replica=standby)).out
-        assert "up to date; replica 1 write behind" in told
+        result = cli("status", "--store", with_parameters(primary, replica=standby)).out
+        assert "up to date; replica 1 write behind" in result
         nowhere = with_parameters(primary, replica=standby.replace("standby", "nowhere"))
         assert "primary or replica does not answer" in cli("status", "--store", nowhere).out
         link.execute("SELECT pg_wal_replay_resume()")

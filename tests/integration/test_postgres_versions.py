@@ -35,9 +35,9 @@ def test_a_server_of_another_version_prints_the_pages_of_the_embedded_store(
         assert cli("index", EXAMPLES / "helpdesk", "--store", store).code == 0
     asked = ("context", "How do I process a refund?", "--tenant", "support")
     assert cli(*asked, "--store", url).out == cli(*asked, "--store", tmp_path / "embedded").out
-    told = cli("status", "--store", url).out
-    assert "vector 0.8" in told
-    assert "pg_textsearch" not in told
+    result = cli("status", "--store", url).out
+    assert "vector 0.8" in result
+    assert "pg_textsearch" not in result
     assert cli("doctor", "--store", url).code == 0
 
 

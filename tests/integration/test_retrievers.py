@@ -92,5 +92,5 @@ def test_the_llamaindex_retriever_is_one_of_theirs(store: Path) -> None:
 
 
 def test_a_pipeline_that_is_written_down_does_not_hold_the_key() -> None:
-    told = ours_for_haystack.WeftRetriever("http://localhost:8000", api_key="weft_1_secret").to_dict()
-    assert "secret" not in repr(told)
+    result = ours_for_haystack.WeftRetriever("http://localhost:8000", api_key="weft_1_secret").to_dict()
+    assert "secret" not in repr(result)

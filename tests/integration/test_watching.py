@@ -48,6 +48,6 @@ def test_a_file_that_comes_while_watching_is_indexed(tmp_path: Path) -> None:
 
 
 def _report(line: str) -> dict[str, object]:
-    told = json.loads(line)
-    assert isinstance(told, dict)
-    return told
+    result = json.loads(line)
+    assert isinstance(result, dict)
+    return result

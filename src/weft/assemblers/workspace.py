@@ -14,8 +14,9 @@ from typing import Final
 
 from weft.errors import InvalidInput, UnknownName
 from weft.model import Candidate, Context, Detail, Node, Origin, Request
-from weft.pipeline.assemble import assemble as assemble_page
+from weft.pipeline.assemble import assemble_with_outcomes
 from weft.pipeline.query import Reading
+from weft.pipeline.slots import Outcome
 from weft.profiles import apply_preset, load_profile
 from weft.profiles.types import Profile
 from weft.render import FORMATS
@@ -159,9 +160,9 @@ def _assemble(
         candidates=candidates,
         token_model=request.token_model,
     )
-    context = assemble_page(page_request, profile, reading, count, now)
+    context, outcomes = assemble_with_outcomes(page_request, profile, reading, count, now)
     # One value decides both, so that `truncated` and `summary` never disagree.
-    summary = _summarise_cuts(context)
+    summary = _summarise_cuts(context, outcomes)
     return AssembledContext(
         context=context.text,
         sources=tuple(_make_source(results[citation.key]) for citation in context.sources),
@@ -228,11 +229,15 @@ def _make_source(result: SearchResult) -> ContextSource:
     )
 
 
-def _summarise_cuts(context: Context) -> str | None:
+def _summarise_cuts(context: Context, outcomes: Sequence[Outcome]) -> str | None:
     """Say what was shortened or left out for lack of tokens; return None if everything is shown whole."""
     shown = [entry for entry in context.ledger if entry.detail is not Detail.DROPPED]
     reduced = sum(entry.detail is not Detail.WHOLE for entry in shown)
-    dropped = sum(entry.reason.startswith("no room") for entry in context.ledger if entry not in shown)
+    # The ledger also lists what was dropped for other reasons, such as repeating another result.
+    wanting = {
+        outcome.candidate.node.key for outcome in outcomes if not outcome.item and outcome.reason.wants_room
+    }
+    dropped = sum(entry.detail is Detail.DROPPED and entry.key in wanting for entry in context.ledger)
     if not reduced and not dropped:
         return None
     parts = [f"{number} {what}" for number, what in ((reduced, "shortened"), (dropped, "left out")) if number]

@@ -26,7 +26,7 @@ from weft.pipeline.plan import Plan, choose_presets, make_plan, passes_filter
 from weft.pipeline.query import Query, Reading, Scale, StageCallback, narrow, understand
 from weft.pipeline.relevance import (
     Gauge,
-    all_told_note,
+    complete_page_note,
     drop_noise,
     evidence_of,
     lay_out_silence,
@@ -48,7 +48,7 @@ from weft.pipeline.retrieve import (
 )
 from weft.pipeline.sections import Layout, Ranking, admit, drop_repeats, fill_section, split_received
 from weft.pipeline.shapes import Shapes, Wanted, add_wanted, kinds_to_leave_out, read_shapes, weigh_by_shape
-from weft.pipeline.slots import PlacedSlot, pointers_slot_name
+from weft.pipeline.slots import Outcome, PlacedSlot, pointers_slot_name
 from weft.pipeline.walk import walk_graph
 from weft.ports import TokenCounter
 from weft.profiles.types import Profile
@@ -68,6 +68,18 @@ def assemble(
     observe: StageCallback | None = None,
 ) -> Context:
     """Return the context for a request: the same bytes for the same store, request, profile and clock."""
+    return assemble_with_outcomes(request, profile, reading, count, now, observe)[0]
+
+
+def assemble_with_outcomes(
+    request: Request,
+    profile: Profile,
+    reading: Reading,
+    count: TokenCounter,
+    now: datetime,
+    observe: StageCallback | None = None,
+) -> tuple[Context, tuple[Outcome, ...]]:
+    """Return the context and the outcome of each candidate that had a slot, whose reason the ledger only words."""
     finished = observe or _ignore_stage
     # Plan: settle everything that the request leaves to its profile.
     profile, preset_notes = choose_presets(request, profile, reading.snapshot)
@@ -113,7 +125,7 @@ def assemble(
         id=context_id(composed.hash, plan.request),
     )
     finished("account")
-    return context
+    return context, composed.outcomes
 
 
 def _list_notes(plan: Plan, gathered: Gathered, layout: Layout, composed: ComposedPage) -> tuple[str, ...]:
@@ -122,8 +134,8 @@ def _list_notes(plan: Plan, gathered: Gathered, layout: Layout, composed: Compos
     found = (
         gathered.query.notes if layout.is_silent else (*gathered.notes, *unknown_names_note(plan, gathered.query))
     )
-    told = all_told_note(composed.outcomes, layout.noise)
-    return tuple(dict.fromkeys([*_missing_embedder_note(gathered), *found, *composed.notes, *told]))
+    complete = complete_page_note(composed.outcomes, layout.noise)
+    return tuple(dict.fromkeys([*_missing_embedder_note(gathered), *found, *composed.notes, *complete]))
 
 
 def _ignore_stage(stage: str) -> None:
@@ -216,8 +228,8 @@ def _lay_out(plan: Plan, gathered: Gathered, reading: Reading, now: datetime, pr
     ranking = Ranking(plan, gathered, reading, now, absent)
 
     fresh, received = split_received(plan, gathered.candidates)
-    telling, noise = drop_noise(plan, fresh, gathered)
-    admitted, refused = admit(plan, telling)
+    relevant, noise = drop_noise(plan, fresh, gathered)
+    admitted, refused = admit(plan, relevant)
     refused += noise
     ranked = {section.name: ranking.rank_section(section, admitted[section.name]) for section in plan.sections()}
     unique, repeats = drop_repeats(plan, ranked)

@@ -392,7 +392,7 @@ def _is_only_found(candidate: Candidate) -> bool:
     return candidate.match_source in _FOUND_BY_SEARCH and not is_reached
 
 
-def all_told_note(outcomes: Sequence[Outcome], noise: int) -> tuple[str, ...]:
+def complete_page_note(outcomes: Sequence[Outcome], noise: int) -> tuple[str, ...]:
     """Return the note of a page that is short because only noise is left."""
     if not noise or any(outcome.reason.wants_room for outcome in outcomes):
         return ()

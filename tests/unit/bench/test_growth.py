@@ -74,9 +74,11 @@ def test_a_size_that_lacks_a_cost_has_an_empty_cell(measured: dict[str, Any]) ->
 def test_the_facts_tell_when_it_was_measured_and_how_much_dearer_a_question_became(
     measured: dict[str, Any],
 ) -> None:
-    told = list(growth.facts(measured))
-    assert "10^6 on 2026-11-16 (load average 0.5 at its start)" in told[0]
-    assert any(line.startswith("- PostgreSQL: 6 kB a node at 10^6, a question costs 1.30 times") for line in told)
+    result = list(growth.facts(measured))
+    assert "10^6 on 2026-11-16 (load average 0.5 at its start)" in result[0]
+    assert any(
+        line.startswith("- PostgreSQL: 6 kB a node at 10^6, a question costs 1.30 times") for line in result
+    )
 
 
 def test_a_small_store_takes_one_machine_without_a_replica(measured: dict[str, Any]) -> None:
@@ -150,11 +152,11 @@ def test_the_command_prints_both_tables_at_the_prices_given(
         sys, "argv", ["growth", "--file", str(kept), "--layouts", "1e6:100", "--core-price", "100"]
     )
     growth.main()
-    told = capsys.readouterr().out
-    assert "| cost | 10^4 |" in told
-    assert "100 for a core" in told
-    assert "| 10^6 | 100 | 6 GB | 1 GB | one server of 8 GB | 3 |" in told
-    assert "| 333 USD |" in told
+    result = capsys.readouterr().out
+    assert "| cost | 10^4 |" in result
+    assert "100 for a core" in result
+    assert "| 10^6 | 100 | 6 GB | 1 GB | one server of 8 GB | 3 |" in result
+    assert "| 333 USD |" in result
 
 
 def test_figures_that_are_not_there_are_told(

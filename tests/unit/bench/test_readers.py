@@ -134,8 +134,8 @@ def test_packs_are_made_answered_and_graded(
     assert grade(key, answers)["answered"] == 0
 
     for row in key:
-        told = row["standard"]["answers"][:1] or ["Mara Venn", "in the old tower"]
-        given = {"number": row["number"], "answer": " ".join(told) if row["maker"] == "weft" else "-"}
+        result = row["standard"]["answers"][:1] or ["Mara Venn", "in the old tower"]
+        given = {"number": row["number"], "answer": " ".join(result) if row["maker"] == "weft" else "-"}
         path = tmp_path / "a" / row["reader"] / f"{row['pack']}.answers.jsonl"
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         lines[row["number"] - 1] |= {**given, "hindered": "too short" if row["id"] == "q4" else ""}

@@ -339,6 +339,6 @@ def test_a_source_gives_its_memory_back_once_all_its_units_are_read(indexing: In
 
 
 def test_progress_tells_what_is_read_and_linked(indexing: IndexingContext) -> None:
-    told: list[tuple[str, int, int | None]] = []
-    ingest([files(one=[note("a", "B."), note("b")])], indexing, "default", lambda *each: told.append(each))
-    assert told == [("reading world", 1, 1), ("linking", 2, None)]
+    result: list[tuple[str, int, int | None]] = []
+    ingest([files(one=[note("a", "B."), note("b")])], indexing, "default", lambda *each: result.append(each))
+    assert result == [("reading world", 1, 1), ("linking", 2, None)]

@@ -154,9 +154,9 @@ def test_who_has_a_note_is_known_by_what_the_prose_calls_him(tmp_path: Path) -> 
     with Weft.open(tmp_path / "store", embedder=None) as weft:
         weft.index(vault_of_hollins(tmp_path / "vault"))
         assert aliases(weft) == {"Robb Hollin": {"Robb"}, "Sanna Hollin": {"Sanna"}}
-        told = page(weft, "Who is Sanna?").page.sections[0].groups[0]
-    assert told.subject.node.title == "Sanna Hollin"
-    quoted = [item.candidate.node.text for part in told.parts for item in part.items]
+        result = page(weft, "Who is Sanna?").page.sections[0].groups[0]
+    assert result.subject.node.title == "Sanna Hollin"
+    quoted = [item.candidate.node.text for part in result.parts for item in part.items]
     assert any("Sanna laughed" in text for text in quoted)
 
 
@@ -290,14 +290,14 @@ def test_a_view_is_made_once_and_made_anew_when_the_store_changes(weft: Weft, tm
 def test_a_view_that_was_made_serves_the_next_program_too(
     weft: Weft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = page(weft, "Who is Will Vane?", 2).text
+    result = page(weft, "Who is Will Vane?", 2).text
 
     def made_again(**_: object) -> str:
         raise AssertionError("the view is made a second time")
 
     monkeypatch.setattr("weft.indexing.views.mkdtemp", made_again)
     with Weft.open(tmp_path / "store", embedder=None) as later:
-        assert page(later, "Who is Will Vane?", 2).text == told
+        assert page(later, "Who is Will Vane?", 2).text == result
     with pytest.raises(AssertionError, match="second time"):
         page(weft, "Who is Will Vane?", 3)
 
@@ -351,9 +351,9 @@ def test_names_in_links_without_a_note_are_read_whole(chapters: Weft) -> None:
 
 def test_a_question_without_a_name_tells_of_those_whom_its_passages_name(chapters: Weft) -> None:
     page = chapters.context("Who wears a drowned man's boots?", profile="narrative").page
-    told = [group.subject.node.title for section in page.sections for group in section.groups]
-    assert told[0] == "Tamsin Roke", "a place that only has a word of the question comes later"
-    assert {"Isaura Bell", "Odo Farrant"} <= set(told)
+    result = [group.subject.node.title for section in page.sections for group in section.groups]
+    assert result[0] == "Tamsin Roke", "a place that only has a word of the question comes later"
+    assert {"Isaura Bell", "Odo Farrant"} <= set(result)
 
 
 def test_beside_the_hero_stand_those_who_share_his_scenes_before_one_who_is_defined_by_his_name(

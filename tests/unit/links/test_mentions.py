@@ -315,9 +315,9 @@ def test_a_text_that_names_everything_keeps_a_bounded_number_of_targets(store: S
 
 def test_progress_counts_every_text(store: SqliteStore) -> None:
     put(store, MARA, CACTUS)
-    told: list[int] = []
-    link(store, "mara", "cactus", progress=told.append)
-    assert sum(told) == 2
+    result: list[int] = []
+    link(store, "mara", "cactus", progress=result.append)
+    assert sum(result) == 2
 
 
 def test_prose_names_code_only_by_words_that_cannot_be_prose(store: SqliteStore) -> None:

@@ -20,8 +20,8 @@ NOW = datetime(2026, 10, 1, tzinfo=UTC)
 def weft(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weft]:
     folder = tmp_path_factory.mktemp("topics")
     docs = workspace()
-    for place in range(40):
-        docs += _filler("apple", place) + _filler("harbour", place)
+    for index in range(40):
+        docs += _filler("apple", index) + _filler("harbour", index)
     with Weft.open(folder / "store") as opened:
         opened.index(write_export(folder / "export.json", docs), source="t")
         yield opened

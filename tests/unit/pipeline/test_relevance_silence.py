@@ -128,8 +128,8 @@ def test_noise_is_not_printed_to_fill_the_page_and_a_note_says_so(weft: Weft) ->
     context = weft.context("refunds euros Odile", max_tokens=4000)
     assert [source.title for source in context.sources][:1] == ["Refunds"]
     left_out = [entry for entry in context.ledger if "below 0.0125" in entry.reason]
-    told = [note for note in context.notes if note.startswith("All that is relevant is on the page")]
-    assert bool(left_out) == bool(told)
+    result = [note for note in context.notes if note.startswith("All that is relevant is on the page")]
+    assert bool(left_out) == bool(result)
 
 
 def test_a_search_shows_probabilities_and_ends_at_the_floor(weft: Weft) -> None:

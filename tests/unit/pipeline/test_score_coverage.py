@@ -35,8 +35,8 @@ def test_what_repeats_the_best_falls_behind_what_tells_the_rest() -> None:
 def test_nothing_moves_without_words_or_where_the_profile_asks_for_no_coverage() -> None:
     some = [candidate("a", {}, 0.9), candidate("b", {}, 0.5)]
     assert order_by_coverage(some, RULE, WEIGHTS) == tuple(some)
-    told = [candidate("a", {1: 0.5}), candidate("b", {1: 0.4})]
-    assert order_by_coverage(told, Score(weights=WEIGHTS, coverage=0.0), WEIGHTS) == tuple(told)
+    result = [candidate("a", {1: 0.5}), candidate("b", {1: 0.4})]
+    assert order_by_coverage(result, Score(weights=WEIGHTS, coverage=0.0), WEIGHTS) == tuple(result)
 
 
 def test_what_adds_nothing_to_a_word_is_no_trouble() -> None:

@@ -105,8 +105,8 @@ def test_source_lines_count_within_the_text_when_the_file_is_not_known() -> None
 def test_a_form_around_a_text_changes_its_first_and_last_line_only() -> None:
     node = Node("k", "note", text="a\nb\nc")
     lines = open_format("plain").item(item(node), ItemStyle((Block("line", form="<{text}>"),)))
-    told = [(each.text, each.source_line, each.verbatim) for each in lines[1:]]
-    assert told == [("<a", 1, False), ("b", 2, True), ("c>", 3, False)]
+    result = [(each.text, each.source_line, each.verbatim) for each in lines[1:]]
+    assert result == [("<a", 1, False), ("b", 2, True), ("c>", 3, False)]
 
 
 def test_a_bullet_indents_all_lines_but_the_first_and_the_empty_ones() -> None:

@@ -29,11 +29,11 @@ KEY = "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEow\nIBAAKC/+x==\n-----END RSA P
 
 @pytest.mark.parametrize("name", SECRETS)
 def test_a_token_is_replaced_wherever_it_stands_and_the_words_around_it_stay(name: str) -> None:
-    told = redact(f"I used {SECRETS[name]}, and it worked.")
-    assert SECRETS[name] not in told.text
-    assert told.text.startswith("I used [redacted: ")
-    assert told.text.endswith("], and it worked.")
-    assert len(told.kinds) == 1
+    result = redact(f"I used {SECRETS[name]}, and it worked.")
+    assert SECRETS[name] not in result.text
+    assert result.text.startswith("I used [redacted: ")
+    assert result.text.endswith("], and it worked.")
+    assert len(result.kinds) == 1
 
 
 def test_a_private_key_goes_with_its_body() -> None:
@@ -91,9 +91,9 @@ def test_a_very_long_line_hides_no_secret() -> None:
 
 
 def test_overlapping_finds_become_one_mark() -> None:
-    told = redact(f'API_KEY="{SECRETS["GitHub"]}"')
-    assert told.text == 'API_KEY="[redacted: GitHub Token]"'
-    assert told.kinds == ("GitHub Token",)
+    result = redact(f'API_KEY="{SECRETS["GitHub"]}"')
+    assert result.text == 'API_KEY="[redacted: GitHub Token]"'
+    assert result.kinds == ("GitHub Token",)
 
 
 def test_a_node_is_cleaned_in_title_summary_text_and_fields() -> None:
@@ -113,12 +113,12 @@ def test_a_node_without_secrets_is_returned_as_it_is() -> None:
 
 @given(st.lists(st.sampled_from([*SECRETS.values(), KEY, " ", "\n", "password = ", '"', "words", "é", "="])))
 def test_no_secret_survives_and_a_second_pass_finds_nothing(parts: list[str]) -> None:
-    told = redact(" ".join(parts))
-    assert all(secret not in told.text for secret in SECRETS.values())
-    assert redact(told.text).text == told.text
+    result = redact(" ".join(parts))
+    assert all(secret not in result.text for secret in SECRETS.values())
+    assert redact(result.text).text == result.text
 
 
 @given(st.text())
 def test_any_text_can_be_read(text: str) -> None:
-    told = redact(text)
-    assert told.kinds or told.text == text
+    result = redact(text)
+    assert result.kinds or result.text == text

@@ -34,52 +34,63 @@ _MAX_BUDGET: Final = 10**12
 _SHARE_PREFIXES: Final = ("recall@", "ndcg@", "mrr", "evidence_recall@", "all_evidence@", "gold_text@", "fill")
 """How the names of measures begin that are shares from 0 to 1, printed as percentages."""
 
+# The options of the command, each with its help.
+Words = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DIR | SET.json | compare A B",
+        help="A judged set, questions with facts, or two --per-query files.",
+    ),
+]
+SubjectPath = Annotated[
+    Path | None, typer.Option(metavar="PATH", help="What the questions of a SET.json are about.")
+]
+Baselines = Annotated[
+    str, typer.Option(metavar="NAME,NAME", help="With a SET.json: naive pages beside ours; bm25, mix, grep.")
+]
+PagesFolder = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="With a SET.json: write every page to this folder.")
+]
+MeasuredProfile = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Kind of page to measure. Default: that of weft context.")
+]
+Budgets = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N,N",
+        help=f"Budgets in tokens. Default: {_DEFAULT_BUDGETS}; for a SET.json {DEFAULT_BUDGETS}.",
+    ),
+]
+Template = Annotated[str, typer.Option(metavar="TEXT", help="How to put a question, as in '{meta.story} {text}'.")]
+WithHistory = Annotated[bool, typer.Option("--history", help="Send the conversation along with each question.")]
+Scoped = Annotated[bool, typer.Option("--scoped", help="Limit each question to its scope.")]
+QuestionLimit = Annotated[int | None, typer.Option(metavar="N", help="Only the first N questions.")]
+RowsFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the measures of each question to this file.")
+]
+Ablate = Annotated[
+    bool, typer.Option("--ablate", help="Measure again without vector, graph, dedupe and excerpting in turn.")
+]
+KeptStore = Annotated[
+    Path | None, typer.Option("--store", metavar="DIR", help="Index here and keep it. Default: temporary.")
+]
+
 
 def evaluate(
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DIR | SET.json | compare A B",
-            help="A judged set, questions with facts, or two --per-query files.",
-        ),
-    ],
+    words: Words,
     *,
-    source: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="What the questions of a SET.json are about.")
-    ] = None,
-    baseline: Annotated[
-        str, typer.Option(metavar="NAME,NAME", help="With a SET.json: naive pages beside ours; bm25, mix, grep.")
-    ] = "",
-    pages: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="With a SET.json: write every page to this folder.")
-    ] = None,
-    profile: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Kind of page to measure. Default: that of weft context.")
-    ] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N,N",
-            help=f"Budgets in tokens. Default: {_DEFAULT_BUDGETS}; for a SET.json {DEFAULT_BUDGETS}.",
-        ),
-    ] = None,
-    query_template: Annotated[
-        str, typer.Option(metavar="TEXT", help="How to put a question, as in '{meta.story} {text}'.")
-    ] = _DEFAULT_TEMPLATE,
-    history: Annotated[
-        bool, typer.Option("--history", help="Send the conversation along with each question.")
-    ] = False,
-    scoped: Annotated[bool, typer.Option("--scoped", help="Limit each question to its scope.")] = False,
-    limit: Annotated[int | None, typer.Option(metavar="N", help="Only the first N questions.")] = None,
-    per_query: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the measures of each question to this file.")
-    ] = None,
-    ablate: Annotated[
-        bool, typer.Option("--ablate", help="Measure again without vector, graph, dedupe and excerpting in turn.")
-    ] = False,
-    store: Annotated[
-        Path | None, typer.Option("--store", metavar="DIR", help="Index here and keep it. Default: temporary.")
-    ] = None,
+    source: SubjectPath = None,
+    baseline: Baselines = "",
+    pages: PagesFolder = None,
+    profile: MeasuredProfile = None,
+    budget: Budgets = None,
+    query_template: Template = _DEFAULT_TEMPLATE,
+    history: WithHistory = False,
+    scoped: Scoped = False,
+    limit: QuestionLimit = None,
+    per_query: RowsFile = None,
+    ablate: Ablate = False,
+    store: KeptStore = None,
     embedder: EmbedderSpec = None,
     as_json: AsJson = False,
 ) -> None:

@@ -73,15 +73,15 @@ def test_a_symbol_has_its_signature_its_docstring_and_its_language(shop: Path) -
 
 def test_every_line_of_substance_is_in_exactly_one_node(shop: Path) -> None:
     nodes, _, _ = read(shop)
-    told = [
+    result = [
         (node.origin.file, line)
         for node in nodes.values()
         for line in range(node.origin.first_line or 1, (node.origin.last_line or 0) + 1)
     ]
-    assert len(told) == len(set(told))
+    assert len(result) == len(set(result))
     for name, text in SHOP.items():
         written = {number for number, line in enumerate(text.split("\n"), 1) if line.strip()}
-        assert written <= {line for file, line in told if file == name}
+        assert written <= {line for file, line in result if file == name}
 
 
 def test_what_stands_between_definitions_is_a_part_of_its_file_or_class(shop: Path) -> None:
@@ -288,11 +288,11 @@ def test_edges_say_on_which_line_they_stand(shop: Path) -> None:
 
 
 def test_listing_tells_how_many_files_are_parsed(shop: Path) -> None:
-    told: list[tuple[str, int, int | None]] = []
+    result: list[tuple[str, int, int | None]] = []
     source = open_source(str(shop), name="s")
-    source.report_progress_to(lambda *each: told.append(each))
+    source.report_progress_to(lambda *each: result.append(each))
     list(source.units())
-    assert told == [("parsing s", done, len(SHOP)) for done in range(1, len(SHOP) + 1)]
+    assert result == [("parsing s", done, len(SHOP)) for done in range(1, len(SHOP) + 1)]
 
 
 def test_a_file_that_only_holds_definitions_is_told_by_their_names_from_its_first_line(tmp_path: Path) -> None:

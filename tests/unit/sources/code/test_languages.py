@@ -546,8 +546,8 @@ def test_every_language_gives_its_definitions_and_what_they_refer_to(sample: Sam
     name, signature, summary = sample.documented
     assert (found[name].signature, found[name].summary) == (signature, summary)
     for holder, names in sample.refers.items():
-        told = {f"{r.kind} {r.on}.{r.name}" if r.on else f"{r.kind} {r.name}" for r in found[holder].references}
-        assert names <= told
+        result = {f"{r.kind} {r.on}.{r.name}" if r.on else f"{r.kind} {r.name}" for r in found[holder].references}
+        assert names <= result
     assert {f"{each.module} {each.item}" for each in outline.imports} == sample.imports
     assert not outline.broken
 
@@ -556,9 +556,9 @@ def test_every_language_gives_its_definitions_and_what_they_refer_to(sample: Sam
 def test_lines_are_those_of_the_file_and_begin_with_what_stands_above(sample: Sample) -> None:
     lines = sample.text.split("\n")
     documented = next(each for each in outlined(sample).symbols if each.name == sample.documented[0])
-    told = "\n".join(lines[documented.first_line - 1 : documented.last_line])
-    assert sample.documented[2] in told
-    assert sample.documented[0].rpartition(".")[2] in told
+    result = "\n".join(lines[documented.first_line - 1 : documented.last_line])
+    assert sample.documented[2] in result
+    assert sample.documented[0].rpartition(".")[2] in result
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.path)

@@ -226,8 +226,8 @@ def test_damaged_objects_cost_only_what_they_held(repository: Repository, tmp_pa
         repository.commit(f"commit {number}", {"clock.py": CLOCK + f"# {number}\n" * 20 * number})
     gone = repository.git("rev-parse", "HEAD~2:clock.py")
     (repository.root / ".git" / "objects" / gone[:2] / gone[2:]).unlink()
-    told = history(repository.root, tmp_path / "memory")
-    assert [unit.nodes[0].title for unit in told] == [f"commit {number}" for number in (3, 2, 1, 0)]
+    result = history(repository.root, tmp_path / "memory")
+    assert [unit.nodes[0].title for unit in result] == [f"commit {number}" for number in (3, 2, 1, 0)]
 
 
 def test_a_huge_file_is_not_read_line_by_line(repository: Repository) -> None:
@@ -247,8 +247,8 @@ def test_dates_that_there_are_not_are_left_out(repository: Repository) -> None:
         made = repository.git("hash-object", "-t", "commit", "-w", "--literally", "commit")
         parent = f"parent {made}\n"
     repository.git("reset", "--quiet", made)
-    told = {node.title: node.created for node in commits(repository.root).values()}
-    assert {title: when is not None for title, when in told.items()} == {
+    result = {node.title: node.created for node in commits(repository.root).values()}
+    assert {title: when is not None for title, when in result.items()} == {
         "1300000000 +0100": True,
         "99999999999999 +0000": False,
         "1300000000 +051800": False,
