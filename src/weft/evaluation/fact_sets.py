@@ -55,6 +55,8 @@ class FactSet(Struct, frozen=True):
 
 
 # --- reading -------------------------------------------------------------------------------------------------
+
+
 def read_fact_set(path: Path) -> FactSet:
     """Read a set from its JSON file; anything unexpected in it is an error, because a set is written by hand."""
     try:
@@ -123,6 +125,8 @@ def _check_ids(ids: Sequence[str]) -> None:
 
 
 # --- grading -------------------------------------------------------------------------------------------------
+
+
 def missing_facts(page: str, question: FactQuestion, title: str = "") -> tuple[str, ...]:
     """Return the facts of a question that a page lacks; the question itself, as in a title, is no fact."""
     body = blank_question(page, question.text, title)
@@ -227,6 +231,8 @@ def judge_pages(
 
 
 # --- reports -------------------------------------------------------------------------------------------------
+
+
 def summarise_pages(verdicts: Sequence[PageVerdict], budgets: Sequence[int]) -> Row:
     """Return the measures of one maker's pages: shares of questions and facts, grades, and what the pages cost."""
     # By budget throughout: what is answered with 8,000 tokens says nothing about 1,000.

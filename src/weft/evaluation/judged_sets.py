@@ -243,6 +243,8 @@ def _scopes_in_metadata(documents: Sequence[Document], questions: Sequence[Quest
 
 
 # --- lines of files ----------------------------------------------------------------------------------------------
+
+
 def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file that are not blank, with their numbers; broken UTF-8 is replaced."""
     try:

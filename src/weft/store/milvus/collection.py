@@ -296,6 +296,8 @@ class Collection:
 
 
 # --- passages as entities --------------------------------------------------------------------------------
+
+
 def _entity_fields(dimensions: int) -> dict[str, tuple[Any, dict[str, Any]]]:
     """Return the fields of an entity beside its id, each with its type and options."""
     return {
