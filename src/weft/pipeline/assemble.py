@@ -20,10 +20,9 @@ from weft.history import context_id
 from weft.model import Candidate, Context, Request
 from weft.pipeline.bridge import find_bridge_names, follow_names, score_bridges
 from weft.pipeline.compose import ComposedPage, Printer, compose
-from weft.pipeline.excerpt import QuestionTerms
 from weft.pipeline.ledger import list_citations, make_ledger
 from weft.pipeline.plan import Plan, choose_presets, make_plan, passes_filter
-from weft.pipeline.query import Query, Reading, Scale, StageCallback, narrow, understand
+from weft.pipeline.query import Query, QuestionTerms, Reading, Scale, StageCallback, narrow, understand
 from weft.pipeline.relevance import (
     Gauge,
     complete_page_note,

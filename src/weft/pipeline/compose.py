@@ -15,7 +15,6 @@ from weft.model import Candidate, Detail, Item, ManifestEntry, Page, PlacedGroup
 from weft.pipeline.excerpt import (
     MeasuredPassage,
     MeasuredText,
-    QuestionTerms,
     choose_excerpt,
     choose_quotation,
     find_declaration,
@@ -26,6 +25,7 @@ from weft.pipeline.excerpt import (
 from weft.pipeline.fit import fit
 from weft.pipeline.ledger import list_citations
 from weft.pipeline.plan import Plan
+from weft.pipeline.query import QuestionTerms
 from weft.pipeline.sections import Layout
 from weft.pipeline.slots import Outcome, PlacedSlot, Reason, Slot
 from weft.ports import TokenCounter

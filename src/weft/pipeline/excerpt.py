@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from weft.pipeline.query import QuestionTerms
 from weft.ports import TokenCounter
 from weft.scoring.bm25 import term_hashes
 from weft.text import analyze, fold, is_blank, split_passages, split_sentences
@@ -33,31 +34,9 @@ _MIN_ALONE_TOKENS: Final = 10
 """A shorter sentence says too little to stand between two gaps."""
 _NEIGHBOUR_SHARE: Final = 0.5
 """The share of its better neighbour's gain that a sentence gets: answers stand beside the words asked for."""
-_TERM_PREFIX_CHARS: Final = 4
-"""A word and its term have so many letters in common, whatever the ending of the word."""
 _MAX_CACHED_SENTENCES: Final = 8192
 _MAX_CACHED_PASSAGES: Final = 4096
 """Sentences and passages whose analysis is kept between questions, which return to the same ones."""
-
-
-class QuestionTerms(Struct, frozen=True):
-    """The terms of a question by weight, and how the words for them begin."""
-
-    weights: Mapping[int, float]
-    prefixes: tuple[str, ...]
-
-    @classmethod
-    def read(cls, question: str, weights: Mapping[int, float]) -> "QuestionTerms":
-        """Read the terms of a question, whose weights are known."""
-        return cls(weights, tuple(sorted({term[:_TERM_PREFIX_CHARS] for term in analyze(question)})))
-
-    def gain(self, sentence: str, folded: str) -> float:
-        """Return how much of the question a sentence holds; most show at a glance that it is nothing."""
-        # Looking for letters is many times cheaper than analysing every sentence into terms.
-        for prefix in self.prefixes:
-            if prefix in folded:
-                return _gain(_sentence_terms(sentence), self.weights)
-        return 0.0
 
 
 class MeasuredText(Struct, frozen=True):
@@ -161,6 +140,15 @@ def _worth(gains: Sequence[float], ranks: Sequence[int | None]) -> list[float]:
         + (top / (2 + rank) if rank is not None else 0.0)
         for index, (gain, rank) in enumerate(zip(gains, ranks, strict=True))
     ]
+
+
+def _question_gain(question: QuestionTerms, sentence: str, folded: str) -> float:
+    """Return how much of the question a sentence holds; most show at a glance that it is nothing."""
+    # Looking for letters is many times cheaper than analysing every sentence into terms.
+    for prefix in question.prefixes:
+        if prefix in folded:
+            return _gain(_sentence_terms(sentence), question.weights)
+    return 0.0
 
 
 def _gain(terms: frozenset[int], weights: Mapping[int, float]) -> float:
@@ -334,7 +322,8 @@ def measure_passage(
     read = _read_passage(text[low:high], count)
     units = [(low + start, low + end) for start, end in read.units]
     gains = [
-        question.gain(text[start:end], folded) for (start, end), folded in zip(units, read.folded, strict=True)
+        _question_gain(question, text[start:end], folded)
+        for (start, end), folded in zip(units, read.folded, strict=True)
     ]
     ranks = _focus_ranks(units, focus)
     worth = _worth(gains, ranks)

@@ -35,6 +35,8 @@ _MAX_QUESTION_CHARS: Final = 20_000
 """Characters of a question, or of an earlier turn, that are read; embedders read far fewer."""
 _MAX_NARROWED_NODES: Final = 400
 """Of more nodes than this that a filter leaves, the statistics of the whole view say as much, and cost less."""
+_TERM_PREFIX_CHARS: Final = 4
+"""A word and its term have so many letters in common, whatever the ending of the word."""
 _LAST_TURN_WEIGHT: Final = 0.5
 """The weight of the turn before the question: it colours the answer and does not decide it."""
 _TURN_DECAY: Final = 0.8
@@ -190,6 +192,18 @@ class Query(Struct, frozen=True):
     def term_weights(self) -> dict[int, float]:
         """Return how much of the question each of its terms is: its rarity times how often it is asked."""
         return {term: rarity * self.terms[term] for term, rarity in self.rarities().items()}
+
+
+class QuestionTerms(Struct, frozen=True):
+    """The terms of a question by weight, and how the words for them begin."""
+
+    weights: Mapping[int, float]
+    prefixes: tuple[str, ...]
+
+    @classmethod
+    def read(cls, question: str, weights: Mapping[int, float]) -> "QuestionTerms":
+        """Read the terms of a question, whose weights are known."""
+        return cls(weights, tuple(sorted({term[:_TERM_PREFIX_CHARS] for term in analyze(question)})))
 
 
 def understand(question: str, snapshot: Snapshot, embedder: Embedder | None, history: Sequence[str] = ()) -> Query:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from weft.model import Candidate, Node
 from weft.pipeline.compose import Printer
-from weft.pipeline.excerpt import QuestionTerms
+from weft.pipeline.query import QuestionTerms
 from weft.render import open_format
 from weft.tokens import counter_for
 

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.pipeline.excerpt import QuestionTerms, choose_quotation, measure_passage
+from weft.pipeline.excerpt import choose_quotation, measure_passage
+from weft.pipeline.query import QuestionTerms
 from weft.scoring.bm25 import term_hash
 from weft.tokens import counter_for
 

@@ -22,6 +22,22 @@ _MAX_DEFAULT_WORKERS: Final = 4
 # --- weft serve --------------------------------------------------------------------------------------------
 
 
+Proxies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--behind-proxy",
+        metavar="ADDRESS",
+        help="The address or range of a proxy that does TLS; only it is answered. May be repeated.",
+    ),
+]
+AllowedHosts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allowed-host", metavar="NAME", help="A name to answer under; others are refused. May be repeated."
+    ),
+]
+
+
 def serve(
     *,
     host: Annotated[str, typer.Option(metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
@@ -39,20 +55,8 @@ def serve(
     tls_key: Annotated[
         str, typer.Option("--tls-key", metavar="FILE", help="The key of the certificate, in PEM.")
     ] = "",
-    proxies: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--behind-proxy",
-            metavar="ADDRESS",
-            help="The address or range of a proxy that does TLS; only it is answered. May be repeated.",
-        ),
-    ] = None,
-    hosts: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--allowed-host", metavar="NAME", help="A name to answer under; others are refused. May be repeated."
-        ),
-    ] = None,
+    proxies: Proxies = None,
+    hosts: AllowedHosts = None,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
 ) -> None:
