@@ -13,8 +13,17 @@ from typing import Any, Final, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft.indexing.git_head import Head, find_worktree, read_head
-from weft.indexing.working_tree import TreeChanges, TreeRecord, compare, load_records, save_record, update_record
+from weft.indexing.working_tree import (
+    Head,
+    TreeChanges,
+    TreeRecord,
+    compare,
+    find_worktree,
+    load_records,
+    read_head,
+    save_record,
+    update_record,
+)
 from weft.model import Node, Stale
 from weft.ports import Embedder, Index, NodeRow, Snapshot, Store, TokenCounter, WritesNow
 

@@ -1,7 +1,8 @@
 """Compare the files of a source with what was read of them, by times and sizes, without listing or running git.
 
 A record of the tree is written beside the store after each indexing run. Comparing looks at every recorded file
-and folder once; a folder whose time changed is listed, and only if other names are in it is the tree walked.
+and folder once; a folder whose time changed is listed, and only if other names are in it is the tree walked. Which
+branch and commit a folder has checked out is read from git's own files.
 """
 
 import os
@@ -13,8 +14,10 @@ import msgspec
 import xxhash
 from msgspec import Struct, field
 
-from weft.indexing.git_head import Head, read_head
 from weft.ports import MISSING, FileStamp, HasTree, Tree, folder_stamp, stat_file
+
+_REF: Final = "ref: "
+_GIT_FOLDER: Final = "gitdir: "
 
 _FOLDER: Final = "trees"
 """The folder beside the store in which the records are kept, a file for each source."""
@@ -24,6 +27,75 @@ _RACY_NANOSECONDS: Final = 2_000_000_000
 (two seconds on FAT): its content is compared too."""
 _MAX_RACY_BYTES: Final = 1_000_000
 """Larger files are taken as changed while their time is in doubt, which costs less than reading them."""
+
+
+class Head(Struct, frozen=True):
+    """What is checked out: the branch (empty when the head is detached), the commit, and the shared git folder.
+
+    All worktrees of a repository have the same `repository`. Outside of git everything is empty.
+    """
+
+    branch: str = ""
+    commit: str = ""
+    repository: str = ""
+
+    @property
+    def name(self) -> str:
+        """The branch in words, or the commit of a detached head."""
+        return f"branch {self.branch}" if self.branch else f"commit {self.commit[:10]} (detached)"
+
+
+def read_head(root: Path) -> Head:
+    """Return what a folder has checked out; nothing for a folder that is not the top of a working tree."""
+    folder = _git_folder(root)
+    if folder is None:
+        return Head()
+    head = _read(folder / "HEAD")
+    shared = _shared_folder(folder)
+    if not head.startswith(_REF):
+        return Head("", head, str(shared))
+    ref = head.removeprefix(_REF)
+    commit = _read(folder / ref) or _read(shared / ref) or _packed_commit(shared, ref)
+    return Head(ref.removeprefix("refs/heads/"), commit, str(shared))
+
+
+def find_worktree(folder: Path) -> Path | None:
+    """Return the top of the working tree that a folder lies in."""
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+
+
+def _git_folder(root: Path) -> Path | None:
+    place = root / ".git"
+    if place.is_dir():
+        return place.resolve()
+    # Worktrees and submodules have a file that says where their folder is.
+    written = _read(place)
+    if not written.startswith(_GIT_FOLDER):
+        return None
+    return (root / written.removeprefix(_GIT_FOLDER)).resolve()
+
+
+def _shared_folder(folder: Path) -> Path:
+    written = _read(folder / "commondir")
+    return (folder / written).resolve() if written else folder
+
+
+def _packed_commit(shared: Path, ref: str) -> str:
+    for line in _read(shared / "packed-refs").splitlines():
+        commit, _, name = line.partition(" ")
+        if name == ref:
+            return commit
+    return ""
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+# --- the record of a tree ----------------------------------------------------------------------------------
 
 
 class TreeRecord(Struct):
@@ -68,8 +140,6 @@ class NamedTree(HasTree, Protocol):
 
 
 # --- records ---------------------------------------------------------------------------------------------------
-
-
 def record_file(store: Path, tenant: str, source: str) -> Path:
     """Return the file in which the record of a source is kept."""
     digest = xxhash.xxh3_64_hexdigest(f"{tenant}/{source}".encode())
@@ -132,8 +202,6 @@ def load_records(store: Path, tenants: Sequence[str]) -> list[TreeRecord]:
 
 
 # --- comparing ---------------------------------------------------------------------------------------------------
-
-
 def compare(record: TreeRecord, root: Path) -> TreeChanges:
     """Return what differs between a record and the files below the root now."""
     if not root.exists():
