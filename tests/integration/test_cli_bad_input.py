@@ -259,14 +259,15 @@ def test_doctor_repairs_what_is_derived(cli: Cli, world: Path) -> None:
     assert cli("context", "boots", "--now", "2026-03-01").out == page
 
 
-def test_vectors_of_another_embedder_are_refused_with_what_to_do(cli: Cli, world: Path) -> None:
+def test_vectors_of_another_embedder_are_left_out_with_what_to_do(cli: Cli, world: Path) -> None:
     connection = sqlite3.connect(world / "weft.sqlite")
     connection.execute("""UPDATE meta SET value = '["other-model",256]' WHERE name = 'embedder'""")
     connection.commit()
     connection.close()
     done = cli("context", "boots")
-    assert done.code == 4
+    assert done.code == 0
     assert "other-model" in done.err
+    assert "weft reembed" in done.err
     assert cli("doctor").code == 4
     assert cli("context", "boots", "--embedder", "none").code == 0
 

@@ -318,7 +318,8 @@ def _unescaped_text(context: Context) -> str:
         return html.unescape(context.text)
     if context.format == "json" and context.text:
         return " ".join(_strings(json.loads(context.text)))
-    return context.text
+    # The only entity that Markdown pages write, for the bracket of a tag.
+    return context.text.replace("&lt;", "<") if context.format == "markdown" else context.text
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -173,9 +173,11 @@ def ingest(
 def _relink_texts(run: _Run) -> None:
     """Look again for names in the texts that named a node which a refresh between two runs removed."""
     keys = run.indexing.store.units(run.tenant, RELINK)
-    run.mentions.texts.setdefault(run.tenant, {}).update(
-        dict.fromkeys(run.indexing.store.hashes(run.tenant, sorted(keys)))
-    )
+    if not keys:
+        return
+    texts = run.indexing.store.hashes(run.tenant, sorted(keys))
+    # An entry for a tenant, even an empty one, has its nodes weighed again.
+    run.mentions.texts.setdefault(run.tenant, {}).update(dict.fromkeys(texts))
     run.stamps += [(run.tenant, RELINK, key, "") for key in keys]
 
 
