@@ -13,9 +13,10 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from weft import Weft
+from weft.config import ServeSettings
 from weft.interfaces.keys import Grant, KeyRing, Scope
 from weft.interfaces.rest.addresses import Exposure
-from weft.interfaces.rest.app import make_app
+from weft.interfaces.rest.app import make_app, uvicorn_options
 from weft.interfaces.rest.served_store import Served, Serving
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -38,11 +39,16 @@ class Service:
 
 
 def make_service(
-    store: Path, *, read_only: bool = False, client: str = "127.0.0.1", exposure: Exposure | None = None
+    store: Path,
+    *,
+    read_only: bool = False,
+    client: str = "127.0.0.1",
+    exposure: Exposure | None = None,
+    **more: Any,
 ) -> Service:
     """A service over the store in a folder."""
     opener = lambda: Weft.open(store, create=False, read_only=read_only)  # noqa: E731
-    served = Served(Serving(store, read_only, exposure=exposure or Exposure()), opener)
+    served = Served(Serving(store, read_only, exposure=exposure or Exposure(), **more), opener)
     http = TestClient(make_app(served), base_url="http://localhost", client=(client, 5000))
     http.headers["accept"] = "application/json"
     return Service(store, served, http)
@@ -57,10 +63,12 @@ def make_key(store: Path, *tenants: str, write: bool = False, **rights: Any) -> 
 
 
 @contextmanager
-def running(service: Service) -> Iterator[str]:
+def running(service: Service, **options: Any) -> Iterator[str]:
     """The address of the service while a real server answers for it on this machine."""
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(service.http.app, log_level="error", access_log=False))
+    server = uvicorn.Server(
+        uvicorn.Config(service.http.app, **{**uvicorn_options(ServeSettings(service.store)), **options})
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:

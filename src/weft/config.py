@@ -191,6 +191,9 @@ class ServeSettings(Struct, frozen=True):
     """The addresses or ranges of the proxies whose forwarded headers are believed."""
     hosts: tuple[str, ...] = ()
     """The names under which the service may be asked; none is any, as long as a key is presented."""
+    answer_seconds: float = 30.0
+    """Seconds that an answer may take, waiting included."""
+    workers: int = 1
 
 
 def processors() -> int:

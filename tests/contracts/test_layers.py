@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "src" / "weft"
 
 # From the ground up. A folder imports itself and what lies below it, never a folder beside or above it.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"model", "errors", "ports", "cache"}),
+    frozenset({"model", "errors", "ports", "cache", "deadline"}),
     frozenset({"text", "tokens", "embed", "scoring", "profiles"}),
     frozenset({"sources", "links", "story", "store", "render", "history"}),
     frozenset({"pipeline", "indexing"}),

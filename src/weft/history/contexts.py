@@ -44,7 +44,11 @@ FILE_NAME: Final = "contexts.sqlite"
 KEPT_CONTEXTS: Final = 1000
 """Contexts that are kept, the newest ones. Each holds its whole ledger, so the file grows in proportion."""
 KEPT_SESSIONS: Final = 200
-"""Sessions whose received nodes are kept, those used last; an older one begins anew when it returns."""
+"""Sessions of one owner whose received nodes are kept, those used last; an older one begins anew when it returns.
+
+The owner is what stands in a session's name before its first slash: a service puts its caller there, so that no
+caller can push out the sessions of another.
+"""
 _LOCK_TIMEOUT_SECONDS: Final = 5.0
 """How long to wait for another process that writes; a write is short, so longer waits mean that it hangs."""
 _RETRY_SECONDS: Final = 0.02
@@ -403,13 +407,19 @@ def _put_context(connection: sqlite3.Connection, record: Record, max_contexts: i
     )
 
 
+_OWNER: Final = "substr(name, 1, instr(name, '/'))"
+"""The owner of a session in SQL: its name up to the first slash, or nothing."""
+
+
 def _touch_session(connection: sqlite3.Connection, session: str, max_sessions: int) -> None:
     """Make a session the one that was used last; the oldest ones make room."""
     connection.execute("DELETE FROM sessions WHERE name = ?", (session,))
     connection.execute("INSERT INTO sessions (name) VALUES (?)", (session,))
+    own = f"{_OWNER} = substr(:name, 1, instr(:name, '/'))"
     connection.execute(
-        "DELETE FROM sessions WHERE place <= (SELECT place FROM sessions ORDER BY place DESC LIMIT 1 OFFSET ?)",
-        (max_sessions,),
+        f"DELETE FROM sessions WHERE {own} AND place <= "
+        f"(SELECT place FROM sessions WHERE {own} ORDER BY place DESC LIMIT 1 OFFSET :most)",
+        {"name": session, "most": max_sessions},
     )
     for table in ("received", "claims"):
         connection.execute(f"DELETE FROM {table} WHERE session NOT IN (SELECT name FROM sessions)")

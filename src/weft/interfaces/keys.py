@@ -57,6 +57,15 @@ class Scope(StrEnum):
     ADMIN = "admin"
 
 
+class Limits(Struct, frozen=True):
+    """What a key may use in a minute, and how many requests at once; 0 is the service's own limit, or none."""
+
+    requests: int = 0
+    bytes: int = 0
+    tokens: int = 0
+    concurrent: int = 0
+
+
 class Key(Struct, frozen=True):
     """One key as it is stored: never the secret, only its hash. Times are ISO 8601; no `expires` means never."""
 
@@ -68,6 +77,7 @@ class Key(Struct, frozen=True):
     created: str
     routes: tuple[str, ...] = ()
     expires: str = ""
+    limits: Limits = Limits()
 
     def is_expired(self, now: datetime) -> bool:
         """Whether the key's time is over."""
@@ -82,6 +92,7 @@ class Grant(Struct, frozen=True):
     scopes: tuple[Scope, ...] = (Scope.READ,)
     routes: tuple[str, ...] = ()
     expires: datetime | None = None
+    limits: Limits = Limits()
 
 
 class KeysUnreadable(StoreError):
@@ -164,7 +175,7 @@ class KeyRing:
                 ending = old
             kept = tuple(ending if key.id == key_id else key for key in self.all_keys())
             expires = self._renewed(old, now)
-            return self._add(kept, Grant(old.name, old.tenants, old.scopes, old.routes, expires), now)
+            return self._add(kept, Grant(old.name, old.tenants, old.scopes, old.routes, expires, old.limits), now)
 
     @staticmethod
     def _renewed(old: Key, now: datetime) -> datetime | None:
@@ -223,6 +234,7 @@ class KeyRing:
             created=_moment(now),
             routes=tuple(dict.fromkeys(grant.routes)),
             expires=_moment(grant.expires) if grant.expires else "",
+            limits=grant.limits,
         )
         self._write((*kept, key))
         return key, f"{_PREFIX}_{key_id}_{secret}"
@@ -249,7 +261,11 @@ class KeyRing:
         """Replace the file in one step, readable only by its owner, and on the disk before this returns."""
         # First the marker: if the power fails between the two, the store is closed and not open.
         self._mark()
-        held = {"version": 2, "open": opened, "keys": [asdict(key) for key in keys]}
+        held = {
+            "version": 2,
+            "open": opened,
+            "keys": [{**asdict(key), "limits": asdict(key.limits)} for key in keys],
+        }
         _replace_file(self._file, orjson.dumps(held, option=orjson.OPT_INDENT_2))
 
     def _mark(self) -> None:
@@ -314,6 +330,7 @@ def _key_from(row: Mapping[str, Any]) -> Key:
     if "scopes" not in values:
         values["scopes"] = ("read", "write", "memory") if values.pop("write") else ("read",)
     values |= {name: tuple(values[name]) for name in ("tenants", "routes") if name in values}
+    values["limits"] = Limits(**values.get("limits", {}))
     key = Key(**{**values, "scopes": tuple(map(Scope, values["scopes"]))})
     if not all(isinstance(part, str) for part in (key.id, key.hash, key.expires, *key.tenants)):
         raise TypeError(f"key {key.id!r} has a value that is not text")
@@ -339,5 +356,7 @@ def _check_grant(grant: Grant, now: datetime) -> None:
     for route in grant.routes:
         if not _ROUTE.match(route):
             raise InvalidInput(f"{route!r} is no route. Give the beginning of a path, such as /api/context.")
+    if any(amount < 0 for amount in asdict(grant.limits).values()):
+        raise InvalidInput("A limit is a number of 1 or more, or 0 for none.")
     if grant.expires is not None and grant.expires <= now:
         raise InvalidInput(f"A key cannot expire in the past ({_moment(grant.expires)}). Give a later time.")

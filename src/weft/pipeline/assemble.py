@@ -16,6 +16,9 @@ from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from weft import deadline
 from weft.history import context_id
 from weft.model import Candidate, Context, Request
 from weft.pipeline.bridge import find_bridge_names, follow_names, score_bridges
@@ -79,7 +82,7 @@ def assemble_with_outcomes(
     observe: StageCallback | None = None,
 ) -> tuple[Context, tuple[Outcome, ...]]:
     """Return the context and the outcome of each candidate that had a slot, whose reason the ledger only words."""
-    finished = observe or _ignore_stage
+    finished = partial(_finish_stage, observe=observe or _ignore_stage)
     # Plan: settle everything that the request leaves to its profile.
     profile, preset_notes = choose_presets(request, profile, reading.snapshot)
     plan = make_plan(request, profile)
@@ -134,11 +137,18 @@ def _list_notes(plan: Plan, gathered: Gathered, layout: Layout, composed: Compos
         gathered.query.notes if layout.is_silent else (*gathered.notes, *unknown_names_note(plan, gathered.query))
     )
     complete = complete_page_note(composed.outcomes, layout.noise)
-    return tuple(dict.fromkeys([*_missing_embedder_note(gathered), *found, *composed.notes, *complete]))
+    notes = [*_missing_embedder_note(gathered), *found, *composed.notes, *complete, *deadline.notes()]
+    return tuple(dict.fromkeys(notes))
 
 
 def _ignore_stage(stage: str) -> None:
     """Do nothing when a stage is finished."""
+
+
+def _finish_stage(stage: str, observe: StageCallback) -> None:
+    """Tell that a stage is finished, and stop if the time for the answer is over."""
+    observe(stage)
+    deadline.check()
 
 
 def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
@@ -159,12 +169,15 @@ def _gather(plan: Plan, reading: Reading, finished: StageCallback) -> Gathered:
     entered = merge_candidates([*starts, *brought_candidates(plan, snapshot), *searched], plan)
 
     measure = partial(measure_nodes, query=query, fusion=fusion, snapshot=snapshot)
-    walks = [walk_graph(group, lens, snapshot, measure) for lens, group in group_by_lens(entered, plan)]
+    groups = group_by_lens(entered, plan)
+    if deadline.leave_out("links were not followed"):
+        groups = [(replace(lens, depth=0), group) for lens, group in groups]
+    walks = [walk_graph(group, lens, snapshot, measure) for lens, group in groups]
     finished("expand")
 
     reached = [candidate for walk in walks for candidate in walk.candidates]
     wanted: Mapping[int, Sequence[Wanted]] = {}
-    if shapes.asked or shapes.names:
+    if (shapes.asked or shapes.names) and not deadline.leave_out("the shape of the question was not looked at"):
         # Only questions that have a shape pay for loading this.
         from weft.pipeline.by_shape import find_by_shape
 
@@ -208,7 +221,7 @@ def _relate_to_question(
 ) -> tuple[Candidate, ...]:
     """Return the reached candidates and the texts that names in them lead to, measured against the question."""
     fusion, snapshot = plan.profile.fusion, reading.snapshot
-    if not plan.weighs("bridge"):
+    if not plan.weighs("bridge") or deadline.leave_out("names were not followed into other texts"):
         return add_relevance(reached, query, scale, fusion, snapshot)
     weights = query.term_weights()
     names = find_bridge_names(reached, weights, snapshot)

@@ -7,10 +7,12 @@ the token budget, and note what is missing. The last part answers the same reque
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
 
+from weft import deadline
 from weft.assemblers.knowledge.lists import (
     MAX_NEIGHBOURS,
     ContextNode,
@@ -99,7 +101,7 @@ def knowledge_context(
     with the name of each stage when it ends.
     """
     check_request(request)
-    end_stage = observe or _ignore_stage
+    end_stage = partial(_end_stage, observe=observe or _ignore_stage)
     # Settled before anything is read, so that an unknown lens is refused without a search.
     kinds, lens = entry_kinds(request, profile), bounded_lens(request, profile)
     query = understand(request.query, reading.snapshot, reading.embedder)
@@ -109,6 +111,8 @@ def knowledge_context(
     fusion = replace(profile.fusion, pool=pool)
     found = search(query, probe, Filter(kinds=kinds), fusion, reading.snapshot, reading.index)
     end_stage("retrieve")
+    if deadline.leave_out("links were not followed"):
+        lens = replace(lens, depth=0)
     walked = walk_graph(found.candidates, lens, reading.snapshot)
     context = _rank_reached(walked, request.context_limit)
     end_stage("expand")
@@ -120,7 +124,7 @@ def knowledge_context(
     answer = _make_answer(spending, found, walked, reading.snapshot)
     # The lists before and after spending are compared: a note names only what the budget cut.
     gaps = _explain_gaps(request, kinds, lists, spending, reading.snapshot)
-    notes = (*query.notes, *found.notes, *walked.notes, *gaps)
+    notes = (*query.notes, *found.notes, *walked.notes, *gaps, *deadline.notes())
     end_stage("budget")
     # Searching and walking may report the same gap; it is said once.
     return dataclasses.replace(answer, notes=tuple(dict.fromkeys(notes)))
@@ -128,6 +132,12 @@ def knowledge_context(
 
 def _ignore_stage(stage: str) -> None:
     """Do nothing when a stage ends."""
+
+
+def _end_stage(stage: str, observe: StageCallback) -> None:
+    """Tell that a stage has ended, and stop if the time for the answer is over."""
+    observe(stage)
+    deadline.check()
 
 
 def check_request(request: KnowledgeRequest) -> None:

@@ -1,6 +1,7 @@
 """`weft keys`: make, list, replace and revoke the API keys of `weft serve`, or do without keys again."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
 
@@ -9,7 +10,7 @@ import typer
 from weft import config
 from weft.errors import InvalidInput, WeftError
 from weft.interfaces.cli import AsJson, StoreFolder, output
-from weft.interfaces.keys import EVERY_TENANT, Grant, Key, KeyRing, Scope
+from weft.interfaces.keys import EVERY_TENANT, Grant, Key, KeyRing, Limits, Scope
 from weft.interfaces.request import clean
 
 _PERIOD: Final = re.compile(r"([0-9]{1,5})([hdw])\Z")
@@ -52,6 +53,14 @@ def create_key(
     expires: Annotated[
         str | None, typer.Option("--expires", metavar="WHEN", help="After which time it stops: 30d, or a date.")
     ] = None,
+    limits: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--limit",
+            metavar="WHAT=N",
+            help="At most N requests, bytes or tokens a minute, or concurrent requests; may be repeated.",
+        ),
+    ] = None,
     name: Annotated[str, typer.Option("--name", metavar="TEXT", help="What the key is for.")] = "",
     store: StoreFolder = None,
     as_json: AsJson = False,
@@ -66,6 +75,7 @@ def create_key(
         scopes=tuple(scope for scope in Scope if scope in wanted),
         routes=tuple(clean(route) for route in routes or ()),
         expires=None if expires is None else parse_expiry(expires, now),
+        limits=_parse_limits(limits or ()),
     )
     key, secret = _open_keys(store).create(grant, now)
     notes = _unknown_tenant_notes(key, store)
@@ -157,6 +167,18 @@ def _parse_period(written: str) -> timedelta:
     return timedelta(hours=int(found[1]) * _HOURS[found[2]])
 
 
+def _parse_limits(written: Sequence[str]) -> Limits:
+    """Return the limits that options such as `requests=600` name."""
+    amounts: dict[str, int] = {}
+    for limit in written:
+        what, _, amount = limit.partition("=")
+        if what not in Limits.__struct_fields__ or not amount.isdigit() or not int(amount):
+            known = ", ".join(f"{name}=N" for name in Limits.__struct_fields__)
+            raise InvalidInput(f"{limit!r} is no limit. Give one of: {known}, with N of 1 or more.")
+        amounts[what] = int(amount)
+    return Limits(**amounts)
+
+
 def describe_rights(key: Key) -> str:
     """Return in words what a key may do."""
     of = "every tenant" if EVERY_TENANT in key.tenants else ", ".join(key.tenants)
@@ -166,7 +188,11 @@ def describe_rights(key: Key) -> str:
 
 
 def _shape(key: Key) -> dict[str, Any]:
-    return {**output.as_dict(key, "hash"), "write": Scope.WRITE in key.scopes}
+    return {
+        **output.as_dict(key, "hash"),
+        "limits": output.as_dict(key.limits),
+        "write": Scope.WRITE in key.scopes,
+    }
 
 
 def _row(key: Key, uses: dict[str, str]) -> tuple[str, ...]:

@@ -57,6 +57,9 @@ def serve(
     ] = "",
     proxies: Proxies = None,
     hosts: AllowedHosts = None,
+    answer_seconds: Annotated[
+        float, typer.Option("--deadline", metavar="SECONDS", min=0.1, help="How long an answer may take.")
+    ] = 30.0,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
 ) -> None:
@@ -78,6 +81,7 @@ def serve(
         tls_key=tls_key,
         proxies=tuple(proxies or ()),
         hosts=tuple(name.lower() for name in hosts or ()),
+        answer_seconds=answer_seconds,
     )
     # Said every time: without keys the protection is only that other machines cannot reach the service.
     if KeyRing(folder).is_open():

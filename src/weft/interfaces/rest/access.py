@@ -5,6 +5,7 @@ the `Caller` it found about tenants.
 """
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
@@ -13,8 +14,9 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from msgspec import Struct
 from starlette.types import Scope as Connection
 
-from weft.interfaces.keys import EVERY_TENANT, Key, KeysUnreadable, Scope
+from weft.interfaces.keys import EVERY_TENANT, Key, KeysUnreadable, Limits, Scope
 from weft.interfaces.rest.addresses import Peer
+from weft.interfaces.rest.lanes import LaneName
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.served_store import Served
 
@@ -41,6 +43,7 @@ class Caller(Struct, frozen=True):
     key: str = ""
     name: str = ""
     expires: str = ""
+    limits: Limits = Limits()
 
     def session(self, name: str) -> str:
         """Return the session of that name that is the caller's own: holders of other keys have others."""
@@ -120,7 +123,7 @@ def _identify(connection: Connection, peer: Peer, service: Served) -> tuple[Call
 
 def _caller_of(key: Key, service: Served) -> Caller:
     tenants = None if EVERY_TENANT in key.tenants else frozenset(key.tenants)
-    return Caller(tenants, _granted(key.scopes, service), key.id, key.name, key.expires)
+    return Caller(tenants, _granted(key.scopes, service), key.id, key.name, key.expires, key.limits)
 
 
 def _granted(scopes: tuple[Scope, ...], service: Served) -> frozenset[Scope]:
@@ -153,6 +156,15 @@ async def get_served(request: Request) -> Served:
 
 
 Service = Annotated[Served, Depends(get_served)]
+
+
+async def get_turn(request: Request, service: Service) -> AbstractContextManager[None]:
+    """Return the turn to take while an answer is computed; heavy questions have a lane of their own."""
+    is_heavy = getattr(request.state, "lane", LaneName.LIGHT) is LaneName.HEAVY
+    return nullcontext() if is_heavy else service.turn()
+
+
+Turn = Annotated[AbstractContextManager[None], Depends(get_turn)]
 
 
 async def get_caller(

@@ -25,15 +25,15 @@ from weft.interfaces.keys import KeyRing
 from weft.interfaces.rest import contexts, keys, learning, nodes_and_edges, problems
 from weft.interfaces.rest.access import CurrentCaller, Service
 from weft.interfaces.rest.addresses import Exposure, check_proxies, is_loopback
+from weft.interfaces.rest.connections import BoundedProtocol
 from weft.interfaces.rest.convert import answer
 from weft.interfaces.rest.gate import Gate
+from weft.interfaces.rest.lanes import THREADS
 from weft.interfaces.rest.problems import MEDIA_TYPE, Problem
 from weft.interfaces.rest.responses import ProblemDocument
 from weft.interfaces.rest.served_store import Metrics, Served, Serving
 
-THREADS: Final = 8
-"""More threads than compute at once (`Served.turns`): some write, or wait for a server."""
-_DOCUMENTED_ERRORS: Final = (400, 401, 403, 404, 405, 409, 413, 422, 503)
+_DOCUMENTED_ERRORS: Final = (400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 431, 503)
 """The statuses of errors that the description of every route names."""
 _PENDING_CONNECTIONS: Final = 1024
 """Connections that the system holds for us: callers that come before a process accepts them are not refused."""
@@ -174,7 +174,7 @@ def serve(
         _serve_in_workers(settings, listener, workers)
 
 
-def _uvicorn_options(settings: config.ServeSettings) -> dict[str, Any]:
+def uvicorn_options(settings: config.ServeSettings) -> dict[str, Any]:
     """Return how uvicorn runs in every process."""
     return {
         "log_level": "warning",
@@ -183,6 +183,7 @@ def _uvicorn_options(settings: config.ServeSettings) -> dict[str, Any]:
         "proxy_headers": False,
         "server_header": False,
         "ws": "none",
+        "http": BoundedProtocol,
         "ssl_certfile": settings.tls_cert or None,
         "ssl_keyfile": settings.tls_key or None,
     }
@@ -191,7 +192,7 @@ def _uvicorn_options(settings: config.ServeSettings) -> dict[str, Any]:
 def _serve_here(app: FastAPI, settings: config.ServeSettings, listener: socket.socket) -> None:
     import uvicorn
 
-    uvicorn.Server(uvicorn.Config(app, **_uvicorn_options(settings))).run(sockets=[listener])
+    uvicorn.Server(uvicorn.Config(app, **uvicorn_options(settings))).run(sockets=[listener])
 
 
 def _serve_in_workers(settings: config.ServeSettings, listener: socket.socket, workers: int) -> None:
@@ -199,8 +200,8 @@ def _serve_in_workers(settings: config.ServeSettings, listener: socket.socket, w
     from uvicorn.supervisors import Multiprocess
 
     with TemporaryDirectory(prefix="weft-figures-") as figures:
-        config.pass_to_workers(replace(settings, metrics_folder=figures))
-        server_config = uvicorn.Config(_WORKER, factory=True, workers=workers, **_uvicorn_options(settings))
+        config.pass_to_workers(replace(settings, metrics_folder=figures, workers=workers))
+        server_config = uvicorn.Config(_WORKER, factory=True, workers=workers, **uvicorn_options(settings))
         Multiprocess(server_config, sockets=[listener]).run()
 
 
@@ -266,6 +267,8 @@ def make_app_for(settings: config.ServeSettings) -> FastAPI:
         figures=settings.metrics_folder,
         on_server=bool(settings.server),
         exposure=Exposure(settings.proxies, settings.hosts),
+        answer_seconds=settings.answer_seconds,
+        processes=settings.workers,
     )
     served = Served(serving, lambda: _open_store(settings))
     served.weft()

@@ -9,6 +9,7 @@ from fastapi import Query as QueryParameters
 from msgspec.structs import replace
 from starlette.responses import Response
 
+from weft import deadline
 from weft.api import Weft
 from weft.assemblers.knowledge.knowledge_context import (
     NOTHING_HELD,
@@ -21,7 +22,7 @@ from weft.errors import UnknownName
 from weft.interfaces.ask import Targets, blend_topics
 from weft.interfaces.describe import relevance
 from weft.interfaces.request import CONTEXT_FIELDS, fields_for, make_request, make_view
-from weft.interfaces.rest.access import Caller, CurrentCaller, Service
+from weft.interfaces.rest.access import Caller, CurrentCaller, Service, Turn
 from weft.interfaces.rest.convert import answer, candidate_from, edge_shape, encoded, node_shape
 from weft.interfaces.rest.nodes_and_edges import NodeId, node_of
 from weft.interfaces.rest.problems import Problem, StrictRoute
@@ -181,7 +182,7 @@ router = APIRouter(tags=["context"], route_class=StrictRoute)
 
 
 @router.post("/api/context", response_model=ContextResponse, response_model_exclude_none=True)
-def context(body: ContextRequest, service: Service, caller: CurrentCaller) -> Response:
+def context(body: ContextRequest, service: Service, caller: CurrentCaller, turn: Turn) -> Response:
     """Return what is known about a query: entry points, their context and entities, within a token budget."""
     weft, tenants = service.weft(), caller.readable(body.tenant_ids)
     _check_names(body, weft)
@@ -195,11 +196,12 @@ def context(body: ContextRequest, service: Service, caller: CurrentCaller) -> Re
     if encoded_answer is None:
         notes = _tenant_notes(body.tenant_ids, {tenant for tenant, _ in versions})
         # Answers from the cache take no turn: only computing is limited.
-        with service.turns:
+        with turn:
             answer_body, lasting = _compute_answer(body, service, weft, caller, notes)
             encoded_answer = encoded(answer_body)
-        if lasting:
-            service.answers.keep(key, encoded_answer)
+        # An answer from which something was left out for want of time is not for the next caller.
+        if lasting and not deadline.notes():
+            service.answers.keep(key, encoded_answer, owner=caller.key)
     return Response(encoded_answer, media_type="application/json")
 
 
@@ -230,17 +232,22 @@ def _compute_answer(
     if not _wants_page(body):
         request = _knowledge_request(body)
         lists = weft.knowledge(request, tenants=tenants, token_model=body.token_model, observe=clock)
-        service.metrics.tokens.inc(lists.stats.total_tokens or 0)
+        _count_tokens(service, caller, lists.stats.total_tokens or 0)
         return _list_fields(lists, notes), True
     session = None if body.session is None else caller.session(body.session)
     page = _make_page(body, weft, tenants, clock, session)
-    service.metrics.tokens.inc(page.tokens)
+    _count_tokens(service, caller, page.tokens)
     with weft.reading(View(tenants, body.as_of, body.consistency or "")) as reading:
         lists = page_as_lists(page, reading.snapshot)
     # A page from a replica may be behind the versions in its key, and one that weighs age changes by itself.
     fresh = body.consistency in (None, STRONG)
     lasting = fresh and session is None and _is_timeless(weft.profile(page.profile))
     return {**_list_fields(lists, notes), **_page_fields(page)}, lasting
+
+
+def _count_tokens(service: Served, caller: Caller, tokens: int) -> None:
+    service.metrics.tokens.inc(tokens)
+    service.quotas.spend(caller.key, tokens)
 
 
 def _list_fields(lists: KnowledgeContext, notes: list[str]) -> dict[str, Any]:
@@ -255,12 +262,12 @@ def _list_fields(lists: KnowledgeContext, notes: list[str]) -> dict[str, Any]:
 
 
 @router.post("/api/search", response_model=SearchResponse)
-def search(body: SearchRequest, service: Service, caller: CurrentCaller) -> Response:
+def search(body: SearchRequest, service: Service, caller: CurrentCaller, turn: Turn) -> Response:
     """Return the nodes that match best, without walking."""
     weft, tenants = service.weft(), caller.readable(body.tenant_ids)
     held = {tenant for tenant, _ in weft.store.tenant_versions(View(tenants))}
     wanted = Filter(kinds=tuple(body.node_types), tags=tuple(body.tags))
-    with service.turns:
+    with turn:
         found = weft.search(
             body.query, limit=body.limit, match=body.match, filter=wanted, tenants=tenants, floor=body.floor
         )

@@ -1,14 +1,55 @@
-"""The gate in front of every route: names, addresses, keys and rights first, the body only then."""
+"""The gate in front of every route: names, addresses, keys and rights first, the body only then.
+
+What happens to a request, in this order: its head is measured, its host and address are checked, its caller is
+identified and its rights are compared with the route, its body is read within bounds, its key's limits are
+counted, and it waits for a place in its lane. Only then a route sees it, with a deadline.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from weft.interfaces.rest.access import admit
+from weft.deadline import Deadline, limit
+from weft.interfaces.rest.access import Caller, admit, needed_scope
 from weft.interfaces.rest.addresses import read_peer
+from weft.interfaces.rest.lanes import Lane, Lanes, choose_lane
 from weft.interfaces.rest.problems import Problem, problem_response
 from weft.interfaces.rest.served_store import Served
 
-MAX_BODY_BYTES = 8 << 20
-"""Bytes of a request: a batch of 1,000 nodes of a few pages each fits, and all of it is in memory at once."""
+_KIB: Final = 1 << 10
+_MIB: Final = 1 << 20
+MAX_BODY_BYTES: Final = 8 * _MIB
+"""Bytes of the largest bodies: a batch of 1,000 nodes of a few pages each fits."""
+_BODY_LIMITS: Final = (
+    ("/api/nodes", MAX_BODY_BYTES),
+    ("/api/edges", MAX_BODY_BYTES),
+    # 1,000 candidates or 100 turns of 20,000 characters.
+    ("/api/context", 4 * _MIB),
+    ("/api/memories", _MIB),
+    ("/api/experiences", _MIB),
+    ("/api/search", 256 * _KIB),
+)
+_OTHER_BODY_BYTES: Final = 64 * _KIB
+"""Bytes of a body by the beginning of its path, and of all others."""
+_BODIES_AT_ONCE_BYTES: Final = 64 * _MIB
+_KEPT_FOR_SMALL_BYTES: Final = 16 * _MIB
+"""Bytes of all bodies that one process holds, and the part of it that is kept for bodies of a few kilobytes: 400
+callers with 8 MiB each must not fill the memory, and must not keep questions out."""
+_BODY_SECONDS: Final = 30.0
+"""Seconds for a whole body: 8 MiB at two megabits a second."""
+_SEND_SECONDS: Final = 30.0
+"""Seconds that a caller may take to receive a part of its answer."""
+_LARGE_PART_BYTES: Final = 64 * _KIB
+"""Bytes of a part of an answer that may have to wait for the caller; smaller ones go into the system's buffers."""
+_MAX_PATH_BYTES: Final = 8 * _KIB
+_MAX_HEADERS: Final = 100
+_MAX_HEADERS_BYTES: Final = 32 * _KIB
+"""Bounds on a head, as most web servers have them."""
+_WATCH_AFTER_SECONDS: Final = 0.05
+"""Seconds after which it is watched whether the caller is still there: most answers are given sooner."""
 
 
 class Gate:
@@ -16,44 +57,187 @@ class Gate:
 
     def __init__(self, app: ASGIApp, served: Served) -> None:
         self._app, self._served = app, served
+        self._lanes = Lanes()
+        self._held_bytes = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        answer = _Answer(send)
         try:
-            peer = read_peer(scope, self._served.serving.exposure)
-            state = scope.setdefault("state", {})
-            state["peer"] = peer
-            state["caller"] = admit(scope, peer, self._served)
-            body = await read_body(receive, scope)
+            await self._handle(scope, receive, answer)
         except Problem as problem:
-            await problem_response(problem, scope["path"])(scope, receive, send)
+            if not answer.has_begun:
+                await problem_response(problem, scope["path"])(scope, receive, send)
+
+    async def _handle(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+        check_head(scope)
+        state = scope.setdefault("state", {})
+        state["peer"] = peer = read_peer(scope, self._served.serving.exposure)
+        state["caller"] = caller = admit(scope, peer, self._served)
+        if caller is None:
+            with self._holding() as held:
+                await self._app(scope, _replay(await held.read(receive, scope), receive), answer)
             return
-        await self._app(scope, _replay(body, receive), send)
+        # Counted before the body is read, so that no caller can hold more than its share of the memory.
+        with self._counting(caller), self._holding() as held:
+            body = await held.read(receive, scope)
+            self._served.quotas.receive(caller.key, len(body))
+            needed = needed_scope(scope["method"], scope["path"])
+            state["lane"] = name = choose_lane(scope["path"], needed, body)
+            lane = self._lanes.get(name)
+            deadline = Deadline(self._served.serving.answer_seconds)
+            await lane.enter(deadline)
+            answer.lane = lane
+            try:
+                async with _stopped_when_left(receive, deadline):
+                    with limit(deadline):
+                        await self._app(scope, _replay(body, receive), answer)
+            finally:
+                answer.leave_lane()
+
+    @contextmanager
+    def _counting(self, caller: Caller) -> Iterator[None]:
+        """Count a request among those of its caller."""
+        quotas = self._served.quotas
+        quotas.begin(caller.key, caller.limits)
+        try:
+            yield
+        finally:
+            quotas.end(caller.key)
+
+    @contextmanager
+    def _holding(self) -> Iterator["_HeldBody"]:
+        held = _HeldBody(self)
+        try:
+            yield held
+        finally:
+            self._held_bytes -= held.bytes
+
+    def hold(self, held: "_HeldBody", size: int) -> None:
+        """Take memory for a part of a body; refuse it where all bodies together would need too much."""
+        is_small = held.bytes + size <= _OTHER_BODY_BYTES
+        most = _BODIES_AT_ONCE_BYTES - (0 if is_small else _KEPT_FOR_SMALL_BYTES)
+        if self._held_bytes + size > most:
+            raise Problem(
+                503, "Too many large requests are under way. Try again in a moment, or send less at once."
+            )
+        self._held_bytes += size
+        held.bytes += size
 
 
-async def read_body(receive: Receive, scope: Scope) -> bytes:
-    """Return the body; refuse one that is too large."""
-    # A body that announces its size is refused before it is read; others are counted as they come.
-    length = dict(scope["headers"]).get(b"content-length", b"0")
-    if length.isdigit() and int(length) > MAX_BODY_BYTES:
-        raise _too_large()
-    parts: list[bytes] = []
-    size, more = 0, True
-    while more:
-        message = await receive()
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        more = message["type"] == "http.request" and message.get("more_body", False)
-        if size > MAX_BODY_BYTES:
-            raise _too_large()
-    return b"".join(parts)
+class _Answer:
+    """The way back to the caller; a lane is left when the answer begins, however slowly it is received."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.has_begun = False
+        self.lane: Lane | None = None
+
+    async def __call__(self, message: Message) -> None:
+        """Send a part of the answer."""
+        self.has_begun = True
+        self.leave_lane()
+        if len(message.get("body", b"")) < _LARGE_PART_BYTES:
+            await self._send(message)
+            return
+        await asyncio.wait_for(self._send(message), _SEND_SECONDS)
+
+    def leave_lane(self) -> None:
+        """Give the place in the lane to the next request, once."""
+        lane, self.lane = self.lane, None
+        if lane is not None:
+            lane.leave()
 
 
-def _too_large() -> Problem:
-    return Problem(413, f"The body is larger than {MAX_BODY_BYTES:,} bytes. Send less at once, in batches.")
+class _HeldBody:
+    """The body of one request, and the memory that it takes."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+        self.bytes = 0
+
+    async def read(self, receive: Receive, scope: Scope) -> bytes:
+        """Return the body; refuse one that is too large or too slow."""
+        most = body_limit(scope["path"])
+        # A body that announces its size is refused before it is read; others are counted as they come.
+        if _announced_bytes(scope) > most:
+            raise _too_large(most)
+        try:
+            async with asyncio.timeout(_BODY_SECONDS):
+                return await self._read_parts(receive, most)
+        except TimeoutError:
+            raise Problem(
+                408, f"The body did not arrive within {_BODY_SECONDS:g} seconds. Send it faster."
+            ) from None
+
+    async def _read_parts(self, receive: Receive, most: int) -> bytes:
+        parts: list[bytes] = []
+        size, more = 0, True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Problem(400, "The connection was closed before the body was complete.")
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > most:
+                raise _too_large(most)
+            # What was announced takes no memory yet: else a caller could take all of it by announcing much.
+            self._gate.hold(self, len(parts[-1]))
+            more = message.get("more_body", False)
+        return b"".join(parts)
+
+
+def check_head(scope: Scope) -> None:
+    """Refuse a path or headers that are too large."""
+    if len(scope.get("raw_path") or scope["path"].encode()) + len(scope["query_string"]) > _MAX_PATH_BYTES:
+        raise Problem(
+            414, f"A path with its query has at most {_MAX_PATH_BYTES:,} bytes. Send the rest as a body."
+        )
+    headers = scope["headers"]
+    if len(headers) > _MAX_HEADERS or sum(len(name) + len(value) for name, value in headers) > _MAX_HEADERS_BYTES:
+        raise Problem(431, f"Send at most {_MAX_HEADERS} headers of {_MAX_HEADERS_BYTES:,} bytes together.")
+
+
+def body_limit(path: str) -> int:
+    """Return how many bytes a body may have, by its path."""
+    return next(
+        (most for beginning, most in _BODY_LIMITS if path == beginning or path.startswith(f"{beginning}/")),
+        _OTHER_BODY_BYTES,
+    )
+
+
+def _announced_bytes(scope: Scope) -> int:
+    given = {value for name, value in scope["headers"] if name == b"content-length"}
+    if len(given) > 1:
+        raise Problem(400, "Content-Length is there twice and differs. Send it once.")
+    for value in given:
+        # More digits than any limit has: they would take long to read as a number.
+        return int(value) if value.isdigit() and len(value) < 16 else MAX_BODY_BYTES + 1
+    return 0
+
+
+def _too_large(most: int) -> Problem:
+    return Problem(413, f"The body is larger than {most:,} bytes. Send less at once, in batches.")
+
+
+@asynccontextmanager
+async def _stopped_when_left(receive: Receive, deadline: Deadline) -> AsyncIterator[None]:
+    """Cancel the deadline if the caller leaves before the block ends, so that nobody computes for nobody."""
+
+    async def watch() -> None:
+        await asyncio.sleep(_WATCH_AFTER_SECONDS)
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        deadline.cancel()
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        watching.cancel()
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

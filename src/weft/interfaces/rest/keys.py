@@ -4,14 +4,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
+from msgspec.structs import asdict
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from weft.interfaces.keys import EVERY_TENANT, Grant, Key, KeyRing, Scope
+from weft.interfaces.keys import EVERY_TENANT, Grant, Key, KeyRing, Limits, Scope
 from weft.interfaces.rest.access import Caller, CurrentCaller, Service
 from weft.interfaces.rest.convert import answer
 from weft.interfaces.rest.problems import Problem, StrictRoute
-from weft.interfaces.rest.requests import Body, Moment, Name
+from weft.interfaces.rest.requests import LARGEST_ID, Body, Moment, Name
 from weft.interfaces.rest.served_store import Served
 
 router = APIRouter(tags=["keys"], route_class=StrictRoute)
@@ -19,6 +20,15 @@ router = APIRouter(tags=["keys"], route_class=StrictRoute)
 KeyId = Annotated[str, Path(pattern="^[0-9a-f]{8}$", description="The key's id, which is no secret.")]
 _MAX_OVERLAP_HOURS = 24 * 90
 """Hours for which a key that is replaced may go on: a quarter, as long as a certificate usually lives."""
+
+
+class LimitsInput(Body):
+    """What the key may use in a minute, and how many requests at once; 0 is the service's own limit, or none."""
+
+    requests: int = Field(0, ge=0, le=LARGEST_ID)
+    bytes: int = Field(0, ge=0, le=LARGEST_ID)
+    tokens: int = Field(0, ge=0, le=LARGEST_ID)
+    concurrent: int = Field(0, ge=0, le=10_000)
 
 
 class KeyInput(Body):
@@ -33,6 +43,7 @@ class KeyInput(Body):
         list[Annotated[str, Field(pattern=r"^/[A-Za-z0-9_/{}.-]{0,199}$")]], Field(max_length=32)
     ] = Field(default_factory=list, description="Beginnings of paths that the key is for; none is all.")
     expires: Moment | None = Field(None, description="When the key stops; null is never.")
+    limits: LimitsInput = LimitsInput.model_construct()
 
 
 class RotationInput(Body):
@@ -52,6 +63,7 @@ class KeyOutput(BaseModel):
     created: str
     expires: str | None
     last_used: str | None
+    limits: dict[str, int]
 
 
 class NewKeyOutput(KeyOutput):
@@ -73,13 +85,14 @@ def create_key(body: KeyInput, service: Service, caller: CurrentCaller) -> Respo
     now = datetime.now(UTC)
     if service.keys.is_open():
         raise Problem(409, "The first key is made on the server, because it closes the service: weft keys create.")
-    _check_grantable(caller, body.tenants, body.expires)
+    _check_grantable(caller, body)
     grant = Grant(
         name=body.name,
         tenants=tuple(dict.fromkeys(body.tenants)),
         scopes=tuple(Scope(scope) for scope in body.scopes),
         routes=tuple(body.routes),
         expires=body.expires,
+        limits=Limits(**body.limits.model_dump()),
     )
     key, token = service.keys.create(grant, now)
     return answer({**_shape(key, {}), "key": token, "notes": _unknown_tenants(service, key)}, 201)
@@ -111,15 +124,21 @@ def revoke_key(key_id: KeyId, service: Service, caller: CurrentCaller) -> Respon
     return Response(status_code=204)
 
 
-def _check_grantable(caller: Caller, tenants: list[str], expires: datetime | None) -> None:
+def _check_grantable(caller: Caller, wanted: KeyInput) -> None:
     """Refuse rights that the caller does not have itself."""
-    if caller.tenants is not None and not set(tenants) <= caller.tenants:
+    if caller.tenants is not None and not set(wanted.tenants) <= caller.tenants:
         raise Problem(
             403, "A key is made for the tenants of the key that makes it, or for some of them.", "tenants"
         )
     own_end = datetime.fromisoformat(caller.expires) if caller.expires else None
-    if own_end is not None and (expires is None or expires > own_end):
+    if own_end is not None and (wanted.expires is None or wanted.expires > own_end):
         raise Problem(403, f"This key ends at {caller.expires}; the ones it makes end no later.", "expires")
+    for what, own in asdict(caller.limits).items():
+        # 0 is no limit, which is more than any.
+        if own and not 0 < getattr(wanted.limits, what) <= own:
+            raise Problem(
+                403, f"This key is limited to {own} {what}; give the new one a limit of as much.", "limits"
+            )
 
 
 def _manages(caller: Caller, key: Key) -> bool:
@@ -153,4 +172,5 @@ def _shape(key: Key, uses: dict[str, str]) -> dict[str, Any]:
         "created": key.created,
         "expires": key.expires or None,
         "last_used": uses.get(key.id),
+        "limits": asdict(key.limits),
     }

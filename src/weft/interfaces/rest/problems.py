@@ -14,7 +14,7 @@ from starlette.routing import Route
 from weft.errors import InvalidInput, StoreReadOnly, UnknownName, WeftError
 
 MEDIA_TYPE: Final = "application/problem+json"
-RETRY_AFTER: Final = "1"
+RETRY_AFTER: Final = 1
 """Seconds after which a caller may ask again: a store that is locked or replaced is back by then."""
 
 _TITLES: Final = {
@@ -23,22 +23,28 @@ _TITLES: Final = {
     403: "Not allowed",
     404: "Nothing there",
     405: "Method not allowed",
+    408: "The request is too slow",
     409: "Conflict with what is stored",
     413: "The request is too large",
+    414: "The path is too long",
     415: "Not JSON",
     421: "Not served under this name",
     422: "A value is not allowed",
+    429: "Too many requests",
+    431: "The headers are too large",
     500: "Unexpected error",
-    503: "The store is not available",
+    503: "The service is not available",
 }
 
 
 class Problem(Exception):
     """An answer that is an error."""
 
-    def __init__(self, status: int, detail: str, field: str | None = None) -> None:
+    def __init__(
+        self, status: int, detail: str, field: str | None = None, *, retry_after: int = RETRY_AFTER
+    ) -> None:
         super().__init__(detail)
-        self.status, self.detail, self.field = status, detail, field
+        self.status, self.detail, self.field, self.retry_after = status, detail, field, retry_after
 
 
 def document(
@@ -71,15 +77,15 @@ def problem_response(error: Exception, path: str) -> Response:
     if isinstance(error, StoreReadOnly | InvalidInput):
         return document(422 if isinstance(error, InvalidInput) else 403, str(error), path)
     if isinstance(error, WeftError):
-        return document(503, str(error), path, headers={"Retry-After": RETRY_AFTER})
+        return document(503, str(error), path, headers={"Retry-After": str(RETRY_AFTER)})
     # The message of an unexpected error may hold stored text, so only its type is sent.
     return document(500, f"An unexpected {type(error).__name__}; the server's log says more.", path)
 
 
 def _problem_document(error: Problem, path: str) -> Response:
     headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
-    if error.status == 503:
-        headers["Retry-After"] = RETRY_AFTER
+    if error.status in (429, 503):
+        headers["Retry-After"] = str(error.retry_after)
     errors = [{"field": error.field, "detail": error.detail}] if error.field else []
     return document(error.status, error.detail, path, errors, headers)
 

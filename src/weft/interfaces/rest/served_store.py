@@ -2,8 +2,10 @@
 
 import threading
 import time
+from collections import Counter as Counted
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -11,11 +13,14 @@ from msgspec import Struct
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from weft import deadline
 from weft.api import Weft
 from weft.errors import StoreError
 from weft.interfaces.keys import KeyRing
 from weft.interfaces.rest.addresses import Exposure
 from weft.interfaces.rest.logs import make_log
+from weft.interfaces.rest.problems import Problem
+from weft.interfaces.rest.quotas import Quotas
 from weft.store.sqlite.store import FILE_NAME
 
 _LATENCY_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
@@ -79,31 +84,48 @@ class Serving(Struct, frozen=True):
     figures: str = ""
     on_server: bool = False
     exposure: Exposure = Exposure()
+    answer_seconds: float = 30.0
+    """Seconds that an answer may take, waiting included."""
+    processes: int = 1
+    """Processes that serve this store together, each of which gives a key its share of its limits."""
 
 
 class AnswerCache:
-    """Answers by key, the least recently used dropped first. A key holds the versions of its tenants."""
+    """Answers by key, the least recently used dropped first. A key holds the versions of its tenants.
+
+    Each answer counts for the caller it was computed for, and who holds most makes room: no caller can push out
+    the answers of the others.
+    """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[object, bytes] = OrderedDict()
-        self._bytes = 0
+        self._kept: OrderedDict[object, tuple[str, bytes]] = OrderedDict()
+        self._held: Counted[str] = Counted()
         self._guard = threading.Lock()
 
     def get(self, key: object) -> bytes | None:
         """Return the answer kept under a key."""
         with self._guard:
-            answer = self._kept.get(key)
-            if answer is not None:
-                self._kept.move_to_end(key)
-            return answer
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return self._kept[key][1]
 
-    def keep(self, key: object, answer: bytes) -> None:
-        """Keep an answer, and drop the oldest ones beyond the bounds."""
+    def keep(self, key: object, answer: bytes, owner: str = "") -> None:
+        """Keep an answer, and drop the oldest ones of those who hold most beyond the bounds."""
         with self._guard:
-            self._bytes += len(answer) - len(self._kept.pop(key, b""))
-            self._kept[key] = answer
-            while len(self._kept) > _MAX_ANSWERS or self._bytes > _MAX_ANSWER_BYTES:
-                self._bytes -= len(self._kept.popitem(last=False)[1])
+            self._drop(key)
+            self._kept[key] = (owner, answer)
+            self._held[owner] += len(answer)
+            while len(self._kept) > _MAX_ANSWERS or self._held.total() > _MAX_ANSWER_BYTES:
+                largest = max(self._held, key=lambda name: (self._held[name], name))
+                self._drop(next(kept for kept, (holder, _) in self._kept.items() if holder == largest))
+
+    def _drop(self, key: object) -> None:
+        if key in self._kept:
+            owner, answer = self._kept.pop(key)
+            self._held[owner] -= len(answer)
+            if self._held[owner] <= 0:
+                del self._held[owner]
 
 
 class Served:
@@ -115,13 +137,24 @@ class Served:
         self.metrics = Metrics(serving.figures)
         self.answers = AnswerCache()
         self.log = make_log()
-        self.turns = threading.BoundedSemaphore(_AT_ONCE_ON_SERVER if serving.on_server else _AT_ONCE)
-        """A lock taken while an answer is computed, so that writing never waits for answers."""
+        self.quotas = Quotas(serving.processes)
+        self._turns = threading.BoundedSemaphore(_AT_ONCE_ON_SERVER if serving.on_server else _AT_ONCE)
         self._opener = opener
         self._file = serving.store / FILE_NAME
         self._guard = threading.Lock()
         self._weft: Weft | None = None
         self._opened: tuple[int, int] | None = None
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Hold one of the few turns to compute for the block; writing takes none, and never waits for answers."""
+        limit = deadline.current()
+        if not self._turns.acquire(timeout=None if limit is None else limit.remaining()):
+            raise Problem(503, "No turn to compute came in time. Try again in a moment.")
+        try:
+            yield
+        finally:
+            self._turns.release()
 
     def weft(self) -> Weft:
         """Return the open store; raises StoreError while its file is gone, and opens it again when it is back."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from weft import deadline
 from weft.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError, StoreReadOnly, WeftError
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ _LOG_BYTES_KEPT: Final = 67_108_864
 _WRITER_CACHE_KIB: Final = 32_768
 """Page cache of the writer, which maps nothing; SQLite's 2 MB would be too small for the indexes of a large
 store."""
+_INSTRUCTIONS_BETWEEN_CHECKS: Final = 100_000
+"""Instructions of SQLite between two looks at the deadline: about a millisecond."""
 _LOCK_POLL_SECONDS: Final = 0.01
 """Pause between two tries to take the lock file; SQLite writes usually take a few milliseconds."""
 
@@ -120,11 +123,17 @@ class ReaderPool:
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Give the block a connection inside one read transaction, which ends with the block."""
         connection = self._take()
+        limit = deadline.current()
         try:
+            if limit is not None:
+                # A query that runs past the time of its answer is stopped inside SQLite.
+                connection.set_progress_handler(limit.is_over, _INSTRUCTIONS_BETWEEN_CHECKS)
             # Deferred, so it takes no lock and its moment is that of the first query.
             connection.execute("BEGIN")
             yield connection
         finally:
+            if limit is not None:
+                connection.set_progress_handler(None, 0)
             self._put_back(connection)
 
     def close(self) -> None:
@@ -160,6 +169,8 @@ def translate_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
+        # A query that was stopped because its time was over says so itself.
+        deadline.check()
         raise _translate_error(error, file) from error
 
 

@@ -1,0 +1,145 @@
+"""The lanes in which requests are worked on: how many at once, how many may wait, and for how long.
+
+A lane of its own keeps heavy questions and large writes from delaying light ones. Whatever would wait beyond the
+bounds of its lane is refused at once with 503 and a time to try again.
+"""
+
+import asyncio
+from enum import StrEnum
+from typing import Any, Final
+
+import orjson
+from msgspec import Struct
+
+from weft.deadline import Deadline
+from weft.interfaces.keys import Scope
+from weft.interfaces.rest.problems import Problem
+
+_HEAVY_BODY_BYTES: Final = 64 << 10
+"""Bytes of a question from which it is heavy: a question with its filters takes a few hundred."""
+_BULK_BODY_BYTES: Final = 1 << 20
+"""Bytes of a write from which it is worked on alone: as Python values it takes ten times the memory."""
+_HEAVY_TURNS: Final = 10_000
+"""Characters of the conversation before a question from which it is heavy: they are embedded turn by turn."""
+_HEAVY_CANDIDATES: Final = 50
+"""Candidates from which a question is heavy: each is compared with the others."""
+_HEAVY_TOPICS: Final = 4
+_HEAVY_DEPTH: Final = 5
+_HEAVY_LIMIT: Final = 200
+_HEAVY_BUDGET: Final = 50_000
+"""Topics, steps, context nodes and tokens of a page from which a question is heavy: several times the usual."""
+
+
+class LaneName(StrEnum):
+    """The kinds of work that do not delay each other."""
+
+    LIGHT = "light"
+    HEAVY = "heavy"
+    WRITE = "write"
+    BULK = "bulk"
+    ADMIN = "admin"
+
+
+class LaneSize(Struct, frozen=True):
+    """The bounds of a lane: requests worked on at once, requests that wait, and seconds they wait at most."""
+
+    at_once: int
+    waiting: int
+    wait_seconds: float
+
+
+# Light requests are many and mostly wait for their turn to compute; the others are few and long. Together they are
+# at most as many as there are threads.
+SIZES: Final = {
+    LaneName.LIGHT: LaneSize(32, 256, 5.0),
+    LaneName.HEAVY: LaneSize(1, 8, 20.0),
+    LaneName.WRITE: LaneSize(4, 64, 20.0),
+    LaneName.BULK: LaneSize(1, 8, 30.0),
+    LaneName.ADMIN: LaneSize(2, 16, 10.0),
+}
+THREADS: Final = sum(size.at_once for size in SIZES.values())
+"""Threads that work: one for each request that is let in."""
+
+
+class Lane:
+    """One lane of one process."""
+
+    def __init__(self, name: LaneName, size: LaneSize) -> None:
+        self._name, self._size = name, size
+        self._places = asyncio.Semaphore(size.at_once)
+        self._waiting = 0
+
+    async def enter(self, deadline: Deadline) -> None:
+        """Wait for a place; refuse a request that would wait too long."""
+        if self._places.locked() and self._waiting >= self._size.waiting:
+            raise self._refusal("is full")
+        self._waiting += 1
+        try:
+            wait = min(self._size.wait_seconds, deadline.remaining())
+            await asyncio.wait_for(self._places.acquire(), wait)
+        except TimeoutError:
+            raise self._refusal("is busy") from None
+        finally:
+            self._waiting -= 1
+
+    def leave(self) -> None:
+        """Give the place to the next request."""
+        self._places.release()
+
+    def _refusal(self, how: str) -> Problem:
+        return Problem(503, f"The lane for {self._name} requests {how}. Try again in a moment, or ask for less.")
+
+
+class Lanes:
+    """The lanes of one process."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[LaneName, Lane] = {}
+
+    def get(self, name: LaneName) -> Lane:
+        """Return a lane; it is made when it is first used, because it belongs to the running event loop."""
+        if name not in self._lanes:
+            self._lanes[name] = Lane(name, SIZES[name])
+        return self._lanes[name]
+
+
+def choose_lane(path: str, scope: Scope | None, body: bytes) -> LaneName:
+    """Return the lane of a request, by its route and by what its body will cost."""
+    if scope is Scope.ADMIN:
+        return LaneName.ADMIN
+    if scope in (Scope.WRITE, Scope.MEMORY):
+        return LaneName.BULK if len(body) > _BULK_BODY_BYTES else LaneName.WRITE
+    if path == "/api/context" and _is_heavy(body):
+        return LaneName.HEAVY
+    return LaneName.LIGHT
+
+
+def _is_heavy(body: bytes) -> bool:
+    """Whether a question will cost many times what others do."""
+    if len(body) > _HEAVY_BODY_BYTES:
+        return True
+    try:
+        asked = orjson.loads(body)
+    except ValueError:
+        return False
+    if not isinstance(asked, dict):
+        return False
+    turns = asked.get("history")
+    return (
+        (isinstance(turns, list) and sum(len(turn) for turn in turns if isinstance(turn, str)) > _HEAVY_TURNS)
+        or _length(asked.get("candidates")) > _HEAVY_CANDIDATES
+        or _length(asked.get("topics")) > _HEAVY_TOPICS
+        or _number(asked.get("max_depth")) > _HEAVY_DEPTH
+        or _number(asked.get("context_limit")) > _HEAVY_LIMIT
+        or _number(asked.get("max_tokens")) > _HEAVY_BUDGET
+        # A view as of a chapter may have to be made first, which is indexing.
+        or asked.get("as_of") is not None
+    )
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, list) else 0
+
+
+def _number(value: Any) -> float:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else 0

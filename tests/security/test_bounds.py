@@ -1,0 +1,352 @@
+"""Everything that a caller can make large, slow or many is bounded, and bounded for each caller alone."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from rest_service import Service, make_key, make_service, running
+from weft import Weft, deadline
+from weft.deadline import Deadline, OutOfTime, limit
+from weft.history import History
+from weft.interfaces.keys import Limits
+from weft.interfaces.rest.connections import BoundedProtocol
+from weft.interfaces.rest.gate import body_limit
+from weft.interfaces.rest.lanes import Lane, LaneName, LaneSize, choose_lane
+from weft.interfaces.rest.problems import Problem
+from weft.interfaces.rest.quotas import Quotas
+from weft.interfaces.rest.served_store import AnswerCache
+
+MIB = 1 << 20
+QUESTION = {"query": "refund", "tenant_ids": ["support"]}
+
+
+class QuickProtocol(BoundedProtocol):
+    """A connection with little patience."""
+
+    head_seconds = 0.2
+    linger_seconds = 0.2
+
+
+@pytest.fixture
+def address(service: Service) -> Iterator[str]:
+    with running(service, http=QuickProtocol) as found:
+        yield found
+
+
+def connect(address: str) -> socket.socket:
+    host, _, port = address.removeprefix("http://").partition(":")
+    return socket.create_connection((host, int(port)), timeout=20)
+
+
+def answer_to(connection: socket.socket) -> bytes:
+    parts = []
+    try:
+        while part := connection.recv(65536):
+            parts.append(part)
+    except ConnectionError:
+        # The rest of what was sent was not wanted.
+        pass
+    return b"".join(parts)
+
+
+# --- heads ---
+
+
+def send_endless_header(address: str) -> bytes:
+    with connect(address) as connection:
+        try:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Large: ")
+            for _ in range(80):
+                connection.sendall(b"x" * MIB)
+        except ConnectionError:
+            pass
+        return answer_to(connection)
+
+
+def test_endless_headers_are_cut_off_and_others_are_answered_meanwhile(address: str) -> None:
+    with ThreadPoolExecutor(4) as senders:
+        sending = [senders.submit(send_endless_header, address) for _ in range(4)]
+        for _ in range(20):
+            assert httpx.get(f"{address}/healthz", timeout=5).status_code == 200
+        assert all(b" 200 " not in each.result() for each in sending)
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"GET /healthz?" + b"q" * 9000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", b"414"),
+        (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 40_000 + b"\r\n\r\n", b"431"),
+        (
+            b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+            + b"".join(b"X-%d: y\r\n" % n for n in range(120))
+            + b"\r\n",
+            b"431",
+        ),
+        (b"NONSENSE\r\n\r\n", b"400"),
+        (b"POST /api/context HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n", b"400"),
+    ],
+)
+def test_a_head_beyond_its_bounds_is_refused(address: str, head: bytes, status: bytes) -> None:
+    with connect(address) as connection:
+        connection.sendall(head)
+        connection.shutdown(socket.SHUT_WR)
+        assert answer_to(connection).startswith(b"HTTP/1.1 " + status)
+
+
+def test_a_head_that_never_ends_is_told_to_be_too_slow(address: str) -> None:
+    with connect(address) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: loc")
+        assert answer_to(connection).startswith(b"HTTP/1.1 408")
+
+
+def test_a_second_head_on_a_connection_has_no_more_time(address: str) -> None:
+    with connect(address) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(4096).startswith(b"HTTP/1.1 200")
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHos")
+        assert answer_to(connection).startswith(b"HTTP/1.1 408")
+
+
+def test_a_connection_that_says_nothing_is_closed(address: str) -> None:
+    with connect(address) as connection:
+        assert answer_to(connection) == b""
+
+
+# --- bodies ---
+
+
+def test_a_caller_without_a_key_is_refused_before_its_body_is_read(service: Service) -> None:
+    make_key(service.store, "support")
+    with running(service, http=QuickProtocol) as address, connect(address) as connection:
+        connection.sendall(
+            b"POST /api/nodes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8000000\r\n"
+            b"Content-Type: application/json\r\n\r\n"
+        )
+        assert answer_to(connection).startswith(b"HTTP/1.1 401")
+
+
+@pytest.mark.parametrize(
+    ("path", "most"),
+    [("/api/context", 4 * MIB), ("/api/search", MIB // 4), ("/api/premortem", MIB // 16), ("/api/nodes", 8 * MIB)],
+)
+def test_a_body_is_as_large_as_its_route_needs_and_no_larger(service: Service, path: str, most: int) -> None:
+    assert body_limit(path) == most
+    done = service.http.post(path, content=b"[" + b" " * most, headers={"content-type": "application/json"})
+    assert done.status_code == 413
+    parts = (b" " * 1024 for _ in range(most // 1024 + 2))
+    assert service.http.post(path, content=parts).status_code == 413
+
+
+def test_bodies_of_many_callers_together_are_bounded_and_keep_no_question_out(service: Service) -> None:
+    keys = [make_key(service.store, "support", write=True)["Authorization"] for _ in range(2)]
+    head = (
+        "POST /api/nodes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        f"Authorization: {{}}\r\nContent-Length: {8 * MIB}\r\n\r\n"
+    )
+    with running(service) as address:
+        senders = [connect(address) for _ in range(12)]
+        for number, sender in enumerate(senders):
+            sender.settimeout(2)
+            with suppress(ConnectionError):
+                sender.sendall(head.format(keys[number % 2]).encode() + b" " * (7 * MIB))
+        told = [sender.recv(4096) for sender in senders[8:]]
+        assert all(each.startswith(b"HTTP/1.1 503") and b"retry-after: 1" in each.lower() for each in told)
+        asked = httpx.post(f"{address}/api/context", json=QUESTION, headers={"Authorization": keys[0]})
+        assert asked.status_code == 200
+        for sender in senders:
+            sender.close()
+
+
+# --- lanes and deadlines ---
+
+
+def test_a_lane_takes_so_many_lets_so_many_wait_and_refuses_the_rest() -> None:
+    async def fill() -> None:
+        lane = Lane(LaneName.LIGHT, LaneSize(1, 1, 5.0))
+        await lane.enter(Deadline(5))
+        waiting = asyncio.create_task(lane.enter(Deadline(5)))
+        await asyncio.sleep(0)
+        with pytest.raises(Problem) as refused:
+            await lane.enter(Deadline(5))
+        assert refused.value.status == 503
+        lane.leave()
+        await waiting
+        with pytest.raises(Problem):
+            await lane.enter(Deadline(0))
+
+    asyncio.run(fill())
+
+
+@pytest.mark.parametrize(
+    ("body", "lane"),
+    [
+        (b'{"query": "x"}', LaneName.LIGHT),
+        (b'{"history": ["' + b"x" * 20_000 + b'"]}', LaneName.HEAVY),
+        (b'{"candidates": [' + b"{}," * 60 + b"{}]}", LaneName.HEAVY),
+        (b'{"max_depth": 9}', LaneName.HEAVY),
+        (b'{"max_tokens": 1000000}', LaneName.HEAVY),
+        (b'{"query": "' + b"x" * 100_000 + b'"}', LaneName.HEAVY),
+        (b"{", LaneName.LIGHT),
+        (b'{"max_depth": true, "history": 3}', LaneName.LIGHT),
+    ],
+)
+def test_a_question_goes_into_the_lane_of_its_cost(body: bytes, lane: LaneName) -> None:
+    assert choose_lane("/api/context", None, body) == lane
+
+
+def test_heavy_questions_do_not_keep_light_ones_waiting(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on, assemble = threading.Event(), Weft.assemble
+
+    def held(*given: Any, **more: Any) -> Any:
+        go_on.wait(30)
+        return assemble(*given, **more)
+
+    monkeypatch.setattr(Weft, "assemble", held)
+    heavy = {**QUESTION, "format": "plain", "max_tokens": 60_000}
+    with running(service) as address, ThreadPoolExecutor(5) as asking:
+        waiting = [asking.submit(httpx.post, f"{address}/api/context", json=heavy, timeout=60) for _ in range(5)]
+        light = [httpx.post(f"{address}/api/context", json={**QUESTION, "query": f"refund {n}"}) for n in range(9)]
+        assert {each.status_code for each in light} == {200}
+        go_on.set()
+        assert {each.result().status_code for each in waiting} == {200}
+
+
+class Clock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_an_answer_whose_time_is_short_leaves_out_what_it_can_and_says_so(store: Path) -> None:
+    clock = Clock()
+    patience = Deadline(10, clock)
+    clock.now = 6
+    with Weft.open(store) as weft, limit(patience):
+        page = weft.context("How do I process a refund?", tenants=["support", "shared"])
+        assert "refund" in page.text.lower()
+        assert page.tokens <= (page.max_tokens or 0)
+        assert any("links were not followed" in note for note in page.notes)
+    with Weft.open(store) as weft:
+        assert not any("Time was short" in note for note in weft.context("refund", tenants=["support"]).notes)
+
+
+def test_an_answer_whose_time_is_over_is_stopped(store: Path) -> None:
+    clock = Clock()
+    patience = Deadline(10, clock)
+    with Weft.open(store) as weft, limit(patience):
+        clock.now = 11
+        with pytest.raises(OutOfTime, match="10 seconds"):
+            weft.context("refund", tenants=["support"])
+
+
+def test_a_question_beyond_the_deadline_is_answered_with_503_and_a_time(store: Path) -> None:
+    hasty = make_service(store, answer_seconds=1e-6)
+    done = hasty.http.post("/api/context", json=QUESTION)
+    assert done.status_code == 503
+    assert done.headers["Retry-After"] == "1"
+    assert hasty.http.get("/healthz").status_code == 200
+
+
+def test_an_answer_stops_when_its_caller_has_left(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, stopped = threading.Event(), threading.Event()
+
+    def endless(*given: Any, **more: Any) -> Any:
+        begun.set()
+        try:
+            while True:
+                deadline.check()
+        except OutOfTime:
+            stopped.set()
+            raise
+
+    monkeypatch.setattr(Weft, "knowledge", endless)
+    with running(service) as address:
+        connection = connect(address)
+        body = b'{"query": "refund", "tenant_ids": ["support"]}'
+        head = b"POST /api/context HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        connection.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        assert begun.wait(10)
+        connection.close()
+        assert stopped.wait(10)
+
+
+# --- each caller for itself ---
+
+
+def refusal(begin: Callable[[], None]) -> Problem:
+    with pytest.raises(Problem) as refused:
+        begin()
+    return refused.value
+
+
+def test_a_key_is_kept_to_its_limits_and_told_when_to_come_back() -> None:
+    clock = Clock()
+    quotas = Quotas(clock=clock)
+    limits = Limits(requests=2, tokens=100, concurrent=5)
+    for _ in range(2):
+        quotas.begin("a", limits)
+        quotas.end("a")
+    over = refusal(lambda: quotas.begin("a", limits))
+    assert (over.status, over.retry_after) == (429, 30)
+    quotas.begin("b", limits)
+    clock.now = 31
+    quotas.begin("a", limits)
+    quotas.spend("a", 500)
+    clock.now = 62
+    assert "tokens" in refusal(lambda: quotas.begin("a", limits)).detail
+
+
+def test_a_key_is_kept_to_its_requests_at_once_and_to_its_bytes() -> None:
+    clock = Clock()
+    quotas = Quotas(processes=2, clock=clock)
+    limits = Limits(concurrent=4)
+    quotas.begin("a", limits)
+    quotas.begin("a", limits)
+    assert refusal(lambda: quotas.begin("a", limits)).status == 429
+    quotas.end("a")
+    quotas.begin("a", limits)
+    large = Limits(bytes=1000)
+    quotas.begin("c", large)
+    quotas.receive("c", 5000)
+    assert "bytes" in refusal(lambda: quotas.begin("c", large)).detail
+
+
+def test_over_http_a_used_up_key_is_429_and_another_is_answered(service: Service) -> None:
+    small = make_key(service.store, "support", limits=Limits(requests=1))
+    other = make_key(service.store, "support")
+    assert service.http.get("/api/profiles", headers=small).status_code == 200
+    over = service.http.get("/api/profiles", headers=small)
+    assert over.status_code == 429
+    assert int(over.headers["Retry-After"]) >= 1
+    assert service.http.get("/api/profiles", headers=other).status_code == 200
+
+
+def test_sessions_of_one_caller_do_not_push_out_those_of_another(tmp_path: Path) -> None:
+    history = History(tmp_path, max_sessions=2)
+    assert history.claim("mine/chat", "x")
+    for number in range(10):
+        history.claim(f"other/{number}", "x")
+    assert not history.claim("mine/chat", "x")
+    assert history.claimants("x") == ("mine/chat", "other/8", "other/9")
+
+
+def test_answers_of_one_caller_do_not_push_out_those_of_another() -> None:
+    answers = AnswerCache()
+    answers.keep("mine", b"x", "mine")
+    for number in range(3000):
+        answers.keep(number, b"y" * 100, "other")
+    assert answers.get("mine") == b"x"
+    assert answers.get(2999) is not None
+    assert answers.get(0) is None
