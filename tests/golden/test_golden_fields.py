@@ -70,12 +70,16 @@ def case(world: str, base: str, request: Request, **values: Any) -> Case:
 def inside(
     world: str, base: str, request: Request, group: str, before: Mapping[str, Any] = {}, **values: Any
 ) -> Case:
-    """A change inside one of the profile's parts; of several sections, probes or lenses, the first."""
+    """A change inside one of the profile's parts; of several probes or lenses the first, of sections the first
+    that
+    takes what was found."""
 
     def changed(profile: Profile, given: Mapping[str, Any]) -> Profile:
         held = getattr(profile, group)
         if isinstance(held, tuple):
-            return replace(profile, **{group: (replace(held[0], **given), *held[1:])})
+            place = next(at for at, each in enumerate(held) if not getattr(each, "standing", ""))
+            parts = [replace(each, **given) if at == place else each for at, each in enumerate(held)]
+            return replace(profile, **{group: tuple(parts)})
         return replace(profile, **{group: replace(held, **given)})
 
     return Case(
@@ -361,6 +365,7 @@ def cases() -> dict[tuple[str, str], Case]:
         "limit": section(limit=1),
         "item_cap": section({"relax": False}, item_cap=0.1),
         "relax": section({"item_cap": 0.02}, relax=False),
+        "standing": section(standing="rules"),
         "asides": inside("novel", "general", LIGHT, "sections", {"unit": "node"}, asides=("mentions",)),
         "pointers": section({"unit": "node", "detail": (Detail.POINTER,), "pointers": None}, pointers=1),
         "detail": section({"unit": "node"}, detail=(Detail.POINTER,)),

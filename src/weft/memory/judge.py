@@ -9,7 +9,9 @@ from typing import Final
 from msgspec import Struct
 
 from weft.text import analyze
+from weft.text.addresses import CONTRAST, read_address
 from weft.text.differences import NEGATION, find_differing_words
+from weft.text.statements import read_scope
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 """A number with its decimals, a version or a time of day."""
@@ -35,12 +37,13 @@ class Verdict(StrEnum):
     """The relation of one text to another."""
 
     SAME = "same"
+    SUPERSEDES = "supersedes"
     CONTRADICTS = "contradicts"
     OTHER = "other"
 
 
 class Judgement(Struct, frozen=True):
-    """A verdict, and the reason for a contradiction."""
+    """A verdict, and the reason where one text replaces or contradicts the other."""
 
     verdict: Verdict
     why: str = ""
@@ -64,7 +67,10 @@ class _Difference(Struct, frozen=True):
 
 
 def judge(new: str, old: str) -> Judgement:
-    """Judge whether `new` repeats `old`, contradicts it, or has nothing to do with it."""
+    """Judge whether `new` repeats `old`, gives one thing another value, contradicts it, or is unrelated."""
+    replaced = _find_new_value(new, old)
+    if replaced:
+        return Judgement(Verdict.SUPERSEDES, replaced)
     left, right = _read_statement(new), _read_statement(old)
     difference = _difference(left.words, right.words)
     # First: a text that negates another has nearly all words in common with it.
@@ -74,8 +80,17 @@ def judge(new: str, old: str) -> Judgement:
     return Judgement(Verdict.SAME if _is_repetition(left, right, difference) else Verdict.OTHER)
 
 
+def _find_new_value(new: str, old: str) -> str:
+    """Return how the value that two texts give for one thing has changed; empty if it has not, or is not known."""
+    now, before = read_address(new), read_address(old)
+    if now is None or before is None or now.key != before.key or read_scope(new) != read_scope(old):
+        return ""
+    return "" if now.gives_same_value(before) else f"{now.value!r} instead of {before.value!r}"
+
+
 def _read_statement(text: str) -> _Statement:
-    compared = text[:_MAX_COMPARED_CHARACTERS]
+    # What is named only to be ruled out is no part of the statement, and its "not" negates nothing else.
+    compared = CONTRAST.sub("", text[:_MAX_COMPARED_CHARACTERS])
     terms = (term for term in analyze(NEGATION.sub(" ", compared)) if not _NUMBER.fullmatch(term))
     words = tuple(term for term in terms if term not in _FILLERS)
     # Two negations cancel each other out.

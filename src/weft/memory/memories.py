@@ -10,6 +10,8 @@ from msgspec.structs import replace
 
 from weft.memory.vocabulary import CATEGORIES, MEMORY, check_fraction, check_text, check_word
 from weft.model import DEFAULT_TENANT, Json, Node, Origin
+from weft.text.addresses import read_address
+from weft.text.statements import Form, describe, read_statement
 
 MAX_MEMORY_CHARACTERS: Final = 100_000
 """Characters of one memory: longer ones are documents, which are better indexed than remembered."""
@@ -19,6 +21,14 @@ _DEFAULT_IMPORTANCE: Final = 0.5
 """The importance of a memory for which none is given: the middle, so that others can be above and below it."""
 _MAX_KEPT_VERSIONS: Final = 20
 """Earlier texts that a memory keeps; the oldest go first, because all are stored with the memory."""
+_STANDING_CATEGORIES: Final = {
+    "preference": Form.PREFERENCE,
+    "decision": Form.DECISION,
+    "workflow": Form.INSTRUCTION,
+}
+"""Categories whose memories hold until they are changed, whatever their words, and the form each counts as."""
+_MAX_STANDING_CHARACTERS: Final = 600
+"""A longer memory is printed where it answers a question, but not on every page."""
 _ADVICE: Final = "Index it as a file with `weft index`, and remember only what matters of it."
 """The advice in the error about a text that is too long."""
 
@@ -74,8 +84,9 @@ def change_memory(
 ) -> Memory:
     """Return the memory with the given parts changed; another text keeps the older one as history."""
     new_text = memory.text if text is None else check_text("memory", text, MAX_MEMORY_CHARACTERS, _ADVICE)
-    # The text that is kept held until now.
-    history = memory.history if new_text == memory.text else (*memory.history, Earlier(memory.text, now))
+    # The text that is kept held until now; a clock that was set back must not end it before it began.
+    until = max(now, memory.updated)
+    history = memory.history if new_text == memory.text else (*memory.history, Earlier(memory.text, until))
     changed = replace(
         memory,
         text=new_text,
@@ -109,6 +120,8 @@ def memory_node(memory: Memory) -> Node:
         "importance": memory.importance,
         "created_at": memory.created.isoformat(),
     }
+    fields |= describe(memory.text, _standing_form(memory))
+    fields |= _replaced_value(memory)
     if memory.history:
         fields["history"] = [
             {"text": earlier.text, "until": earlier.until.isoformat()} for earlier in memory.history
@@ -126,6 +139,25 @@ def memory_node(memory: Memory) -> Node:
         modified=memory.updated,
         importance=memory.importance,
     )
+
+
+def _standing_form(memory: Memory) -> Form | None:
+    """Return the form of a memory that is a standing rule, by its words or its category; None for others."""
+    if len(memory.text) > _MAX_STANDING_CHARACTERS:
+        return None
+    statement = read_statement(memory.text)
+    return _STANDING_CATEGORIES.get(memory.category) if statement is None else statement.form
+
+
+def _replaced_value(memory: Memory) -> dict[str, Json]:
+    """Return the value that the memory had before for the same thing, and until when; empty if it had none."""
+    address = read_address(memory.text)
+    # The last one that differs: a memory may have been worded anew since.
+    for earlier in reversed(memory.history if address is not None else ()):
+        before = read_address(earlier.text)
+        if address and before and before.key == address.key and not before.gives_same_value(address):
+            return {"was": before.value, "until": f"{earlier.until:%Y-%m-%d}"}
+    return {}
 
 
 def memory_from_node(node: Node) -> Memory:

@@ -44,6 +44,8 @@ class RememberResult(Struct, frozen=True):
 
     memory: Memory
     merged: bool = False
+    superseded: str = ""
+    """The older text about the same thing that this one takes the place of; it stays in the memory's history."""
     contradictions: tuple[Contradiction, ...] = ()
     redacted: tuple[str, ...] = ()
     """The kinds of secrets that were taken out before anything was stored."""
@@ -72,6 +74,11 @@ def remember(
             # Stored under the older key, so that links to it stay valid.
             put(indexing, [memory_node(kept)], mentions=is_small_tenant(indexing, tenant))
             return RememberResult(kept, merged=True, redacted=safe.kinds)
+        older = next((old for old, judgement in judged if judgement.verdict is Verdict.SUPERSEDES), None)
+        if older is not None:
+            kept = merge_memories(older, memory, category, importance)
+            put(indexing, [memory_node(kept)], mentions=is_small_tenant(indexing, tenant))
+            return RememberResult(kept, merged=True, superseded=older.text, redacted=safe.kinds)
         contradictions = tuple(
             Contradiction(memory.key, old.key, old.text, judgement.why)
             for old, judgement in judged
@@ -185,6 +192,17 @@ def _category_filter(category: str | None) -> Filter:
 def _similar_memories(indexing: IndexingContext, memory: Memory) -> list[Memory]:
     """Return the stored memories most like this one, the most alike first."""
     question = memory.text[:_MAX_QUESTION_CHARACTERS]
-    found = search_memories(indexing, question, limit=_COMPARED_MEMORIES, tenant=memory.tenant)
+    found = [*_same_address(indexing, memory)]
+    found += search_memories(indexing, question, limit=_COMPARED_MEMORIES, tenant=memory.tenant)
     # The same text stored twice at one moment has the same key.
-    return [other for other in found if other.key != memory.key]
+    return [other for other in {each.key: each for each in found}.values() if other.key != memory.key]
+
+
+def _same_address(indexing: IndexingContext, memory: Memory) -> list[Memory]:
+    """Return the memories about exactly the same thing, however many others are more like this one in words."""
+    address = memory_node(memory).fields.get("address")
+    if address is None:
+        return []
+    wanted = Filter(kinds=(MEMORY,), where=(("address", str(address)),))
+    with indexing.store.snapshot(View((memory.tenant,))) as snapshot:
+        return [memory_from_node(node) for node in newest_nodes(snapshot, wanted, _COMPARED_MEMORIES)]

@@ -5,6 +5,7 @@ query, retrieve           query.py, retrieve.py, repository_map.py
 shapes                    shapes.py, shape_phrases.py, by_shape.py, by_symbol.py, by_text.py
 walk, bridge              walk.py, bridge.py
 relevance                 relevance.py
+standing                  standing.py, marks.py
 score, dedupe, sections   score.py, dedupe.py, sections.py, slots.py, subjects.py, snippets.py
 fit, compose              fit.py, slot_filler.py, compose.py, excerpt.py
 ledger                    ledger.py
@@ -24,6 +25,7 @@ from weft.model import Candidate, Context, Request
 from weft.pipeline.bridge import find_bridge_names, follow_names, score_bridges
 from weft.pipeline.compose import ComposedPage, Printer, compose
 from weft.pipeline.ledger import list_citations, make_ledger
+from weft.pipeline.marks import mark_candidates
 from weft.pipeline.plan import Plan, choose_presets, make_plan, passes_filter
 from weft.pipeline.query import Query, QuestionTerms, Reading, Scale, StageCallback, narrow, understand
 from weft.pipeline.relevance import (
@@ -50,7 +52,8 @@ from weft.pipeline.retrieve import (
 )
 from weft.pipeline.sections import Layout, Ranking, admit, drop_repeats, fill_section, split_received
 from weft.pipeline.shapes import Shapes, Wanted, add_wanted, kinds_to_leave_out, read_shapes, weigh_by_shape
-from weft.pipeline.slots import Outcome, PlacedSlot, pointers_slot_name
+from weft.pipeline.slots import Outcome, PlacedSlot, pointers_slot_name, section_slot
+from weft.pipeline.standing import find_standing, leave_out_stated
 from weft.pipeline.walk import walk_graph
 from weft.ports import TokenCounter
 from weft.profiles.types import Profile
@@ -239,7 +242,9 @@ def _lay_out(plan: Plan, gathered: Gathered, reading: Reading, now: datetime, pr
     absent = frozenset() if gathered.query.vector is not None else frozenset({"semantic"})
     ranking = Ranking(plan, gathered, reading, now, absent)
 
-    fresh, received = split_received(plan, gathered.candidates)
+    standing = find_standing(plan, gathered, reading)
+    found = mark_candidates(leave_out_stated(gathered.candidates), reading.snapshot, standing.replaced)
+    fresh, received = split_received(plan, found)
     relevant, noise = drop_noise(plan, fresh, gathered)
     admitted, refused = admit(plan, relevant)
     refused += noise
@@ -248,6 +253,12 @@ def _lay_out(plan: Plan, gathered: Gathered, reading: Reading, now: datetime, pr
 
     slots: list[PlacedSlot] = []
     for section in plan.sections():
+        if section.standing:
+            stated = mark_candidates(standing.by_section.get(section.standing, ()), reading.snapshot)
+            rules, known_rules = split_received(plan, stated)
+            slots.append(section_slot(plan, section, tuple(rules), printer.heading_cost))
+            received += known_rules
+            continue
         filled, beyond, received_parts = fill_section(section, unique[section.name], ranking, printer.heading_cost)
         slots += filled
         refused += beyond

@@ -420,7 +420,7 @@ def _add_part(
 def _in_order(items: Sequence[Item], order: Order) -> tuple[Item, ...]:
     """Return the items as printed; pointers come last, so that they read as a list of what else there is."""
     if order == "time":
-        items = sorted(items, key=_time)
+        items = sorted(items, key=_time_order)
     elif order == "sequence":
         items = sorted(
             items, key=lambda item: (item.candidate.node.sequence is None, item.candidate.node.sequence or 0)
@@ -430,6 +430,7 @@ def _in_order(items: Sequence[Item], order: Order) -> tuple[Item, ...]:
     return tuple(sorted(items, key=lambda item: item.detail is Detail.POINTER))
 
 
-def _time(item: Item) -> datetime:
+def _time_order(item: Item) -> tuple[datetime, int]:
+    """Return when something happened, and its place among others of that moment, which no score decides."""
     node = item.candidate.node
-    return node.created or node.modified or _FAR_PAST
+    return node.created or node.modified or _FAR_PAST, node.sequence or 0

@@ -27,6 +27,7 @@ from weft.pipeline.query import Query
 from weft.pipeline.retrieve import Gathered
 from weft.pipeline.sections import Layout, Refusal
 from weft.pipeline.slots import HeadingCost, Outcome, Reason, section_slot
+from weft.pipeline.standing import asks_about_person, has_profile, leave_out_stated
 from weft.ports import Embedder, Snapshot, TermStatistics
 from weft.profiles.types import Frame, Section
 from weft.scoring.bm25 import inverse_frequency, term_hash
@@ -303,7 +304,10 @@ def speaks(plan: Plan, gathered: Gathered, snapshot: Snapshot, *, about_whole: b
     if any(candidate.parts.get("shape", 0.0) >= _SURELY_WANTED for candidate in gathered.candidates):
         return True
     whole = is_about_whole(request.question) if about_whole is None else about_whole
-    return whole or names_something(gathered.query, snapshot)
+    if whole or names_something(gathered.query, snapshot):
+        return True
+    # What people told about themselves shares no word with a question for it.
+    return asks_about_person(request.question) and has_profile(snapshot)
 
 
 def names_something(query: Query, snapshot: Snapshot) -> bool:
@@ -345,7 +349,7 @@ def lay_out_silence(plan: Plan, gathered: Gathered, heading_cost: HeadingCost) -
     """Return the layout of a silent page: what came nearest as pointers, and all else refused."""
     scored = [
         replace(candidate, score=gathered.relevance_of(candidate)) if gathered.relevance_of else candidate
-        for candidate in gathered.candidates
+        for candidate in leave_out_stated(gathered.candidates)
     ]
     # What was found comes before what links led to, which shares nothing with the question itself.
     ranked = sorted(scored, key=lambda candidate: (candidate.distance > 0, -candidate.score, *candidate.node.ref))

@@ -213,7 +213,7 @@ def admit(plan: Plan, candidates: Sequence[Candidate]) -> tuple[dict[str, list[C
     refusals = []
     for candidate in candidates:
         # The first, because profiles list special sections before general ones.
-        section = next((section for section in sections if _admits(section, candidate)), None)
+        section = next((each for each in sections if not each.standing and _admits(each, candidate)), None)
         if section is None:
             reason = f"no section takes kind {candidate.node.kind!r} reached this way"
             refusals.append(Refusal(candidate, "", reason))

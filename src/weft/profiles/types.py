@@ -22,6 +22,7 @@ Split = Literal["equal", "importance"]
 Unit = Literal["node", "passage"]
 SectionUnit = Literal["node", "passage", "snippet"]
 Select = Literal["share", "relevance"]
+Standing = Literal["", "rules", "values"]
 ParameterType = Literal["text", "integer", "number", "flag", "choice"]
 
 SIGNALS: Final = (
@@ -237,7 +238,8 @@ class Section(Struct, frozen=True):
     `relax` that limit gives way in the end, when nothing else wants the room. What was walked to against a
     link of one of the types in `asides`, as a caller is, is only pointed to, with that link. With the unit
     `passage` long candidates are printed by their best passages; with `snippet` the best thirty words or so of all
-    candidates are printed, in the order of their texts.
+    candidates are printed, in the order of their texts. A `standing` section takes the standing rules whose scope
+    fits, whatever was asked, or the newest values that people gave for what is asked, and no other candidates.
     """
 
     name: str
@@ -251,6 +253,7 @@ class Section(Struct, frozen=True):
     limit: int | None = None
     item_cap: float | None = None
     relax: bool = False
+    standing: Standing = ""
     pointers: int | None = None
     asides: tuple[str, ...] = ()
     detail: tuple[Detail, ...] = LADDER

@@ -25,7 +25,7 @@ def test_other_punctuation_fillers_and_typing_errors_say_the_same(new: str, old:
 @pytest.mark.parametrize(
     ("new", "old", "why"),
     [
-        ("The retry limit is 5", "The retry limit is 3", "number"),
+        ("Retry 5 times on a timeout", "Retry 3 times on a timeout", "number"),
         ("Do not run migrations on start", "Run migrations on start", "negates"),
         ("The linter must never touch generated files", "The linter must touch generated files", "negates"),
         ("Use spaces for indentation", "Use tabs for indentation", "choice"),
@@ -61,3 +61,33 @@ def test_a_text_never_contradicts_itself(text: str) -> None:
 @given(some.text(max_size=80), some.text(max_size=80))
 def test_the_verdict_does_not_depend_on_who_came_first(one: str, other: str) -> None:
     assert judge(one, other).verdict is judge(other, one).verdict
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("The retry limit is 5", "The retry limit is 3"),
+        ("We use pip instead of uv", "We use uv instead of pip"),
+        ("Atlas' deadline is now June 1", "The deadline of Atlas is May 5"),
+        ("We switched from pip to uv", "We use pip instead of uv"),
+        ("The staging port has been changed from 8080 to 9090", "The staging port is 8080"),
+    ],
+)
+def test_another_value_for_the_same_thing_supersedes(new: str, old: str) -> None:
+    assert judge(new, old).verdict is Verdict.SUPERSEDES
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Use spaces", "Use 4 spaces, not tabs"),
+        ("Use 4 spaces, not tabs", "Use spaces"),
+        ("Use tabs, not spaces, for makefiles", "Use spaces, not tabs"),
+    ],
+)
+def test_what_does_not_exclude_the_other_leaves_it_alone(new: str, old: str) -> None:
+    assert judge(new, old).verdict is Verdict.OTHER
+
+
+def test_a_thing_that_can_have_two_qualities_keeps_both() -> None:
+    assert judge("The API client is in Go", "The API client is slow").verdict is not Verdict.SUPERSEDES

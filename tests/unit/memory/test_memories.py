@@ -64,8 +64,8 @@ def test_the_same_words_again_change_nothing(indexing: IndexingContext) -> None:
 
 
 def test_what_says_otherwise_is_stored_and_reported_with_both_keys(indexing: IndexingContext) -> None:
-    first = remember(indexing, "The retry limit is 3", now=NOW).memory
-    done = remember(indexing, "The retry limit is 5", now=LATER)
+    first = remember(indexing, "Retry 3 times on a timeout", now=NOW).memory
+    done = remember(indexing, "Retry 5 times on a timeout", now=LATER)
     (against,) = done.contradictions
     assert (against.key, against.other, against.why) == (done.memory.key, first.key, "another number")
     assert {memory.key for memory in list_memories(indexing)} == {first.key, done.memory.key}
@@ -185,3 +185,55 @@ def test_secrets_are_taken_out_before_anything_is_stored(indexing: IndexingConte
     assert done.redacted == ("GitHub Token",)
     updated = update_memory(indexing, done.memory.key, now=LATER, text=f"It is {secret} now")
     assert secret not in find_memory(indexing, updated.key).text
+
+
+def test_a_new_value_takes_the_place_of_the_older_and_names_it(indexing: IndexingContext) -> None:
+    first = remember(indexing, "The deadline of Atlas is May 5", now=NOW).memory
+    done = remember(indexing, "Atlas' deadline is now June 1", now=LATER)
+    assert (done.memory.key, done.superseded) == (first.key, "The deadline of Atlas is May 5")
+    assert [memory.text for memory in list_memories(indexing)] == ["Atlas' deadline is now June 1"]
+    fields = memory_node(done.memory).fields
+    assert (fields["subject"], fields["attribute"], fields["value"]) == ("Atlas", "deadline", "June 1")
+    assert (fields["was"], fields["until"]) == ("May 5", f"{LATER:%Y-%m-%d}")
+
+
+def test_a_value_is_superseded_however_many_memories_are_more_alike(indexing: IndexingContext) -> None:
+    remember(indexing, "The staging port is 8080", now=NOW)
+    for number in range(30):
+        remember(indexing, f"Staging needs a port note of kind {number} before the release {number}", now=NOW)
+    assert remember(indexing, "The staging port is 9090", now=LATER).superseded == "The staging port is 8080"
+
+
+def test_a_clock_that_was_set_back_ends_no_value_before_it_began(indexing: IndexingContext) -> None:
+    remember(indexing, "The staging port is 8080", now=LATER)
+    done = remember(indexing, "The staging port is 9090", now=NOW)
+    assert done.memory.text == "The staging port is 9090"
+    assert done.memory.history[-1].until >= LATER
+
+
+def test_orders_preferences_and_facts_about_a_person_stand_and_plain_facts_do_not(
+    indexing: IndexingContext,
+) -> None:
+    said = {
+        "Always answer in metric units": "instruction",
+        "Never use mocks": "instruction",
+        "I'm vegetarian": "profile",
+        "I prefer tea": "preference",
+        "We decided to keep the monolith": "decision",
+        "The parser lives in src/parse.py": None,
+    }
+    for text, form in said.items():
+        fields = memory_node(remember(indexing, text, now=NOW).memory).fields
+        assert (fields.get("form"), fields.get("standing", False)) == (form, form is not None), text
+
+
+def test_a_rule_names_its_scope(indexing: IndexingContext) -> None:
+    scopes = {
+        "Use tabs in Go": "language:go",
+        "Never write comments in src/generated/": "folder:src/generated",
+        "Always squash when using git": "tool:git",
+        "Never force-push in this repository": "project",
+        "Always be brief": None,
+    }
+    for text, scope in scopes.items():
+        assert memory_node(remember(indexing, text, now=NOW).memory).fields.get("scope") == scope, text

@@ -74,7 +74,9 @@ def test_budgets_and_depths(name: str, max_tokens: int | None, max_depth: int, d
 
 def test_general_takes_every_kind_into_one_section() -> None:
     profile = load_profile("general")
-    (only,), (probe,) = profile.sections, profile.probes
+    *standing, only = profile.sections
+    (probe,) = profile.probes
+    assert [each.standing for each in standing] == ["rules", "values"]
     assert (only.kinds, only.tags, only.probes, only.reach) == ((), (), (), "any")
     assert (probe.kinds, probe.limit, only.pointers) == ((), 40, 8)
     assert profile.score.weights == {"lexical": 0.26, "semantic": 0.16, "walk": 0.17, "bridge": 0.41, "shape": 0.8}
@@ -220,6 +222,7 @@ def test_workspace_selects_by_relevance_and_prints_in_groups() -> None:
 
 def test_learning_prints_five_sources_in_order_with_their_weights_and_caps() -> None:
     assert table(load_profile("learning"), "heading", "share", "item_cap", "limit", "relax") == [
+        ("Standing rules", 1.5, None, 10, False),
         ("Memories", 1, 0.25, 20, False),
         ("Code", 2, 0.25, 20, False),
         ("Experiences", 3, 0.25, 20, False),
@@ -238,7 +241,7 @@ def test_learning_asks_each_source_by_kind() -> None:
         "commits": "commit",
     }
     assert [dict(probe.where) for probe in profile.probes if probe.where] == [{"axis": "full"}]
-    assert all(each.probes == (each.name,) for each in profile.sections)
+    assert all(each.probes == (each.name,) for each in profile.sections if not each.standing)
 
 
 CUT = "*({truncated})*"
@@ -250,7 +253,8 @@ def test_learning_prints_items_in_the_documented_forms() -> None:
         for each in load_profile("learning").sections
     }
     assert forms == {
-        "memories": ["**Memory**: {text}", "caption", CUT],
+        "standing": ["{text}[[ ({mark})]]"],
+        "memories": ["**Memory**: {text}", "caption", "*{mark}*", CUT],
         "code": ["**{kind}** `{title}` in `{file}:{line}`", "code", CUT],
         "experiences": [
             "**Experience**: {domain} | {strategy}",

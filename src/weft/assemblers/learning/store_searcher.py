@@ -14,6 +14,7 @@ from weft.cache import LruCache
 from weft.errors import StoreError
 from weft.memory import EXPERIENCE, MEMORY, VALUE, UsageLog
 from weft.model import DEFAULT_TENANT, Candidate, Filter, View
+from weft.pipeline.marks import mark_candidates
 from weft.pipeline.query import Query, Reading, understand
 from weft.pipeline.retrieve import search
 from weft.profiles.types import Fusion, Probe
@@ -55,8 +56,14 @@ class StoreSearcher(Struct, frozen=True):
             yield replace(self, shared_reading=reading)
 
     def search_memories(self, query: str, limit: int) -> tuple[Candidate, ...]:
-        """Find facts, preferences, decisions and the like."""
-        return self._search(query, Filter(kinds=(MEMORY,)), limit)
+        """Find facts, preferences, decisions and the like, and standing rules whatever their words."""
+        found = self._search(query, Filter(kinds=(MEMORY,)), limit)
+        if len(found) < limit:
+            return found
+        rules = self._search(query, Filter(kinds=(MEMORY,), where=(("standing", "true"),)), max(limit // 2, 1))
+        known = {candidate.node.ref for candidate in found}
+        further = tuple(rule for rule in rules if rule.node.ref not in known)
+        return (*found[: limit - len(further)], *further)
 
     def search_code(self, query: str, limit: int) -> tuple[Candidate, ...]:
         """Find functions, methods, classes and the like."""
@@ -100,7 +107,8 @@ class StoreSearcher(Struct, frozen=True):
         with self._open_reading() as reading:
             query = self._analyse(question, reading)
             probe = Probe("search", limit=limit)
-            return search(query, probe, filter, Fusion(pool=limit), reading.snapshot, reading.index).candidates
+            found = search(query, probe, filter, Fusion(pool=limit), reading.snapshot, reading.index)
+            return tuple(mark_candidates(found.candidates, reading.snapshot))
 
     def _open_reading(self) -> AbstractContextManager[Reading]:
         return (

@@ -46,7 +46,7 @@ def remember(
     embedder: EmbedderSpec = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remember something. A memory that says the same is merged; one that may contradict it is reported."""
+    """Remember something. Repetitions are merged, newer values replace older ones, contradictions are reported."""
     from weft.memory import memory_store
 
     now = datetime.now(UTC)
@@ -85,8 +85,13 @@ def remember(
 
 def _write_remembered(remembered: "RememberResult", *, is_update: bool) -> None:
     memory = remembered.memory
-    action = "Updated" if is_update else "Merged into" if remembered.merged else "Remembered as"
+    merged = "Replaced the value of" if remembered.superseded else "Merged into"
+    action = "Updated" if is_update else merged if remembered.merged else "Remembered as"
     output.write(f"{action} {memory.key} ({memory.category}, importance {memory.importance:g}).")
+    if remembered.superseded:
+        output.write_note(
+            f"It said: “{output.one_line(remembered.superseded, _LINE_WIDTH)}”. That is kept as history."
+        )
     if remembered.redacted:
         output.write_note(f"Secrets were removed before it was stored: {', '.join(remembered.redacted)}.")
     for contradiction in remembered.contradictions:

@@ -38,6 +38,8 @@ def remember(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
         return Answer((f"Updated {memory.key}.",), {"key": memory.key})
     result = remember(_indexing_context(served), arguments.get("text", ""), **options)
     lines = [f"{'Merged into' if result.merged else 'Remembered as'} {result.memory.key}."]
+    if result.superseded:
+        lines += [f"It replaces “{one_line(result.superseded, _TEXT_WIDTH)}”, which is kept as history."]
     lines += [f"Secrets were taken out: {', '.join(result.redacted)}."] if result.redacted else []
     lines += [
         f"{found.key} may contradict {found.other} ({found.why}), which says: "
@@ -47,6 +49,7 @@ def remember(served: ServedStore, arguments: Mapping[str, Any]) -> Answer:
     facts = {
         "key": result.memory.key,
         "merged": result.merged,
+        "superseded": result.superseded,
         "contradicts": [found.other for found in result.contradictions],
     }
     return Answer(("\n".join(lines),), facts)

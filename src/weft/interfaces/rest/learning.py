@@ -56,6 +56,7 @@ def store_memory(body: schema.MemoryInput, service: Service, caller: CurrentCall
     stored = {
         "memory": _memory_shapes(weft, (result.memory,))[0],
         "merged": result.merged,
+        "superseded": result.superseded,
         "contradictions": [asdict(contradiction) for contradiction in result.contradictions],
         "redacted": list(result.redacted),
     }

@@ -175,6 +175,7 @@ class RememberedOutput(BaseModel):
 
     memory: MemoryOutput
     merged: bool
+    superseded: str
     contradictions: list[ContradictionOutput]
     redacted: list[str]
 

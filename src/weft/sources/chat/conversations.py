@@ -23,7 +23,10 @@ from weft.sources.files import (
 from weft.sources.walk_files import File
 from weft.text import split_sentences
 from weft.text.redact import Redacted, redact
+from weft.text.statements import Form, describe, find_statements
 
+RULE: Final = "rule"
+"""The kind of nodes that hold a standing rule which somebody stated in a conversation."""
 _MAX_FILE_BYTES: Final = 1_000_000_000
 """The largest JSON export, which is parsed in memory as a whole and takes several times its size there."""
 _MAX_LINE_BYTES: Final = 32_000_000
@@ -179,9 +182,9 @@ def _session_nodes(
         # Turns alternate, so the turn before an assistant's is the question that it answers.
         if number > 1 and turn.role != USER:
             edges.append(Edge(message.key, f"{key}@{number - 1}", "answers", tenant=settings.tenant))
-        decisions = list(_find_decisions(message))
-        edges += [Edge(message.key, decision.key, "contains", tenant=settings.tenant) for decision in decisions]
-        nodes += [message, *decisions]
+        stated = [*_find_decisions(message), *(_find_rules(message) if turn.role == USER else ())]
+        edges += [Edge(message.key, part.key, "contains", tenant=settings.tenant) for part in stated]
+        nodes += [message, *stated]
     return (nodes, edges) if turns else ([], [])
 
 
@@ -257,6 +260,20 @@ def _find_decisions(message: Node) -> Iterator[Node]:
             kind="decision",
             title=_shorten(sentence.lstrip("-*# "), _TITLE_CHARACTERS),
             text=f"{sentence} {after}" if _REASON.match(after) else sentence,
+        )
+
+
+def _find_rules(message: Node) -> Iterator[Node]:
+    """Iterate over the instructions, preferences and facts about a person in what the person wrote."""
+    rules = [statement for statement in find_statements(message.text) if statement.form is not Form.DECISION]
+    for count, statement in enumerate(rules, start=1):
+        yield replace(
+            message,
+            key=f"{message.key}/rule-{count}",
+            kind=RULE,
+            title=_shorten(statement.text, _TITLE_CHARACTERS),
+            text=statement.text,
+            fields={**message.fields, **describe(statement.text, statement.form)},
         )
 
 

@@ -5,7 +5,8 @@ The kinds are the log of a coding assistant, the exports of ChatGPT and of Claud
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from msgspec import Struct, field
@@ -33,6 +34,10 @@ _CLIENT_MARKUP: Final = re.compile(
 """Markup that the client of a coding assistant inserts into what its user wrote."""
 _TEXT_TYPES: Final = frozenset({"text", "multimodal_text", "input_text", "output_text"})
 """The types of content and of its parts that are text."""
+_TIME_NAMES: Final = ("timestamp", "created_at", "create_time", "time", "date", "ts")
+"""The names under which logs write when a message was sent."""
+_DAY_FORMS: Final = ("%B-%d-%Y", "%B %d, %Y", "%b %d, %Y", "%d %B %Y", "%d %b %Y", "%Y/%m/%d", "%m/%d/%Y")
+"""Ways to write a day besides ISO 8601."""
 _MAX_CHAIN_MESSAGES: Final = 100_000
 """Messages read of one conversation of ChatGPT; it ends a damaged export whose parents never end."""
 
@@ -58,6 +63,9 @@ class Session(Struct):
         cleaned = clean(_CLIENT_MARKUP.sub("", text)).strip()
         if not cleaned:
             return
+        if time is None and self.turns:
+            # Logs that note a day only where it changes: a message was sent no earlier than the one before.
+            time = self.turns[-1].time
         if self.turns and self.turns[-1].role == role:
             before = self.turns[-1]
             # An assistant's answer comes in pieces between calls of tools; a reader sees one answer.
@@ -108,8 +116,19 @@ def _add_message(session: Session, line: Mapping[str, Any]) -> None:
     role = _ROLES.get(str(message.get("role") or message.get("from") or message.get("sender") or line.get("type")))
     content = next((message[name] for name in ("content", "value", "text") if message.get(name)), inner)
     if role is not None:
-        time = line.get("timestamp") or line.get("created_at") or line.get("create_time") or line.get("time")
-        session.add(role, _join_text_parts(content), to_time_or_none(time))
+        session.add(role, _join_text_parts(content), _read_time(line))
+
+
+def _read_time(line: Mapping[str, Any]) -> datetime | None:
+    """Return when a message was written; the day alone may be spelled out, as in `March-03-2024`."""
+    value = next((line[name] for name in _TIME_NAMES if line.get(name)), None)
+    time = to_time_or_none(value)
+    if time is not None or not isinstance(value, str):
+        return time
+    for form in _DAY_FORMS:
+        with suppress(ValueError):
+            return datetime.strptime(value.strip(), form).replace(tzinfo=UTC)
+    return None
 
 
 def _read_message_list(record: Mapping[str, Any], name: str) -> Session:

@@ -1,0 +1,223 @@
+"""Find the standing rules of a page: what people said to last, whether or not it shares a word with the question.
+
+A rule is a node with the field `standing`: a memory, or a rule or decision stated in a conversation. Those whose
+scope fits the situation are ordered by what they have to do with the question; of several about the same thing
+only
+the newest counts, and says what it replaced.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from weft.model import Candidate, Filter, Node, NodeRef
+from weft.pipeline.plan import Plan
+from weft.pipeline.query import Query, Reading
+from weft.pipeline.retrieve import Gathered, measure_nodes, search
+from weft.ports import Snapshot
+from weft.profiles.types import Fusion, Probe, Standing
+from weft.scoring.bm25 import term_hash
+from weft.text import analyze
+
+_MAX_MEASURED: Final = 200
+"""Rules that are all measured against the question; of more, those that a search finds and the newest are."""
+_MAX_FOUND: Final = 60
+"""Rules that are searched for where there are more than that, and as many of the newest."""
+_FORM_PRIOR: Final = {"instruction": 0.3, "preference": 0.3}
+"""What speaks for a rule by its form, beside its relevance from 0 to 1: an order holds whatever is asked."""
+_PROFILE: Final = "profile"
+_UPDATE: Final = "update"
+_ASKED_PROFILE_PRIOR: Final = 0.6
+"""What speaks for a fact about the person, where the question is about the person."""
+_MIN_RELEVANCE: Final = 0.5
+"""The relevance, beside that of the best rule, below which other forms than orders are left out."""
+_MIN_SHARED_TERMS: Final = 2
+"""Terms of the question that such a rule must hold: one word is shared by chance."""
+_ABOUT_PERSON: Final = re.compile(
+    r"\b(?:did|have|had) I (?:ever )?(?:mention|mentioned|say|said|tell|told|state|stated|describe|described)\b"
+    r"|\b(?:who|where|what|which)\b[^?]{0,40}\b(?:am|do|did|was) I\b|\bwhat(?:['’]s| is| are"
+    r"| was) my\b|\babout me\b"
+    r"|\bmy (?:name|age|job|profession|occupation|home|birthday|diet|allerg)",
+    re.IGNORECASE,
+)
+_MEMORY_PRIOR: Final = 0.1
+"""What speaks for a memory: somebody asked to remember it, while others were read from conversations."""
+_FILLERS: Final = frozenset(analyze("please really also just kindly always"))
+"""Terms that a rule can have or lack and stay the same."""
+_SITUATION_CANDIDATES: Final = 12
+"""The best candidates, by whose files and languages a rule's scope is judged."""
+_STATED: Final = frozenset({"rule"})
+"""Kinds of nodes that repeat a sentence of another node, which a page may print with what stands around it."""
+_FAR_PAST: Final = datetime(1, 1, 1, tzinfo=UTC)
+
+
+class StandingRules(Struct, frozen=True):
+    """The rules and values of a page, the most relevant first, and the texts that state an older value.
+
+    `replaced` has the key of the older rule's text, a message, and the words that say what holds now.
+    """
+
+    by_section: Mapping[Standing, tuple[Candidate, ...]] = field(default_factory=dict)
+    replaced: Mapping[NodeRef, str] = field(default_factory=dict)
+
+
+def find_standing(plan: Plan, gathered: Gathered, reading: Reading) -> StandingRules:
+    """Return the rules whose scope fits, and the newest values stated for what is asked."""
+    if plan.request.candidates is not None or not any(section.standing for section in plan.sections()):
+        return StandingRules()
+    snapshot, filter = reading.snapshot, plan.request.filter
+    wanted = replace(filter, where=(*filter.where, ("standing", "true")))
+    ids = snapshot.matching_ids(wanted).tolist()
+    if len(ids) > _MAX_MEASURED:
+        ids = _propose(ids, wanted, gathered.query, plan.profile.fusion, reading)
+    if not ids:
+        return StandingRules()
+    relevance = measure_nodes(ids, gathered.query, plan.profile.fusion, snapshot)
+    asks_person = asks_about_person(plan.request.question)
+    stated = [
+        Candidate(
+            node=_with_day(row.node),
+            score=relevance.get(id, 0.0) + _prior(row.node, asks_person),
+            parts={"relevance": relevance.get(id, 0.0)},
+            probe="standing",
+            root=row.node.key,
+            text_tokens=row.text_tokens,
+            sketch=row.sketch,
+        )
+        for id, row in sorted(snapshot.nodes(ids).items())
+        if _fits(str(row.node.fields.get("scope", "")), gathered)
+    ]
+    kept, replaced = _keep_current(stated)
+    current = sorted(kept, key=lambda rule: (-round(rule.score, 6), *rule.node.ref))
+    telling = [rule for rule in current if _is_telling(rule, gathered.query, asks_person)]
+    by_section: dict[Standing, tuple[Candidate, ...]] = {
+        "rules": tuple(_drop_repeated(rule for rule in telling if rule.node.fields.get("form") != _UPDATE)),
+        "values": tuple(_drop_repeated(rule for rule in telling if rule.node.fields.get("form") == _UPDATE)),
+    }
+    return StandingRules(by_section, replaced)
+
+
+def asks_about_person(question: str) -> bool:
+    """Return whether a question is about the one who asks: "what is my job", "where do I live"."""
+    return bool(_ABOUT_PERSON.search(question))
+
+
+def has_profile(snapshot: Snapshot) -> bool:
+    """Return whether the person who asks has told something about themselves."""
+    return bool(len(snapshot.matching_ids(Filter(where=(("standing", "true"), ("form", _PROFILE))))))
+
+
+def _is_telling(rule: Candidate, query: Query, asks_person: bool) -> bool:
+    """Return whether a rule belongs on the page: orders always do, anything else if it is about the question."""
+    form = rule.node.fields.get("form")
+    if form in _FORM_PRIOR or (form == _PROFILE and asks_person):
+        return True
+    shared = {term_hash(term) for term in analyze(rule.node.text)} & query.terms.keys()
+    return rule.parts["relevance"] >= _MIN_RELEVANCE and len(shared) >= min(_MIN_SHARED_TERMS, len(query.terms))
+
+
+def _with_day(node: Node) -> Node:
+    """Return a node with the day on which it was said as a field, as sections print it."""
+    day = node.created or node.modified
+    return replace(node, fields={**node.fields, "said": f"{day:%Y-%m-%d}"}) if day else node
+
+
+def leave_out_stated(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates without rules, which are printed in a section of their own or with their message."""
+    return [candidate for candidate in candidates if candidate.node.kind not in _STATED]
+
+
+def _propose(ids: Sequence[int], wanted: Filter, query: Query, fusion: Fusion, reading: Reading) -> list[int]:
+    """Return the ids of the rules that a search finds, and of the newest."""
+    found = search(query, Probe("standing", limit=_MAX_FOUND), wanted, fusion, reading.snapshot, reading.index)
+    return sorted({*(candidate.node.id for candidate in found.candidates), *ids[-_MAX_FOUND:]})
+
+
+def _prior(node: Node, asks_person: bool) -> float:
+    form = str(node.fields.get("form"))
+    prior = _FORM_PRIOR.get(form, _ASKED_PROFILE_PRIOR if asks_person and form == _PROFILE else 0.0)
+    return prior + (_MEMORY_PRIOR if node.kind == "memory" else 0.0)
+
+
+def _fits(scope: str, gathered: Gathered) -> bool:
+    """Return whether a rule of this scope holds for the question, or for what was found for it."""
+    kind, _, name = scope.partition(":")
+    if not name:
+        # A person's and a project's rules hold for every question to the project's store.
+        return True
+    if name in gathered.query.text.lower():
+        return True
+    best = sorted(gathered.candidates, key=lambda found: -found.parts.get("relevance", 0.0))[
+        :_SITUATION_CANDIDATES
+    ]
+    if kind == "language":
+        return any((found.node.language or "").lower() == name for found in best)
+    if kind == "folder":
+        return any(f"/{found.node.origin.file or ''}".lower().find(f"/{name}/") >= 0 for found in best)
+    return False
+
+
+def _said(rule: Candidate) -> tuple[datetime, int, str]:
+    """Return when a rule was stated, by which the newer of two is told."""
+    node = rule.node
+    return node.modified or node.created or _FAR_PAST, node.sequence or 0, node.key
+
+
+def _keep_current(rules: Iterable[Candidate]) -> tuple[list[Candidate], dict[NodeRef, str]]:
+    """Return the rules that no newer one about the same thing replaces, and none of narrower scope.
+
+    With them come the texts that state a value which was replaced, and what holds now.
+    """
+    current: dict[tuple[str, str], Candidate] = {}
+    free, replaced = [], {}
+    for rule in sorted(rules, key=_said):
+        address = rule.node.fields.get("address")
+        if not isinstance(address, str):
+            free.append(rule)
+            continue
+        key = (rule.node.tenant, address)
+        older = current.get(key)
+        current[key] = rule if older is None else _replace_rule(older, rule)
+        if older is not None and current[key].node.fields.get("was") == older.node.fields.get("value"):
+            replaced[(older.node.tenant, older.node.key.rpartition("/rule-")[0])] = _describe_newer(rule.node)
+    return [*free, *current.values()], replaced
+
+
+def _describe_newer(node: Node) -> str:
+    day = node.fields.get("said")
+    return f"no longer: {node.fields.get('value')}" + (f" since {day}" if day else "")
+
+
+def _replace_rule(older: Candidate, newer: Candidate) -> Candidate:
+    """Return which of two rules about the same thing holds, with the value that it replaced."""
+    scope, wider = newer.node.fields.get("scope"), older.node.fields.get("scope")
+    if scope != wider:
+        # Where both fit, the rule for the narrower case was made for it.
+        return older if wider and (not scope or scope == "project") else newer
+    was, value = older.node.fields.get("value"), newer.node.fields.get("value")
+    if was is None or was == value:
+        return newer
+    until = newer.node.created or newer.node.modified
+    fields = {**newer.node.fields, "was": was, **({"until": f"{until:%Y-%m-%d}"} if until else {})}
+    return replace(newer, node=replace(newer.node, fields=fields))
+
+
+def _drop_repeated(rules: Iterable[Candidate]) -> list[Candidate]:
+    """Return the rules, each said once: of several in nearly the same words the best one stays."""
+    kept: list[tuple[Candidate, Collection[str]]] = []
+    for rule in rules:
+        terms = set(analyze(rule.node.text))
+        if not any(_is_repeated(terms, others) for _, others in kept):
+            kept.append((rule, terms))
+    return [rule for rule, _ in kept]
+
+
+def _is_repeated(terms: Collection[str], others: Collection[str]) -> bool:
+    """Return whether one rule says nothing that the other does not: one more word may be another rule."""
+    shorter, longer = sorted((set(terms) - _FILLERS, set(others) - _FILLERS), key=len)
+    # A rule of fillers alone repeats nothing.
+    return bool(shorter) and shorter <= longer

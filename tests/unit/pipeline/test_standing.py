@@ -1,0 +1,133 @@
+"""Standing rules on pages: printed whatever was asked, where their scope fits, with what they replaced."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from weft import Weft
+from weft.memory.memory_store import remember
+from weft.model import Filter
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+FILLER = "Bread dough rises for two hours in a warm kitchen before it is shaped and baked."
+
+
+def log(path: Path, turns: Sequence[Mapping[str, str]]) -> Path:
+    path.write_text("".join(json.dumps(turn) + "\n" for turn in turns))
+    return path
+
+
+def turn(text: str, role: str = "user", date: str = "2026-01-02") -> dict[str, str]:
+    return {"role": role, "content": text, "date": date}
+
+
+@pytest.fixture
+def weft(tmp_path: Path) -> Iterator[Weft]:
+    with Weft.open(tmp_path / ".weft") as opened:
+        yield opened
+
+
+def index_chat(weft: Weft, folder: Path, *turns: Mapping[str, str]) -> None:
+    weft.index(str(log(folder / "chat.jsonl", turns)))
+
+
+def rules_on(weft: Weft, question: str, **options: object) -> list[str]:
+    context = weft.context(question, now=NOW, **options)  # type: ignore[arg-type]
+    section = next((each for each in context.page.sections if each.name == "standing"), None)
+    return [item.candidate.node.text for item in section.items] if section else []
+
+
+def test_a_rule_stands_on_a_page_with_which_it_shares_no_word(weft: Weft, tmp_path: Path) -> None:
+    index_chat(
+        weft,
+        tmp_path,
+        turn("Always answer in metric units."),
+        turn(FILLER, "assistant"),
+        turn("How long does dough rise?"),
+    )
+    assert rules_on(weft, "How long does bread dough rise?") == ["Always answer in metric units."]
+
+
+def test_an_assistant_makes_no_rules(weft: Weft, tmp_path: Path) -> None:
+    index_chat(
+        weft, tmp_path, turn("How does dough rise?"), turn(f"Always use fresh yeast. {FILLER}", "assistant")
+    )
+    assert rules_on(weft, "How long does bread dough rise?") == []
+
+
+def test_a_rule_said_twice_is_printed_once_and_the_newer_choice_alone(weft: Weft, tmp_path: Path) -> None:
+    index_chat(
+        weft,
+        tmp_path,
+        turn("I prefer rye over wheat for bread."),
+        turn(FILLER, "assistant"),
+        turn("Always answer in metric units."),
+        turn(FILLER, "assistant"),
+        turn("I prefer wheat over rye for bread.", date="2026-02-01"),
+        turn(FILLER, "assistant"),
+        turn("Please always answer in metric units.", date="2026-02-03"),
+    )
+    context = weft.context("How long does bread dough rise?", now=NOW)
+    assert "I prefer wheat over rye for bread. (was rye until 2026-02-01)" in context.text
+    assert "I prefer rye over wheat for bread.\n*no longer: wheat since 2026-02-01*" in context.text
+    assert sum("metric" in text for text in rules_on(weft, "How long does bread dough rise?")) == 1
+
+
+def test_the_section_is_capped_and_in_the_order_in_which_things_were_said(weft: Weft, tmp_path: Path) -> None:
+    kinds = [f"{letter}-type parts" for letter in "abcdefghijkl"]
+    turns = [(turn(f"Always mention {kind} by their number."), turn(FILLER, "assistant")) for kind in kinds]
+    index_chat(weft, tmp_path, *(each for pair in turns for each in pair))
+    rules = rules_on(weft, "How long does bread dough rise?")
+    assert len(rules) == 10
+    assert rules == sorted(rules)
+
+
+def test_a_rule_for_a_language_stands_only_where_that_language_is(weft: Weft, tmp_path: Path) -> None:
+    remember(weft.indexing_context(), "Never use panics in Go", now=NOW)
+    remember(weft.indexing_context(), f"{FILLER} It cools for one hour.", now=NOW)
+    assert rules_on(weft, "How long does bread dough rise?") == []
+    assert rules_on(weft, "How long does bread dough rise, and is it written in Go?") == ["Never use panics in Go"]
+
+
+def test_a_filter_and_a_silent_page_leave_rules_out(weft: Weft) -> None:
+    remember(weft.indexing_context(), "Always answer in metric units", now=NOW)
+    remember(weft.indexing_context(), FILLER, now=NOW)
+    assert rules_on(weft, "How long does bread dough rise?", filter=Filter(kinds=("commit",))) == []
+    assert rules_on(weft, "Which moons has Jupiter?") == []
+
+
+def test_a_question_about_oneself_is_answered_from_what_one_told(weft: Weft, tmp_path: Path) -> None:
+    index_chat(weft, tmp_path, turn("I'm Ada, a bridge engineer, and I bake."), turn(FILLER, "assistant"))
+    assert rules_on(weft, "What profession did I mention?") == ["I'm Ada, a bridge engineer"]
+
+
+def test_the_latest_value_that_was_stated_stands_on_the_page(weft: Weft, tmp_path: Path) -> None:
+    index_chat(
+        weft,
+        tmp_path,
+        turn("My sourdough loaf count has now reached 12."),
+        turn(FILLER, "assistant"),
+        turn("My sourdough loaf count has now reached 19.", date="2026-02-05"),
+    )
+    text = weft.context("What is my sourdough loaf count?", now=NOW).text
+    assert "2026-02-05: My sourdough loaf count has now reached 19." in text
+
+
+def test_memories_that_contradict_each_other_are_marked_where_they_are_read(weft: Weft) -> None:
+    remember(weft.indexing_context(), "Retry 3 times on a gateway timeout", now=NOW)
+    remember(weft.indexing_context(), "Retry 5 times on a gateway timeout", now=NOW + timedelta(days=1))
+    text = weft.context("How often is a gateway timeout retried?", now=NOW).text
+    assert "may contradict “Retry 5 times on a gateway timeout” of 2026-03-02" in text
+    assert "may contradict “Retry 3 times on a gateway timeout” of 2026-03-01" in text
+
+
+def test_a_memory_says_what_its_value_was_before(weft: Weft) -> None:
+    remember(weft.indexing_context(), "The gateway timeout is 30 seconds", now=NOW)
+    remember(weft.indexing_context(), "The gateway timeout is 90 seconds", now=NOW + timedelta(days=1))
+    for profile in ("general", "learning"):
+        text = weft.context("What is the gateway timeout?", profile=profile, now=NOW).text
+        assert "was 30 seconds until 2026-03-02" in text
+        assert "timeout is 30" not in text
