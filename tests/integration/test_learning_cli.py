@@ -34,10 +34,19 @@ def test_a_memory_is_remembered_listed_searched_updated_and_forgotten(cli: Cli) 
 
 
 def test_a_contradiction_is_noted_with_both_keys(cli: Cli) -> None:
+    first = told(cli, "remember", "Retry 3 times on a timeout")["memory"]["key"]
+    done = cli("remember", "Retry 5 times on a timeout")
+    assert f"may contradict {first} (another number)" in done.err
+    assert cli("remember", "Retry 5 times on a timeout.").out.startswith("Merged into memory:")
+
+
+def test_a_new_value_takes_the_place_of_the_old_which_stays_as_history(cli: Cli) -> None:
     first = told(cli, "remember", "The retry limit is 3")["memory"]["key"]
     done = cli("remember", "The retry limit is 5")
-    assert f"may contradict {first} (another number)" in done.err
-    assert cli("remember", "The retry limit is 5.").out.startswith("Merged into memory:")
+    assert done.out.startswith(f"Replaced the value of {first}")
+    assert "It said: “The retry limit is 3”. That is kept as history." in done.err
+    (memory,) = told(cli, "memories")["memories"]
+    assert (memory["text"], memory["history"][0]["text"]) == ("The retry limit is 5", "The retry limit is 3")
 
 
 def test_an_experience_goes_from_start_to_outcome(cli: Cli) -> None:

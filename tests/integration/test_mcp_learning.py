@@ -28,9 +28,9 @@ def test_a_memory_is_remembered_found_changed_and_forgotten(weft: Any) -> None:
     key = first.meta["weft"]["key"]
     assert text(first) == f"Remembered as {key}."
     assert "retry limit" in text(call(weft, "context", topic="retry limit", profile="learning"))
-    against = call(weft, "remember", fact="The retry limit is 5")
-    assert against.meta["weft"]["contradicts"] == [key]
-    assert f"may contradict {key}" in text(against)
+    newer = call(weft, "remember", fact="The retry limit is 5")
+    assert newer.meta["weft"]["superseded"] == "The retry limit is 3"
+    assert "It replaces “The retry limit is 3”, which is kept as history." in text(newer)
     assert text(call(weft, "remember", key=key, text="The retry limit is 4")) == f"Updated {key}."
     assert text(call(weft, "forget", id=key)) == f"Forgot {key}: The retry limit is 4"
     assert call(weft, "forget", key=key).is_error

@@ -46,18 +46,18 @@ def sent(service: Service, method: str, path: str, status: int = 200, **more: An
 
 
 def test_a_memory_is_stored_listed_searched_changed_and_forgotten(service: Service, tmp_path: Path) -> None:
-    given = {"tenant_id": "team", "text": "The retry limit is 3", "importance": 0.8, "tags": ["limits"]}
+    given = {"tenant_id": "team", "text": "Retry 3 times on a timeout", "importance": 0.8, "tags": ["limits"]}
     first = sent(service, "POST", "/api/memories", 201, json=given)
     key = first["memory"]["key"]
     assert (first["merged"], first["contradictions"], first["redacted"]) == (False, [], [])
-    again = sent(service, "POST", "/api/memories", 201, json={**given, "text": "The retry limit is 5"})
+    again = sent(service, "POST", "/api/memories", 201, json={**given, "text": "Retry 5 times on a timeout"})
     assert again["contradictions"][0]["other"] == key
     listed = sent(service, "GET", "/api/memories", params={"tenant_id": "team"})["memories"]
     assert [memory["key"] for memory in listed] == [again["memory"]["key"], key]
     asked = {"tenant_id": "team", "query": "retry", "category": "fact", "limit": 1}
     assert len(sent(service, "GET", "/api/memories", params=asked)["memories"]) == 1
     changed = sent(service, "PATCH", f"/api/memories/{key}", json={"tenant_id": "team", "text": "It is 4"})
-    assert changed["history"][0]["text"] == "The retry limit is 3"
+    assert changed["history"][0]["text"] == "Retry 3 times on a timeout"
     uses = UsageLog(tmp_path / ".weft")
     uses.record_uses([("team", key)], datetime(2026, 3, 1, tzinfo=UTC))
     sent(service, "DELETE", f"/api/memories/{key}", 204, params={"tenant_id": "team"})

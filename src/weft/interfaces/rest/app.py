@@ -33,7 +33,7 @@ from weft.interfaces.rest.problems import MEDIA_TYPE, Problem
 from weft.interfaces.rest.responses import ProblemDocument
 from weft.interfaces.rest.served_store import Metrics, Served, Serving
 
-_DOCUMENTED_ERRORS: Final = (400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 431, 503)
+_DOCUMENTED_ERRORS: Final = (400, 401, 403, 404, 405, 408, 409, 412, 413, 414, 415, 422, 429, 431, 503)
 """The statuses of errors that the description of every route names."""
 _PENDING_CONNECTIONS: Final = 1024
 """Connections that the system holds for us: callers that come before a process accepts them are not refused."""
