@@ -12,6 +12,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from weft.story.definitions import define, sentence_spans
+from weft.story.dialogue import read_dialogue
 from weft.story.display_name import format_name, name_key, parse_name
 from weft.story.find_names import find_names
 from weft.story.groups import Group, group
@@ -57,7 +58,7 @@ def extract_story(
     # Sentences are split at the first use, because many texts define nobody.
     spans = sentence_spans(proses)
     entities = []
-    for entity_group in group(tallies, known, corrections):
+    for entity_group in group(tallies, read_dialogue(proses, mentions), known, corrections):
         if _is_shown_enough(entity_group, tallies):
             own = [mention for form in entity_group.forms for mention in by_form[form]]
             own.sort(key=lambda mention: (mention.prose, mention.start))

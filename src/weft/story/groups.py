@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.story.cast import canonical_title
+from weft.story.dialogue import Dialogue
 from weft.story.display_name import best_name, format_name, name_key, parse_name, split_name, usual_name
 from weft.story.kinds import Tally, decide_kind, is_place, kind_by_words, sum_tallies
 from weft.story.merge import merge
@@ -45,7 +46,10 @@ class Group(Struct, frozen=True):
 
 
 def group(
-    tallies: dict[Form, Tally], known: Sequence[KnownEntity] = (), corrections: Sequence[Correction] = ()
+    tallies: dict[Form, Tally],
+    dialogue: Dialogue,
+    known: Sequence[KnownEntity] = (),
+    corrections: Sequence[Correction] = (),
 ) -> list[Group]:
     """Return the entities of a book, those with notes first, each form in one of them."""
     note_by_form = _list_notes(known)
@@ -61,7 +65,7 @@ def group(
         and _is_no_person(form, tallies, surnames)
     }
     # Places and things are kept out: Mr. London would otherwise take every mention of London.
-    people = merge({form: tally for form, tally in tallies.items() if form not in apart})
+    people = merge({form: tally for form, tally in tallies.items() if form not in apart}, dialogue)
     owned, free = _assign_to_notes(people, note_by_form, tallies)
     # After the merging, which may have found a surer owner for a part of a name.
     adopted, found = _adopt_parts((*free, *_group_places(apart)), known)

@@ -55,6 +55,8 @@ class Mention(Struct, frozen=True):
     """Whether a capitalised word that is no name follows directly: the Sperm in Sperm Whale."""
     is_speaker_label: bool = False
     """Whether it stands before a speech, as in a play."""
+    is_with_father: bool = False
+    """Whether its sentence speaks of a father or a son."""
     pronoun: str = ""
     """The first `he`, `she` or `it` that follows before anyone else is named."""
 
