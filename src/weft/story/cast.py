@@ -39,8 +39,8 @@ _ELSEWHERE_SHARE: Final = 0.8
 """The share of a form that must stand far from a namesake who is called by the full name once, or more often."""
 _MIN_NARRATED_SPEECHES: Final = 8
 _MIN_FATHERS: Final = 5
-"""A narrator who gives so many speeches each to Mr. Vane and to Tom, and speaks of a father or son beside them in so
-many sentences, means two people."""
+"""A narrator who gives so many speeches each to Mr. Vane and to Tom, and speaks of a father or son beside them so
+often, means two people."""
 _MIN_MENTIONS_TO_PLACE: Final = 3
 """Fewer mentions do not show where in the book a person appears."""
 
@@ -172,7 +172,7 @@ class Cast(Struct):
         return self.dialogue.tells_apart(left, right, min(mine.count, other.count))
 
     def narrates_both(self, left: Form, right: Form) -> bool:
-        """Return whether the narrator lets both speak, and a father is mentioned: Mr. Vane is the father of Tom."""
+        """Return whether the narrator lets both speak beside a father or a son: Mr. Vane is the father of Tom."""
         speeches = min(self.dialogue.speakers[left], self.dialogue.speakers[right])
         fathers = self.tallies[left].fathers + self.tallies[right].fathers
         return speeches >= _MIN_NARRATED_SPEECHES and fathers >= _MIN_FATHERS

@@ -55,7 +55,7 @@ class Speech(Struct, frozen=True):
 
 
 class Address(Struct, frozen=True):
-    """A form by which somebody is spoken to, the forms that the narrator uses near it, and the form that answers."""
+    """A form by which somebody is spoken to, the forms of the narrator near it, and the form that answers."""
 
     form: Form
     around: frozenset[Form]
@@ -142,9 +142,7 @@ def read_speeches(number: int, text: str, mentions: Sequence[Mention]) -> list[S
     return _read_text(number, text, mentions)[1]
 
 
-def _read_text(
-    number: int, text: str, mentions: Sequence[Mention]
-) -> tuple[list[frozenset[Form]], list[Speech]]:
+def _read_text(number: int, text: str, mentions: Sequence[Mention]) -> tuple[list[frozenset[Form]], list[Speech]]:
     """Return the forms that the narrator uses in each paragraph, and the speeches."""
     starts = [mention.start for mention in mentions]
     narrated, speeches = [], []

@@ -1,7 +1,7 @@
 """Join people whose names share no word, after all forms are assigned.
 
-Two kinds of evidence are strong enough: a wife who goes by her husband's name is named with him more than any other
-woman, and a name by which somebody is only spoken to belongs to whoever is there each time.
+Two kinds of evidence are strong enough: a wife who goes by her husband's name is named with him more than any
+other woman, and a name by which somebody is only spoken to belongs to whoever is there each time.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from weft.story.cast import Cast, Person
-from weft.story.display_name import is_same_given_name, split_name
+from weft.story.display_name import is_same_given_name
 from weft.story.kinds import Tally, sum_tallies
 from weft.story.vocabulary import FAMILIAR_TITLES, FEMALE, NOBLE_TITLES, PLAIN_TITLES
 
@@ -30,9 +30,8 @@ _MIN_ADDRESSES: Final = 3
 _PRESENT_SHARE: Final = 0.41
 _PRESENT_SHARE_NARRATED: Final = 0.6
 _PRESENT_LEAD: Final = 1.8
-"""Whoever is called by a name is around in so large a share of the times it is spoken to (larger for a name that the
-narrator uses more often than people are addressed by it), and so many times as often as anybody else whom it may
-mean."""
+"""Whoever is called by a name is around in so large a share of the times it is spoken to, and so many times as
+often as anybody else whom it may mean; in a larger share if the narrator uses the name more than people do."""
 _NARRATED_SHARE: Final = 0.34
 """A name that the narrator also uses around a larger share of the addresses is somebody's own name."""
 _SAME_LETTERS: Final = 2
@@ -155,7 +154,7 @@ def _pair_addressed(cast: Cast, called: dict[int, _Called]) -> Iterator[tuple[in
 
 
 def _may_complete(cast: Cast, owner: Person, person: Person) -> bool:
-    """Return whether a person may be another's name in the mouth of others: a given name to a surname, or a pet name.
+    """Return whether one person's names may complete another's: a given name to a surname, or a pet name.
 
     Nobody has two given names or two surnames, unless one is short for the other.
     """

@@ -10,7 +10,16 @@ from typing import Final
 from weft.story.cast import DOMINANCE, Cast, Person, canonical_title
 from weft.story.display_name import is_beginning, split_name
 from weft.story.model import Form
-from weft.story.vocabulary import FAMILIAR_TITLES, FEMALE, MALE, NICKNAMES, NOBLE_TITLES, PLAIN_TITLES, SAINTS, TITLES
+from weft.story.vocabulary import (
+    FAMILIAR_TITLES,
+    FEMALE,
+    MALE,
+    NICKNAMES,
+    NOBLE_TITLES,
+    PLAIN_TITLES,
+    SAINTS,
+    TITLES,
+)
 
 _RARE_SHARE: Final = 0.05
 """A titled person with a smaller share of a given name's mentions is not meant by the bare name."""
@@ -23,8 +32,8 @@ _ALWAYS_SHARE: Final = 0.7
 """A noble person has a nickname only where so large a share of its texts names that person too."""
 _MANY_TEXTS: Final = 10
 _TOGETHER_SHARE: Final = 0.1
-"""A nickname that stands in so many texts is somebody else's if the long name stands in a smaller share of them, and
-any nickname is if the long name stands in a larger share of its sentences."""
+"""A nickname that stands in so many texts is somebody else's if the long name stands in a smaller share of them,
+and any nickname is if the long name stands in a larger share of its sentences."""
 _BARE_SHARE: Final = 0.25
 _MIN_BARE_SPEECHES: Final = 3
 """A bare surname with a smaller share of a person's mentions, and with fewer speeches, may be anybody's of the

@@ -30,6 +30,7 @@ from weft.story.match_names import (
 from weft.story.model import Form
 from weft.story.vocabulary import CALENDAR, FEMALE, NICKNAMES, NOBLE_TITLES, SAINTS, TITLES
 
+
 def merge(tallies: dict[Form, Tally], dialogue: Dialogue) -> list[tuple[Form, ...]]:
     """Return the forms of people's names, those that mean the same person together."""
     cast = Cast(tallies, dialogue)

@@ -28,7 +28,8 @@ class KnownEntity(Struct, frozen=True):
 class Correction(Struct, frozen=True):
     """A user's correction of an entity, and the chapter from which it holds.
 
-    `merge` takes several names; `rename` and `type` a new value; `hide` neither.
+    `merge` takes several names; `split` and `drop-alias` an entity and the names to take from it; `rename` and
+    `type` a new value; `hide` neither.
     """
 
     action: str
