@@ -72,9 +72,24 @@ def test_a_correction_is_made_listed_and_taken_back(cli: Cli, novel: list[str]) 
     assert "Aldersea" in listed(cli, *novel)
 
 
+def test_a_name_is_split_off_and_dropped_and_both_are_taken_back(cli: Cli, novel: list[str]) -> None:
+    before = listed(cli, *novel)
+    done = cli("entities", "split", "Josiah Pennick", "Josiah", *novel)
+    assert "Josiah Pennick is not Josiah, who is somebody else" in done.out
+    assert "Josiah" in listed(cli, *novel)
+    assert cli("entities", "drop-alias", "Josiah Pennick", "Pennick", *novel).code == 0
+    assert "'Pennick'" not in str(listed(cli, *novel)["Josiah Pennick"]["aliases"])
+    assert cli("entities", "undo", "2", *novel).code == 0
+    assert cli("entities", "undo", "1", *novel).code == 0
+    assert listed(cli, *novel) == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
+        (("hide", "Pennick"), "'Pennick' is another name of Josiah Pennick"),
+        (("split", "Josiah Pennick", "Edgar"), "'Edgar' is no other name of Josiah Pennick"),
+        (("drop-alias", "Josiah Pennick", "Josiah Pennick"), "is shown as 'Josiah Pennick'"),
         (("hide", "Nobody At All"), "No entity of default is called"),
         (("type", "Edgar", "skeleton"), "Unknown type of entity 'skeleton'"),
         (("undo", "7"), "There is no correction 7"),

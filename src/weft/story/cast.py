@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from weft.story.dialogue import Dialogue
 from weft.story.display_name import is_same_given_name, split_name, without_particles
 from weft.story.kinds import Tally, infer_gender
 from weft.story.model import Form
@@ -25,6 +26,7 @@ _MEETING_SHARE: Final = 0.2
 every fifth sentence."""
 _CHANCE_RATIO: Final = 1.5
 _MIN_MEETINGS: Final = 5
+_MIN_HINTED_MEETINGS: Final = 3
 """More shared sentences than this, and so many times as many as by chance, are those of two people who belong
 together."""
 _RARE_TITLE_SHARE: Final = 0.05
@@ -35,6 +37,10 @@ _REACH_TEXTS: Final = 12
 _ELSEWHERE_SHARE_ONCE: Final = 0.9
 _ELSEWHERE_SHARE: Final = 0.8
 """The share of a form that must stand far from a namesake who is called by the full name once, or more often."""
+_MIN_NARRATED_SPEECHES: Final = 8
+_MIN_FATHERS: Final = 5
+"""A narrator who gives so many speeches each to Mr. Vane and to Tom, and speaks of a father or son beside them so
+often, means two people."""
 _MIN_MENTIONS_TO_PLACE: Final = 3
 """Fewer mentions do not show where in the book a person appears."""
 
@@ -51,6 +57,7 @@ class Cast(Struct):
     """The people of a book; forms are assigned to them one by one, the most frequent first."""
 
     tallies: dict[Form, Tally]
+    dialogue: Dialogue = field(default_factory=Dialogue)
     people: list[Person] = field(default_factory=list)
     formal_surnames: Counter[str] = field(default_factory=Counter)
     """How often a word stands after a title that goes with surnames."""
@@ -58,6 +65,9 @@ class Cast(Struct):
     """Sentences in which anybody is named, or between such."""
     texts_by_form: dict[Form, list[int]] = field(default_factory=dict)
     """The numbers of the texts in which a form stands, in order."""
+    first_words: Counter[str] = field(default_factory=Counter)
+    last_words: Counter[str] = field(default_factory=Counter)
+    """How often a word begins a name of two or more words, and how often it ends one."""
     forms_by_titled_word: dict[str, list[Form]] = field(default_factory=dict)
     """The forms of a title and one word, by that word in lower case."""
 
@@ -73,11 +83,15 @@ class Cast(Struct):
         }
         for (title, names), tally in self.tallies.items():
             given, surname = split_name(names)
+            if given:
+                self.first_words[given] += tally.count
+                self.last_words[surname] += tally.count
             if title and len(names) == 1:
                 self.forms_by_titled_word.setdefault(names[0].lower(), []).append((title, names))
             if (
                 title
                 and not given
+                and not _is_titled_woman((title, names))
                 and (title not in STYLED_BY_GIVEN_NAME or without_particles(surname) != surname)
             ):
                 self.formal_surnames[without_particles(surname)] += tally.count
@@ -146,17 +160,34 @@ class Cast(Struct):
             own_words = {word.lower() for word in own_form[1]}
             # Ruth stands beside Ruth Vane because the full name holds the short one, not because there are two.
             is_part = words <= own_words or own_words <= words
-            if not is_part and self._are_two_people(self.tallies[form], self.tallies[own_form]):
+            if not is_part and self.are_apart(form, own_form):
                 return True
         return False
 
-    def _are_two_people(self, left: Tally, right: Tally) -> bool:
-        """Return whether two forms meet as two people do: often for the rarer one, or more than by chance."""
+    def are_apart(self, left: Form, right: Form) -> bool:
+        """Return whether sentences or dialogue show two forms to be two people's."""
+        mine, other = self.tallies[left], self.tallies[right]
+        if self._are_two_people(mine, other, self.dialogue.count_apart(left, right) > 0):
+            return True
+        return self.dialogue.tells_apart(left, right, min(mine.count, other.count))
+
+    def narrates_both(self, left: Form, right: Form) -> bool:
+        """Return whether the narrator lets both speak beside a father or a son: Mr. Vane is the father of Tom."""
+        speeches = min(self.dialogue.speakers[left], self.dialogue.speakers[right])
+        fathers = self.tallies[left].fathers + self.tallies[right].fathers
+        return speeches >= _MIN_NARRATED_SPEECHES and fathers >= _MIN_FATHERS
+
+    def _are_two_people(self, left: Tally, right: Tally, is_hinted: bool) -> bool:
+        """Return whether two forms meet as two people do: often for the rarer one, or more than by chance.
+
+        Where the dialogue hints at it, fewer meetings are enough.
+        """
         meetings = left.count_common_sentences(right)
         fewer = min(len(left.sentences), len(right.sentences))
         by_chance = len(left.sentences) * len(right.sentences) / self.sentence_count
         return meetings > max(2.0, _MEETING_SHARE * fewer) or (
-            meetings > _MIN_MEETINGS and meetings > _CHANCE_RATIO * by_chance
+            meetings > (_MIN_HINTED_MEETINGS if is_hinted else _MIN_MEETINGS)
+            and meetings > _CHANCE_RATIO * by_chance
         )
 
     def count_texts_near(self, person: Person, form: Form) -> int:
@@ -174,6 +205,11 @@ class Cast(Struct):
         ]
         own = {text for own_form in own_forms for text in self.texts_by_form[own_form]}
         return sum(text in own for text in self.texts_by_form[form])
+
+    def count_sentences_with(self, person: Person, form: Form) -> int:
+        """Return in how many of its sentences a form stands together with this person."""
+        own = set[tuple[int, int]]().union(*(self.tallies[own_form].sentences for own_form in person.forms))
+        return len(own & self.tallies[form].sentences)
 
     def is_near(self, person: Person, form: Form) -> bool:
         """Return whether a form stands somewhere near this person, or the person is too rare to tell."""
@@ -235,6 +271,25 @@ class Cast(Struct):
         plurals = {f"{surname}s", f"{surname}es"}
         return any(other == title and names[-1].lower() in plurals for other, names in self.tallies)
 
+    def is_surname_first(self, form: Form) -> bool:
+        """Return whether the first word of a longer name is a surname here, so that both are no full name.
+
+        In the Archer Madeira, the wine of the Archers, the book has many an Archer and none with that given name.
+        """
+        first = form[1][0].lower()
+        # Miss may stand before a given name, Mr. hardly.
+        is_borne = self.last_words[first] > 0 or ("mr", form[1][:1]) in self.tallies
+        if first in GIVEN_NAMES or len(form[1]) < 2 or not is_borne:
+            return False
+        as_surname = self.formal_surnames[first] + self.last_words[first]
+        return as_surname > 2 * self.first_words[first]
+
+    def has_family(self, person: Person) -> bool:
+        """Return whether the book has a title or another given name before a person's surname."""
+        own = sum(self.tallies[form].count for form in person.forms if split_name(form[1])[0])
+        family = without_particles(person.surname)
+        return self.formal_surnames[family] + self.last_words[person.surname] > own
+
     def is_given_name(self, form: Form) -> bool:
         """Return whether the only word of a form is a given name rather than a surname."""
         title, (word, *_) = form
@@ -243,7 +298,7 @@ class Cast(Struct):
         as_surname = sum(self.count_mentions(person) for person in self.find_by_surname(plain))
         # A bare name speaks for a given name: surnames alone are rarer than surnames with a title.
         bare = self.tallies[form].count if not title else 0
-        formal = 0 if _is_titled_woman(form) else self.formal_surnames[plain]
+        formal = self.formal_surnames[plain]
         if not title:
             return as_given > 0 and as_given + bare > as_surname + formal
         return as_given > 0 and as_given > as_surname + (0 if title in STYLED_BY_GIVEN_NAME else formal)

@@ -11,7 +11,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from weft.story.corrections import apply_corrections
 from weft.story.definitions import define, sentence_spans
+from weft.story.dialogue import read_dialogue
 from weft.story.display_name import format_name, name_key, parse_name
 from weft.story.find_names import find_names
 from weft.story.groups import Group, group
@@ -57,7 +59,8 @@ def extract_story(
     # Sentences are split at the first use, because many texts define nobody.
     spans = sentence_spans(proses)
     entities = []
-    for entity_group in group(tallies, known, corrections):
+    groups = group(tallies, read_dialogue(proses, mentions), known)
+    for entity_group in apply_corrections(groups, corrections, tallies):
         if _is_shown_enough(entity_group, tallies):
             own = [mention for form in entity_group.forms for mention in by_form[form]]
             own.sort(key=lambda mention: (mention.prose, mention.start))
@@ -70,9 +73,12 @@ def extract_story(
 
 
 def _is_shown_enough(entity_group: Group, tallies: Mapping[Form, Tally]) -> bool:
-    """Return whether an entity is kept: with a note if mentioned at all, else if twice or by a fuller name."""
+    """Return whether an entity is kept: one with a note or a correction if it is mentioned at all.
+
+    All others must be mentioned twice or by a fuller name.
+    """
     count = sum(tallies[form].count for form in entity_group.forms)
-    if entity_group.note or count == 0:
+    if entity_group.note or entity_group.confidence == 1.0 or count == 0:
         return count > 0
     has_full_name = any(
         title or len(names) > 1 or tallies[title, names].speaks for title, names in entity_group.forms

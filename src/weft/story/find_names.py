@@ -22,6 +22,9 @@ _PRONOUNS: Final = {
     **dict.fromkeys(("she", "her", "hers", "herself"), "she"),
     **dict.fromkeys(("it", "its", "itself"), "it"),
 }
+_FATHERS: Final = frozenset({"father", "papa", "son"})
+_FATHER_REACH_WORDS: Final = 12
+"""How many words around a name are read for a father or a son, about the length of a clause."""
 _SENTENCE_END: Final = (".", "!", "?", "…", "\n\n")
 _INSIDE_NAME: Final = JOINING | PARTICLES
 
@@ -195,6 +198,10 @@ class _Reader(Struct):
             sentence=sentence,
             is_continued=(
                 after is not None and after.follows_blank and after.is_capitalised and not after.opens_sentence
+            ),
+            is_with_father=any(
+                word.plain in _FATHERS
+                for word in self.words[max(0, index - _FATHER_REACH_WORDS) : end + _FATHER_REACH_WORDS]
             ),
             pronoun=self._find_pronoun(end),
         )

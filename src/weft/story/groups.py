@@ -1,19 +1,19 @@
-"""Group the forms of names into entities: people, places and the rest, with what notes and corrections say.
+"""Group the forms of names into entities: people, places and the rest, with what notes say.
 
-A note comes before anything found in prose, and a user's correction before both.
+A note comes before anything found in prose, and a user's correction (`corrections`) before both.
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from weft.story.cast import canonical_title
+from weft.story.dialogue import Dialogue
 from weft.story.display_name import best_name, format_name, name_key, parse_name, split_name, usual_name
 from weft.story.kinds import Tally, decide_kind, is_place, kind_by_words, sum_tallies
 from weft.story.merge import merge
-from weft.story.model import Correction, Form, KnownEntity
+from weft.story.model import Form, KnownEntity
 from weft.story.vocabulary import ESTATE_NOUNS, GIVEN_NAMES, NICKNAMES, PITY, PLAIN_TITLES, TITLES
 
 _MAX_REALMS: Final = 2
@@ -44,10 +44,11 @@ class Group(Struct, frozen=True):
         return any(name_key(own) == key for own in (self.name, *self.names, *map(format_name, self.forms)))
 
 
-def group(
-    tallies: dict[Form, Tally], known: Sequence[KnownEntity] = (), corrections: Sequence[Correction] = ()
-) -> list[Group]:
-    """Return the entities of a book, those with notes first, each form in one of them."""
+def group(tallies: dict[Form, Tally], dialogue: Dialogue, known: Sequence[KnownEntity] = ()) -> list[Group]:
+    """Return the entities of a book, those with notes first, each form in one of them.
+
+    Those that nothing shows to be an entity have no kind; a correction may give them one.
+    """
     note_by_form = _list_notes(known)
     # A full name that only a note has still shows which surname goes with which given name.
     tallies = tallies | {form: Tally() for form in _unseen_names(known, tallies)}
@@ -61,7 +62,7 @@ def group(
         and _is_no_person(form, tallies, surnames)
     }
     # Places and things are kept out: Mr. London would otherwise take every mention of London.
-    people = merge({form: tally for form, tally in tallies.items() if form not in apart})
+    people = merge({form: tally for form, tally in tallies.items() if form not in apart}, dialogue)
     owned, free = _assign_to_notes(people, note_by_form, tallies)
     # After the merging, which may have found a surer owner for a part of a name.
     adopted, found = _adopt_parts((*free, *_group_places(apart)), known)
@@ -82,7 +83,7 @@ def group(
         for forms in found
         if not _is_plural(forms, tallies, families) and not _is_shared_title(forms, people, tallies)
     ]
-    return [each for each in _apply_corrections(groups, corrections) if each.kind]
+    return groups
 
 
 def _make_group(forms: tuple[Form, ...], tallies: dict[Form, Tally]) -> Group:
@@ -236,47 +237,3 @@ def _has_many_realms(title: str, forms: Sequence[Form], tallies: Mapping[Form, T
     own = max((tallies[form].count for form in realms if form in forms), default=0)
     other = max((tallies[form].count for form in realms if form not in forms), default=0)
     return len(realms) > _MAX_REALMS and own <= other
-
-
-# --- corrections -----------------------------------------------------------------------------------------
-
-
-def _apply_corrections(groups: Sequence[Group], corrections: Sequence[Correction]) -> list[Group]:
-    """Return the groups as people corrected them, one correction after another; unknown names change nothing."""
-    corrected = list(groups)
-    for correction in corrections:
-        indexes = _find_groups(corrected, correction.names)
-        if indexes:
-            corrected = _apply(correction, corrected, indexes)
-    return corrected
-
-
-def _find_groups(groups: Sequence[Group], names: Sequence[str]) -> list[int]:
-    """Return the indexes of the groups that the names mean, that of the first name first."""
-    found = [next((index for index, each in enumerate(groups) if each.is_called(name)), -1) for name in names]
-    return [index for index in dict.fromkeys(found) if index >= 0]
-
-
-def _apply(correction: Correction, groups: list[Group], indexes: Sequence[int]) -> list[Group]:
-    first = groups[indexes[0]]
-    if correction.action == "hide":
-        return [each for index, each in enumerate(groups) if index not in indexes]
-    if correction.action == "merge":
-        merged = [groups[index] for index in indexes]
-        joined = replace(
-            first,
-            forms=tuple(form for each in merged for form in each.forms),
-            names=tuple(name for each in merged for name in each.names),
-            note=next((each.note for each in merged if each.note), ""),
-            confidence=1.0,
-        )
-        kept = [each for index, each in enumerate(groups) if index not in indexes[1:]]
-        # In the place of the first, so that the order of all others stays as it was.
-        kept[kept.index(first)] = joined
-        return kept
-    changed = (
-        replace(first, name=correction.value, names=(correction.value, *first.names), confidence=1.0)
-        if correction.action == "rename"
-        else replace(first, kind=correction.value, confidence=1.0)
-    )
-    return [changed if each is first else each for each in groups]

@@ -85,6 +85,8 @@ class Tally(Struct):
     kin: int = 0
     """Directly after a word of kinship: his sister Rosa."""
     titled: int = 0
+    fathers: int = 0
+    """In a sentence that speaks of a father or a son."""
     everyday: bool = False
     """Whether the book also writes it in lower case."""
     sentences: set[tuple[int, int]] = field(default_factory=set)
@@ -104,6 +106,7 @@ class Tally(Struct):
         self.possessive += mention.is_possessive
         self.kin += mention.before in KINSFOLK
         self.titled += bool(mention.title) and mention.title not in _UNTITLED
+        self.fathers += mention.is_with_father
         self.sentences.add((mention.prose, mention.sentence))
 
     def count_common_sentences(self, other: "Tally") -> int:

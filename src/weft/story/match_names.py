@@ -10,7 +10,16 @@ from typing import Final
 from weft.story.cast import DOMINANCE, Cast, Person, canonical_title
 from weft.story.display_name import is_beginning, split_name
 from weft.story.model import Form
-from weft.story.vocabulary import FAMILIAR_TITLES, MALE, NICKNAMES, NOBLE_TITLES, PLAIN_TITLES, SAINTS, TITLES
+from weft.story.vocabulary import (
+    FAMILIAR_TITLES,
+    FEMALE,
+    MALE,
+    NICKNAMES,
+    NOBLE_TITLES,
+    PLAIN_TITLES,
+    SAINTS,
+    TITLES,
+)
 
 _RARE_SHARE: Final = 0.05
 """A titled person with a smaller share of a given name's mentions is not meant by the bare name."""
@@ -21,6 +30,18 @@ _MIN_RELATIVES: Final = 3
 that person's."""
 _ALWAYS_SHARE: Final = 0.7
 """A noble person has a nickname only where so large a share of its texts names that person too."""
+_MANY_TEXTS: Final = 10
+_TOGETHER_SHARE: Final = 0.1
+"""A nickname that stands in so many texts is somebody else's if the long name stands in a smaller share of them,
+and any nickname is if the long name stands in a larger share of its sentences."""
+_BARE_SHARE: Final = 0.25
+_MIN_BARE_SPEECHES: Final = 3
+"""A bare surname with a smaller share of a person's mentions, and with fewer speeches, may be anybody's of the
+family."""
+_MIN_KNOWN_OWNER: Final = 20
+"""One bare use of the surname says nothing of a person who is mentioned so often otherwise."""
+_RIVAL_SHARE: Final = 0.1
+"""A man with a smaller share of another's mentions is not meant by the surname that both bear."""
 _TOLD_APART_SHARE: Final = 0.2
 """A person who in a larger share of mentions is called by title and given name is not meant by title and
 surname."""
@@ -36,6 +57,11 @@ _SHARED: Final = frozenset({"mr", "miss", "ms", "master"})
 """Titles that several members of a family bear at once."""
 _LEARNED: Final = frozenset({"doctor", "professor"})
 """Ranks that one person may hold together."""
+_MILITARY: Final = frozenset(
+    {"captain", "colonel", "major", "general", "lieutenant", "sergeant", "admiral", "commodore", "brigadier"}
+)
+_MIN_CIVILIAN: Final = 5
+"""So many uses of Mr. show a civilian; one or two are slips."""
 _RANKS: Final = frozenset(TITLES) - NOBLE_TITLES - FAMILIAR_TITLES - PLAIN_TITLES.keys()
 
 
@@ -73,6 +99,8 @@ def _find_intimates(cast: Cast, form: Form) -> list[Person]:
         and not cast.is_passing_namesake(person, form)
     ]
     # One is on first-name terms with people without a rank rather than with a lord.
+    # A full name that stands once, of no family the book knows, is often none: then Margaret Oniton saw.
+    called = [person for person in called if cast.has_family(person)] or called
     untitled = [person for person in called if not cast.titles(person) - PLAIN_TITLES.keys()]
     least = _RARE_SHARE * cast.tallies[form].count
     return untitled or [person for person in called if _count_with_titles(cast, person) >= least]
@@ -98,7 +126,7 @@ def _choose_by_family(cast: Cast, people: Sequence[Person], form: Form) -> Perso
         return ranked[0][2]
     nearness = [(cast.count_texts_near(person, form), person) for person in people]
     nearest = max((near for near, _ in nearness), default=0)
-    if len(people) > 1 and (3 if _stands_out(cast, people) else 2) * nearest < len(cast.texts_by_form[form]):
+    if len(people) > 1 and (4 if _stands_out(cast, people) else 2) * nearest < len(cast.texts_by_form[form]):
         return None
     return cast.most_mentioned(person for near, person in nearness if 2 * near >= nearest)
 
@@ -138,6 +166,14 @@ def _may_be_short(cast: Cast, person: Person, form: Form) -> bool:
     """
     texts = len(cast.texts_by_form[form])
     is_around = 2 * cast.count_texts_near(person, form) >= texts
+    if any(len(names) > 1 and names[0] == form[1][0] for _, names in person.forms):
+        is_here = cast.is_near(person, form) and not cast.is_passing_namesake(person, form)
+        return is_here and cast.may_be_called(person, form)
+    is_frequent = texts >= _MANY_TEXTS and cast.count_mentions(person) >= _MANY_TEXTS
+    if is_frequent and cast.count_texts_with(person, form) < _TOGETHER_SHARE * texts:
+        return False
+    if cast.count_sentences_with(person, form) > _TOGETHER_SHARE * len(cast.tallies[form].sentences):
+        return False
     has_family = bool(person.surname) and not person.surname.startswith("the ")
     is_usual = has_family or (is_around and cast.count_mentions(person) >= cast.tallies[form].count)
     is_noble = bool(cast.titles(person) & NOBLE_TITLES)
@@ -187,17 +223,47 @@ def take_titled_surname(cast: Cast, form: Form) -> bool:
         for person in cast.find_by_surname(surname)
         if _fits(cast, person, form) and cast.is_near(person, form)
     ]
-    if _is_elder(cast, form):
+    son = _find_son(cast, form)
+    if son is not None or _is_elder(cast, form):
         # The elder Mr. is never called by his given name in such a book.
         fitting = [person for person in fitting if not person.given]
     if canonical_title(title) not in _SHARED:
         fitting = _keep_holders(cast, fitting, form)
+    # A man whom the book shows to be one comes before a Loo of whom nothing is known.
+    fitting = [person for person in fitting if TITLES[title] and cast.gender(person) == TITLES[title]] or fitting
     owner = max(fitting, key=lambda person: (_claim(cast, person, title), person.forms[0]), default=None)
     if owner is None:
         owner = Person("", surname)
         cast.people.append(owner)
+        if son is not None:
+            owner.forms.extend(_take_long_names(cast, son))
     owner.forms.append(form)
     return True
+
+
+def _find_son(cast: Cast, form: Form) -> Person | None:
+    """Return the son of a Mr. whom the narrator calls by his given name: Tom, of Mr. Gradgrind."""
+    if form[0] != "mr":
+        return None
+    sons = (
+        person
+        for person in cast.find_by_surname(split_name(form[1])[1])
+        if any(cast.narrates_both(form, own) for own in person.forms if not own[0] and len(own[1]) == 1)
+    )
+    return next(sons, None)
+
+
+def _take_long_names(cast: Cast, son: Person) -> list[Form]:
+    """Take the long names of a son who mostly goes by a short one; they are his father's: Thomas Gradgrind."""
+    short = [form for form in son.forms if form[1][0].lower() in NICKNAMES]
+    long = [form for form in son.forms if form not in short and len(form[1]) > 1]
+    used = sum(cast.tallies[form].count for form in short if len(form[1]) > 1)
+    if used <= sum(cast.tallies[form].count for form in long):
+        return []
+    words = {form[1][0] for form in long}
+    taken = [form for form in son.forms if form in long or form[1][0] in words]
+    son.forms[:] = [form for form in son.forms if form not in taken]
+    return taken
 
 
 def _is_elder(cast: Cast, form: Form) -> bool:
@@ -219,7 +285,7 @@ def _fits(cast: Cast, person: Person, form: Form) -> bool:
     title = canonical_title(form[0])
     if title in held and not person.given:
         return True
-    ladies_titles = _LADIES & {title, *(canonical_title(own) for own, _ in person.forms)}
+    ladies_titles = _LADIES & {title, *held}
     clashes = len(ladies_titles) > 1 or (bool(ladies_titles) and bool(_RANKS & {title, *held}))
     clashes |= title == "mrs" and bool(person.given) and _is_daughter(cast, person, form)
     is_everyday = title in PLAIN_TITLES or title in FAMILIAR_TITLES
@@ -246,24 +312,38 @@ def _is_told_apart(cast: Cast, person: Person, form: Form) -> bool:
     return (
         any(_may_be_meant(cast, other, person, title) for other in cast.find_by_surname(person.surname))
         or cast.has_several(title, person.surname)
-        or person.given.startswith("mrs ")
-        or alone > DOMINANCE * own
+        or (person.given.startswith("mrs ") and own >= alone)
+        or (alone > DOMINANCE * own and _meet(cast, person, form))
     )
+
+
+def _meet(cast: Cast, person: Person, form: Form) -> bool:
+    """Return whether a sentence names a person beside a form that may mean somebody else of the family."""
+    tally = cast.tallies[form]
+    is_wife = person.given.startswith("mrs ")
+    return is_wife or any(tally.count_common_sentences(cast.tallies[own]) for own in person.forms)
 
 
 def _may_be_meant(cast: Cast, person: Person, relative: Person, title: str) -> bool:
     """Return whether a title alone may mean this person, and not the relative; a person told apart it does not."""
     if person is relative or cast.gender(person) not in ("", PLAIN_TITLES[title]):
         return False
+    if _LADIES & cast.titles(person) - {title} or cast.count_mentions(person) < _BARE_SHARE * (
+        cast.count_title_and_given(relative, title)
+    ):
+        return False
     return cast.count_title_and_given(person, title) <= _TOLD_APART_SHARE * cast.count_mentions(person)
 
 
 def _keep_holders(cast: Cast, people: Sequence[Person], form: Form) -> list[Person]:
     """Keep those who hold a rank, else the only one who may: Lord Stark is he whom others call Lord Eddard."""
-    title, names = form
-    holders = [person for person in people if cast.count_title_and_given(person, title)]
+    title, names = canonical_title(form[0]), form[1]
+    holders = [person for person in people if cast.count_title_and_given(person, form[0])]
     if holders:
         return holders
+    if title in _MILITARY:
+        # Whoever is a Mr. throughout the book holds no command.
+        people = [person for person in people if cast.count_title(person, "mr") < _MIN_CIVILIAN]
     # Ranks without a gender of their own (captain, doctor) are nearly always men's in older novels.
     gender = TITLES[title] or MALE
     family = cast.find_by_surname(split_name(names)[1])
@@ -288,7 +368,26 @@ def take_bare_surname(cast: Cast, form: Form) -> bool:
     given, surname = split_name(names)
     if title or given or (surname in TITLES and not cast.formal_surnames[surname]):
         return False
-    return cast.assign(form, most_formal(cast, surname, form))
+    owner = most_formal(cast, surname, form)
+    if owner is not None and _is_family_name(cast, owner, form):
+        # Nobody's: the Bennet of the Bennet family means none of them.
+        return True
+    return cast.assign(form, owner)
+
+
+def _is_family_name(cast: Cast, owner: Person, form: Form) -> bool:
+    """Return whether a bare surname means no member of a family: nobody speaks by it, and several may be meant."""
+    count, own = cast.tallies[form].count, cast.count_mentions(owner)
+    if count >= _BARE_SHARE * own or cast.dialogue.speakers[form] >= _MIN_BARE_SPEECHES:
+        return False
+    others = [person for person in cast.find_by_surname(owner.surname) if person is not owner]
+    rivals = [
+        person
+        for person in others
+        if cast.gender(person) != FEMALE and cast.count_mentions(person) >= _RIVAL_SHARE * own
+    ]
+    is_chance = count < 2 and own >= _MIN_KNOWN_OWNER
+    return bool(rivals) or (bool(others) and (is_chance or cast.gender(owner) == FEMALE))
 
 
 def most_formal(cast: Cast, surname: str, form: Form) -> Person | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from weft.story.cast import DOMINANCE, Cast, Person
+from weft.story.dialogue import Dialogue
 from weft.story.display_name import (
     SAINT,
     find_patronymic,
@@ -16,7 +17,8 @@ from weft.story.display_name import (
     split_name,
     words_before_joining,
 )
-from weft.story.kinds import Tally, sum_tallies
+from weft.story.join_people import HUSBANDS, join_addressed, join_wives
+from weft.story.kinds import Tally
 from weft.story.match_names import (
     most_formal,
     take_bare_given,
@@ -26,44 +28,48 @@ from weft.story.match_names import (
     take_titled_surname,
 )
 from weft.story.model import Form
-from weft.story.vocabulary import FEMALE, NICKNAMES, NOBLE_TITLES, SAINTS, TITLES
-
-_HUSBANDS: Final = "mrs "
-"""Before the given name of a wife who goes by her husband's: Mrs. John Vane has the given name `mrs john`."""
-_MIN_WIFE_MENTIONS: Final = 5
-"""How often a wife must be called by her husband's name before her own is looked for."""
-_MIN_COUPLE_SENTENCES: Final = 3
-_COUPLE_CHANCE_RATIO: Final = 3.0
-_COUPLE_LEAD: Final = 2.0
-"""A woman is taken for the wife who is named with the husband in so many sentences, so many times as often as by
-chance, and so many times as often as any other woman. Lower, and a sister or a friend is taken for her."""
+from weft.story.vocabulary import CALENDAR, FEMALE, NICKNAMES, NOBLE_TITLES, SAINTS, TITLES
 
 
-def merge(tallies: dict[Form, Tally]) -> list[tuple[Form, ...]]:
+def merge(tallies: dict[Form, Tally], dialogue: Dialogue) -> list[tuple[Form, ...]]:
     """Return the forms of people's names, those that mean the same person together."""
-    cast = Cast(tallies)
+    cast = Cast(tallies, dialogue)
     # The most frequent first, because the first form of a person decides which rarer ones go with it.
     remaining = sorted(tallies, key=lambda form: (-tallies[form].count, form))
     for step in _STEPS:
         remaining = [form for form in remaining if not step(cast, form)]
-    _join_wives(cast)
+    join_wives(cast)
+    join_addressed(cast)
     return [tuple(person.forms) for person in cast.people]
 
 
 # --- full names ------------------------------------------------------------------------------------------
 
 
+def _drop_false(cast: Cast, form: Form) -> bool:
+    """Drop words that only stand side by side: the Archer Madeira, on Monday Anne, the Fielding High School."""
+    names = form[1]
+    if len(names) < 2:
+        return False
+    rest = (form[0], names[1:])
+    is_dated = names[0].lower() in CALENDAR and cast.tallies[form].count == 1 and rest in cast.tallies
+    is_repeated = names[0] in names[1:]
+    return is_dated or is_repeated or cast.is_surname_first(form)
+
+
 def _take_full(cast: Cast, form: Form) -> bool:
     """Take given name and surname: Elizabeth Bennet, Sir William Lucas."""
     title, names = form
     given, surname = _given_name(form), split_name(names)[1]
-    if len(given) < 2 or not surname:
+    # Behind a name such a word is an honorific: Hamidullah Begum is a lady of that house.
+    is_styled = names[-1].lower() in TITLES and not cast.formal_surnames[surname]
+    if len(given) < 2 or not surname or is_styled:
         return False
     head = next((person for person in cast.people if _shares_head(person, names)), None)
     if head is not None and cast.may_be_called(head, form):
         return cast.assign(form, head)
     if title == "mrs" and cast.gender_of_given_name(given) != FEMALE:
-        given = f"{_HUSBANDS}{given}"
+        given = f"{HUSBANDS}{given}"
     same = [
         person
         for person in cast.find_by_surname(surname)
@@ -171,6 +177,7 @@ def _take_alone(cast: Cast, form: Form) -> bool:
 
 
 _STEPS: Final[tuple[Callable[[Cast, Form], bool], ...]] = (
+    _drop_false,
     _take_full,
     _take_saint,
     take_bare_given,
@@ -182,47 +189,3 @@ _STEPS: Final[tuple[Callable[[Cast, Form], bool], ...]] = (
     _take_title,
     _take_alone,
 )
-
-
-# --- wives -----------------------------------------------------------------------------------------------
-
-
-def _join_wives(cast: Cast) -> None:
-    """Give each wife who goes by her husband's name her own: Mrs. John Vane, whom he calls Ruth."""
-    for wife in [person for person in cast.people if person.given.startswith(_HUSBANDS)]:
-        same = _find_own_name(cast, wife) if cast.count_mentions(wife) >= _MIN_WIFE_MENTIONS else None
-        if same is not None:
-            wife.forms.extend(same.forms)
-            cast.people.remove(same)
-
-
-def _find_own_name(cast: Cast, wife: Person) -> Person | None:
-    """Return the woman without a surname who is named with the husband far more often than any other."""
-    given = wife.given.removeprefix(_HUSBANDS)
-    husband = next((person for person in cast.find_by_surname(wife.surname) if person.given == given), None)
-    if husband is None:
-        return None
-    his = sum_tallies(husband.forms, cast.tallies)
-    women = [
-        person
-        for person in cast.people
-        if person.given and not person.surname and cast.gender_of_given_name(person.given) == FEMALE
-    ]
-    ranked = sorted(((_company(cast, woman, his), woman.forms[0], woman) for woman in women), reverse=True)
-    if not ranked:
-        return None
-    first, second = ranked[0][0], ranked[1][0] if len(ranked) > 1 else 0.0
-    if first < max(_COUPLE_CHANCE_RATIO, _COUPLE_LEAD * second):
-        return None
-    chosen = ranked[0][2]
-    # Two names of one person do not stand in one sentence.
-    hers, wifes = sum_tallies(chosen.forms, cast.tallies), sum_tallies(wife.forms, cast.tallies)
-    return None if hers.count_common_sentences(wifes) else chosen
-
-
-def _company(cast: Cast, woman: Person, husband: Tally) -> float:
-    """Return how many times as often as by chance a woman is named with the husband; 0 if it is too seldom."""
-    hers = sum_tallies(woman.forms, cast.tallies)
-    by_chance = len(hers.sentences) * len(husband.sentences) / cast.sentence_count
-    meetings = hers.count_common_sentences(husband)
-    return meetings / by_chance if meetings >= _MIN_COUPLE_SENTENCES else 0.0

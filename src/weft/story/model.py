@@ -28,7 +28,8 @@ class KnownEntity(Struct, frozen=True):
 class Correction(Struct, frozen=True):
     """A user's correction of an entity, and the chapter from which it holds.
 
-    `merge` takes several names; `rename` and `type` a new value; `hide` neither.
+    `merge` takes several names; `split` and `drop-alias` an entity and the names to take from it; `rename` and
+    `type` a new value; `hide` neither.
     """
 
     action: str
@@ -55,6 +56,8 @@ class Mention(Struct, frozen=True):
     """Whether a capitalised word that is no name follows directly: the Sperm in Sperm Whale."""
     is_speaker_label: bool = False
     """Whether it stands before a speech, as in a play."""
+    is_with_father: bool = False
+    """Whether its sentence speaks of a father or a son."""
     pronoun: str = ""
     """The first `he`, `she` or `it` that follows before anyone else is named."""
 

@@ -12,7 +12,7 @@ from weft.errors import InvalidInput, UnknownName, nearest_name
 from weft.interfaces.cli import AsJson, AsOf, EmbedderSpec, OwnTenant, StoreFolder, output
 from weft.interfaces.cli.output import show_progress
 from weft.interfaces.request import clean
-from weft.model import DEFAULT_TENANT, Filter, Node, View
+from weft.model import DEFAULT_TENANT, FOUND_ENTITY, Filter, Node, View
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -29,6 +29,8 @@ _ALIASES_WIDTH: Final = 60
 _ALL_NEIGHBOURS: Final = 1_000_000
 """A limit that no entity's neighbours reach: the chapters that mention it are counted, so none may be left out."""
 _PROSE_KINDS: Final = ("chapter", "scene")
+_OF_ALIASES: Final = ("split", "drop-alias")
+"""Corrections that take names away from an entity."""
 
 EntityName = Annotated[str, typer.Argument(metavar="NAME", help="The entity's name, or one of its aliases.")]
 FromChapter = Annotated[
@@ -52,11 +54,13 @@ def make_entities_group(decorated: bool) -> typer.Typer:
         decorated,
         list=print_entities,
         merge=merge,
+        split=split,
         rename=rename,
         type=change_type,
         hide=hide,
         corrections=print_corrections,
         undo=undo,
+        **{"drop-alias": drop_alias},
     )
 
 
@@ -116,6 +120,28 @@ def merge(
 ) -> None:
     """Merge several entities into the first, which takes the names of all."""
     _correct("merge", [name, *others], "", chapter, tenant, store)
+
+
+def split(
+    name: EntityName,
+    aliases: Annotated[list[str], typer.Argument(metavar="ALIAS", help="Names of somebody else.")],
+    chapter: FromChapter = None,
+    tenant: OwnTenant = DEFAULT_TENANT,
+    store: StoreFolder = None,
+) -> None:
+    """Split names off an entity: they become an entity of their own."""
+    _correct("split", [name, *aliases], "", chapter, tenant, store)
+
+
+def drop_alias(
+    name: EntityName,
+    aliases: Annotated[list[str], typer.Argument(metavar="ALIAS", help="Names that are nobody's.")],
+    chapter: FromChapter = None,
+    tenant: OwnTenant = DEFAULT_TENANT,
+    store: StoreFolder = None,
+) -> None:
+    """Drop names of an entity that are no names of anybody."""
+    _correct("drop-alias", [name, *aliases], "", chapter, tenant, store)
 
 
 def rename(
@@ -200,6 +226,8 @@ def _describe(correction: "Correction") -> str:
     article = "an" if correction.value[:1] in "aeiou" else "a"
     return {
         "merge": f"{first} is also {', '.join(others)}",
+        "split": f"{first} is not {', '.join(others)}, who is somebody else",
+        "drop-alias": f"{first} is not called {', '.join(others)}",
         "rename": f"{first} is called {correction.value}",
         "type": f"{first} is {article} {correction.value}",
         "hide": f"{first} is no entity",
@@ -259,6 +287,10 @@ def apply_correction(
 
     # All names are looked up first: a correction with an unknown name must not be stored.
     named = [_find_entity(weft, name, tenant) for name in names]
+    if action in _OF_ALIASES:
+        _check_aliases(action, names, named)
+    if action == "hide":
+        _check_is_shown(names[0], named[0])
     if action == "type":
         _check_kind(value)
     if action == "rename" and not value.strip():
@@ -289,15 +321,50 @@ def _check_kind(kind: str) -> None:
         raise UnknownName("type of entity", kind, KINDS)
 
 
+def _check_aliases(action: str, names: Sequence[str], named: Sequence[Node]) -> None:
+    """Raise InvalidInput unless all names but the first are aliases that the prose gives to the first."""
+    from weft.story import name_key
+
+    owner = named[0]
+    by_key = {name_key(alias.text): alias for alias in owner.aliases}
+    for name, node in zip(names[1:], named[1:], strict=True):
+        own = ", ".join(dict.fromkeys(alias.text for alias in owner.aliases)) or "(none)"
+        if node.key != owner.key:
+            raise InvalidInput(f"{name!r} is no other name of {owner.title}. Its other names: {own}.")
+        alias = by_key.get(name_key(name))
+        if alias is None:
+            raise InvalidInput(
+                f"{owner.title} is shown as {name!r}, which `{action}` cannot take away. Its other names: {own}. "
+                f"`weft entities rename` gives it another name first; `weft entities hide` hides all of it."
+            )
+        if FOUND_ENTITY not in owner.key and not alias.found:
+            raise InvalidInput(f"The note {owner.key} gives the name {name!r}. Take it out of the note.")
+
+
+def _check_is_shown(name: str, node: Node) -> None:
+    """Raise InvalidInput where a name is an alias: hiding the whole entity is not what was meant."""
+    from weft.story import name_key
+
+    if name_key(name) != name_key(node.title):
+        raise InvalidInput(
+            f"{name!r} is another name of {node.title}, which would be hidden as a whole. "
+            f"`weft entities drop-alias {node.title!r} {name!r}` takes only this name away, "
+            f"`weft entities split {node.title!r} {name!r}` makes somebody else of it, and "
+            f"`weft entities hide {node.title!r}` hides all of it."
+        )
+
+
 def _find_entity(weft: "Weft", name: str, tenant: str) -> Node:
     """Return the entity of a name or alias; raise InvalidInput with the closest name if there is none."""
     from weft.story import name_key
 
     by_name: dict[str, Node] = {}
     # In reverse, so that of two entities with one name the more mentioned is found.
-    for listing in reversed(list_entities(weft, tenant=tenant)):
-        for title in (listing.node.title, *(alias.text for alias in listing.node.aliases)):
-            by_name[name_key(title)] = listing.node
+    listings = list(reversed(list_entities(weft, tenant=tenant)))
+    for listing in listings:
+        by_name.update({name_key(alias.text): listing.node for alias in listing.node.aliases})
+    # A name by which an entity is shown comes before the same name as another's alias.
+    by_name.update({name_key(listing.node.title): listing.node for listing in listings})
     if name_key(name) in by_name:
         return by_name[name_key(name)]
     closest = nearest_name(name_key(name), by_name)

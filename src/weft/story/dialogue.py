@@ -1,0 +1,203 @@
+"""Read who says what to whom: the speeches of a book, with the names that speak and the names that are addressed.
+
+A name beside a verb of speech and outside the quotation is its speaker; a name that marks set off inside it is
+addressed. Both tell names apart (nobody addresses himself, two speakers take turns) and bring names together
+(whoever is addressed is there, and mostly answers).
+"""
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from msgspec import Struct, field
+
+from weft.story.model import Form, Mention, Prose
+from weft.story.vocabulary import SPEECH
+
+_PARAGRAPH: Final = re.compile(r"\n[ \t]*\n\s*")
+_LINE_END: Final = re.compile(r"\n\s*")
+_DOUBLE_MARK: Final = re.compile(r"[\"“”„«»]")
+_SINGLE_OPENING: Final = re.compile(r"(?:(?<=[\s(—-])|^)['‘](?=[\w—…])")
+_SINGLE_CLOSING: Final = re.compile(r"(?<=[,.!?…—;:])['’](?!\w)")
+_DASH: Final = re.compile(r"\s*[—–―-]\s*(?=\w)")
+"""The dash that opens a speech in French, Spanish, Italian and Russian books."""
+_BEFORE_ADDRESS: Final = frozenset("\"“”„«»'‘’,—–-;:!?.(")
+_AFTER_ADDRESS: Final = frozenset("\"“”„«»'’,—–;:!?.)")
+_BEFORE_NAME: Final = re.compile(
+    r"\b(?:my|dear|dearest|darling|old|poor|oh|ah|o|well|yes|no|but|and|now|good)\s+$", re.IGNORECASE
+)
+"""A word that may part a form of address from the mark before it: my dear Charlotte."""
+_ADDRESS_REACH: Final = 40
+"""Characters before a name that are read for such words; three of them are shorter."""
+_PARAGRAPHS_AROUND: Final = 3
+"""Whoever is addressed is named by the narrator within so many paragraphs, if at all."""
+_COORDINATED: Final = re.compile(r",? (?:and|or|and then|with|to|nor) (?:the )?")
+"""Words between two names that mean two people: Tom and Mr. Grant."""
+_COORDINATION_WEIGHT: Final = 2
+_APART_WEIGHT: Final = 2
+"""How much evidence tells two names apart. A single address may be quoted, or mistaken for one."""
+_APART_SHARE: Final = 0.03
+"""Of two frequent names so large a share of the rarer one's mentions must tell them apart."""
+
+
+class Speech(Struct, frozen=True):
+    """What one paragraph says aloud: where it stands, the name that says it and the names it addresses."""
+
+    prose: int
+    paragraph: int
+    start: int
+    end: int
+    speaker: Mention | None
+    addressed: tuple[Mention, ...]
+
+
+class Address(Struct, frozen=True):
+    """A form by which somebody is spoken to, the forms of the narrator near it, and the form that answers."""
+
+    form: Form
+    around: frozenset[Form]
+    answer: Form | None
+
+
+class Dialogue(Struct, frozen=True):
+    """What the speeches and lists of a book tell about the forms of its names."""
+
+    apart: Counter[tuple[Form, Form]] = field(default_factory=Counter)
+    """How strongly two forms are shown to mean two people; the forms of a pair are sorted."""
+    addresses: tuple[Address, ...] = ()
+    speakers: Counter[Form] = field(default_factory=Counter)
+    """How many speeches the narrator gives to each form."""
+    narrated: Counter[Form] = field(default_factory=Counter)
+    """In how many paragraphs the narrator uses a form."""
+
+    def count_apart(self, left: Form, right: Form) -> int:
+        """Return how strongly two forms are shown to mean two people."""
+        return self.apart[_pair(left, right)]
+
+    def tells_apart(self, left: Form, right: Form, mentions: int) -> bool:
+        """Return whether two forms are two people's; `mentions` is how often the rarer one stands."""
+        return self.count_apart(left, right) >= max(_APART_WEIGHT, _APART_SHARE * mentions)
+
+
+def read_dialogue(proses: Sequence[Prose], mentions: Sequence[Mention]) -> Dialogue:
+    """Return the evidence of all speeches of a book."""
+    apart: Counter[tuple[Form, Form]] = Counter()
+    addresses: list[Address] = []
+    speakers: Counter[Form] = Counter()
+    narrated: Counter[Form] = Counter()
+    for left, right in pairwise(mentions):
+        if left.prose == right.prose and 0 < right.start - left.end < _ADDRESS_REACH:
+            between = " ".join(proses[left.prose].text[left.end : right.start].split("\n"))
+            if left.form != right.form and _COORDINATED.fullmatch(between):
+                apart[_pair(left.form, right.form)] += _COORDINATION_WEIGHT
+    by_prose: dict[int, list[Mention]] = {}
+    for mention in mentions:
+        by_prose.setdefault(mention.prose, []).append(mention)
+    for number in sorted(by_prose):
+        told, speeches = _read_text(number, proses[number].text, by_prose[number])
+        _count_apart(speeches, apart)
+        addresses.extend(_read_addresses(told, speeches))
+        speakers.update(speech.speaker.form for speech in speeches if speech.speaker is not None)
+        narrated.update(form for forms in told for form in forms)
+    return Dialogue(apart, tuple(addresses), speakers, narrated)
+
+
+def _pair(left: Form, right: Form) -> tuple[Form, Form]:
+    return (left, right) if left <= right else (right, left)
+
+
+def _count_apart(speeches: Sequence[Speech], apart: Counter[tuple[Form, Form]]) -> None:
+    """Count speakers as apart from whom they address, and from whoever speaks before them."""
+    for speech in speeches:
+        for mention in speech.addressed:
+            if speech.speaker is not None and speech.speaker.form != mention.form:
+                apart[_pair(speech.speaker.form, mention.form)] += 1
+    for first, second in pairwise(speeches):
+        if first.speaker is None or second.speaker is None or second.paragraph - first.paragraph != 1:
+            continue
+        if first.speaker.form != second.speaker.form:
+            apart[_pair(first.speaker.form, second.speaker.form)] += 1
+
+
+def _read_addresses(narrated: Sequence[frozenset[Form]], speeches: Sequence[Speech]) -> Iterator[Address]:
+    """Yield every address with the forms that the narrator uses around it."""
+    speaker_of = {speech.paragraph: speech.speaker.form for speech in speeches if speech.speaker is not None}
+    for speech in speeches:
+        low, high = speech.paragraph - _PARAGRAPHS_AROUND, speech.paragraph + _PARAGRAPHS_AROUND + 1
+        around = frozenset[Form]().union(*narrated[max(0, low) : high]) if speech.addressed else frozenset[Form]()
+        speaker = speaker_of.get(speech.paragraph)
+        answer = speaker_of.get(speech.paragraph + 1)
+        for mention in speech.addressed:
+            yield Address(mention.form, around - {speaker}, None if answer == speaker else answer)
+
+
+# --- one text --------------------------------------------------------------------------------------------
+
+
+def read_speeches(number: int, text: str, mentions: Sequence[Mention]) -> list[Speech]:
+    """Return the speeches of one text in order, given its names in order."""
+    return _read_text(number, text, mentions)[1]
+
+
+def _read_text(number: int, text: str, mentions: Sequence[Mention]) -> tuple[list[frozenset[Form]], list[Speech]]:
+    """Return the forms that the narrator uses in each paragraph, and the speeches."""
+    starts = [mention.start for mention in mentions]
+    narrated, speeches = [], []
+    for index, (start, end) in enumerate(split_paragraphs(text)):
+        inside = mentions[bisect_left(starts, start) : bisect_left(starts, end)]
+        quotations = find_quotations(text, start, end)
+        quoted = [each for each in inside if any(left <= each.start < right for left, right in quotations)]
+        told = [each for each in inside if each not in quoted]
+        narrated.append(frozenset(each.form for each in told))
+        if quotations:
+            speakers = [each for each in told if each.before in SPEECH or each.after in SPEECH]
+            # Where several speak in one paragraph, it is not known who addresses whom.
+            speaker = speakers[0] if len({each.form for each in speakers}) == 1 else None
+            addressed = tuple(each for each in quoted if _is_address(text, each))
+            speeches.append(Speech(number, index, quotations[0][0], quotations[-1][1], speaker, addressed))
+    return narrated, speeches
+
+
+def split_paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where paragraphs begin and end: between blank lines, or lines where a text has no blank ones."""
+    start = 0
+    for match in (_PARAGRAPH if "\n\n" in text else _LINE_END).finditer(text):
+        if match.start() > start:
+            yield start, match.start()
+        start = match.end()
+    if start < len(text):
+        yield start, len(text)
+
+
+def find_quotations(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return where a paragraph quotes, by double marks, else single ones, else a dash that opens it."""
+    marks = [match.start() for match in _DOUBLE_MARK.finditer(text, start, end)]
+    if marks:
+        # A quotation that goes on in the next paragraph has no mark at its end.
+        marks += [end] if len(marks) % 2 else []
+        return [(marks[index] + 1, marks[index + 1]) for index in range(0, len(marks), 2)]
+    opening = _SINGLE_OPENING.search(text, start, end)
+    if opening is None:
+        dash = _DASH.match(text, start, end)
+        return [(dash.end(), end)] if dash else []
+    found = []
+    while opening is not None:
+        closing = _SINGLE_CLOSING.search(text, opening.end(), end)
+        last = closing.start() if closing else end
+        found.append((opening.end(), last))
+        opening = _SINGLE_OPENING.search(text, last + 1, end) if last + 1 < end else None
+    return found
+
+
+def _is_address(text: str, mention: Mention) -> bool:
+    """Return whether marks on both sides set a name off, as they do where somebody is spoken to."""
+    if mention.is_possessive:
+        return False
+    before = text[max(0, mention.start - _ADDRESS_REACH) : mention.start]
+    while match := _BEFORE_NAME.search(before):
+        before = before[: match.start()]
+    before, after = before.rstrip(), text[mention.end : mention.end + 2].lstrip()
+    return (not before or before[-1] in _BEFORE_ADDRESS) and (not after or after[0] in _AFTER_ADDRESS)
