@@ -5,6 +5,7 @@ kept in a context variable and not passed along, because it changes nothing abou
 Programs that set none are never stopped, and get the same bytes every time.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,13 +36,17 @@ class Deadline:
         """Stop the answer at the next look: nobody waits for it any more."""
         self._cancelled = True
 
+    def lift(self) -> None:
+        """Let the answer take as long as it takes: what it was to write is stored, and must be acknowledged."""
+        self._ends = self._short_from = math.inf
+
     def remaining(self) -> float:
         """Return the seconds that are left, at least 0."""
         return 0.0 if self._cancelled else max(self._ends - self._clock(), 0.0)
 
     def is_over(self) -> bool:
         """Whether the answer has to stop."""
-        return self._cancelled or self._clock() >= self._ends
+        return (self._cancelled and self._ends < math.inf) or self._clock() >= self._ends
 
     def is_short(self) -> bool:
         """Whether the answer should leave out what it can do without."""
@@ -79,6 +84,13 @@ def out_of_time(deadline: Deadline) -> OutOfTime:
         f"The answer took longer than {deadline.seconds:g} seconds and was stopped. Ask for less (fewer "
         "candidates, a shorter history, a smaller depth), or ask again later."
     )
+
+
+def lift() -> None:
+    """Let the answer take as long as it takes, because something is stored that must be acknowledged."""
+    deadline = _current.get()
+    if deadline is not None:
+        deadline.lift()
 
 
 def leave_out(what: str) -> bool:

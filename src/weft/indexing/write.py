@@ -6,7 +6,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from weft.errors import InvalidInput
+from weft import deadline
+from weft.errors import InvalidInput, WeftError
 from weft.indexing.ingest import IndexingContext, separate_unchanged
 from weft.indexing.link import MentionLinker, RelationLinker, declare_shared
 from weft.indexing.prepare import prepare
@@ -24,13 +25,14 @@ _MAX_NAME_CHARACTERS: Final = 500
 
 
 class Written(Struct, frozen=True):
-    """The outcome of a direct write, in counts."""
+    """The outcome of a direct write, in counts; `note` says what could not be brought up to date after it."""
 
     written: int = 0
     unchanged: int = 0
     removed: int = 0
     links: int = 0
     sequence: int = 0
+    note: str = ""
 
 
 def put(
@@ -59,9 +61,13 @@ def put(
             EdgeSet(MAKER, tenant, tuple(edge for edge in edges if edge.tenant == tenant), ())
             for tenant in sorted({edge.tenant for edge in edges})
         )
-        store.write(Changes(upserts=upserts, edges=edge_sets))
-        embed_waiting(store, indexing.embed, ignore_progress)
-        written = Written(len(changed), len(unchanged))
+        sequence = store.write(Changes(upserts=upserts, edges=edge_sets))
+        deadline.lift()
+        written = Written(len(changed), len(unchanged), sequence=sequence)
+        try:
+            embed_waiting(store, indexing.embed, ignore_progress)
+        except (WeftError, OSError) as error:
+            return replace(written, note=_lag_note(error))
         return _link(indexing, mention_linker, relation_linker, written)
 
 
@@ -77,15 +83,20 @@ def delete(indexing: IndexingContext, refs: Sequence[tuple[str, str]]) -> Writte
         stored = [(tenant, key) for tenant, keys in keys_by_tenant.items() for key in store.hashes(tenant, keys)]
         mention_linker.before_removal(stored)
         relation_linker.before_change((tenant, key, ()) for tenant, key in stored)
-        store.write(Changes(removes=tuple(stored)))
-        return _link(indexing, mention_linker, relation_linker, Written(removed=len(stored)))
+        sequence = store.write(Changes(removes=tuple(stored)))
+        deadline.lift()
+        return _link(indexing, mention_linker, relation_linker, Written(removed=len(stored), sequence=sequence))
 
 
 def replace_edges(indexing: IndexingContext, tenant: str, source: str, edges: Sequence[Edge]) -> Written:
     """Make these all the edges that direct writes drew from one node."""
     with indexing.store.writing():
-        indexing.store.write(Changes(edges=(EdgeSet(MAKER, tenant, tuple(edges), (source,)),)))
-        return Written(sequence=indexing.index.catch_up(indexing.store))
+        sequence = indexing.store.write(Changes(edges=(EdgeSet(MAKER, tenant, tuple(edges), (source,)),)))
+        deadline.lift()
+        try:
+            return Written(sequence=indexing.index.catch_up(indexing.store))
+        except (WeftError, OSError) as error:
+            return Written(sequence=sequence, note=_lag_note(error))
 
 
 def check_node(node: Node) -> None:
@@ -113,6 +124,20 @@ def _with_source(node: Node) -> Node:
 def _link(
     indexing: IndexingContext, mentions: MentionLinker, relations: RelationLinker, written: Written
 ) -> Written:
-    """Draw the links of what was written, bring the index up to date, and add both to the outcome."""
-    links = mentions.link(lambda done: None) + relations.link()
-    return replace(written, links=links, sequence=indexing.index.catch_up(indexing.store))
+    """Draw the links of what was written, bring the index up to date, and add both to the outcome.
+
+    What was written is stored by now. Where the rest fails, on a full disk for example, the outcome says so
+    instead of an error, which would be taken for a write that was refused.
+    """
+    try:
+        links = mentions.link(lambda done: None) + relations.link()
+        return replace(written, links=links, sequence=indexing.index.catch_up(indexing.store))
+    except (WeftError, OSError) as error:
+        return replace(written, note=_lag_note(error))
+
+
+def _lag_note(error: Exception) -> str:
+    return (
+        f"Stored, and found by questions; but its links or the search files are behind ({error}). Remove the "
+        "cause; the next write brings the search files up to date."
+    )

@@ -1,9 +1,10 @@
 """`weft doctor`: check the store and the installation, and say what to do about each problem."""
 
 import os
+import shutil
 import sqlite3
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
@@ -14,6 +15,7 @@ from weft import __version__, config
 from weft.errors import WeftError
 from weft.interfaces.cli import STORE_PROBLEM, AsJson, EmbedderSpec, StoreFolder, output
 from weft.interfaces.cli.output import show_progress
+from weft.interfaces.keys import FILE_NAME, MARKER_NAME
 
 if TYPE_CHECKING:
     from weft.api import Weft
@@ -34,7 +36,10 @@ class Check(Struct, frozen=True):
 
 def doctor(
     repair: Annotated[
-        bool, typer.Option("--repair", help="First rebuild everything that is derived from the stored nodes.")
+        bool,
+        typer.Option(
+            "--repair", help="Rebuild what is derived; of a damaged file, save what can be read into a new store."
+        ),
     ] = False,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
@@ -62,6 +67,10 @@ def _run_checks(store: str | None, spec: str | None, repair: bool) -> Iterator[C
     else:
         detail = "none, by choice" if model is None else f"{model.name}, {model.dimensions} dimensions"
         yield Check("embedder", "ok", detail)
+    if repair and (saved := list(_save_damaged(store, around))):
+        # Nothing else can be said about a file that cannot be read.
+        yield from saved
+        return
     try:
         # Without the embedder, which was checked above: a store can be examined when its embedder is missing.
         weft = config.open_weft(store, embedder="none", around=around)
@@ -71,7 +80,37 @@ def _run_checks(store: str | None, spec: str | None, repair: bool) -> Iterator[C
     with weft:
         if repair:
             yield _repair(weft)
-        yield from _check_store(weft, None if isinstance(model, Check) else model)
+        yield from _check_store(weft, None if isinstance(model, Check) else model, repair)
+
+
+def _save_damaged(store: str | None, around: config.Environment) -> Iterator[Check]:
+    """Where the file of a store is damaged, save what can be read into a new store beside it."""
+    if config.server_url(store, around):
+        return
+    from weft.store.sqlite.salvage import is_damaged, salvage
+
+    try:
+        folder = config.find_store(store, around)
+        if not is_damaged(folder):
+            return
+        target = folder.with_name(f"{folder.name}.saved")
+        saved = salvage(folder, target)
+        # A store that had keys must not lose them on the way: it would be served to anybody on this machine.
+        for name in (FILE_NAME, MARKER_NAME):
+            if (folder / name).exists():
+                shutil.copy2(folder / name, target / name)
+        if (folder / "profiles").is_dir():
+            shutil.copytree(folder / "profiles", target / "profiles", dirs_exist_ok=True)
+    except WeftError as error:
+        yield Check("repair", "problem", str(error))
+        return
+    shown = output.short_path(target)
+    yield Check(
+        "repair",
+        "problem",
+        f"the file is damaged, and was left as it is. {saved.describe()}. What could be read is in {shown}: check "
+        f"it with `weft doctor --store {shown}`, index into it again, and put it in the damaged one's place.",
+    )
 
 
 def _check_versions() -> Check:
@@ -120,7 +159,16 @@ def _repair(weft: "Weft") -> Check:
     return Check("repair", "ok", "statistics, neighbour lists, names and the search index were rebuilt")
 
 
-def _check_store(weft: "Weft", model: "Embedder | None") -> Iterator[Check]:
+def _advice(damage: Sequence[str], is_repaired: bool) -> str:
+    """Return what to do about damage; never what was just done."""
+    if is_repaired:
+        return "Restore a backup with `weft restore`."
+    if any(each.startswith("file:") for each in damage):
+        return "Restore a backup with `weft restore`, or save what can be read with `weft doctor --repair`."
+    return "`weft doctor --repair` derives it anew."
+
+
+def _check_store(weft: "Weft", model: "Embedder | None", is_repaired: bool) -> Iterator[Check]:
     try:
         status = weft.status()
         yield Check(
@@ -131,7 +179,7 @@ def _check_store(weft: "Weft", model: "Embedder | None") -> Iterator[Check]:
         yield from _check_server(weft.engine())
         damage = weft.verify()
         if damage:
-            yield Check("integrity", "problem", f"{'; '.join(damage)}. Try `weft doctor --repair`.")
+            yield Check("integrity", "problem", f"{'; '.join(damage)}. {_advice(damage, is_repaired)}")
         else:
             yield Check("integrity", "ok", "the stored data is consistent")
         yield _check_search_index(weft, status.sequence)

@@ -26,7 +26,7 @@ _ADMIN: Final = ("/api/keys", "/api/admin", "/metrics")
 _LEARNING: Final = ("/api/memories", "/api/experiences")
 _WRITTEN: Final = ("/api/nodes", "/api/edges")
 """Beginnings of the paths whose changes need a scope of their own; everything else reads."""
-_READING_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+READING_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 bearer = HTTPBearer(auto_error=False, description="An API key made with `weft keys create`.")
 
@@ -71,7 +71,7 @@ def needed_scope(method: str, path: str) -> Scope | None:
         return None
     if _is_under(path, _ADMIN):
         return Scope.ADMIN
-    if method not in _READING_METHODS:
+    if method not in READING_METHODS:
         if _is_under(path, _WRITTEN):
             return Scope.WRITE
         if _is_under(path, _LEARNING):

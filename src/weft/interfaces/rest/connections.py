@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-MAX_HEAD_BYTES: Final = 64 << 10
+MAX_HEAD_BYTES: Final = 128 << 10
 """Bytes of the request line and the headers before they are complete; the gate then checks them one by one."""
 HEAD_SECONDS: Final = 10.0
 """Seconds from the first byte of a connection, or of its next request, to the end of the headers."""

@@ -1,10 +1,11 @@
 """Convert nodes and edges between the store and their JSON form."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import orjson
 import xxhash
+from fastapi import Header
 from msgspec.structs import asdict
 from starlette.responses import Response
 
@@ -27,9 +28,57 @@ _MAX_CURSOR_DIGITS: Final = 18
 Listed = TypeVar("Listed")
 
 
-def answer(body: object, status: int = 200) -> Response:
-    """Return a value as a JSON response."""
-    return Response(encoded(body), status, media_type="application/json")
+def answer(body: object, status: int = 200, note: str = "") -> Response:
+    """Return a value as a JSON response; a note about a write goes into a header."""
+    return Response(encoded(body), status, note_header(note), media_type="application/json")
+
+
+def note_header(note: str) -> dict[str, str]:
+    """Return the header that says what could not be brought up to date after a write, if there is something."""
+    # A header holds printable ASCII only, and a message may name a file in any script.
+    plain = note.encode("ascii", "replace").decode("ascii").replace("\n", " ").replace("\r", " ")
+    return {"Weft-Note": plain} if note else {}
+
+
+def tagged(body: object, conditions: "Conditions", status: int = 200, note: str = "") -> Response:
+    """Return a value as a JSON response with its ETag; 304 if the caller has just this one."""
+    content = encoded(body)
+    tag = entity_tag(content)
+    headers = {"ETag": tag, **note_header(note)}
+    if conditions.if_none_match and _matches(conditions.if_none_match, tag):
+        return Response(status_code=304, headers=headers)
+    return Response(content, status, headers, media_type="application/json")
+
+
+class Conditions:
+    """The conditions in the headers of a request: a change is made only to what the caller has seen."""
+
+    def __init__(
+        self,
+        if_match: Annotated[
+            str | None, Header(max_length=4000, description="Change only what has this ETag.")
+        ] = None,
+        if_none_match: Annotated[
+            str | None, Header(max_length=4000, description="Answer with 304 what has this ETag.")
+        ] = None,
+    ) -> None:
+        self.if_match, self.if_none_match = if_match, if_none_match
+
+    def check(self, body: object) -> None:
+        """Refuse a change of something that is not as the caller saw it."""
+        if self.if_match is not None and not _matches(self.if_match, entity_tag(encoded(body)), weak=False):
+            raise Problem(412, "It has changed since. Read it again, and change what is there now.")
+
+
+def entity_tag(content: bytes) -> str:
+    """Return the ETag of an answer's bytes."""
+    return f'"{xxhash.xxh3_128_hexdigest(content)}"'
+
+
+def _matches(given: str, tag: str, *, weak: bool = True) -> bool:
+    """Whether a list of tags in a header names this one, or all; weak tags count only for reading."""
+    tags = [part.strip() for part in given.split(",")]
+    return "*" in tags or tag in tags or (weak and f"W/{tag}" in tags)
 
 
 def encoded(body: object) -> bytes:

@@ -10,11 +10,15 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
+import anyio.to_thread
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weft.deadline import Deadline, limit
-from weft.interfaces.rest.access import Caller, admit, needed_scope
+from weft.errors import WeftError
+from weft.interfaces.rest import idempotency
+from weft.interfaces.rest.access import READING_METHODS, Caller, admit, needed_scope
 from weft.interfaces.rest.addresses import read_peer
+from weft.interfaces.rest.idempotency import KeptAnswer
 from weft.interfaces.rest.lanes import Lane, Lanes, choose_lane
 from weft.interfaces.rest.problems import Problem, problem_response
 from weft.interfaces.rest.served_store import Served
@@ -44,10 +48,10 @@ _SEND_SECONDS: Final = 30.0
 """Seconds that a caller may take to receive a part of its answer."""
 _LARGE_PART_BYTES: Final = 64 * _KIB
 """Bytes of a part of an answer that may have to wait for the caller; smaller ones go into the system's buffers."""
-_MAX_PATH_BYTES: Final = 8 * _KIB
+_MAX_PATH_BYTES: Final = 96 * _KIB
 _MAX_HEADERS: Final = 100
 _MAX_HEADERS_BYTES: Final = 32 * _KIB
-"""Bounds on a head, as most web servers have them."""
+"""Bounds on a head. A path is long because a query may name tenants and tags in any script."""
 _WATCH_AFTER_SECONDS: Final = 0.05
 """Seconds after which it is watched whether the caller is still there: most answers are given sooner."""
 
@@ -67,8 +71,12 @@ class Gate:
             return
         answer = _Answer(send)
         try:
-            await self._handle(scope, receive, answer)
-        except Problem as problem:
+            if scope["method"] != "HEAD":
+                await self._handle(scope, receive, answer)
+                return
+            # HEAD is GET without its body; the routes are asked for the one, and the other is sent.
+            await self._handle({**scope, "method": "GET"}, receive, answer.without_body())
+        except (Problem, WeftError) as problem:
             if not answer.has_begun:
                 await problem_response(problem, scope["path"])(scope, receive, send)
 
@@ -94,9 +102,31 @@ class Gate:
             try:
                 async with _stopped_when_left(receive, deadline):
                     with limit(deadline):
-                        await self._app(scope, _replay(body, receive), answer)
+                        await self._answer_once(scope, body, receive, answer)
             finally:
                 answer.leave_lane()
+
+    async def _answer_once(self, scope: Scope, body: bytes, receive: Receive, answer: "_Answer") -> None:
+        """Let the route answer; a change that comes again under its Idempotency-Key is answered as before."""
+        check_media_type(scope, body)
+        method, headers = scope["method"], scope["headers"]
+        key = idempotency.read_key(headers) if method not in READING_METHODS else None
+        if key is None:
+            await self._app(scope, _replay(body, receive), answer)
+            return
+        kept, caller = self._served.kept_answers, scope["state"]["caller"].key
+        digest = idempotency.digest(method, scope["path"], scope["query_string"], body)
+        before = await anyio.to_thread.run_sync(kept.begin, caller, key, digest)
+        if before is not None:
+            replayed = [*before.headers, (b"idempotency-replayed", b"true")]
+            await answer({"type": "http.response.start", "status": before.status, "headers": replayed})
+            await answer({"type": "http.response.body", "body": before.body})
+            return
+        answer.is_recorded = True
+        try:
+            await self._app(scope, _replay(body, receive), answer)
+        finally:
+            await anyio.to_thread.run_sync(kept.finish, caller, key, answer.recorded())
 
     @contextmanager
     def _counting(self, caller: Caller) -> Iterator[None]:
@@ -135,15 +165,40 @@ class _Answer:
         self._send = send
         self.has_begun = False
         self.lane: Lane | None = None
+        self.is_recorded = False
+        self._drops_body = False
+        self._start: Message | None = None
+        self._parts: list[bytes] = []
+
+    def without_body(self) -> "_Answer":
+        """Return the same way back for an answer whose body is dropped."""
+        self._drops_body = True
+        return self
 
     async def __call__(self, message: Message) -> None:
         """Send a part of the answer."""
+        if self._drops_body and message["type"] == "http.response.body":
+            message = {**message, "body": b""}
         self.has_begun = True
         self.leave_lane()
+        if self.is_recorded:
+            self._record(message)
         if len(message.get("body", b"")) < _LARGE_PART_BYTES:
             await self._send(message)
             return
         await asyncio.wait_for(self._send(message), _SEND_SECONDS)
+
+    def _record(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._start = message
+        else:
+            self._parts.append(message.get("body", b""))
+
+    def recorded(self) -> KeptAnswer | None:
+        """Return the answer that was sent; None for one that says to try again."""
+        if self._start is None or self._start["status"] >= 500 or self._start["status"] in (408, 429):
+            return None
+        return KeptAnswer(self._start["status"], tuple(self._start["headers"]), b"".join(self._parts))
 
     def leave_lane(self) -> None:
         """Give the place in the lane to the next request, once."""
@@ -199,6 +254,21 @@ def check_head(scope: Scope) -> None:
     headers = scope["headers"]
     if len(headers) > _MAX_HEADERS or sum(len(name) + len(value) for name, value in headers) > _MAX_HEADERS_BYTES:
         raise Problem(431, f"Send at most {_MAX_HEADERS} headers of {_MAX_HEADERS_BYTES:,} bytes together.")
+
+
+def check_media_type(scope: Scope, body: bytes) -> None:
+    """Refuse a body that does not say that it is JSON, or that is compressed."""
+    headers = dict(scope["headers"])
+    if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
+        # What a few kilobytes unpack to is not known before it is too late.
+        raise Problem(415, "Bodies are taken as they are, without Content-Encoding. Send it uncompressed.")
+    if not body or scope["method"] in READING_METHODS:
+        return
+    media_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if media_type != b"application/json" and not (
+        media_type.startswith(b"application/") and media_type.endswith(b"+json")
+    ):
+        raise Problem(415, "A body is JSON here. Send it with Content-Type: application/json.")
 
 
 def body_limit(path: str) -> int:

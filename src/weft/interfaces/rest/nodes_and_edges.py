@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Depends, Path
 from fastapi import Query as QueryParameters
 from msgspec.structs import replace
 from starlette.responses import Response
@@ -13,14 +13,17 @@ from weft.indexing.link import SHARED_TENANT
 from weft.indexing.write import MAKER
 from weft.interfaces.rest.access import Caller, CurrentCaller, Service
 from weft.interfaces.rest.convert import (
+    Conditions,
     aliases_from,
     answer,
     cursor_numbers,
     edge_shape,
     node_from,
     node_shape,
+    note_header,
     page_of,
     plain_content,
+    tagged,
 )
 from weft.interfaces.rest.problems import Problem, StrictRoute
 from weft.interfaces.rest.requests import (
@@ -45,6 +48,7 @@ edge_router = APIRouter(tags=["edges"], route_class=StrictRoute)
 _MAX_EDGES_OF_A_PAIR: Final = 1000
 """Edges read between two nodes to find the one of a type: more than a pair has types of edges."""
 
+CurrentConditions = Annotated[Conditions, Depends()]
 NodeId = Annotated[int, Path(ge=1, le=LARGEST_ID, description="The node's id.")]
 EdgeId = Annotated[
     str,
@@ -77,7 +81,9 @@ def _read_stored(weft: Weft, tenant: str, keys: list[str]) -> list[Node]:
 
 
 @node_router.post("/api/nodes", status_code=201, response_model=NodeOutput)
-def create_node(body: NodeInput, service: Service, caller: CurrentCaller) -> Response:
+def create_node(
+    body: NodeInput, service: Service, caller: CurrentCaller, conditions: CurrentConditions
+) -> Response:
     """Store a new node; a key that is taken is a conflict."""
     caller.check_write(body.tenant_id)
     weft, node = service.weft(), node_from(body)
@@ -86,8 +92,9 @@ def create_node(body: NodeInput, service: Service, caller: CurrentCaller) -> Res
         if weft.store.hashes(node.tenant, [node.key]):
             (known,) = _read_stored(weft, node.tenant, [node.key])
             raise Problem(409, f"Key {node.key!r} is taken by node {known.id}. Change that one with PATCH.", "key")
-        weft.put([node])
-    return answer(node_shape(_read_stored(weft, node.tenant, [node.key])[0]), 201)
+        written = weft.put([node])
+    stored = node_shape(_read_stored(weft, node.tenant, [node.key])[0])
+    return tagged(stored, conditions, 201, written.note)
 
 
 @node_router.put("/api/nodes", response_model=BatchOutput)
@@ -103,7 +110,8 @@ def upsert_nodes(body: NodeBatch, service: Service, caller: CurrentCaller) -> Re
         keys = list(dict.fromkeys(node.key for node in nodes if node.tenant == tenant))
         ids |= {(tenant, node.key): node.id for node in _read_stored(weft, tenant, keys)}
     ids_in_order = [ids[node.tenant, node.key] for node in nodes]
-    return answer({"ids": ids_in_order, "written": report.written, "unchanged": report.unchanged})
+    counted = {"ids": ids_in_order, "written": report.written, "unchanged": report.unchanged}
+    return answer(counted, 200, report.note)
 
 
 @node_router.get("/api/nodes", response_model=NodePage)
@@ -120,21 +128,24 @@ def list_nodes(
 
 
 @node_router.get("/api/nodes/{node_id}", response_model=NodeOutput)
-def read_node(node_id: NodeId, service: Service, caller: CurrentCaller) -> Response:
-    """Return one node, whole."""
-    return answer(node_shape(node_of(service.weft(), caller, node_id)))
+def read_node(node_id: NodeId, service: Service, caller: CurrentCaller, conditions: CurrentConditions) -> Response:
+    """Return one node, whole, with its ETag."""
+    return tagged(node_shape(node_of(service.weft(), caller, node_id)), conditions)
 
 
 @node_router.patch("/api/nodes/{node_id}", response_model=NodeOutput)
-def change_node(node_id: NodeId, body: NodeChange, service: Service, caller: CurrentCaller) -> Response:
+def change_node(
+    node_id: NodeId, body: NodeChange, service: Service, caller: CurrentCaller, conditions: CurrentConditions
+) -> Response:
     """Change what is named of a node; its links are drawn anew."""
     weft = service.weft()
     with weft.store.writing():
         known = node_of(weft, caller, node_id)
         caller.check_write(known.tenant)
+        conditions.check(node_shape(known))
         # A node is written by its key; the store keeps the id that it gave to it.
-        weft.put([replace(known, id=0, **_changes(body))])
-    return answer(node_shape(node_of(weft, caller, node_id)))
+        written = weft.put([replace(known, id=0, **_changes(body))])
+    return tagged(node_shape(node_of(weft, caller, node_id)), conditions, 200, written.note)
 
 
 def _changes(body: NodeChange) -> dict[str, Any]:
@@ -156,14 +167,17 @@ def _changes(body: NodeChange) -> dict[str, Any]:
 
 
 @node_router.delete("/api/nodes/{node_id}", status_code=204)
-def delete_node(node_id: NodeId, service: Service, caller: CurrentCaller) -> Response:
+def delete_node(
+    node_id: NodeId, service: Service, caller: CurrentCaller, conditions: CurrentConditions
+) -> Response:
     """Remove a node; its id is never used again."""
     weft = service.weft()
     with weft.store.writing():
         known = node_of(weft, caller, node_id)
         caller.check_write(known.tenant)
-        weft.delete(known.key, tenant=known.tenant)
-    return Response(status_code=204)
+        conditions.check(node_shape(known))
+        written = weft.delete(known.key, tenant=known.tenant)
+    return Response(status_code=204, headers=note_header(written.note))
 
 
 # --- /api/edges --------------------------------------------------------------------------------------------
@@ -176,7 +190,7 @@ def _make_edge(weft: Weft, caller: Caller, edge_input: EdgeInput) -> Edge:
     crosses_tenants = target.tenant != source.tenant
     if crosses_tenants and target.tenant not in (SHARED_TENANT, *weft.store.shared(source.tenant)):
         raise Problem(
-            409,
+            403,
             f"Tenant {source.tenant!r} does not link into {target.tenant!r}. Declare it on the server with "
             f"`weft share {source.tenant} {target.tenant}`.",
             "target_id",
@@ -231,8 +245,8 @@ def create_edge(body: EdgeInput, service: Service, caller: CurrentCaller) -> Res
         drawn = weft.store.edges_by_maker(edge.tenant, edge.source, MAKER)
         if any(_far_end(other) == _far_end(edge) for other in drawn):
             raise Problem(409, "This edge is there already. Change it with PATCH.")
-        weft.put(edges=[edge])
-    return answer(edge_shape(_find_edge(weft, caller, _edge_id(body))), 201)
+        written = weft.put(edges=[edge])
+    return answer(edge_shape(_find_edge(weft, caller, _edge_id(body))), 201, written.note)
 
 
 def _edge_id(edge_input: EdgeInput) -> str:
@@ -244,11 +258,11 @@ def upsert_edges(body: EdgeBatch, service: Service, caller: CurrentCaller) -> Re
     """Draw edges or change those that are there, all or none."""
     weft = service.weft()
     with weft.store.writing():
-        weft.put(edges=[_make_edge(weft, caller, edge_input) for edge_input in body.edges])
+        written = weft.put(edges=[_make_edge(weft, caller, edge_input) for edge_input in body.edges])
     shapes = [
         edge_shape(_find_edge(weft, caller, edge_id)) for edge_id in dict.fromkeys(map(_edge_id, body.edges))
     ]
-    return answer({"edges": shapes, "next_cursor": None})
+    return answer({"edges": shapes, "next_cursor": None}, 200, written.note)
 
 
 @edge_router.get("/api/edges", response_model=EdgePage)
@@ -265,33 +279,39 @@ def list_edges(
 
 
 @edge_router.get("/api/edges/{edge_id}", response_model=EdgeOutput)
-def read_edge(edge_id: EdgeId, service: Service, caller: CurrentCaller) -> Response:
-    """Return one edge."""
-    return answer(edge_shape(_find_edge(service.weft(), caller, edge_id)))
+def read_edge(edge_id: EdgeId, service: Service, caller: CurrentCaller, conditions: CurrentConditions) -> Response:
+    """Return one edge, with its ETag."""
+    return tagged(edge_shape(_find_edge(service.weft(), caller, edge_id)), conditions)
 
 
 @edge_router.patch("/api/edges/{edge_id}", response_model=EdgeOutput)
-def change_edge(edge_id: EdgeId, body: EdgeChange, service: Service, caller: CurrentCaller) -> Response:
+def change_edge(
+    edge_id: EdgeId, body: EdgeChange, service: Service, caller: CurrentCaller, conditions: CurrentConditions
+) -> Response:
     """Change the weight, confidence or evidence of an edge that was drawn here."""
     weft = service.weft()
     with weft.store.writing():
         listed = _find_edge(weft, caller, edge_id)
         caller.check_write(listed.edge.tenant)
+        conditions.check(edge_shape(listed))
         own, others = _split_drawn(weft, listed)
         sent = body.model_dump(exclude_unset=True)
         changes = {name: value for name, value in sent.items() if value is not None}
         # A maker's edges of a node are written as a whole, so the others are sent along unchanged.
-        weft.replace_edges(own.source, [replace(own, **changes), *others], tenant=own.tenant)
-    return answer(edge_shape(_find_edge(weft, caller, edge_id)))
+        written = weft.replace_edges(own.source, [replace(own, **changes), *others], tenant=own.tenant)
+    return tagged(edge_shape(_find_edge(weft, caller, edge_id)), conditions, 200, written.note)
 
 
 @edge_router.delete("/api/edges/{edge_id}", status_code=204)
-def delete_edge(edge_id: EdgeId, service: Service, caller: CurrentCaller) -> Response:
+def delete_edge(
+    edge_id: EdgeId, service: Service, caller: CurrentCaller, conditions: CurrentConditions
+) -> Response:
     """Remove an edge that was drawn here."""
     weft = service.weft()
     with weft.store.writing():
         listed = _find_edge(weft, caller, edge_id)
         caller.check_write(listed.edge.tenant)
+        conditions.check(edge_shape(listed))
         own, others = _split_drawn(weft, listed)
-        weft.replace_edges(own.source, others, tenant=own.tenant)
-    return Response(status_code=204)
+        written = weft.replace_edges(own.source, others, tenant=own.tenant)
+    return Response(status_code=204, headers=note_header(written.note))

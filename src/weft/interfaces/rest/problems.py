@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import compile_path
 
 from weft.errors import InvalidInput, StoreReadOnly, UnknownName, WeftError
 
@@ -25,6 +25,7 @@ _TITLES: Final = {
     405: "Method not allowed",
     408: "The request is too slow",
     409: "Conflict with what is stored",
+    412: "Changed meanwhile",
     413: "The request is too large",
     414: "The path is too long",
     415: "Not JSON",
@@ -122,8 +123,13 @@ def install(app: FastAPI) -> None:
 
 def _allowed(app: FastAPI, path: str) -> str:
     """Return all methods that the path takes; the router itself names only those of its first match."""
-    matching = [route for route in app.routes if isinstance(route, Route) and route.path_regex.match(path)]
-    return ", ".join(sorted({method for route in matching for method in route.methods or ()}))
+    methods: set[str] = set()
+    # The description is kept by the app; the routes themselves are nested in ways that change between versions.
+    for described, operations in app.openapi()["paths"].items():
+        if compile_path(described)[0].match(path):
+            methods |= {method.upper() for method in operations}
+    # The gate answers HEAD wherever there is a GET.
+    return ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))
 
 
 def _describe_error(error: Mapping[str, Any]) -> dict[str, str]:

@@ -32,6 +32,8 @@ _MAX_CONTENT_VALUES: Final = 20_000
 _MAX_TEXTS: Final = 100
 _MAX_PARAMETERS: Final = 50
 """Bounds on the lists and mappings of a request for a page; profiles have a handful of parameters."""
+_MAX_QUERY_NAMES: Final = 16
+"""Tenants in a query string: with others of the longest names in any script it still fits the bound on paths."""
 _UNSEEN: Final = r"\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
 """Controls, and characters that no reader sees but that turn or break lines."""
 NAME: Final = rf"^[^{_UNSEEN}]*[^\s{_UNSEEN}][^{_UNSEEN}]*$"
@@ -356,7 +358,7 @@ def _cursor(numbers: int) -> Any:
 class Listing(Known):
     """The tenants whose items are listed, and how many."""
 
-    tenant_id: Annotated[list[Name], Field(min_length=1, max_length=256)]
+    tenant_id: Annotated[list[Name], Field(min_length=1, max_length=_MAX_QUERY_NAMES)]
     limit: int = Field(100, ge=1, le=1000)
 
 
@@ -364,7 +366,7 @@ class NodeListing(Listing):
     """A selection of nodes to list."""
 
     node_type: Annotated[list[Kind], Field(max_length=32)] = Field(default_factory=list)
-    tag: Annotated[list[Name], Field(max_length=32)] = Field(default_factory=list)
+    tag: Annotated[list[Name], Field(max_length=_MAX_QUERY_NAMES)] = Field(default_factory=list)
     cursor: Annotated[str, _cursor(1)] | None = None
 
 
@@ -379,7 +381,7 @@ class EdgeListing(Listing):
 class Neighbourhood(Known):
     """The extent of a neighbourhood to return."""
 
-    tenant_id: Annotated[list[Name], Field(max_length=256)] = Field(default_factory=list)
+    tenant_id: Annotated[list[Name], Field(max_length=_MAX_QUERY_NAMES)] = Field(default_factory=list)
     edge_type: Annotated[list[Kind], Field(max_length=32)] = Field(default_factory=list)
     depth: int = Field(1, ge=1, le=10)
     limit: int = Field(100, ge=1, le=1000)

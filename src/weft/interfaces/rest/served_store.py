@@ -18,6 +18,7 @@ from weft.api import Weft
 from weft.errors import StoreError
 from weft.interfaces.keys import KeyRing
 from weft.interfaces.rest.addresses import Exposure
+from weft.interfaces.rest.idempotency import KeptAnswers
 from weft.interfaces.rest.logs import make_log
 from weft.interfaces.rest.problems import Problem
 from weft.interfaces.rest.quotas import Quotas
@@ -138,6 +139,7 @@ class Served:
         self.answers = AnswerCache()
         self.log = make_log()
         self.quotas = Quotas(serving.processes)
+        self.kept_answers = KeptAnswers(serving.store)
         self._turns = threading.BoundedSemaphore(_AT_ONCE_ON_SERVER if serving.on_server else _AT_ONCE)
         self._opener = opener
         self._file = serving.store / FILE_NAME

@@ -184,8 +184,8 @@ def _translate_error(error: sqlite3.Error, file: Path) -> WeftError:
         return StoreReadOnly(read_only_message(file))
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return StoreCorrupt(
-            f"{file} cannot be read as a Weft store ({message}). "
-            "Restore it from a copy, or move it away and run `weft index` again."
+            f"{file} cannot be read as a Weft store ({message}). Restore a backup with `weft restore`, save "
+            "what can be read with `weft doctor --repair`, or move it away and run `weft index` again."
         )
     if code == sqlite3.SQLITE_CONSTRAINT:
         return InvalidInput(
