@@ -13,6 +13,7 @@ import pytest
 from hook_process import COMMAND, PATIENT, Answer, around, failed, finish, prompt, send, start, succeeded
 
 from weft import Node, Weft
+from weft.interfaces.hooks.outcomes import claim_started
 from weft.memory import Experience, Lesson, Outcome, RootCause, UsageLog
 from weft.memory.experience_store import find_experience, resolve_experience, start_experience
 from weft.memory.memory_store import remember
@@ -38,6 +39,17 @@ def started(weft: Weft, goal: str, **given: str) -> Experience:
         **given,
     }
     return start_experience(weft.workshop(), goal=goal, now=NOW, **said)  # type: ignore[arg-type]
+
+
+def started_here(folder: Path, goal: str, session: str = "abc123", **given: str) -> Experience:
+    """An experience that a session started in its folder, as the hook saw it start."""
+
+    def start_and_claim(weft: Weft) -> Experience:
+        experience = started(weft, goal, **given)
+        claim_started(weft, f"claude-code {session}", experience.id, "default", str(folder))
+        return experience
+
+    return within(folder, start_and_claim)  # type: ignore[no-any-return]
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +186,7 @@ def test_the_first_failure_of_a_test_brings_a_premortem_once_a_session(folder: P
     ("came", "status"), [("pass", "confirmed"), ("fail", "falsified"), ("hidden", "falsified")]
 )
 def test_the_outcome_of_a_test_resolves_the_open_experience_as_gold(folder: Path, came: str, status: str) -> None:
-    experience = within(folder, lambda weft: started(weft, "Make the login pass"))
+    experience = started_here(folder, "Make the login pass")
     output = "E   KeyError: 'user'\n==== 1 failed, 4 passed in 0.31s ===="
     if came == "pass":
         answer = succeeded(folder, "pytest -q", "5 passed in 0.3s")
@@ -194,14 +206,57 @@ def test_the_outcome_of_a_test_resolves_the_open_experience_as_gold(folder: Path
 
 
 def test_a_predicted_failure_confirms(folder: Path) -> None:
-    experience = within(folder, lambda weft: started(weft, "Reproduce it", prediction="The new test fails"))
+    experience = started_here(folder, "Reproduce it", prediction="The new test fails")
     failed(folder, "pytest -q", "Exit code 1\n1 failed in 0.2s")
     assert within(folder, lambda weft: find_experience(weft.workshop(), experience.id)).status == "confirmed"
 
 
+UNTESTED = {
+    "collection": "Exit code 2\nERROR collecting tests/test_x.py\nModuleNotFoundError: No module "
+    "named 'y'\n1 error in 0s",
+    "usage": "Exit code 4\nERROR: usage: pytest [options]\npytest: error: unrecognized arguments: --fast",
+    "import": "Exit code 1\nImportError while loading conftest 'tests/conftest.py'.",
+    "compile": "Exit code 101\nerror: could not compile `login`",
+    "script": "Exit code 1\nnpm error Missing script: test",
+}
+"""What runners print when nothing was tested."""
+
+
+@pytest.mark.parametrize("way", UNTESTED)
+def test_a_run_that_could_not_begin_resolves_nothing(folder: Path, way: str) -> None:
+    experience = started_here(folder, "Make the login pass")
+    failed(folder, "pytest", UNTESTED[way])
+    assert within(folder, lambda weft: find_experience(weft.workshop(), experience.id)).status == "open"
+
+
+@pytest.mark.parametrize("other", ["session", "folder", "kind", "target", "unclaimed"])
+def test_a_run_of_another_session_folder_kind_or_target_resolves_nothing(folder: Path, other: str) -> None:
+    claim = (lambda goal: within(folder, lambda weft: started(weft, goal))) if other == "unclaimed" else None
+    goal = "Make test_login pass"
+    experience = claim(goal) if claim else started_here(folder, goal)
+    command = {"kind": "tsc --noEmit", "target": "pytest tests/test_cart.py"}.get(other, "pytest")
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    fields: dict[str, Any] = {"cwd": str(elsewhere)} if other == "folder" else {}
+    session = "someone-else" if other == "session" else "abc123"
+    send(
+        folder,
+        "PostToolUse",
+        "--store",
+        str(folder / ".weft"),
+        *PATIENT,
+        session=session,
+        tool_name="Bash",
+        tool_input={"command": command},
+        tool_response={"stdout": "5 passed in 0.1s", "stderr": ""},
+        **fields,
+    )
+    assert within(folder, lambda weft: find_experience(weft.workshop(), experience.id)).status == "open"
+
+
 @pytest.mark.parametrize("way", ["interrupted", "listing", "background", "missing"])
 def test_what_is_no_outcome_resolves_nothing(folder: Path, way: str) -> None:
-    experience = within(folder, lambda weft: started(weft, "Make the login pass"))
+    experience = started_here(folder, "Make the login pass")
     if way == "interrupted":
         answer = failed(folder, "pytest -q", "Exit code 130", interrupted=True)
     elif way == "listing":
@@ -235,7 +290,7 @@ def test_a_sessions_tests_decide_its_own_experiences_only(folder: Path) -> None:
 
 
 def test_two_outcomes_at_once_leave_the_first(folder: Path) -> None:
-    experience = within(folder, lambda weft: started(weft, "Make the login pass"))
+    experience = started_here(folder, "Make the login pass", "s")
 
     def payload(event: str, **fields: object) -> bytes:
         common = {"session_id": "s", "cwd": str(folder), "hook_event_name": event, "tool_name": "Bash"}
@@ -309,6 +364,6 @@ def test_the_file_of_sessions_of_an_older_weft_is_brought_up_to_date(folder: Pat
     prompt(folder, "Who approves refunds?")
     with sqlite3.connect(folder / ".weft" / "contexts.sqlite") as connection:
         connection.executescript("DROP TABLE claims; PRAGMA user_version = 1;")
-    experience = within(folder, lambda weft: started(weft, "Make the login pass"))
+    experience = started_here(folder, "Make the login pass")
     succeeded(folder, "pytest", "5 passed in 0.1s")
     assert within(folder, lambda weft: find_experience(weft.workshop(), experience.id)).status == "confirmed"

@@ -264,6 +264,8 @@ def experience_lines(experience: "Experience") -> Iterator[str]:
         "root cause": f"{cause.category}: {cause.description}".removesuffix(": ") if cause else "",
         "what worked": lesson.what_worked if lesson else "",
         "takeaway": lesson.takeaway if lesson else "",
+        "confidence": f"{experience.tier}, {experience.tier_reason}" if experience.tier_reason else "",
+        "taken back": "; ".join(experience.withdrawn),
         "files": ", ".join(experience.files),
         "started": _format_minute(experience.started),
         "resolved": _format_minute(experience.resolved) if experience.resolved else "",

@@ -16,6 +16,7 @@ from weft.memory.experiences import (
     add_attempt,
     apply_outcome,
     new_experience,
+    withdraw_outcome,
 )
 from weft.memory.judge import Judgement, Verdict, judge
 from weft.memory.memories import (
@@ -84,4 +85,5 @@ __all__ = [
     "new_memory",
     "value_from_node",
     "value_node",
+    "withdraw_outcome",
 ]

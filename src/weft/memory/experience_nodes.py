@@ -81,6 +81,8 @@ def _full_fields(experience: Experience) -> dict[str, Json]:
         "root_cause": _root_cause_fields(experience.root_cause) if experience.root_cause else None,
         **_lesson_fields(experience),
         "files": list(experience.files),
+        "tier_reason": experience.tier_reason,
+        "withdrawn": list(experience.withdrawn),
         "before": [_attempt_fields(attempt) for attempt in experience.before],
     }
     # Empty values would be printed as labels with nothing behind them.
@@ -144,7 +146,7 @@ def experience_from_node(node: Node) -> Experience:
     fields = node.fields
     # A fixed time for nodes that have none: reading must give the same whenever it happens.
     started = node.created or datetime.fromtimestamp(0, UTC)
-    files = fields.get("files")
+    files, withdrawn = fields.get("files"), fields.get("withdrawn")
     return Experience(
         id=node.key.partition(":")[2],
         domain=_read_text(fields, "domain"),
@@ -165,6 +167,8 @@ def experience_from_node(node: Node) -> Experience:
         resolved=_read_time(fields.get("resolved_at")),
         before=tuple(_read_attempt(attempt, started) for attempt in read_mappings(fields.get("before"))),
         files=tuple(str(file) for file in files) if isinstance(files, list | tuple) else (),
+        tier_reason=_read_text(fields, "tier_reason"),
+        withdrawn=tuple(str(each) for each in withdrawn) if isinstance(withdrawn, list | tuple) else (),
     )
 
 

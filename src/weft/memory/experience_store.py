@@ -11,11 +11,18 @@ from msgspec.structs import replace
 
 from weft.errors import InvalidInput
 from weft.indexing.ingest import IndexingContext
-from weft.indexing.write import Written, put
+from weft.indexing.write import Written, delete, put
 from weft.memory.experience_nodes import experience_from_node, experience_nodes
-from weft.memory.experiences import Experience, Outcome, add_attempt, apply_outcome, new_experience
+from weft.memory.experiences import (
+    Experience,
+    Outcome,
+    add_attempt,
+    apply_outcome,
+    new_experience,
+    withdraw_outcome,
+)
 from weft.memory.memory_store import find_node, is_small_tenant, newest_nodes
-from weft.memory.vocabulary import DOMAINS, EXPERIENCE, OPEN, OUTCOMES, STRATEGIES, check_word
+from weft.memory.vocabulary import AXES, DOMAINS, EXPERIENCE, OPEN, OUTCOMES, STRATEGIES, check_word
 from weft.model import DEFAULT_TENANT, Edge, Filter, View
 from weft.ports import Snapshot
 from weft.text.redact import redact_node
@@ -96,6 +103,15 @@ def resolve_experience(
         # Read inside the lock: another writer may just have resolved it.
         experience = find_experience(indexing, name, tenant=tenant)
         return _store_experience(indexing, apply_outcome(experience, outcome, now))
+
+
+def reopen_experience(indexing: IndexingContext, name: str, *, tenant: str = DEFAULT_TENANT) -> Experience:
+    """Take back the outcome of an experience, on every axis, and return it open; the outcome stays on record."""
+    with indexing.store.writing():
+        experience = withdraw_outcome(find_experience(indexing, name, tenant=tenant))
+        # An open experience has one node; its other axes would go on teaching the outcome.
+        delete(indexing, [(tenant, f"{experience.key}/{axis}") for axis in AXES if axis != "full"])
+        return _store_experience(indexing, experience)
 
 
 def find_experience(indexing: IndexingContext, name: str, *, tenant: str = DEFAULT_TENANT) -> Experience:

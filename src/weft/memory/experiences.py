@@ -84,6 +84,10 @@ class Experience(Struct, frozen=True):
     resolved: datetime | None = None
     before: tuple[Attempt, ...] = ()
     files: tuple[str, ...] = ()
+    tier_reason: str = ""
+    """Why its outcome can be relied on as far as `tier` says."""
+    withdrawn: tuple[str, ...] = ()
+    """Outcomes that were taken back, in words."""
 
     @property
     def key(self) -> str:
@@ -105,6 +109,8 @@ class Outcome(Struct, frozen=True):
     root_cause: RootCause | None = None
     lesson: Lesson | None = None
     automatic: bool = False
+    witness: str = ""
+    """The test or build that reported it, where that is known."""
 
 
 def new_experience(
@@ -177,6 +183,7 @@ def apply_outcome(experience: Experience, outcome: Outcome, now: datetime) -> Ex
     cause = outcome.root_cause
     if cause is not None:
         cause = replace(cause, category=check_word("root cause", cause.category, ROOT_CAUSES))
+    tier, reason = _confidence_tier(status, outcome, experience.hypothesis)
     return replace(
         experience,
         status=status,
@@ -184,8 +191,29 @@ def apply_outcome(experience: Experience, outcome: Outcome, now: datetime) -> Ex
         surprise=outcome.surprise.strip(),
         root_cause=cause,
         lesson=outcome.lesson,
-        tier=_confidence_tier(status, outcome.automatic, experience.hypothesis),
+        tier=tier,
+        tier_reason=reason,
         resolved=now,
+    )
+
+
+def withdraw_outcome(experience: Experience) -> Experience:
+    """Return the resolved experience open again; what it was resolved as stays on record."""
+    if experience.status == OPEN:
+        raise InvalidInput(f"Experience {experience.id} is open: it has no outcome to take back.")
+    day = f" on {experience.resolved:%Y-%m-%d}" if experience.resolved else ""
+    result = f": {experience.result}" if experience.result else ""
+    return replace(
+        experience,
+        status=OPEN,
+        result="",
+        surprise="",
+        root_cause=None,
+        lesson=None,
+        tier="",
+        tier_reason="",
+        resolved=None,
+        withdrawn=(*experience.withdrawn, f"{experience.status} ({experience.tier}){day}{result}"),
     )
 
 
@@ -198,14 +226,16 @@ def _check_open(experience: Experience) -> None:
         )
 
 
-def _confidence_tier(status: str, is_automatic: bool, hypothesis: str) -> str:
-    """Return how far the outcome can be relied on, one of TIERS."""
+def _confidence_tier(status: str, outcome: Outcome, hypothesis: str) -> tuple[str, str]:
+    """Return how far the outcome can be relied on, one of TIERS, and why."""
     if status == "abandoned":
-        return "abandoned"
+        return "abandoned", "it was given up"
     # A test or a build is a better witness than the agent that made the change.
-    if is_automatic:
-        return "gold"
-    return "bronze" if is_vague(hypothesis) else "silver"
+    if outcome.automatic:
+        return "gold", f"reported by {outcome.witness or 'a test or build'}"
+    if is_vague(hypothesis):
+        return "bronze", "resolved by hand, and the hypothesis says too little to be proven wrong"
+    return "silver", "resolved by hand"
 
 
 def is_vague(hypothesis: str) -> bool:

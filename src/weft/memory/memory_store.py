@@ -17,7 +17,7 @@ from weft.pipeline.query import understand
 from weft.pipeline.retrieve import search
 from weft.ports import Snapshot
 from weft.profiles.types import Fusion, Probe
-from weft.text.redact import redact
+from weft.text.redact import Redacted, redact
 
 CONTRADICTS: Final = "contradicts"
 """The type of edges between memories that may not both be true."""
@@ -60,10 +60,14 @@ def remember(
     importance: float | None = None,
     tags: Sequence[str] = (),
     tenant: str = DEFAULT_TENANT,
+    allow_secrets: bool = False,
 ) -> RememberResult:
-    """Store a memory, by default a fact of importance 0.5; an older one that says the same is merged with it."""
+    """Store a memory, by default a fact of importance 0.5; an older one that says the same is merged with it.
+
+    With `allow_secrets` the text is kept as it is, because its author says that there is no secret in it.
+    """
     # Before everything else: the text is digested, compared and searched for from here on.
-    safe = redact(text)
+    safe = Redacted(text) if allow_secrets else redact(text, prose=True)
     memory = new_memory(safe.text, category, importance, tags, tenant, now)
     with indexing.store.writing():
         # Under the lock: two agents that remember the same at once must find each other.
@@ -108,7 +112,7 @@ def update_memory(
         memory = change_memory(
             find_memory(indexing, key, tenant=tenant),
             now,
-            text=None if text is None else redact(text).text,
+            text=None if text is None else redact(text, prose=True).text,
             category=category,
             importance=importance,
             tags=tags,

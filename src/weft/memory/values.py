@@ -31,6 +31,8 @@ _REDUCED_DIMENSIONS: Final = 24
 """Many experiences are compared in so few dimensions, because HDBSCAN's trees are of no use among hundreds."""
 _MAX_FULL_COMPARISONS: Final = 2_000
 """Up to so many experiences are compared in all dimensions; above, that would take too long."""
+_NEAR_IDENTICAL_COSINE: Final = 0.9
+"""From this likeness on, experiences say the same: three of them are a value, whatever the others are like."""
 _MAJORITY: Final = 0.5
 """A cluster has a domain or strategy when more than this share of its members has it."""
 _TIER_WEIGHT: Final = {"gold": 1.0, "silver": 0.8, "bronze": 0.5, "abandoned": 0.2}
@@ -89,12 +91,34 @@ def _cluster(points: "Floats") -> list[int]:
         raise MissingExtra("Finding values", "values") from error
     import numpy as np
 
+    directions = points
     if len(points) > _MAX_FULL_COMPARISONS and points.shape[1] > _REDUCED_DIMENSIONS:
         # Rounded, so that the last digits, which differ between machines, decide nothing.
         points = np.round(PCA(_REDUCED_DIMENSIONS, svd_solver="covariance_eigh").fit_transform(points), 6)
     min_size = max(_MIN_CLUSTER_SIZE, int(log2(len(points))))
     found = HDBSCAN(min_cluster_size=min_size, min_samples=_MIN_DENSE_NEIGHBOURS, copy=True).fit(points)
-    return [int(label) for label in found.labels_]
+    return _add_near_identical([int(label) for label in found.labels_], directions)
+
+
+def _add_near_identical(labels: list[int], directions: "Floats") -> list[int]:
+    """Return the clusters with one for each group of near-identical points that is in none.
+
+    HDBSCAN compares densities, so where all points are alike there is nothing for a cluster to stand out from.
+    """
+    labels = list(labels)
+    for index, label in enumerate(labels):
+        if label >= 0:
+            continue
+        alike = [
+            other
+            for other in (directions @ directions[index] >= _NEAR_IDENTICAL_COSINE).nonzero()[0].tolist()
+            if labels[other] < 0
+        ]
+        if len(alike) >= _MIN_CLUSTER_SIZE:
+            number = max(labels) + 1
+            for other in alike:
+                labels[other] = number
+    return labels
 
 
 def _make_value(axis: str, members: Sequence[Experience], points: "Floats") -> Value:

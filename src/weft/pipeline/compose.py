@@ -359,14 +359,13 @@ def _footer(plan: Plan, frame: Frame, counts: Mapping[str, int]) -> str:
 
 def _count_things(frame: Frame, items: Iterable[Item]) -> int:
     """Count the different things that the items are about, by the fields that the frame names, else by node."""
+    nodes = [item.candidate.node for item in items]
+    if not frame.counted:
+        return len({node.ref for node in nodes})
+    # Two records of one ticket, say, are one thing; what has none of the fields is no such thing.
     names = frame.counted.split("|")
-    things = set()
-    for item in items:
-        node = item.candidate.node
-        # Two records of one ticket, say, are one thing; without such a field each node is.
-        value = next((node.fields[name] for name in names if node.fields.get(name)), None)
-        things.add(str(value or f"{node.tenant} {node.key}"))
-    return len(things)
+    values = [next((node.fields[name] for name in names if node.fields.get(name)), None) for node in nodes]
+    return len({str(value) for value in values if value is not None})
 
 
 def _make_sections(layout: Layout, by_slot: Mapping[str, list[Item]]) -> tuple[PlacedSection, ...]:

@@ -51,10 +51,36 @@ _OPTION: Final = re.compile(
     rf"--[\w-]*(?:{_NAMES})[ \t]+([^\s'\"`,;(){{}}<>\[\]$-][^\s'\"`]{{5,}})", re.IGNORECASE
 )
 _SECRET_NAME: Final = re.compile(rf"[\w.-]*(?:{_NAMES})", re.IGNORECASE)
-_KEYWORDS: Final = ("key", "pass", "pwd", "secret", "token", "contrase", "bearer", "basic ", "pw")
+_SPOKEN: Final = re.compile(
+    r"\b(?:pass(?:word|phrase|code|wd|wort)|kennwort|mot de passe|contraseña|senha|pwd|pin(?: code)?"
+    r"|(?:api|access|secret|private|licen[cs]e|recovery|encryption|ssh|"
+    r"account|signing)[ _-]?key|secret|(?:access|auth|api|bearer|refresh|session)?[ _-]?token"
+    r"|credentials?|login)s?\b"
+    r"[^.\n=:\"'`]{0,40}?(?:\s(?:is|was|are|were|to|reads|says|ist|war|lautet|est|es|é)(?: now| still"
+    r"| just| again| set to)?|:)\s+"
+    r"(?:(?P<quote>[\"'`“‘])(?P<quoted>[^\"'`“”‘’\n]{4,80})|(?P<value>[^\s\"'`“”‘’]{4,}))",
+    re.IGNORECASE,
+)
+"""A secret told in a sentence: "the staging password is …", "use the api key: …"."""
+_NAMED_KEY: Final = re.compile(
+    r"\b(?:(?:api|access|secret|licen[cs]e|auth)[ _-](?:key|token)|password|passphrase|passwort)\s+"
+    r"(?:(?P<quote>[\"'`])(?P<quoted>[^\"'`\n]{4,80})|(?P<value>[^\s\"'`]{8,}))",
+    re.IGNORECASE,
+)
+"""A key that follows its name directly: "api key 8f3k…"."""
+ALLOWED_MARK: Final = "pragma: allowlist secret"
+"""The words that keep a secret on their line, as other tools write them too: examples and test data are none."""
+_MAX_PLAIN_WORD: Final = 24
+"""A longer run of plain letters is no word of a sentence."""
+_KEYWORDS: Final = (
+    *("key", "pass", "pwd", "secret", "token", "contrase", "bearer", "basic ", "pw"),
+    *("pin ", "pin:", "credential", "login", "kennwort", "senha"),
+)
 """A line without one of these sets no secret, so the slow patterns need not run on it."""
 _TEMPLATE_SIGNS: Final = frozenset("$%<{[*")
 """First characters of values that stand for a secret and are none: variables, placeholders, asterisks."""
+_MIN_SPOKEN_CHARACTERS: Final = 4
+"""Characters of a secret that a sentence names as one; a PIN has four."""
 _MIN_SECRET_CHARACTERS: Final = 6
 """Shorter values are words and numbers more often than secrets."""
 _ASSIGNS: Final = "(?:=|:|:=|=>| +|::)"
@@ -78,15 +104,19 @@ class _Secret(Struct, frozen=True):
     kind: str
 
 
-def redact(text: str, *, keep_lines: bool = False) -> Redacted:
+def redact(text: str, *, keep_lines: bool = False, prose: bool = False) -> Redacted:
     """Return the text with `[redacted: KIND]` in the place of every secret that was recognised.
 
     With `keep_lines`, a secret of several lines leaves as many, so that what follows keeps its line numbers.
+    `prose`
+    says that people wrote the text, who tell secrets in sentences; in code these would be names and types.
     """
     # Several patterns find the same key; joined, it is replaced once and no end of it remains.
     secrets = _join_overlapping(
-        sorted(_find_secrets(text), key=lambda secret: (secret.start, -secret.end, secret.kind))
+        sorted(_find_secrets(text, prose), key=lambda secret: (secret.start, -secret.end, secret.kind))
     )
+    if ALLOWED_MARK in text:
+        secrets = [secret for secret in secrets if ALLOWED_MARK not in _line_of(text, secret)]
     if not secrets:
         return Redacted(text)
     parts: list[str] = []
@@ -97,6 +127,12 @@ def redact(text: str, *, keep_lines: bool = False) -> Redacted:
             parts.append("\n" * text.count("\n", secret.start, secret.end))
         reached = secret.end
     return Redacted("".join([*parts, text[reached:]]), tuple(secret.kind for secret in secrets))
+
+
+def _line_of(text: str, secret: _Secret) -> str:
+    """Return the line in which a secret begins."""
+    end = text.find("\n", secret.start)
+    return text[text.rfind("\n", 0, secret.start) + 1 : end if end >= 0 else len(text)]
 
 
 def redact_node(node: Node) -> tuple[Node, tuple[str, ...]]:
@@ -126,7 +162,7 @@ def _redact_value(value: Json, name: str, found: list[str]) -> Json:
     return value
 
 
-def _find_secrets(text: str) -> Iterator[_Secret]:
+def _find_secrets(text: str, prose: bool) -> Iterator[_Secret]:
     """Yield secrets of known formats from the whole text, and assigned values from each line with a keyword."""
     for kind, pattern in _formats().anywhere:
         for match in pattern.finditer(text):
@@ -136,6 +172,8 @@ def _find_secrets(text: str) -> Iterator[_Secret]:
         lowered = line.lower()
         if any(word in lowered for word in _KEYWORDS):
             yield from _find_values(line, line_start)
+            if prose:
+                yield from _find_spoken(line, line_start)
         line_start += len(line)
 
 
@@ -183,6 +221,37 @@ def _find_values(line: str, line_start: int) -> Iterator[_Secret]:
         for start in range(0, len(line), _PIECE_CHARACTERS):
             # Twice the step, so that a value on the border of two pieces is whole in one of them.
             yield from _find_quoted(line[start : start + 2 * _PIECE_CHARACTERS], line_start + start)
+
+
+def _find_spoken(line: str, line_start: int) -> Iterator[_Secret]:
+    """Yield the secrets that a line tells in a sentence."""
+    for pattern in (_SPOKEN, _NAMED_KEY):
+        for match in pattern.finditer(line):
+            group = "quoted" if match["quote"] else "value"
+            value = match[group] if match["quote"] else match[group].rstrip(".,;:!?)]}”’")
+            if _looks_spoken(value, is_quoted=bool(match["quote"]), is_pin="pin" in match[0].lower()[:4]):
+                start = line_start + match.start(group)
+                yield _Secret(start, start + len(value), "secret")
+
+
+def _looks_spoken(value: str, *, is_quoted: bool, is_pin: bool) -> bool:
+    """Return whether a word of a sentence is a secret: no plain word, number, path, placeholder or name of
+    code."""
+    if len(value) < _MIN_SPOKEN_CHARACTERS or value[0] in _TEMPLATE_SIGNS or "://" in value:
+        return False
+    # Brackets make a type or a call of it.
+    if any(sign in value for sign in "[](){}<>"):
+        return False
+    if value.isdigit():
+        return is_pin
+    if is_quoted:
+        # What is quoted is meant as it stands, but for a name in capitals, which is a variable's.
+        return not value.replace("_", "").isupper()
+    if value.isalpha():
+        return len(value) > _MAX_PLAIN_WORD
+    inner = value[1:-1]
+    has_sign = any(not character.isalnum() and character not in "-_./'’,:=" for character in inner)
+    return _has_letters_and_digits(value) or has_sign
 
 
 def _find_quoted(piece: str, offset: int) -> Iterator[_Secret]:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from weft import Weft
 from weft.errors import InvalidInput, UnknownName
@@ -26,11 +27,12 @@ from weft.memory import (
 from weft.memory.experience_store import (
     find_experience,
     list_experiences,
+    reopen_experience,
     resolve_experience,
     start_experience,
     update_experience,
 )
-from weft.model import Filter, Node, Origin
+from weft.model import Filter, Node, Origin, View
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = NOW + timedelta(hours=3)
@@ -270,3 +272,29 @@ def test_secrets_are_taken_out_of_every_axis(weft: Weft) -> None:
     leaked = Outcome("falsified", f"{secret} was refused", surprise=f"{secret} had expired")
     resolve_experience(weft.workshop(), experience.id, leaked, now=LATER)
     assert not any(secret in f"{node.text}{node.fields}" for node in weft.nodes())
+
+
+def test_an_outcome_that_is_taken_back_leaves_an_open_experience_and_a_record(weft: Weft) -> None:
+    experience = start(weft)
+    outcome = replace(FAILED, automatic=True, witness="`pytest`")
+    resolved = resolve_experience(weft.workshop(), experience.id, outcome, now=LATER)
+    assert (resolved.tier, resolved.tier_reason) == ("gold", "reported by `pytest`")
+    opened = reopen_experience(weft.workshop(), experience.id)
+    assert (opened.status, opened.tier, opened.result, opened.resolved) == ("open", "", "", None)
+    assert opened.withdrawn == (f"falsified (gold) on {LATER:%Y-%m-%d}: {FAILED.result}",)
+    with weft.store.snapshot(View()) as snapshot:
+        assert len(snapshot.matching_ids(Filter(kinds=("experience",)))) == 1
+    assert resolve_experience(weft.workshop(), experience.id, FAILED, now=LATER).withdrawn == opened.withdrawn
+
+
+def test_an_open_experience_has_no_outcome_to_take_back(weft: Weft) -> None:
+    with pytest.raises(InvalidInput, match="has no outcome to take back"):
+        reopen_experience(weft.workshop(), start(weft).id)
+
+
+def test_the_tier_says_why(weft: Weft) -> None:
+    by_hand = resolve_experience(weft.workshop(), start(weft).id, FAILED, now=LATER)
+    vague = start(weft, hypothesis="maybe the cache")
+    given_up = resolve_experience(weft.workshop(), vague.id, FAILED, now=LATER)
+    assert by_hand.tier_reason == "resolved by hand"
+    assert given_up.tier_reason.endswith("the hypothesis says too little to be proven wrong")

@@ -237,3 +237,10 @@ def test_a_rule_names_its_scope(indexing: IndexingContext) -> None:
     }
     for text, scope in scopes.items():
         assert memory_node(remember(indexing, text, now=NOW).memory).fields.get("scope") == scope, text
+
+
+def test_a_secret_in_a_sentence_is_not_stored_unless_it_is_said_to_be_none(indexing: IndexingContext) -> None:
+    done = remember(indexing, "The staging password is Tr0ub4dor&3", now=NOW)
+    assert (done.memory.text, done.redacted) == ("The staging password is [redacted: secret]", ("secret",))
+    kept = remember(indexing, "The example password is Tr0ub4dor&3", now=NOW, allow_secrets=True)
+    assert kept.memory.text == "The example password is Tr0ub4dor&3"

@@ -180,3 +180,22 @@ def test_values_are_renewed_in_the_background_when_due(weft: Weft, monkeypatch: 
     assert started[0][1:5] == ["-m", "weft", "values", "--refresh"]
     monkeypatch.setattr(memory_actions, "find_spec", lambda name: None)
     assert not memory_actions.start_values_refresh(weft.workshop(), weft.store.path)
+
+
+@pytest.mark.parametrize("count", [3, 6])
+def test_near_identical_experiences_are_a_value(weft: Weft, count: int) -> None:
+    for number in range(count):
+        weft.put(experience_nodes(story("clock", number)))
+    assert {value.axis for value in refresh_values(weft.workshop())} == {
+        "full",
+        "strategy",
+        "surprise",
+        "root_cause",
+    }
+    assert {value.size for value in list_values(weft.workshop())} == {count}
+
+
+def test_two_experiences_alike_are_no_value(weft: Weft) -> None:
+    for number in range(2):
+        weft.put(experience_nodes(story("clock", number)))
+    assert refresh_values(weft.workshop()) == ()

@@ -122,3 +122,34 @@ def test_no_secret_survives_and_a_second_pass_finds_nothing(parts: list[str]) ->
 def test_any_text_can_be_read(text: str) -> None:
     result = redact(text)
     assert result.kinds or result.text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("the staging password is Tr0ub4dor&3", "the staging password is [redacted: secret]"),
+        ("My api key is 8f3kd93kx02.", "My api key is [redacted: secret]."),
+        ("use password p@ssw0rd9 for the demo", "use password [redacted: secret] for the demo"),
+        ('The passphrase is "correct horse"', 'The passphrase is "[redacted: secret]"'),
+        ("PIN code: 4921", "PIN code: [redacted: secret]"),
+        ("das Passwort ist Gehe1m", "das Passwort ist [redacted: secret]"),
+    ],
+)
+def test_a_secret_that_a_sentence_tells_is_redacted_in_prose(text: str, kept: str) -> None:
+    assert redact(text, prose=True).text == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The password is required.",
+        "the token is stored in vault.py",
+        "The API key is read from OPENAI_API_KEY",
+        "the password was changed on 2026-03-01",
+        "the secret is that we ship on Friday",
+        "token: Annotated[str, Depends(scheme)]",
+        "the wifi password is hunter22  (pragma: allowlist secret)",
+    ],
+)
+def test_a_sentence_about_secrets_that_tells_none_is_left_alone(text: str) -> None:
+    assert redact(text, prose=True).text == text

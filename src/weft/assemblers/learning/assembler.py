@@ -50,8 +50,25 @@ class ContextAssemblyError(WeftError):
     """A context that cannot be assembled."""
 
 
-class InvalidContextTypeError(ContextAssemblyError, UnknownName):
+class InvalidContextTypeError(ContextAssemblyError, UnknownName, ValueError):
     """A context type, domain or strategy that does not exist; the message lists those that do."""
+
+
+class NoContextTypeError(InvalidContextTypeError):
+    """No context type at all: there is nothing to look for."""
+
+    def __init__(self) -> None:
+        self.what, self.name, self.allowed = "context type", "", tuple(sorted(SOURCES))
+        ValueError.__init__(self, f"No context type is given. Name one or more of: {', '.join(self.allowed)}.")
+
+
+class UnknownContextTypesError(InvalidContextTypeError):
+    """Several context types that do not exist, all in one message."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.what, self.name, self.allowed = "context types", ", ".join(names), tuple(sorted(SOURCES))
+        listed = ", ".join(map(repr, names))
+        ValueError.__init__(self, f"Unknown context types {listed}. Valid: {', '.join(self.allowed)}.")
 
 
 class Searcher(Protocol):
@@ -231,12 +248,16 @@ def _with_limit(section: Section, limit: int) -> Section:
 
 
 def _check_types(context_types: Sequence[str]) -> tuple[str, ...]:
-    """Return the context types without repetitions; an empty list is refused like an unknown type."""
+    """Return the context types without repetitions, or raise one error that names all that is wrong with them."""
     # A single string would otherwise be taken for a list of letters.
     types = (context_types,) if isinstance(context_types, str) else tuple(dict.fromkeys(context_types))
-    for context_type in types or ("",):
-        if context_type not in SOURCES:
-            raise InvalidContextTypeError("context type", str(context_type), SOURCES)
+    if not types:
+        raise NoContextTypeError
+    unknown = [str(context_type) for context_type in types if context_type not in SOURCES]
+    if len(unknown) > 1:
+        raise UnknownContextTypesError(unknown)
+    if unknown:
+        raise InvalidContextTypeError("context type", unknown[0], SOURCES)
     return types
 
 

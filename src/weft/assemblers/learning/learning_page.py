@@ -10,7 +10,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weft.assemblers.learning.item_cutter import MIN_CAP_TOKENS, ItemCutter
-from weft.assemblers.learning.results import Answer, ContextItem, FormattedContext, read_candidates, read_metadata
+from weft.assemblers.learning.results import (
+    Answer,
+    ContextItem,
+    FormattedContext,
+    read_candidates,
+    read_metadata,
+    warn,
+)
 from weft.model import Candidate, Context, Item, Request
 from weft.pipeline.assemble import assemble
 from weft.pipeline.query import Reading
@@ -24,6 +31,9 @@ _MAX_ITEM_FRACTION: Final = 0.25
 """The part of its source's budget that one item may cost, as the design fixes it."""
 _CONSIDERED_FACTOR: Final = 1.5
 """The factor by which more is considered than fits: some of it repeats other items and is left out."""
+
+_TRUNCATED: Final = "*(truncated"
+"""How the note begins that ends a shortened item."""
 
 Found = Mapping[str, Sequence[Candidate]]
 """The candidates of each search, by its name, which is also that of its probe."""
@@ -68,8 +78,22 @@ class PageBuilder(Struct, frozen=True):
             token_count=context.tokens,
             sources_used=dict(Counter(item.source for item in items)),
             # Nothing was searched or walked for this page, so its only notes are those on its budget.
-            notes=(*notes, *context.notes),
+            notes=(*notes, *context.notes, *self._note_cut(found, items)),
         )
+
+    def _note_cut(self, found: Found, items: Sequence[ContextItem]) -> tuple[str, ...]:
+        """Return a note on what was found and is not, or not wholly, on the page; the log gets the numbers too."""
+        printed = Counter(item.source for item in items)
+        total = Counter(self.sources[name] for name, candidates in found.items() for _ in candidates)
+        left_out = {source: total[source] - printed[source] for source in total if total[source] > printed[source]}
+        shortened = sum(_TRUNCATED in item.content for item in items)
+        if not left_out and not shortened:
+            return ()
+        warn("items_cut", left_out=left_out, shortened=shortened, max_tokens=self._budget)
+        counts = ", ".join(f"{count} of {total[source]} ({source})" for source, count in left_out.items())
+        parts = [f"left out: {counts}"] if left_out else []
+        parts += [f"shortened: {shortened}"] if shortened else []
+        return (f"Of what was found, {'; '.join(parts)}.",)
 
     def _read(self, answer: Answer) -> tuple[Candidate, ...]:
         source, limit = self.sources[answer.name], self._section(answer.name).limit

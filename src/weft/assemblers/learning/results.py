@@ -31,6 +31,11 @@ _TIME_NAMES: Final = ("created_at", "timestamp", "committed_at", "created", "res
 _EXPERIENCE_TEXTS: Final = ("goal", "hypothesis", "action", "prediction", "outcome_result", "surprise")
 """The parts of an experience that make up its text, in the order in which they happened."""
 
+_VALUE_ALIASES: Final = (
+    ("cluster_size", "member_count", "size", "members_count"),
+    ("similarity_to_centroid", "centroid_similarity", "similarity"),
+)
+"""Facts about values with the other names that searchers give them."""
 _DEFAULT_IMPORTANCE: Final = 0.5
 """The importance of a memory that names none: the middle of the range, so that it neither leads nor trails."""
 _MAX_TIMESTAMP_SECONDS: Final = 1e11
@@ -47,6 +52,10 @@ class ContextItem:
     content: str
     relevance: float
     metadata: dict[str, Any]
+
+    def __hash__(self) -> int:
+        """Hash what is printed: the facts are a dictionary, and equal items have equal contents."""
+        return hash((self.source, self.content, self.relevance))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +140,8 @@ def _read_memory(result: object) -> Node:
 
 def _read_code(result: object) -> Node:
     file = _read_text(result, "file_path", "file")
-    first_line, last_line = first_value(result, "start_line"), first_value(result, "end_line")
+    first_line = first_value(result, "start_line", "line_start", "first_line", "line")
+    last_line = first_value(result, "end_line", "line_end", "last_line")
     fields = _read_fields(result, "signature", "file_path", "qualified_name")
     node = _make_node(CODE, result, _read_text(result, "content", "code", "text"), fields)
     name = _read_text(result, "qualified_name", "name")
@@ -170,7 +180,9 @@ def _read_experience(result: object) -> Node:
 
 
 def _read_value(result: object) -> Node:
-    fields = _read_fields(result, "axis", "cluster_id", "cluster_size", "similarity_to_centroid")
+    fields = _read_fields(result, "axis", "cluster_id")
+    for name, *others in _VALUE_ALIASES:
+        fields[name] = _to_json(first_value(result, name, *others))
     exemplar = first_value(result, "experience_id", "ghap_id", "exemplar")
     return _make_node(
         VALUE, result, _read_text(result, "text", "content"), {**fields, "exemplar": _to_json(exemplar)}

@@ -36,11 +36,12 @@ def _text_option(flag: str, help: str) -> typer.models.OptionInfo:
 def make_experience_group(decorated: bool) -> typer.Typer:
     """Build the commands under `weft experience`."""
     return output.make_group(
-        "Start, update, resolve, list and show experiences.",
+        "Start, update, resolve, reopen, list and show experiences.",
         decorated,
         start=start,
         update=update,
         resolve=resolve,
+        reopen=reopen,
         list=list_experiences,
         show=show,
     )
@@ -156,6 +157,21 @@ def resolve(
         # Values are clusters of resolved experiences, so one more may change them.
         start_values_refresh(context, store, clean(tenant))
     _write_experience(experience, f"Resolved as {experience.status} ({experience.tier}):", as_json)
+
+
+def reopen(
+    name: ExperienceId,
+    tenant: OwnTenant = DEFAULT_TENANT,
+    store: StoreFolder = None,
+    embedder: EmbedderSpec = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take back an outcome. The experience is open again; what it was resolved as stays on record."""
+    from weft.memory.experience_store import reopen_experience
+
+    with config.open_weft(store, embedder=embedder) as weft:
+        experience = reopen_experience(weft.indexing_context(), clean(name), tenant=clean(tenant))
+    _write_experience(experience, "Reopened", as_json)
 
 
 def list_experiences(

@@ -41,6 +41,9 @@ def remember(
         str | None,
         typer.Option("--update", metavar="KEY", help="Change this memory instead; its older text is kept."),
     ] = None,
+    allow_secrets: Annotated[
+        bool, typer.Option("--allow-secrets", help="Keep what looks like a secret: it is none.")
+    ] = False,
     tenant: OwnTenant = DEFAULT_TENANT,
     store: StoreFolder = None,
     embedder: EmbedderSpec = None,
@@ -76,6 +79,7 @@ def remember(
                 importance=importance,
                 tags=names or (),
                 tenant=clean(tenant),
+                allow_secrets=allow_secrets,
             )
     if as_json:
         output.write_json(output.as_dict(remembered))
@@ -93,7 +97,10 @@ def _write_remembered(remembered: "RememberResult", *, is_update: bool) -> None:
             f"It said: “{output.one_line(remembered.superseded, _LINE_WIDTH)}”. That is kept as history."
         )
     if remembered.redacted:
-        output.write_note(f"Secrets were removed before it was stored: {', '.join(remembered.redacted)}.")
+        kinds = ", ".join(remembered.redacted)
+        output.write_note(
+            f"Secrets were removed before it was stored: {kinds}. --allow-secrets keeps what is none."
+        )
     for contradiction in remembered.contradictions:
         output.write_note(
             f"{contradiction.key} may contradict {contradiction.other} ({contradiction.why}), which says: "

@@ -169,12 +169,12 @@ def _handle_tool(call: HookCall) -> str:
 
     event, session, tenant = call.event, call.session or "", call.tenants[0]
     if event.starts_experience:
-        outcomes.claim_started(call.weft, session, event.output, tenant)
+        outcomes.claim_started(call.weft, session, event.output, tenant, event.folder)
     run = event.run
     verdict = None if run is None else outcomes.judge(run, event.has_failed, event.output)
     if run is None or verdict is None:
         return ""
-    experience = outcomes.find_waiting(call.weft, session, tenant)
+    experience = outcomes.find_waiting(call.weft, session, tenant, run, event.folder)
     # The warning is made before the outcome is stored, or it would repeat the failure that was just seen.
     warning = _make_warning(call, run, experience) if verdict == "failed" else ""
     if experience is None:

@@ -1,5 +1,6 @@
 """Judge a test or build by its exit code and output, and resolve the experience that waits for it."""
 
+import os
 import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal
@@ -32,6 +33,23 @@ _COUNTS: Final = re.compile(
     r"\d+ (?:passed|passing|failed|failing|failures?|errors?)\b|Tests run: \d|: \d+ tests?\b"
 )
 _NOTHING_RAN: Final = re.compile(r"no tests ran|collected 0 items|No tests found|no test files", re.I)
+_DID_NOT_RUN: Final = re.compile(
+    r"ERROR collecting|errors? during collection|ImportError while|^E?\s*(?:ModuleNotFoundError|ImportError)\b"
+    r"|^ERROR: (?:file or directory )?not found|^ERROR: usage|unrecognized arguments|^usage: |INTERNALERROR"
+    r"|\[(?:build|setup) failed\]|Test suite failed to run|Cannot find module|No module named|[Mm]issing script"
+    r"|No rule to make target|no such (?:command|subcommand|file or directory)|unknown (?:option|flag|command)"
+    r"|could not find `Cargo\.toml`|cannot find package|no required module provides|is not recognized as",
+    re.M | re.I,
+)
+"""What a runner prints when it could not begin: nothing was tested, so nothing was proven."""
+_NOT_COMPILED: Final = re.compile(
+    r"could not compile|compilation (?:failed|terminated|error)|: (?:fatal )?error:", re.I
+)
+"""What a test prints when the code under test did not compile, which is the outcome of a build only."""
+_TESTS_FAILED: Final = re.compile(
+    r"\b[1-9]\d* (?:failed|failing)\b|^--- FAIL|test result: FAILED|Failures: [1-9]", re.M
+)
+"""What is printed only after tests have run and failed."""
 _EXIT_CODE: Final = re.compile(r"\b(?:exit code|status code)\s+(\d+)", re.I)
 _NOT_RUN: Final = re.compile(r"\btimed out\b|\bcommand not found\b", re.I)
 _CODES_WITHOUT_OUTCOME: Final = {124, 126, 127, 130, 137, 143}
@@ -52,19 +70,29 @@ _MAX_LINE_CHARACTERS: Final = 240
 _MAX_OPEN_EXPERIENCES: Final = 100
 """Open experiences that are considered; a session has one or two, and older ones were abandoned."""
 _EXPERIENCE_ID: Final = re.compile(r"\b[0-9a-f]{12}\b")
+_KIND_WORDS: Final = {
+    "test": re.compile(r"\b(?:tests?|specs?|suite|pytest|jest|passes|green|red)\b|\btest_\w+", re.I),
+    "build": re.compile(r"\b(?:builds?|compiles?|compiler|bundle|tsc|links?|typechecks?)\b", re.I),
+}
+"""Words by which an experience says whether a test or a build will decide it; with neither, both may."""
+_TARGET: Final = re.compile(
+    r"\b(?:[\w.-]+/)*(?:test_\w+|\w+_test|[\w-]+\.(?:test|spec))(?:\.\w+)?|(?:[\w.-]+/)+[\w.-]+"
+)
+"""Names of tests, and paths."""
 _PREDICTS_FAILURE: Final = re.compile(
     r"\b(?:fail(?:s|ed|ure|ures|ing)?|breaks?|crash(?:es)?|raises?)\b",
     re.I,
 )
 _PREDICTS_SUCCESS: Final = re.compile(
-    r"\b(?:pass(?:es|ed|ing)?|succeeds?|green|works?|builds?|compiles?|no|not|never|without|stops?|longer|0)\b|n't\b",
+    r"\b(?:pass(?:es|ed|ing)?|succeeds?|green|works?|builds?|compiles?|no|not|never|without|stops?"
+    r"|longer|0)\b|n't\b",
     re.I,
 )
 
 
 def judge(run: Run, has_failed: bool, output: str) -> Verdict | None:
     """Return whether a test or build passed, or None if neither its exit code nor its output tells."""
-    if _NOTHING_RAN.search(output):
+    if _NOTHING_RAN.search(output) or _could_not_begin(run, output):
         return None
     # Most runners name the passed tests also when some failed, so failures are searched for first.
     by_output: Verdict | None = (
@@ -80,6 +108,15 @@ def judge(run: Run, has_failed: bool, output: str) -> Verdict | None:
         return None
     # In `pytest && git push` the exit code may be that of the push.
     return "passed" if run.is_followed and by_output == "passed" else "failed"
+
+
+def _could_not_begin(run: Run, output: str) -> bool:
+    """Return whether a run ended before it tested or built anything: by a missing module or a mistyped
+    argument."""
+    if _DID_NOT_RUN.search(output):
+        # An import that a test itself fails on is the outcome of that test.
+        return run.kind == "build" or not _TESTS_FAILED.search(output) or "during collection" in output
+    return run.kind == "test" and bool(_NOT_COMPILED.search(output)) and not _TESTS_FAILED.search(output)
 
 
 def summary_line(output: str) -> str:
@@ -99,28 +136,49 @@ def first_error(output: str) -> str:
     return match[0].strip(_DECORATION)[:_MAX_LINE_CHARACTERS] if match else ""
 
 
-def claim_started(weft: "Weft", session: str, output: str, tenant: str) -> None:
-    """Record that the session started the experience named in the output, so that no other session resolves it."""
+def claim_started(weft: "Weft", session: str, output: str, tenant: str, folder: str) -> None:
+    """Record that the session started the experience named in the output, and in which folder."""
     # The ids of experiences in the output of `weft experience start`, or of the tool, however it is formatted.
     ids = set(_EXPERIENCE_ID.findall(output))
     for experience in _list_open(weft, tenant):
         if experience.id in ids:
             weft.contexts.claim(session, experience.key)
+            weft.contexts.claim(session, _folder_claim(experience, folder))
 
 
-def find_waiting(weft: "Weft", session: str, tenant: str) -> Experience | None:
-    """Return the open experience that the session's tests decide.
+def find_waiting(weft: "Weft", session: str, tenant: str, run: Run, folder: str) -> Experience | None:
+    """Return the open experience that a run decides: the latest about it that the session started in this
+    folder."""
+    waiting = [
+        experience
+        for experience in _list_open(weft, tenant)
+        if session
+        and session in weft.contexts.claimants(experience.key)
+        and session in weft.contexts.claimants(_folder_claim(experience, folder))
+        and is_about(experience, run)
+    ]
+    return max(waiting, key=lambda experience: (experience.attempted, experience.id), default=None)
 
-    It is the latest that the session started; if it started none, the only one that no session started.
-    """
-    open_experiences = _list_open(weft, tenant)
-    owners = {experience.id: weft.contexts.claimants(experience.key) for experience in open_experiences}
-    own = [experience for experience in open_experiences if session in owners[experience.id]]
-    if own:
-        return max(own, key=lambda experience: (experience.attempted, experience.id))
-    # With two or more that nobody claimed there is no telling which one the test is about.
-    unclaimed = [experience for experience in open_experiences if not owners[experience.id]]
-    return unclaimed[0] if len(unclaimed) == 1 else None
+
+def _folder_claim(experience: Experience, folder: str) -> str:
+    # Compared as the system spells it, so that a link to the folder is the folder.
+    return f"{experience.key} in {os.path.realpath(folder or '.')}"
+
+
+def is_about(experience: Experience, run: Run) -> bool:
+    """Return whether a test or build is of the kind, and of the target, that an experience speaks of."""
+    said = " ".join([experience.goal, experience.action, experience.prediction])
+    kinds = [kind for kind, pattern in _KIND_WORDS.items() if pattern.search(said)]
+    if kinds and run.kind not in kinds:
+        return False
+    named = {_bare_target(word) for word in _TARGET.findall(said)}
+    targets = {_bare_target(word) for word in _TARGET.findall(run.words)}
+    # A run of other tests than those that it names decides nothing; a run of all decides as well.
+    return not (named and targets) or any(mine in other or other in mine for mine in named for other in targets)
+
+
+def _bare_target(word: str) -> str:
+    return word.strip("./").lower().removesuffix(".py")
 
 
 def resolve_by_run(
@@ -134,6 +192,7 @@ def resolve_by_run(
         result=": ".join(part for part in (f"`{run.words}` {verdict}", summary_line(output)) if part),
         surprise="" if is_confirmed else first_error(output),
         automatic=True,
+        witness=f"`{run.words}` in the session that started it",
     )
     try:
         resolved = resolve_experience(
@@ -144,7 +203,7 @@ def resolve_by_run(
         return ""
     return (
         f"Experience {resolved.id} ({resolved.goal}) is resolved as {resolved.status}, {resolved.tier}: "
-        f"{resolved.result}"
+        f"{resolved.result}. If that is not its outcome, `weft experience reopen {resolved.id}` takes it back."
     )
 
 

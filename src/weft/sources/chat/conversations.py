@@ -174,7 +174,9 @@ def _session_nodes(
     """Return the nodes of a session, its messages and decisions, and the edges between them."""
     key = f"{settings.source}:{file.name}" + (f"#{session.name}" if session.name else "")
     # Secrets are redacted first: a title cut out of a text could end in the middle of one and show its beginning.
-    turns = [(turn, redact(turn.text)) for turn in session.turns if _is_short_enough(turn, file, problems)]
+    turns = [
+        (turn, redact(turn.text, prose=True)) for turn in session.turns if _is_short_enough(turn, file, problems)
+    ]
     nodes, edges = [_session_node(key, session, turns, settings, Origin(settings.source, file.name))], []
     for number, (turn, redacted) in enumerate(turns, start=1):
         message = _message_node(f"{key}@{number}", number, (turn, redacted), nodes[0], settings)

@@ -18,13 +18,14 @@ from weft import Weft
 from weft.assemblers.learning.assembler import (
     SOURCES,
     ContextAssembler,
+    InvalidContextTypeError,
     Search,
     assemble_context,
     get_premortem_context,
     search_all,
 )
 from weft.assemblers.learning.item_cutter import MIN_CAP_TOKENS, ItemCutter
-from weft.assemblers.learning.results import Answer, read_candidates, read_metadata
+from weft.assemblers.learning.results import Answer, ContextItem, read_candidates, read_metadata
 from weft.assemblers.learning.store_searcher import StoreSearcher, make_assembler
 from weft.errors import InvalidInput
 from weft.memory import UsageLog
@@ -325,3 +326,44 @@ def test_tenants_are_searched_apart(weft: Weft) -> None:
     remember(weft.workshop(), "Start the broker first", now=NOW, tenant="other")
     assert StoreSearcher(weft).search_memories("broker", 5) == ()
     assert len(StoreSearcher(weft, ("other",)).search_memories("broker", 5)) == 1
+
+
+def test_items_can_be_kept_in_a_set() -> None:
+    one, same, other = (
+        ContextItem("memory", text, 0.5, {"id": "1"}) for text in ("Use tabs", "Use tabs", "Use spaces")
+    )
+    assert len({one, same, other}) == 2
+
+
+@pytest.mark.parametrize(
+    ("types", "words"),
+    [
+        ([], "No context type is given. Name one or more of: code, commits, experiences, memories, values."),
+        (
+            ["memory", "cod"],
+            "Unknown context types 'memory', 'cod'. Valid: code, commits, experiences, memories, values.",
+        ),
+    ],
+)
+def test_all_that_is_wrong_with_the_context_types_is_told_in_one_error(types: list[str], words: str) -> None:
+    assembler = ContextAssembler(some.full_searcher())
+    with pytest.raises(InvalidContextTypeError) as told:
+        asyncio.run(assembler.assemble_context("x", types))
+    assert str(told.value) == words
+    assert isinstance(told.value, ValueError)
+
+
+def test_other_names_of_the_documented_facts_are_understood() -> None:
+    code = {
+        "content": "def f(): ...",
+        "name": "f",
+        "file_path": "a.py",
+        "line_start": 3,
+        "line_end": 4,
+        "score": 0.9,
+    }
+    value = {"text": "Compare the clocks", "axis": "full", "member_count": 7, "score": 0.8}
+    (found,) = read_candidates("code", [code], "code")
+    (cluster,) = read_candidates("value", [value], "values")
+    facts, counts = read_metadata("code", found.node), read_metadata("value", cluster.node)
+    assert (facts["start_line"], facts["end_line"], counts["cluster_size"]) == (3, 4, 7)
